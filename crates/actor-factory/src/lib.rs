@@ -1,0 +1,1 @@
+//! Actors: profiles, selection, composition and the think-act machine.

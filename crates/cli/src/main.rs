@@ -1,0 +1,3 @@
+//! The `aime` command.
+
+fn main() {}

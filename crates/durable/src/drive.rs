@@ -1,0 +1,280 @@
+//! The only loop.
+
+use std::collections::BTreeMap;
+
+use crate::{Commit, EffectId, Host, Issue, Machine, Order, Outbox, Reason, Recorded, UnixMillis};
+
+/// Where a machine begins.
+pub enum Resume<M: Machine> {
+    /// From its input.
+    Fresh(Recorded<M::Input>),
+    /// From a journal: the facts are replayed, `then` is applied as new, and effects without an answer are issued again.
+    Journal {
+        /// What it started from.
+        input: Recorded<M::Input>,
+        /// Every fact of the journal, in order.
+        facts: Vec<Recorded<M::Fact>>,
+        /// How many events the journal holds, to find a divergence.
+        events: usize,
+        /// New facts that come before all others, such as "resumed".
+        then: Vec<Recorded<M::Fact>>,
+    },
+}
+
+/// A machine that gave its output.
+pub struct Ended<M: Machine> {
+    /// The machine as it stands.
+    pub machine: M,
+    /// What it came to.
+    pub output: M::Output,
+}
+
+/// Why a machine stopped without an output.
+#[derive(Debug, thiserror::Error)]
+pub enum DriveError<E> {
+    /// The host cannot go on.
+    #[error(transparent)]
+    Host(E),
+    /// The journal's facts lead this machine to other events than those recorded: it was written by another version, or is damaged.
+    #[error("the journal diverges: it holds {recorded} events where a replay gives {replayed}")]
+    Diverged {
+        /// Events in the journal.
+        recorded: usize,
+        /// Events of the replay.
+        replayed: usize,
+    },
+    /// Nothing is under way and nothing can come: the machine would wait for ever.
+    #[error("the machine waits for nothing")]
+    Idle,
+}
+
+/// Runs a machine on a host until it gives its output.
+///
+/// Facts are applied, then committed together with the events that follow, then their effects are issued. An answer to an effect that
+/// is not under way (a duplicate, or a result after a revoke was acknowledged) never reaches the machine; a result that comes between a
+/// revoke and its acknowledgement is turned into the acknowledgement.
+///
+/// # Errors
+/// The host's own, and [`DriveError::Diverged`] when a journal is not this machine's.
+pub async fn drive<M, H>(host: &mut H, resume: Resume<M>) -> Result<Ended<M>, DriveError<H::Error>>
+where
+    M: Machine,
+    H: Host<M> + Send,
+{
+    let (mut run, mut incoming) = match resume {
+        Resume::Fresh(input) => (Run::fresh(input), Vec::new()),
+        Resume::Journal {
+            input,
+            facts,
+            events,
+            then,
+        } => {
+            let (mut run, output) = Run::replay(&input, &facts);
+            if run.events.len() != events {
+                return Err(DriveError::Diverged {
+                    recorded: events,
+                    replayed: run.events.len(),
+                });
+            }
+            run.events.clear();
+            if let (Some(output), true) = (output, then.is_empty()) {
+                return Ok(Ended {
+                    machine: run.machine,
+                    output,
+                });
+            }
+            (run, then)
+        }
+    };
+    loop {
+        let output = run.apply(std::mem::take(&mut incoming));
+        if let Some(commit) = run.commit() {
+            host.commit(commit).await.map_err(DriveError::Host)?;
+            run.committed();
+        }
+        if let Some(output) = output {
+            return Ok(Ended {
+                machine: run.machine,
+                output,
+            });
+        }
+        run.order(host);
+        incoming = run.acknowledgements();
+        if incoming.is_empty() {
+            incoming = host.next().await.map_err(DriveError::Host)?;
+        }
+        if incoming.is_empty() {
+            return Err(DriveError::Idle);
+        }
+    }
+}
+
+/// An effect that has no answer yet.
+struct UnderWay<E> {
+    /// Until it is handed to the host.
+    waiting: Option<Issue<E>>,
+    /// Once the machine no longer wants it.
+    revoked: Option<Reason>,
+}
+
+/// A machine with what it has ordered and what is not yet durable.
+struct Run<M: Machine> {
+    machine: M,
+    out: Outbox<M>,
+    under_way: BTreeMap<EffectId, UnderWay<M::Effect>>,
+    /// Effects to hand over or revoke after the next commit, in the order of the machine's wishes.
+    orders: Vec<EffectId>,
+    input: Option<Recorded<M::Input>>,
+    facts: Vec<Recorded<M::Fact>>,
+    events: Vec<Recorded<M::Event>>,
+    /// The time of the last fact, for acknowledgements that `drive` makes itself.
+    now: UnixMillis,
+}
+
+impl<M: Machine> Run<M> {
+    fn start(input: &Recorded<M::Input>) -> Self {
+        let mut out = Outbox::default();
+        let machine = M::start(input.at, &input.fact, &mut out);
+        let mut run = Self {
+            machine,
+            out,
+            under_way: BTreeMap::new(),
+            orders: Vec::new(),
+            input: None,
+            facts: Vec::new(),
+            events: Vec::new(),
+            now: input.at,
+        };
+        run.collect();
+        run
+    }
+
+    fn fresh(input: Recorded<M::Input>) -> Self {
+        let mut run = Self::start(&input);
+        run.input = Some(input);
+        run
+    }
+
+    fn replay(
+        input: &Recorded<M::Input>,
+        facts: &[Recorded<M::Fact>],
+    ) -> (Self, Option<M::Output>) {
+        let mut run = Self::start(input);
+        let mut output = None;
+        for recorded in facts {
+            if let Some(id) = M::answers(&recorded.fact) {
+                run.under_way.remove(id);
+            }
+            run.now = recorded.at;
+            output = run.machine.apply(recorded.at, &recorded.fact, &mut run.out);
+            run.collect();
+        }
+        for under_way in run.under_way.values_mut() {
+            if let Some(issue) = &mut under_way.waiting {
+                issue.reissued = true;
+            }
+        }
+        (run, output)
+    }
+
+    /// Moves what the machine put out to where it waits for the commit.
+    fn collect(&mut self) {
+        let (orders, events) = self.out.take();
+        let at = self.now;
+        self.events
+            .extend(events.into_iter().map(|fact| Recorded { at, fact }));
+        for order in orders {
+            match order {
+                Order::Issue(id, effect) => {
+                    let waiting = Some(Issue {
+                        id: id.clone(),
+                        effect,
+                        reissued: false,
+                    });
+                    self.under_way.insert(
+                        id.clone(),
+                        UnderWay {
+                            waiting,
+                            revoked: None,
+                        },
+                    );
+                    self.orders.push(id);
+                }
+                Order::Revoke(id, why) => {
+                    if let Some(under_way) = self.under_way.get_mut(&id) {
+                        under_way.revoked.get_or_insert(why);
+                        self.orders.push(id);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Applies what came in, up to the fact that ends the machine.
+    fn apply(&mut self, incoming: Vec<Recorded<M::Fact>>) -> Option<M::Output> {
+        for mut recorded in incoming {
+            if let Some(id) = M::answers(&recorded.fact).cloned() {
+                let Some(answered) = self.under_way.remove(&id) else {
+                    continue;
+                };
+                if let Some(why) = &answered.revoked {
+                    recorded.fact = M::revoked(&id, why);
+                }
+            }
+            self.now = recorded.at;
+            let output = self
+                .machine
+                .apply(recorded.at, &recorded.fact, &mut self.out);
+            self.facts.push(recorded);
+            self.collect();
+            if output.is_some() {
+                return output;
+            }
+        }
+        None
+    }
+
+    fn commit(&self) -> Option<Commit<'_, M>> {
+        let something = self.input.is_some() || !self.facts.is_empty();
+        something.then_some(Commit {
+            input: self.input.as_ref(),
+            facts: &self.facts,
+            events: &self.events,
+        })
+    }
+
+    fn committed(&mut self) {
+        self.input = None;
+        self.facts.clear();
+        self.events.clear();
+    }
+
+    /// Hands wishes to the host.
+    fn order<H: Host<M>>(&mut self, host: &mut H) {
+        for id in std::mem::take(&mut self.orders) {
+            let Some(under_way) = self.under_way.get_mut(&id) else {
+                continue;
+            };
+            match (&under_way.revoked, under_way.waiting.take()) {
+                (None, Some(issue)) => host.issue(issue),
+                (Some(_), Some(issue)) => under_way.waiting = Some(issue),
+                (Some(why), None) => host.revoke(&id, why.clone()),
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// The answers to effects that were revoked before a host had them: nobody else can give these.
+    fn acknowledgements(&self) -> Vec<Recorded<M::Fact>> {
+        let never_begun = self
+            .under_way
+            .iter()
+            .filter(|(_, under_way)| under_way.waiting.is_some());
+        never_begun
+            .filter_map(|(id, under_way)| {
+                let fact = M::revoked(id, under_way.revoked.as_ref()?);
+                Some(Recorded { at: self.now, fact })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,43 @@
+//! A host does the waiting for a machine.
+
+use crate::{EffectId, Issue, Machine, Reason, UnixMillis};
+
+/// A fact and when the host learnt it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded<F> {
+    /// Milliseconds since the Unix epoch.
+    pub at: UnixMillis,
+    /// What was learnt.
+    pub fact: F,
+}
+
+/// What becomes durable together: facts, and the events that follow from them.
+pub struct Commit<'a, M: Machine> {
+    /// What the machine starts from; with the first commit only.
+    pub input: Option<&'a Recorded<M::Input>>,
+    /// The facts that were applied, in order.
+    pub facts: &'a [Recorded<M::Fact>],
+    /// The events that follow, each with the time of its fact.
+    pub events: &'a [Recorded<M::Event>],
+}
+
+/// Starts effects, waits for facts, and makes them durable.
+pub trait Host<M: Machine> {
+    /// Why the host cannot go on.
+    type Error;
+
+    /// Starts an effect and returns at once.
+    fn issue(&mut self, effect: Issue<M::Effect>);
+
+    /// Stops an effect and returns at once. The host acknowledges with the fact [`Machine::revoked`], within a deadline of its own.
+    fn revoke(&mut self, id: &EffectId, why: Reason);
+
+    /// Waits for at least one fact and gives as many as are ready.
+    fn next(&mut self) -> impl Future<Output = Result<Vec<Recorded<M::Fact>>, Self::Error>> + Send;
+
+    /// Makes facts and events durable, whole or not at all. The effects that follow from them are issued after it has returned.
+    fn commit(
+        &mut self,
+        commit: Commit<'_, M>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}

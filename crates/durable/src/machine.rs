@@ -1,0 +1,156 @@
+//! A machine is pure: it learns from facts alone and answers with effects and events.
+
+use std::{borrow::Borrow, fmt};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// Milliseconds since the Unix epoch, UTC.
+pub type UnixMillis = i64;
+
+/// Names one effect for ever: `task/attempt/step`. The same machine gives the same effect the same id on every replay.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EffectId(String);
+
+impl EffectId {
+    /// From its text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EffectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Borrow<str> for EffectId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A pure state machine. No clock, randomness, environment or order of a hash map inside: time comes with each fact.
+pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
+    /// Raised when an old journal would be understood differently.
+    const VERSION: u32;
+    /// What it starts from.
+    type Input: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
+    /// What the world answers.
+    type Fact: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
+    /// What it wants done.
+    type Effect: Clone + Send + Sync + 'static;
+    /// What people see.
+    type Event: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
+    /// What it comes to.
+    type Output: Clone + Send + 'static;
+
+    /// Starts. Called once for each journal, and again for each replay.
+    fn start(at: UnixMillis, input: &Self::Input, out: &mut Outbox<Self>) -> Self;
+
+    /// Takes in one fact. Gives the output when the machine has ended or wants to be left until it is resumed.
+    fn apply(
+        &mut self,
+        at: UnixMillis,
+        fact: &Self::Fact,
+        out: &mut Outbox<Self>,
+    ) -> Option<Self::Output>;
+
+    /// The effect that this fact answers, if it answers one. An effect has exactly one answer; `drive` drops every further one.
+    fn answers(fact: &Self::Fact) -> Option<&EffectId>;
+
+    /// The fact that acknowledges that an effect was revoked.
+    fn revoked(id: &EffectId, why: &Reason) -> Self::Fact;
+}
+
+/// Why an effect is revoked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// The run is being stopped and may be resumed.
+    Stopped,
+    /// The plan no longer wants it.
+    Cancelled,
+    /// It took too long.
+    Deadline,
+}
+
+/// An effect on its way to a host.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Issue<E> {
+    /// Its name.
+    pub id: EffectId,
+    /// What is wanted.
+    pub effect: E,
+    /// It was issued before, by a process that is gone, and nobody knows how far it came.
+    pub reissued: bool,
+}
+
+/// Where a machine puts what follows from a fact.
+pub struct Outbox<M: Machine> {
+    pub(crate) orders: Vec<Order<M::Effect>>,
+    pub(crate) events: Vec<M::Event>,
+}
+
+/// What a machine wants of its host, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order<E> {
+    /// Start an effect.
+    Issue(EffectId, E),
+    /// Stop one.
+    Revoke(EffectId, Reason),
+}
+
+impl<M: Machine> Default for Outbox<M> {
+    fn default() -> Self {
+        Self {
+            orders: Vec::new(),
+            events: Vec::new(),
+        }
+    }
+}
+
+impl<M: Machine> Outbox<M> {
+    /// Wants an effect started.
+    pub fn issue(&mut self, id: EffectId, effect: M::Effect) {
+        self.orders.push(Order::Issue(id, effect));
+    }
+
+    /// Wants an effect stopped. Its acknowledgement is the fact [`Machine::revoked`]; a result that comes later is dropped.
+    pub fn revoke(&mut self, id: EffectId, why: Reason) {
+        self.orders.push(Order::Revoke(id, why));
+    }
+
+    /// Tells people something.
+    pub fn emit(&mut self, event: M::Event) {
+        self.events.push(event);
+    }
+
+    /// What was ordered so far; for tests of a machine without a host.
+    #[must_use]
+    pub fn orders(&self) -> &[Order<M::Effect>] {
+        &self.orders
+    }
+
+    /// What was emitted so far.
+    #[must_use]
+    pub fn events(&self) -> &[M::Event] {
+        &self.events
+    }
+
+    /// Empties it; for tests of a machine without a host.
+    pub fn take(&mut self) -> (Vec<Order<M::Effect>>, Vec<M::Event>) {
+        (
+            std::mem::take(&mut self.orders),
+            std::mem::take(&mut self.events),
+        )
+    }
+}

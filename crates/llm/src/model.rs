@@ -1,0 +1,190 @@
+//! The seam to a model.
+
+use std::time::Duration;
+
+use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
+use serde::{Deserialize, Serialize};
+
+use crate::{ChatRequest, ChatResponse, StreamPart};
+
+/// What a model can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelLimits {
+    /// Tokens of request and answer together.
+    pub context_tokens: u32,
+    /// Tokens of one answer.
+    pub max_output_tokens: u32,
+}
+
+impl Default for ModelLimits {
+    fn default() -> Self {
+        Self {
+            context_tokens: 32_768,
+            max_output_tokens: 4_096,
+        }
+    }
+}
+
+/// A model that answers chat requests. Dropping a future or stream it returned cancels the request.
+pub trait ChatModel: Send + Sync {
+    /// The name under which it is configured and reported.
+    fn name(&self) -> &str;
+
+    /// What it can hold.
+    fn limits(&self) -> ModelLimits {
+        ModelLimits::default()
+    }
+
+    /// Answers in parts. The last part of a stream that ends well is [`StreamPart::Done`]; an error ends the stream.
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>>;
+
+    /// Answers at once.
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        Box::pin(async move {
+            let mut parts = self.stream(request);
+            while let Some(part) = parts.next().await {
+                if let StreamPart::Done(response) = part? {
+                    return Ok(*response);
+                }
+            }
+            Err(ModelError::Cut {
+                model: self.name().to_owned(),
+            })
+        })
+    }
+}
+
+/// Why a model gave no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// No connection, or it broke before the answer began.
+    #[error("cannot reach {url}: {reason}")]
+    Unreachable {
+        /// The address that was tried.
+        url: String,
+        /// What the network said.
+        reason: String,
+    },
+    /// No answer, or no further part of it, within the time.
+    #[error("{model} did not answer within {}", seconds(.after))]
+    Timeout {
+        /// The model.
+        model: String,
+        /// The time that was allowed.
+        after: Duration,
+    },
+    /// The answer ended before it was whole.
+    #[error("the answer of {model} was cut off")]
+    Cut {
+        /// The model.
+        model: String,
+    },
+    /// Too many requests.
+    #[error("{model} refuses more requests for now: {message}")]
+    RateLimited {
+        /// The model.
+        model: String,
+        /// The server's words.
+        message: String,
+        /// How long the server asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// No key, a wrong key, or no right to use the model.
+    #[error("{url} refused the key ({status}): {message}")]
+    Unauthorized {
+        /// The address.
+        url: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's words.
+        message: String,
+    },
+    /// The server does not know the model.
+    #[error("{url} has no model {model:?}: {message}")]
+    NoSuchModel {
+        /// The address.
+        url: String,
+        /// The model asked for.
+        model: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The request does not fit the context window.
+    #[error("the request does not fit the context window of {model}: {message}")]
+    ContextOverflow {
+        /// The model.
+        model: String,
+        /// The server's words.
+        message: String,
+    },
+    /// The server does not accept the request.
+    #[error("{model} refused the request ({status}): {message}")]
+    Refused {
+        /// The model.
+        model: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's words.
+        message: String,
+    },
+    /// A fault of the server.
+    #[error("the server of {model} failed ({status}): {message}")]
+    Server {
+        /// The model.
+        model: String,
+        /// The HTTP status.
+        status: u16,
+        /// The server's words.
+        message: String,
+        /// How long the server asks to wait.
+        retry_after: Option<Duration>,
+    },
+    /// The answer could not be read at all.
+    #[error("cannot read the answer of {model}: {reason}")]
+    Unreadable {
+        /// The model.
+        model: String,
+        /// What was wrong.
+        reason: String,
+    },
+    /// A recording or script has no answer to this request.
+    #[error("no recorded answer for this request to {model}: {reason}")]
+    NotRecorded {
+        /// The model.
+        model: String,
+        /// The request in short.
+        reason: String,
+    },
+}
+
+fn seconds(duration: &Duration) -> String {
+    format!("{} s", duration.as_secs_f32())
+}
+
+impl ModelError {
+    /// Whether the same request may succeed a little later.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Timeout { .. }
+                | Self::Cut { .. }
+                | Self::RateLimited { .. }
+                | Self::Server { .. }
+                | Self::Unreadable { .. }
+        )
+    }
+
+    /// How long the server asks to wait.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => {
+                *retry_after
+            }
+            _ => None,
+        }
+    }
+}

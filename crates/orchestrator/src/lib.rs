@@ -1,0 +1,1 @@
+//! The run machine: plan, schedule, watch, replan, answer.

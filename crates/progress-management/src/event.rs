@@ -1,0 +1,329 @@
+//! Progress events: everything that happens in a run, in the order in which it happened.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{
+    Conclusion, Decision, Evidence, EvidenceId, Plan, PlanId, ProgressReport, QuestionId,
+    RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
+};
+
+/// The `schema` member of an event as other programs see it.
+pub const EVENT_SCHEMA: &str = "aime.event/v1";
+
+/// An event and when it happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timed {
+    /// When the fact behind it was recorded.
+    pub at: Timestamp,
+    /// What happened.
+    pub event: ProgressEvent,
+}
+
+/// How a goal is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanMode {
+    /// One actor task, never grown.
+    Direct,
+    /// A few steps in a row.
+    Simple,
+    /// Sub-goals with actions and dependencies.
+    Complex,
+    /// A few TODOs at first, grown by what is found.
+    Emergent,
+}
+
+/// What model calls have cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Spent {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Tokens sent, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens sent that the server had in its cache.
+    pub cached_input_tokens: u64,
+    /// Tokens received.
+    pub output_tokens: u64,
+    /// US dollars; 0 for models without a price.
+    pub cost_usd: f64,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallOutcome {
+    /// It returned a result.
+    Ok,
+    /// It returned an error, which the actor sees.
+    Error,
+    /// It was stopped before it ended.
+    Cancelled,
+    /// It was begun before a crash and nobody knows whether it took effect.
+    InDoubt,
+}
+
+/// Something that happened in a run. What is large is cut or given as the hash of a blob.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ProgressEvent {
+    /// The run began.
+    RunStarted {
+        /// The plan that will be made.
+        plan_id: PlanId,
+        /// What is wanted.
+        goal: String,
+    },
+    /// The way of working was chosen.
+    Routed {
+        /// The mode.
+        mode: PlanMode,
+        /// Who decided: `flag`, `strategy`, `bypass`, `rules`, `model`, `plan_file`.
+        by: String,
+        /// The score of the rules, where they decided.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        score: Option<i32>,
+        /// The category of the goal.
+        category: String,
+        /// Why.
+        reasons: Vec<String>,
+    },
+    /// The planner was asked for a plan or a patch.
+    PlanningStarted {
+        /// `plan`, `patch`.
+        purpose: String,
+    },
+    /// A planner's answer was refused, with all its faults.
+    PlanRefused {
+        /// Which try it was, from 1.
+        attempt: u32,
+        /// Each fault with its place.
+        faults: Vec<String>,
+    },
+    /// The first plan stands: version 1.
+    PlanCreated {
+        /// The plan.
+        plan: Plan,
+        /// Harmless faults that were mended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<String>,
+        /// Why it is not what the planner was asked for, where it is a fallback.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fallback: Option<String>,
+    },
+    /// The plan was changed by a patch.
+    PlanChanged {
+        /// The decision, with its patch.
+        decision: Decision,
+    },
+    /// A task went from one status to another.
+    TaskStatusChanged {
+        /// The task.
+        task: TaskId,
+        /// Before.
+        from: TaskStatus,
+        /// After.
+        to: TaskStatus,
+        /// How often it was started by now.
+        attempt: u32,
+        /// For a failure: it will not be retried.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        for_good: bool,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// An attempt at a task ended; comes before the change of status.
+    TaskConcluded {
+        /// The task.
+        task: TaskId,
+        /// What it came to.
+        conclusion: Conclusion,
+    },
+    /// An actor was made for a task.
+    ActorCreated {
+        /// The task.
+        task: TaskId,
+        /// The actor.
+        actor: String,
+        /// Its profile.
+        profile: String,
+        /// Its model.
+        model: String,
+        /// Its tools.
+        tools: Vec<String>,
+        /// Why this profile.
+        reasons: Vec<String>,
+    },
+    /// A model answered.
+    ModelCalled {
+        /// The task, if it was for one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// `route`, `plan`, `patch`, `act`, `verdict`, `answer`.
+        purpose: String,
+        /// The model's name.
+        model: String,
+        /// What it cost.
+        spent: Spent,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+        /// What the model wrote beside its tool calls, cut to 2,000 characters.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    /// A tool call is about to be made.
+    ToolCallStarted {
+        /// The task.
+        task: TaskId,
+        /// Unique in the task.
+        call: String,
+        /// The tool's name.
+        tool: String,
+        /// Its parameters.
+        parameters: Map<String, Value>,
+    },
+    /// A tool call ended.
+    ToolCallFinished {
+        /// The task.
+        task: TaskId,
+        /// Unique in the task.
+        call: String,
+        /// The tool's name.
+        tool: String,
+        /// How it ended.
+        outcome: CallOutcome,
+        /// The first 2,000 characters of what it returned.
+        output: String,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// An actor reported on its work.
+    ProgressReported {
+        /// The task.
+        task: TaskId,
+        /// What it said.
+        report: ProgressReport,
+    },
+    /// An actor replaced its TODO list.
+    TodosChanged {
+        /// The task.
+        task: TaskId,
+        /// The whole list.
+        items: Vec<TodoItem>,
+    },
+    /// An actor was told something by the runtime: a hint, a reminder, a nudge.
+    ActorNudged {
+        /// The task.
+        task: TaskId,
+        /// `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`.
+        kind: String,
+        /// The words.
+        text: String,
+    },
+    /// An actor's history was shortened to fit its context window.
+    HistoryCompacted {
+        /// The task.
+        task: TaskId,
+        /// Tokens before.
+        tokens_before: u64,
+        /// Tokens after.
+        tokens_after: u64,
+    },
+    /// Evidence was reported.
+    EvidenceAdded {
+        /// The evidence.
+        evidence: Evidence,
+    },
+    /// Replan triggers fired.
+    TriggersFired {
+        /// All of them, by priority.
+        reasons: Vec<TriggerReason>,
+    },
+    /// A replan was not allowed now.
+    ReplanSuppressed {
+        /// Why not.
+        reason: String,
+        /// What had asked for it.
+        triggers: Vec<TriggerReason>,
+    },
+    /// Evidence was looked at and changed nothing.
+    EvidenceProcessed {
+        /// The evidence.
+        evidence: Vec<EvidenceId>,
+        /// Why it changed nothing.
+        reason: String,
+    },
+    /// A person is asked.
+    QuestionAsked {
+        /// Unique in the run.
+        id: QuestionId,
+        /// The task that waits for the answer, if one does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// `question`, `approval`, `escalation`.
+        kind: String,
+        /// The question.
+        question: String,
+    },
+    /// A person answered.
+    QuestionAnswered {
+        /// The question.
+        id: QuestionId,
+        /// The answer.
+        answer: String,
+    },
+    /// A completion or success criterion was looked at.
+    CriterionChecked {
+        /// The task; absent for the goal's own criteria.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The criterion.
+        criterion: String,
+        /// Whether it holds.
+        passed: bool,
+        /// By what.
+        reason: String,
+    },
+    /// A bound on the run was reached.
+    BoundReached {
+        /// `tokens`, `money`, `time`, `steps`, `tool_calls`, `actors`.
+        bound: String,
+        /// The limit and what was used, in words.
+        detail: String,
+    },
+    /// The run went from one status to another.
+    RunStatusChanged {
+        /// Before.
+        from: RunStatus,
+        /// After.
+        to: RunStatus,
+        /// Why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The run was stopped on request, or found stopped when it was resumed.
+    RunInterrupted {
+        /// Why.
+        reason: String,
+    },
+    /// The run goes on.
+    RunResumed {},
+    /// The final answer stands.
+    Answered {
+        /// The answer.
+        text: String,
+    },
+    /// What is known beside all this, by topic, for readers newer than this list.
+    Noted {
+        /// The topic.
+        topic: String,
+        /// What is to be said.
+        detail: BTreeMap<String, Value>,
+    },
+}

@@ -1,0 +1,117 @@
+//! Identifiers. Each is a checked string, so that a value from a model can never become a path or a command.
+
+use std::{borrow::Cow, fmt, str::FromStr};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// The longest identifier, in bytes.
+pub const MAX_ID_BYTES: usize = 64;
+
+/// Why a string is not an identifier.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not an identifier: use 1 to {MAX_ID_BYTES} of A-Z a-z 0-9 _ - .")]
+pub struct InvalidId {
+    /// The string that was refused.
+    pub text: String,
+}
+
+fn check(text: &str) -> Result<(), InvalidId> {
+    let fits = (1..=MAX_ID_BYTES).contains(&text.len())
+        && !text.starts_with('.')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    if fits {
+        Ok(())
+    } else {
+        Err(InvalidId {
+            text: text.to_owned(),
+        })
+    }
+}
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// Checks `text` and makes it an identifier.
+            ///
+            /// # Errors
+            /// [`InvalidId`] if it is empty, too long, starts with a dot or has a character outside `A-Z a-z 0-9 _ - .`.
+            pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
+                let text = text.into();
+                check(&text).map(|()| Self(text))
+            }
+
+            /// The identifier as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidId;
+            fn from_str(text: &str) -> Result<Self, InvalidId> {
+                Self::new(text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidId;
+            fn try_from(text: String) -> Result<Self, InvalidId> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl AsRef<str> for $name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_ID_BYTES })
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// One run, from goal to answer.
+    RunId,
+    /// One plan through all its versions.
+    PlanId,
+    /// One task of a plan.
+    TaskId,
+    /// One actor, made for one task.
+    ActorId,
+    /// One piece of evidence.
+    EvidenceId,
+    /// One question to a person.
+    QuestionId,
+}

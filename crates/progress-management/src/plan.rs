@@ -1,0 +1,186 @@
+//! The plan document, `aime.plan/v1`: what a planner proposes and a person can write by hand.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::TaskId;
+
+/// The `schema` member of a plan document.
+pub const PLAN_SCHEMA: &str = "aime.plan/v1";
+
+fn plan_schema() -> String {
+    PLAN_SCHEMA.to_owned()
+}
+
+/// A plan: the strategic part says why, the task graph says what.
+///
+/// Reading it with serde is strict about types and checks no rule between tasks;
+/// [`ProgressState`](crate::ProgressState) refuses a plan that breaks one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Always `aime.plan/v1`.
+    #[serde(default = "plan_schema")]
+    pub schema: String,
+    /// What the plan is for.
+    #[serde(default)]
+    pub goal: String,
+    /// Approach, phases, risks, success criteria.
+    #[serde(default)]
+    pub strategic: Strategic,
+    /// The tactical part: the tasks, in the order in which they are shown.
+    pub tasks: Vec<TaskSpec>,
+    /// Edges besides the plain dependencies that tasks name themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edges: Vec<Edge>,
+}
+
+/// The strategic part of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Strategic {
+    /// The way to the goal, in a sentence or two.
+    pub approach: String,
+    /// Stages of the work, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
+    /// What may go wrong.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub risks: Vec<Risk>,
+    /// What must hold at the end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub success_criteria: Vec<String>,
+}
+
+/// A stage of the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// What is reached when it ends.
+    #[serde(default)]
+    pub objective: String,
+}
+
+/// Something that may go wrong, and what to do then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Risk {
+    /// What may happen.
+    pub description: String,
+    /// What would be done.
+    #[serde(default)]
+    pub mitigation: String,
+}
+
+/// Who carries a task out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskKind {
+    /// An actor, with a model.
+    Actor,
+    /// The runtime itself: one tool call, no model.
+    Tool,
+    /// Nobody: it has children and settles with them.
+    Group,
+}
+
+/// One task as it is planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskSpec {
+    /// Unique in the plan.
+    pub id: TaskId,
+    /// A short title.
+    #[serde(default)]
+    pub name: String,
+    /// Who carries it out.
+    pub kind: TaskKind,
+    /// What is to be done, for an actor.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// What must hold for the task to count as done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completion_criteria: Vec<String>,
+    /// The tool, for a tool task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The tool's parameters; may hold references `@{steps.ID.result}`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub parameters: Map<String, Value>,
+    /// The profile of the actor; chosen by the runtime when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// Tool bundles for the actor, beside its profile's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bundles: Vec<String>,
+    /// Tasks that must be completed first.
+    #[serde(default)]
+    pub dependencies: Vec<TaskId>,
+    /// The group that this task belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<TaskId>,
+    /// How long it may take, in seconds: an estimate for the scheduler, not a limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort_seconds: Option<u32>,
+}
+
+impl TaskSpec {
+    /// An actor task with nothing but an id and a description.
+    #[must_use]
+    pub fn actor(id: TaskId, description: impl Into<String>) -> Self {
+        Self {
+            id,
+            name: String::new(),
+            kind: TaskKind::Actor,
+            description: description.into(),
+            completion_criteria: Vec::new(),
+            tool: None,
+            parameters: Map::new(),
+            profile: None,
+            bundles: Vec::new(),
+            dependencies: Vec::new(),
+            parent: None,
+            effort_seconds: None,
+        }
+    }
+
+    /// The name, or what stands best in its place.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        [self.name.as_str(), self.description.as_str()]
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .unwrap_or(self.id.as_str())
+    }
+}
+
+/// What an edge means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EdgeType {
+    /// The target waits until the source is completed.
+    Dependency,
+    /// As a dependency, and the target is skipped when the condition does not hold.
+    Conditional,
+    /// The target runs when the source has failed for good.
+    Rollback,
+}
+
+/// An edge between two tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Edge {
+    /// The task that comes first.
+    pub from: TaskId,
+    /// The task that follows.
+    pub to: TaskId,
+    /// What the edge means.
+    #[serde(rename = "type")]
+    pub kind: EdgeType,
+    /// For a conditional edge: `@{steps.ID.result.path} OP literal`, or `@{steps.ID.status} == completed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+}

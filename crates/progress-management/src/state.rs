@@ -1,0 +1,95 @@
+//! The progress of a run: the fold of its events.
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Decision, Edge, Evidence, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId,
+    Timestamp,
+};
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// The first plan is being made.
+    Planning,
+    /// Tasks are carried out.
+    Executing,
+    /// A patch is being made while tasks go on.
+    Replanning,
+    /// A person must answer first.
+    WaitingForHuman,
+    /// The goal was reached.
+    Completed,
+    /// It was not.
+    Failed,
+    /// A person ended it.
+    Cancelled,
+}
+
+/// A question that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    /// Unique in the run.
+    pub id: QuestionId,
+    /// When it was asked.
+    pub at: Timestamp,
+    /// The task that waits for the answer, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// `question`, `approval`, `escalation`.
+    pub kind: String,
+    /// The question.
+    pub question: String,
+    /// The answer, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
+/// Everything known of a run. It changes by [`ProgressState::apply`] alone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgressState {
+    /// The plan.
+    pub plan_id: PlanId,
+    /// What is wanted.
+    pub goal: String,
+    /// The way of working, once chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<PlanMode>,
+    /// The category of the goal, once chosen.
+    #[serde(default)]
+    pub category: String,
+    /// Where the run stands.
+    pub status: RunStatus,
+    /// The plan's version: 0 before the first plan.
+    pub version: u32,
+    /// The strategic part.
+    pub strategic: Strategic,
+    /// The tasks in plan order.
+    #[schemars(with = "std::collections::BTreeMap<String, Task>")]
+    pub tasks: IndexMap<TaskId, Task>,
+    /// Edges besides the dependencies that tasks name themselves.
+    pub edges: Vec<Edge>,
+    /// What was learnt.
+    pub evidence: Vec<Evidence>,
+    /// How the plan was changed.
+    pub decisions: Vec<Decision>,
+    /// What was asked of people.
+    pub questions: Vec<Question>,
+    /// What it has cost.
+    pub spent: Spent,
+    /// Tool calls that were started.
+    pub tool_calls: u64,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When something last moved: a status, a report, a tool or model call.
+    pub last_progress_at: Timestamp,
+    /// When the plan was last changed by a replan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_replan_at: Option<Timestamp>,
+    /// The final answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}

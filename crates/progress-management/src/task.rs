@@ -1,0 +1,116 @@
+//! A task while the run goes on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{TaskSpec, Timestamp};
+
+/// Where a task stands.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskStatus {
+    /// Waits for its dependencies.
+    Pending,
+    /// Could start at once.
+    Ready,
+    /// Is being carried out.
+    Running,
+    /// Cannot start: a dependency cannot be satisfied, or it is held back.
+    Blocked,
+    /// Done, and its criteria hold.
+    Completed,
+    /// Tried and not done.
+    Failed,
+    /// Will not be done.
+    Skipped,
+    /// Failed, and what it had done was undone.
+    RolledBack,
+}
+
+/// A task: its specification and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Task {
+    /// What is to be done.
+    pub spec: TaskSpec,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// How often it was started, interruptions included.
+    #[serde(default)]
+    pub attempts: u32,
+    /// How often it failed since it was planned or last let run again by a patch.
+    #[serde(default)]
+    pub failures: u32,
+    /// Failed, and will not be retried: what depends on it cannot be satisfied.
+    #[serde(default)]
+    pub failed_for_good: bool,
+    /// Why it is blocked, skipped or pending again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The plan version that brought it.
+    pub version: u32,
+    /// When it last started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When it last settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished_at: Option<Timestamp>,
+    /// What its last attempt came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Conclusion>,
+    /// The last report of its actor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<ProgressReport>,
+    /// Its actor's TODO list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todos: Vec<crate::TodoItem>,
+    /// What its actor does right now, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<String>,
+}
+
+/// How an attempt at a task ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Conclusion {
+    /// Whether the work was done.
+    pub outcome: Outcome,
+    /// What was done, or why not, in a few sentences.
+    pub summary: String,
+    /// The whole text that came back, where it is more than the summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The structured result, which other tasks may refer to by a path; null where there is only text.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub result: Value,
+    /// What was made: paths, addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<String>,
+    /// What went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// How an attempt ended, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The work was done.
+    Success,
+    /// It was not.
+    Failure,
+    /// It was stopped before its end; it may go on later.
+    Interrupted,
+    /// A call was begun and nobody knows whether it took effect. Not retried without a decision.
+    InDoubt,
+}
+
+/// What an actor says of its work while it goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgressReport {
+    /// A word or two: `in progress`, `searching`, `50%`.
+    pub status: String,
+    /// A sentence.
+    pub message: String,
+}

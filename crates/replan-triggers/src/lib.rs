@@ -1,0 +1,1 @@
+//! When to change a plan: five triggers and a frequency control, as pure functions.

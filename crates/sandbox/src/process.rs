@@ -1,0 +1,55 @@
+//! Running a process within limits.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
+
+/// What to run and within which limits.
+#[derive(Debug, Clone)]
+pub struct ProcessRequest {
+    /// The program.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it runs.
+    pub working_folder: PathBuf,
+    /// The whole environment: nothing is inherited.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// What it reads on standard input.
+    pub input: Vec<u8>,
+    /// The time it may take; then its whole group is killed.
+    pub time_limit: Duration,
+    /// How many bytes of each stream are kept: the first half and the last half.
+    pub output_limit: usize,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessEnd {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// It ran out of time and was killed.
+    TimedOut,
+    /// It was cancelled and was killed.
+    Cancelled,
+}
+
+/// What came of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessOutcome {
+    /// How it ended.
+    pub end: ProcessEnd,
+    /// Its standard output.
+    pub stdout: Captured,
+    /// Its standard error.
+    pub stderr: Captured,
+}
+
+/// A stream, as much of it as was kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The bytes; with a gap in the middle where some were left out.
+    pub bytes: Vec<u8>,
+    /// How many bytes came in all.
+    pub total: u64,
+}

@@ -1,0 +1,1 @@
+//! A chat completions server that answers from a script, and misbehaves on demand.

@@ -1,0 +1,115 @@
+//! The seam to a tool.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_llm::ToolDefinition;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ToolContext;
+
+/// What a call may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Touches {
+    /// Nothing outside the run.
+    Nothing,
+    /// Files of the working folder.
+    Files,
+    /// Whatever a process may.
+    Processes,
+    /// The network.
+    Network,
+    /// A person's attention.
+    People,
+}
+
+/// Who answers a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HandledBy {
+    /// The runtime, through [`Tool::call`].
+    Runtime,
+    /// The actor itself: the call changes the actor's own state (`todo`, `terminate`, …) and is never run.
+    Actor,
+}
+
+/// What is known of a tool without running it. Kept in an actor's journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSheet {
+    /// Name, description, JSON Schema of the parameters.
+    pub definition: ToolDefinition,
+    /// A call changes nothing.
+    pub read_only: bool,
+    /// A second identical call changes nothing more.
+    pub idempotent: bool,
+    /// What it may touch.
+    pub touches: Touches,
+    /// Who answers a call.
+    pub handled_by: HandledBy,
+    /// How long a call may take.
+    pub time_limit: Duration,
+    /// Tools that may do instead when this one fails, for the router's hint.
+    pub alternatives: Vec<String>,
+}
+
+impl ToolSheet {
+    /// The tool's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Whether a call whose outcome is unknown may simply be made again.
+    #[must_use]
+    pub const fn repeatable(&self) -> bool {
+        self.read_only || self.idempotent
+    }
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolOutput {
+    /// What the model sees, whole; whoever shows it cuts it.
+    pub text: String,
+    /// The same with structure, where there is one: what other tasks refer to by a path.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub value: Value,
+    /// Paths or addresses that were made or changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<String>,
+}
+
+/// Why a call gave no result. The text is what the model sees after `Error: `.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// The parameters do not fit.
+    #[error("{0}")]
+    InvalidParameters(String),
+    /// It was tried and failed.
+    #[error("{0}")]
+    Failed(String),
+    /// It is not allowed here.
+    #[error("{0}")]
+    Denied(String),
+    /// It took too long.
+    #[error("{0}")]
+    TimedOut(String),
+    /// It was cancelled.
+    #[error("cancelled before it ended")]
+    Cancelled,
+}
+
+/// A tool: what it is, and how it is called.
+pub trait Tool: Send + Sync {
+    /// What is known of it.
+    fn sheet(&self) -> &Arc<ToolSheet>;
+
+    /// Makes one call with parameters that fit the schema. Stops soon after `context.cancel` is cancelled.
+    fn call<'a>(
+        &'a self,
+        parameters: Map<String, Value>,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+}
