@@ -63,25 +63,14 @@ where
 {
     let (mut run, mut incoming) = match resume {
         Resume::Fresh(input) => (Run::fresh(input), Vec::new()),
-        Resume::Journal {
-            input,
-            facts,
-            events,
-            then,
-        } => {
+        Resume::Journal { input, facts, events, then } => {
             let (mut run, output) = Run::replay(&input, &facts);
             if run.events.len() != events {
-                return Err(DriveError::Diverged {
-                    recorded: events,
-                    replayed: run.events.len(),
-                });
+                return Err(DriveError::Diverged { recorded: events, replayed: run.events.len() });
             }
             run.events.clear();
             if let (Some(output), true) = (output, then.is_empty()) {
-                return Ok(Ended {
-                    machine: run.machine,
-                    output,
-                });
+                return Ok(Ended { machine: run.machine, output });
             }
             (run, then)
         }
@@ -93,10 +82,7 @@ where
             run.committed();
         }
         if let Some(output) = output {
-            return Ok(Ended {
-                machine: run.machine,
-                output,
-            });
+            return Ok(Ended { machine: run.machine, output });
         }
         run.order(host);
         incoming = run.acknowledgements();
@@ -155,10 +141,7 @@ impl<M: Machine> Run<M> {
         run
     }
 
-    fn replay(
-        input: &Recorded<M::Input>,
-        facts: &[Recorded<M::Fact>],
-    ) -> (Self, Option<M::Output>) {
+    fn replay(input: &Recorded<M::Input>, facts: &[Recorded<M::Fact>]) -> (Self, Option<M::Output>) {
         let mut run = Self::start(input);
         let mut output = None;
         for recorded in facts {
@@ -181,23 +164,12 @@ impl<M: Machine> Run<M> {
     fn collect(&mut self) {
         let (orders, events) = self.out.take();
         let at = self.now;
-        self.events
-            .extend(events.into_iter().map(|fact| Recorded { at, fact }));
+        self.events.extend(events.into_iter().map(|fact| Recorded { at, fact }));
         for order in orders {
             match order {
                 Order::Issue(id, effect) => {
-                    let waiting = Some(Issue {
-                        id: id.clone(),
-                        effect,
-                        reissued: false,
-                    });
-                    self.under_way.insert(
-                        id.clone(),
-                        UnderWay {
-                            waiting,
-                            revoked: None,
-                        },
-                    );
+                    let waiting = Some(Issue { id: id.clone(), effect, reissued: false });
+                    self.under_way.insert(id.clone(), UnderWay { waiting, revoked: None });
                     self.orders.push(id);
                 }
                 Order::Revoke(id, why) => {
@@ -222,9 +194,7 @@ impl<M: Machine> Run<M> {
                 }
             }
             self.now = recorded.at;
-            let output = self
-                .machine
-                .apply(recorded.at, &recorded.fact, &mut self.out);
+            let output = self.machine.apply(recorded.at, &recorded.fact, &mut self.out);
             self.facts.push(recorded);
             self.collect();
             if output.is_some() {
@@ -236,11 +206,7 @@ impl<M: Machine> Run<M> {
 
     fn commit(&self) -> Option<Commit<'_, M>> {
         let something = self.input.is_some() || !self.facts.is_empty();
-        something.then_some(Commit {
-            input: self.input.as_ref(),
-            facts: &self.facts,
-            events: &self.events,
-        })
+        something.then_some(Commit { input: self.input.as_ref(), facts: &self.facts, events: &self.events })
     }
 
     fn committed(&mut self) {
@@ -266,10 +232,7 @@ impl<M: Machine> Run<M> {
 
     /// The answers to effects that were revoked before a host had them: nobody else can give these.
     fn acknowledgements(&self) -> Vec<Recorded<M::Fact>> {
-        let never_begun = self
-            .under_way
-            .iter()
-            .filter(|(_, under_way)| under_way.waiting.is_some());
+        let never_begun = self.under_way.iter().filter(|(_, under_way)| under_way.waiting.is_some());
         never_begun
             .filter_map(|(id, under_way)| {
                 let fact = M::revoked(id, under_way.revoked.as_ref()?);

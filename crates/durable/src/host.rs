@@ -36,8 +36,5 @@ pub trait Host<M: Machine> {
     fn next(&mut self) -> impl Future<Output = Result<Vec<Recorded<M::Fact>>, Self::Error>> + Send;
 
     /// Makes facts and events durable, whole or not at all. The effects that follow from them are issued after it has returned.
-    fn commit(
-        &mut self,
-        commit: Commit<'_, M>,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send;
+    fn commit(&mut self, commit: Commit<'_, M>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 }

@@ -57,12 +57,7 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     fn start(at: UnixMillis, input: &Self::Input, out: &mut Outbox<Self>) -> Self;
 
     /// Takes in one fact. Gives the output when the machine has ended or wants to be left until it is resumed.
-    fn apply(
-        &mut self,
-        at: UnixMillis,
-        fact: &Self::Fact,
-        out: &mut Outbox<Self>,
-    ) -> Option<Self::Output>;
+    fn apply(&mut self, at: UnixMillis, fact: &Self::Fact, out: &mut Outbox<Self>) -> Option<Self::Output>;
 
     /// The effect that this fact answers, if it answers one. An effect has exactly one answer; `drive` drops every further one.
     fn answers(fact: &Self::Fact) -> Option<&EffectId>;
@@ -111,10 +106,7 @@ pub enum Order<E> {
 
 impl<M: Machine> Default for Outbox<M> {
     fn default() -> Self {
-        Self {
-            orders: Vec::new(),
-            events: Vec::new(),
-        }
+        Self { orders: Vec::new(), events: Vec::new() }
     }
 }
 
@@ -148,9 +140,6 @@ impl<M: Machine> Outbox<M> {
 
     /// Empties it; for tests of a machine without a host.
     pub fn take(&mut self) -> (Vec<Order<M::Effect>>, Vec<M::Event>) {
-        (
-            std::mem::take(&mut self.orders),
-            std::mem::take(&mut self.events),
-        )
+        (std::mem::take(&mut self.orders), std::mem::take(&mut self.events))
     }
 }

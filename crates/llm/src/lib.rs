@@ -4,8 +4,7 @@ mod message;
 mod model;
 
 pub use message::{
-    ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall,
-    ToolChoice, ToolDefinition, Usage,
+    ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits};
 

@@ -18,10 +18,7 @@ pub struct ModelLimits {
 
 impl Default for ModelLimits {
     fn default() -> Self {
-        Self {
-            context_tokens: 32_768,
-            max_output_tokens: 4_096,
-        }
+        Self { context_tokens: 32_768, max_output_tokens: 4_096 }
     }
 }
 
@@ -47,9 +44,7 @@ pub trait ChatModel: Send + Sync {
                     return Ok(*response);
                 }
             }
-            Err(ModelError::Cut {
-                model: self.name().to_owned(),
-            })
+            Err(ModelError::Cut { model: self.name().to_owned() })
         })
     }
 }
@@ -181,9 +176,7 @@ impl ModelError {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => {
-                *retry_after
-            }
+            Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => *retry_after,
             _ => None,
         }
     }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Conclusion, Decision, Evidence, EvidenceId, Plan, PlanId, ProgressReport, QuestionId,
-    RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
+    Conclusion, Decision, Evidence, EvidenceId, Plan, PlanId, ProgressReport, QuestionId, RunStatus, TaskId, TaskStatus, Timestamp,
+    TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event as other programs see it.

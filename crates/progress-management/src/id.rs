@@ -19,16 +19,8 @@ pub struct InvalidId {
 fn check(text: &str) -> Result<(), InvalidId> {
     let fits = (1..=MAX_ID_BYTES).contains(&text.len())
         && !text.starts_with('.')
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
-    if fits {
-        Ok(())
-    } else {
-        Err(InvalidId {
-            text: text.to_owned(),
-        })
-    }
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'));
+    if fits { Ok(()) } else { Err(InvalidId { text: text.to_owned() }) }
 }
 
 macro_rules! ids {

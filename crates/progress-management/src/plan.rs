@@ -150,10 +150,7 @@ impl TaskSpec {
     /// The name, or what stands best in its place.
     #[must_use]
     pub fn title(&self) -> &str {
-        [self.name.as_str(), self.description.as_str()]
-            .into_iter()
-            .find(|text| !text.is_empty())
-            .unwrap_or(self.id.as_str())
+        [self.name.as_str(), self.description.as_str()].into_iter().find(|text| !text.is_empty()).unwrap_or(self.id.as_str())
     }
 }
 

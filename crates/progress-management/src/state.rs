@@ -4,10 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Decision, Edge, Evidence, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId,
-    Timestamp,
-};
+use crate::{Decision, Edge, Evidence, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId, Timestamp};
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

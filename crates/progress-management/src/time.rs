@@ -6,20 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since the Unix epoch, UTC.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
@@ -45,10 +32,7 @@ impl Timestamp {
     /// This time, later by `millis`.
     #[must_use]
     pub fn plus_millis(self, millis: u64) -> Self {
-        Self(
-            self.0
-                .saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)),
-        )
+        Self(self.0.saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
     }
 }
 

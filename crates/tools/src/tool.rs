@@ -107,9 +107,5 @@ pub trait Tool: Send + Sync {
     fn sheet(&self) -> &Arc<ToolSheet>;
 
     /// Makes one call with parameters that fit the schema. Stops soon after `context.cancel` is cancelled.
-    fn call<'a>(
-        &'a self,
-        parameters: Map<String, Value>,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+    fn call<'a>(&'a self, parameters: Map<String, Value>, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }
