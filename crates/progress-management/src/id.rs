@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// The longest identifier, in bytes.
-pub const MAX_ID_BYTES: usize = 64;
+pub const MAX_ID_BYTES: usize = 128;
 
 /// Why a string is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

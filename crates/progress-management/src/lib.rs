@@ -16,6 +16,6 @@ pub use id::{ActorId, EvidenceId, InvalidId, MAX_ID_BYTES, PlanId, QuestionId, R
 pub use patch::{PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange};
 pub use plan::{Edge, EdgeType, PLAN_SCHEMA, Phase, Plan, Risk, Strategic, TaskKind, TaskSpec};
 pub use state::{ProgressState, Question, RunStatus};
-pub use task::{Conclusion, Outcome, ProgressReport, Task, TaskStatus};
+pub use task::{Conclusion, FailureCause, Outcome, ProgressReport, Task, TaskStatus};
 pub use time::Timestamp;
 pub use todo::{MAX_TODOS, TodoItem, TodoStatus};

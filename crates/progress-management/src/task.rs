@@ -88,6 +88,23 @@ pub struct Conclusion {
     /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What kind of thing went wrong, where that decides what happens next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<FailureCause>,
+}
+
+/// A failure that another try would not mend by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCause {
+    /// The actor used up its steps.
+    Steps,
+    /// The model could not be used: unreachable, refused, no key.
+    Model,
+    /// A person or the approval mode does not allow what the task needs.
+    Denied,
+    /// The work was reported as done and a completion criterion does not hold.
+    Criteria,
 }
 
 /// How an attempt ended, in one word.
