@@ -1,13 +1,13 @@
 //! Messages, chat models, structured output and an OpenAI-compatible client.
 
+mod arguments;
+mod json;
 mod message;
 mod model;
 
+pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
+pub use json::{ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
     ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits};
-
-/// Placeholder until the reader stands.
-#[must_use]
-pub fn read_arguments() {}

@@ -1,0 +1,247 @@
+//! Reading JSON as models write it.
+//!
+//! The order of attempts, from the surest to the boldest: the whole text as strict JSON; the same without reasoning tags; every
+//! object or array found in it (those in code fences first, later ones before earlier ones) as strict JSON; the same mended.
+//! What was mended is said in words, and a text whose end is missing says so, because a caller may refuse it.
+
+mod mend;
+mod reasoning;
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use self::{
+    reasoning::without_reasoning,
+    scan::{Span, spans},
+};
+
+pub(crate) use self::scan::{Ending, whole_text_ending};
+
+/// The longest text that is read, in bytes.
+const LIMIT: usize = 4 * 1024 * 1024;
+/// How often JSON may be wrapped into a JSON string.
+const WRAPPINGS: usize = 3;
+/// How many spans of one text are mended, at most; mending costs more than reading.
+const MENDED: usize = 16;
+
+/// JSON as it was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadJson {
+    /// The value.
+    pub value: Value,
+    /// What had to be repaired or passed over, in words; empty for strict JSON.
+    pub repairs: Vec<String>,
+    /// Whether something is missing: the text ended inside a value, or an ellipsis stands for a part. A lone missing bracket at
+    /// the end is a repair and does not count.
+    pub cut: bool,
+}
+
+/// Why no JSON could be read from a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadableJson {
+    /// The text is longer than what is read.
+    #[error("the text has {bytes} bytes, more than the {limit} that are read")]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+        /// The most that is read.
+        limit: usize,
+    },
+    /// There is no text.
+    #[error("the text is empty")]
+    Empty,
+    /// There is reasoning and no answer after it.
+    #[error("there is only reasoning, and no answer after it")]
+    OnlyReasoning,
+    /// The text holds nothing that looks like JSON.
+    #[error("there is no JSON object or array in the text, which begins {start:?}")]
+    NoJson {
+        /// Its first characters.
+        start: String,
+    },
+    /// There is something like JSON, and it cannot be understood.
+    #[error("the JSON is broken: {reason}")]
+    Broken {
+        /// What a strict reader says, with line and column counted from the beginning of the JSON.
+        reason: String,
+    },
+}
+
+/// Reads the JSON that a model's answer holds.
+///
+/// Accepts what models write: code fences, prose around the JSON, `<think>` blocks (a draft inside them is never taken), JSON
+/// inside a JSON string, Python literals, single and curly quotes, comments, trailing commas, unquoted keys, backslashes that
+/// should have been doubled, and a missing end. Never panics; reads at most 4 MiB and 128 levels.
+///
+/// ```
+/// let read = aime_llm::read_json("Here you are:\n```json\n{'done': True,}\n```").unwrap();
+/// assert_eq!(read.value, serde_json::json!({"done": true}));
+/// assert!(!read.repairs.is_empty());
+/// ```
+///
+/// # Errors
+/// [`UnreadableJson`] says why there is nothing to read.
+pub fn read_json(text: &str) -> Result<ReadJson, UnreadableJson> {
+    read_json_where(text, |_| true)
+}
+
+/// Like [`read_json`]; where a text holds several values, the first that `fits` is preferred, in the order of trust.
+///
+/// When none fits, the most trusted one is returned, so that its faults can be told.
+///
+/// # Errors
+/// [`UnreadableJson`] says why there is nothing to read.
+pub fn read_json_where(text: &str, fits: impl Fn(&Value) -> bool) -> Result<ReadJson, UnreadableJson> {
+    read(text, &fits, WRAPPINGS)
+}
+
+fn read(text: &str, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Result<ReadJson, UnreadableJson> {
+    if text.len() > LIMIT {
+        return Err(UnreadableJson::TooLong { bytes: text.len(), limit: LIMIT });
+    }
+    let clean = text.trim_matches(is_blank);
+    if clean.is_empty() {
+        return Err(UnreadableJson::Empty);
+    }
+    if let Ok(value) = strict(clean) {
+        return Ok(unwrapped(value, Vec::new(), fits, wrappings));
+    }
+    let stripped = without_reasoning(clean);
+    let mut repairs = Vec::new();
+    let answer = match &stripped {
+        Some(rest) => {
+            repairs.push("left out the reasoning".to_owned());
+            rest.trim_matches(is_blank)
+        }
+        None => clean,
+    };
+    if answer.is_empty() {
+        return Err(UnreadableJson::OnlyReasoning);
+    }
+    if stripped.is_some()
+        && let Ok(value) = strict(answer)
+    {
+        return Ok(unwrapped(value, repairs, fits, wrappings));
+    }
+    if wrappings > 0
+        && let Some(inner) = unescaped(answer)
+        && let Ok(mut inner) = read(&inner, fits, wrappings - 1)
+    {
+        repairs.push("took away one level of escaping".to_owned());
+        repairs.append(&mut inner.repairs);
+        return Ok(ReadJson { repairs, ..inner });
+    }
+    search(answer, repairs, fits)
+}
+
+/// Looks for the value inside the text.
+fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> Result<ReadJson, UnreadableJson> {
+    let found = spans(answer);
+    if found.is_empty() {
+        return Err(UnreadableJson::NoJson { start: answer.chars().take(60).collect() });
+    }
+    let mut first: Option<ReadJson> = None;
+    for group in groups(&found) {
+        for candidate in candidates(answer, &group) {
+            let mut candidate = candidate;
+            if group.len() > 1 {
+                candidate.repairs.push(format!("took one of {} JSON values", group.len()));
+            } else if has_other_text(answer, &group) {
+                candidate.repairs.insert(0, "left out the text around the JSON".to_owned());
+            }
+            candidate.repairs.splice(0..0, repairs.iter().cloned());
+            if fits(&candidate.value) {
+                return Ok(candidate);
+            }
+            first.get_or_insert(candidate);
+        }
+        // What stands inside a value that was read is a part of it, not another answer.
+        if first.is_some() && group.iter().any(|span| !span.fenced) {
+            break;
+        }
+    }
+    first.ok_or_else(|| broken(answer, &found))
+}
+
+/// The spans in the order of trust: in fences, in the open, inside something unclosed. Within a group: objects first, later first.
+fn groups(found: &[Span]) -> Vec<Vec<Span>> {
+    let pick = |wanted: &dyn Fn(&Span) -> bool| {
+        let mut group: Vec<Span> = found.iter().filter(|span| wanted(span)).cloned().collect();
+        group.reverse();
+        group.sort_by_key(|span| span.rank);
+        group
+    };
+    let mut groups =
+        vec![pick(&|span| span.fenced && !span.inner), pick(&|span| !span.fenced && !span.inner), pick(&|span| span.inner)];
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+/// The values of a group: all that are strict JSON, then those that can be mended.
+fn candidates<'t>(answer: &'t str, group: &'t [Span]) -> impl Iterator<Item = ReadJson> + 't {
+    let strictly = group
+        .iter()
+        .filter(|span| span.ending == Ending::Whole)
+        .filter_map(move |span| strict(span.of(answer)).ok())
+        .map(|value| ReadJson { value, repairs: Vec::new(), cut: false });
+    let mended = group.iter().take(MENDED).filter_map(move |span| {
+        let text = span.of(answer);
+        if span.ending == Ending::Whole && strict(text).is_ok() {
+            return None;
+        }
+        let (value, repairs) = mend::mend(text, span)?;
+        Some(ReadJson { value, repairs, cut: span.ending == Ending::Cut || span.elided() })
+    });
+    strictly.chain(mended)
+}
+
+fn has_other_text(answer: &str, group: &[Span]) -> bool {
+    group.iter().any(|span| span.start > 0 || span.end < answer.len())
+}
+
+fn broken(answer: &str, found: &[Span]) -> UnreadableJson {
+    let span = found.iter().find(|span| !span.inner).or_else(|| found.first());
+    let reason = match span.map(|span| strict(span.of(answer))) {
+        Some(Err(error)) => error.to_string(),
+        _ => "it cannot be understood".to_owned(),
+    };
+    UnreadableJson::Broken { reason }
+}
+
+/// JSON inside a JSON string is what was meant.
+fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> ReadJson {
+    if let Value::String(inner) = &value
+        && wrappings > 0
+        && inner.trim_start_matches(is_blank).starts_with(['{', '[', '"', '`'])
+        && let Ok(mut inner) = read(inner, fits, wrappings - 1)
+        && (inner.value.is_object() || inner.value.is_array())
+    {
+        repairs.push("read the JSON inside a JSON string".to_owned());
+        repairs.append(&mut inner.repairs);
+        return ReadJson { repairs, ..inner };
+    }
+    ReadJson { value, repairs, cut: false }
+}
+
+/// `{\"a\": 1}`: JSON as it stands inside a string, without the quotes around it.
+fn unescaped(answer: &str) -> Option<String> {
+    let start = ["{\\\"", "[\\\"", "{\\n", "[{\\\"", "[\\n"].iter().filter_map(|mark| answer.find(mark)).min()?;
+    if answer.get(..start)?.contains(['{', '[']) {
+        return None;
+    }
+    let end = answer.rfind(['}', ']'])? + 1;
+    let body = answer.get(start..end)?;
+    serde_json::from_str::<String>(&format!("\"{}\"", body.replace(['\n', '\r', '\t'], " "))).ok()
+}
+
+pub(crate) fn strict(text: &str) -> Result<Value, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+/// White space, and the marks that are as good as none.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}' | '\u{0}')
+}
