@@ -1,5 +1,11 @@
-//! Running a process with limits, and files confined to one folder.
+#![doc = include_str!("../README.md")]
 
+mod environment;
+mod folder;
+mod probe;
 mod process;
 
-pub use process::{Captured, ProcessEnd, ProcessOutcome, ProcessRequest};
+pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
+pub use folder::{ConfinedFolder, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Written};
+pub use probe::{Protection, probe};
+pub use process::{Captured, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, run};

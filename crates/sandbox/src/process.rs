@@ -1,6 +1,14 @@
 //! Running a process within limits.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
+mod capture;
+mod run;
+
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, ffi::OsString, io, path::PathBuf, time::Duration};
+
+pub use run::run;
 
 /// What to run and within which limits.
 #[derive(Debug, Clone)]
@@ -52,4 +60,43 @@ pub struct Captured {
     pub bytes: Vec<u8>,
     /// How many bytes came in all.
     pub total: u64,
+}
+
+/// Why a process could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProcessError {
+    /// A NUL byte ends a string for the operating system: the program would be given something else.
+    #[error("{place} holds a NUL byte, which cannot be given to a program; leave it out")]
+    NulByte {
+        /// Which text holds it.
+        place: String,
+    },
+    /// There is no such program.
+    #[error("the program `{program}` was not found; install it, or put its folder on PATH")]
+    ProgramNotFound {
+        /// As asked for.
+        program: String,
+    },
+    /// The working folder is not a folder.
+    #[error("the working folder {} is not a folder that can be entered", folder.display())]
+    WorkingFolder {
+        /// As asked for.
+        folder: PathBuf,
+    },
+    /// The operating system refused to start it.
+    #[error("the program `{program}` could not be started: {source}")]
+    Start {
+        /// As asked for.
+        program: String,
+        /// The reason of the operating system, such as a file that is not executable or arguments that are too long.
+        source: io::Error,
+    },
+    /// The operating system does not say how it ended.
+    #[error("the end of `{program}` could not be learnt: {source}")]
+    Wait {
+        /// As asked for.
+        program: String,
+        /// The reason of the operating system.
+        source: io::Error,
+    },
 }

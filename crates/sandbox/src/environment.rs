@@ -1,0 +1,132 @@
+//! The environment that a child process is given.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+};
+
+/// The variables that every child process is given, where the parent has them. A `*` at the end stands for any ending.
+pub const ALLOWED_VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TERM",
+    "COLORTERM",
+    "NO_COLOR",
+    "TMPDIR",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "VIRTUAL_ENV",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+
+/// Parts of names that mark a secret.
+const SECRET_PARTS: &[&str] =
+    &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "PRIVATE", "AUTH", "COOKIE", "SESSION", "BEARER", "SIGNATURE"];
+/// Whole words of names that mark a secret.
+const SECRET_WORDS: &[&str] = &["PASS", "PWD", "PAT", "DSN", "JWT", "PIN"];
+
+/// Makes the environment of a child process from the parent's: what is in [`ALLOWED_VARIABLES`] or in `allow` (names, or beginnings
+/// that end in `*`), and looks like no secret. The parent's environment comes in as a value, since libraries do not read it.
+///
+/// What looks like a secret is left out even if `allow` names it: no setting hands a key to a command by mistake.
+pub fn clean_environment(parent: impl IntoIterator<Item = (OsString, OsString)>, allow: &[&str]) -> BTreeMap<OsString, OsString> {
+    let allowed = |name: &str| ALLOWED_VARIABLES.iter().chain(allow).any(|pattern| matches(pattern, name));
+    parent.into_iter().filter(|(name, value)| name.to_str().is_some_and(allowed) && !looks_secret(name, value)).collect()
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    }
+}
+
+/// Whether a variable looks like a secret, by its name, or as an address with a password in it.
+#[must_use]
+pub fn looks_secret(name: &OsStr, value: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    SECRET_PARTS.iter().any(|part| name.contains(part))
+        || name.split('_').any(|word| SECRET_WORDS.contains(&word))
+        || holds_login(&value.to_string_lossy())
+}
+
+/// `scheme://user:password@host`, also without the password.
+fn holds_login(value: &str) -> bool {
+    let Some((_, address)) = value.split_once("://") else {
+        return false;
+    };
+    address.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clean(name: &str, value: &str, allow: &[&str]) -> bool {
+        !clean_environment([(name.into(), value.into())], allow).is_empty()
+    }
+
+    #[test]
+    fn passes_on_what_is_listed_and_nothing_else() {
+        for name in ["PATH", "HOME", "LANG", "LC_ALL", "LC_TIME", "TZ", "TERM", "TMPDIR", "USER", "SHELL"] {
+            assert!(clean(name, "x", &[]), "{name}");
+        }
+        for name in ["EDITOR", "LD_PRELOAD", "BASH_ENV", "PYTHONPATH", "path", "LC", "AIME_MODEL", "OPENAI_BASE_URL", ""] {
+            assert!(!clean(name, "x", &[]), "{name}");
+        }
+        assert!(clean("EDITOR", "vi", &["EDITOR"]));
+        assert!(clean("CI_NODE", "1", &["CI_*"]));
+        assert!(!clean("CI", "1", &["CI_*"]));
+    }
+
+    #[test]
+    fn no_secret_passes_whatever_is_allowed() {
+        for name in [
+            "OPENAI_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_ACCESS_KEY_ID",
+            "GITHUB_TOKEN",
+            "GH_PAT",
+            "DB_PASSWORD",
+            "DB_PASS",
+            "MYSQL_PWD",
+            "PGPASSFILE_PASSPHRASE",
+            "SSH_AUTH_SOCK",
+            "lower_case_token",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "SENTRY_DSN",
+            "SESSION_ID",
+        ] {
+            assert!(!clean(name, "x", &["*"]), "{name}");
+        }
+        assert!(clean("COMPASS", "north", &["*"]), "a word that only holds another");
+    }
+
+    #[test]
+    fn an_address_with_a_login_is_a_secret() {
+        assert!(clean("https_proxy", "http://proxy:3128", &[]));
+        assert!(clean("https_proxy", "http://proxy:3128/path@x", &[]));
+        assert!(!clean("https_proxy", "http://me:pw@proxy:3128", &[]));
+        assert!(!clean("DATABASE_URL", "postgres://me@db/x", &["*"]));
+    }
+}

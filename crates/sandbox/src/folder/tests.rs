@@ -1,0 +1,254 @@
+use std::{
+    fs,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{PermissionsExt, symlink},
+        net::UnixListener,
+    },
+    path::Path,
+};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A working folder `w` beside a file it must never reach.
+fn folder() -> (TempDir, ConfinedFolder) {
+    let outer = tempfile::tempdir().unwrap();
+    let root = outer.path().join("w");
+    fs::create_dir_all(root.join("sub/deep")).unwrap();
+    fs::create_dir(root.join(".aime")).unwrap();
+    fs::create_dir(outer.path().join("w2")).unwrap();
+    fs::write(outer.path().join("secret"), "secret").unwrap();
+    fs::write(outer.path().join("w2/secret"), "secret").unwrap();
+    fs::write(root.join("a.txt"), "a").unwrap();
+    fs::write(root.join("sub/b.txt"), "b").unwrap();
+    fs::write(root.join(".aime/aime.db"), "journal").unwrap();
+    symlink("../secret", root.join("link_file")).unwrap();
+    symlink("..", root.join("link_up")).unwrap();
+    symlink("/", root.join("link_root")).unwrap();
+    symlink("/proc/self/root", root.join("link_proc")).unwrap();
+    symlink("sub", root.join("link_inside")).unwrap();
+    symlink("a.txt", root.join("link_a")).unwrap();
+    symlink("nowhere", root.join("dangling")).unwrap();
+    symlink(".aime", root.join("link_reserved")).unwrap();
+    symlink("loop", root.join("loop")).unwrap();
+    let folder = ConfinedFolder::open(&root).unwrap();
+    (outer, folder)
+}
+
+/// The error's kind by name, so that tables stay readable.
+fn kind(error: &FileError) -> &'static str {
+    match error {
+        FileError::Empty => "empty",
+        FileError::NulByte { .. } => "nul",
+        FileError::Outside { .. } => "outside",
+        FileError::LinkOutside { .. } => "link",
+        FileError::DanglingLink { .. } => "dangling",
+        FileError::Reserved { .. } => "reserved",
+        FileError::NotFound { .. } => "missing",
+        FileError::NotAFile { .. } => "not a file",
+        FileError::NotAFolder { .. } => "not a folder",
+        FileError::TooLarge { .. } => "large",
+        FileError::ReadOnly { .. } => "read-only",
+        FileError::Io { .. } => "io",
+    }
+}
+
+#[test]
+fn reads_inside_and_nowhere_else() {
+    let (outer, folder) = folder();
+    let absolute = folder.path().join("sub/b.txt").display().to_string();
+    let given = outer.path().join("w/a.txt").display().to_string();
+    let sibling = outer.path().join("w2/secret").display().to_string();
+    let climbing = format!("{}/../secret", folder.path().display());
+    let cases: [(&str, Result<&str, &str>); 36] = [
+        ("a.txt", Ok("a")),
+        ("./a.txt", Ok("a")),
+        ("sub//b.txt", Ok("b")),
+        ("sub/../a.txt", Ok("a")),
+        ("missing/../a.txt", Ok("a")),
+        ("link_a", Ok("a")),
+        ("link_inside/b.txt", Ok("b")),
+        (".aime/aime.db", Ok("journal")),
+        (&absolute, Ok("b")),
+        (&given, Ok("a")),
+        ("", Err("empty")),
+        (".", Err("not a file")),
+        ("sub", Err("not a file")),
+        ("sub/", Err("not a file")),
+        ("a.txt/", Err("not a file")),
+        ("a.txt/.", Err("not a file")),
+        ("a.txt/x", Err("not a folder")),
+        ("missing", Err("missing")),
+        ("a.txt\0", Err("nul")),
+        ("..", Err("outside")),
+        ("../secret", Err("outside")),
+        ("sub/../../secret", Err("outside")),
+        ("a/../../w/a.txt", Err("outside")),
+        ("./.././secret", Err("outside")),
+        (&sibling, Err("outside")),
+        (&climbing, Err("outside")),
+        ("/etc/passwd", Err("outside")),
+        ("/proc/self/root/etc/passwd", Err("outside")),
+        ("/proc/self/cwd/Cargo.toml", Err("outside")),
+        ("//etc/passwd", Err("outside")),
+        ("/../etc/passwd", Err("outside")),
+        ("link_file", Err("link")),
+        ("link_up/secret", Err("link")),
+        ("link_root/etc/passwd", Err("link")),
+        ("link_proc/etc/passwd", Err("link")),
+        ("dangling", Err("missing")),
+    ];
+    for (path, expected) in cases {
+        let got = folder.read(path);
+        let got = got.as_ref().map(|bytes| std::str::from_utf8(bytes).unwrap()).map_err(kind);
+        assert_eq!(got, expected, "{path:?}");
+    }
+    assert_eq!(folder.read("loop").as_ref().map_err(kind), Err("io"));
+}
+
+#[test]
+fn writes_inside_and_nowhere_else() {
+    let (outer, folder) = folder();
+    let absolute = folder.path().join("new/c.txt").display().to_string();
+    let cases: [(&str, Result<bool, &str>); 23] = [
+        ("a.txt", Ok(false)),
+        ("x/y/z.txt", Ok(true)),
+        ("link_a", Ok(false)),
+        ("link_inside/new.txt", Ok(true)),
+        (&absolute, Ok(true)),
+        (".aimed", Ok(true)),
+        ("", Err("empty")),
+        (".", Err("not a file")),
+        ("sub", Err("not a file")),
+        ("new/", Err("not a file")),
+        ("a.txt/x", Err("not a folder")),
+        ("a\0b", Err("nul")),
+        ("../evil", Err("outside")),
+        ("x/../../evil", Err("outside")),
+        ("/tmp/evil-of-aime", Err("outside")),
+        ("link_file", Err("link")),
+        ("link_up/evil", Err("link")),
+        ("link_root/tmp/evil-of-aime", Err("link")),
+        ("dangling", Err("dangling")),
+        (".aime/aime.db", Err("reserved")),
+        ("sub/../.aime/x", Err("reserved")),
+        (".AIME/x", Err("reserved")),
+        ("link_reserved/aime.db", Err("reserved")),
+    ];
+    for (path, expected) in cases {
+        let got = folder.write(path, path.as_bytes());
+        assert_eq!(got.as_ref().map(|written| written.created).map_err(kind), expected, "{path:?}");
+        if expected.is_ok() {
+            assert_eq!(folder.read(path).unwrap(), path.as_bytes());
+        }
+    }
+    assert!(fs::symlink_metadata(folder.path().join("link_a")).unwrap().is_symlink(), "a link is written through, not replaced");
+    assert_eq!(fs::read(folder.path().join("a.txt")).unwrap(), b"link_a");
+    assert_eq!(fs::read(folder.path().join(".aime/aime.db")).unwrap(), b"journal");
+    assert_eq!(fs::read(outer.path().join("secret")).unwrap(), b"secret");
+    assert!(!outer.path().join("evil").exists());
+    let left: Vec<_> = folder.read_dir(".").unwrap().into_iter().filter(|entry| entry.name.as_bytes().ends_with(b".tmp")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn keeps_the_mode_and_respects_read_only() {
+    let (_outer, folder) = folder();
+    let script = folder.path().join("run.sh");
+    fs::write(&script, "1").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o751)).unwrap();
+    folder.write("run.sh", b"2").unwrap();
+    assert_eq!(fs::metadata(&script).unwrap().permissions().mode() & 0o777, 0o751);
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o444)).unwrap();
+    assert_eq!(folder.write("run.sh", b"3").as_ref().map_err(kind), Err("read-only"));
+    assert_eq!(fs::read(&script).unwrap(), b"2");
+}
+
+#[test]
+fn only_regular_files_are_read_and_written() {
+    let (_outer, folder) = folder();
+    let _socket = UnixListener::bind(folder.path().join("socket")).unwrap();
+    symlink("/dev/zero", folder.path().join("zero")).unwrap();
+    assert_eq!(folder.read("socket").as_ref().map_err(kind), Err("not a file"));
+    assert_eq!(folder.write("socket", b"x").as_ref().map_err(kind), Err("not a file"));
+    assert_eq!(folder.read("zero").as_ref().map_err(kind), Err("link"));
+    assert_eq!(folder.facts("socket").unwrap().kind, EntryKind::Other);
+}
+
+#[tokio::test]
+async fn a_pipe_in_the_folder_is_not_waited_for() {
+    let (_outer, folder) = folder();
+    let request = crate::ProcessRequest {
+        program: "mkfifo".into(),
+        arguments: vec!["pipe".into()],
+        working_folder: folder.path().into(),
+        environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
+        input: Vec::new(),
+        time_limit: std::time::Duration::from_secs(60),
+        output_limit: 1000,
+    };
+    let made = crate::run(request, &tokio_util::sync::CancellationToken::new()).await.unwrap();
+    assert_eq!(made.end, crate::ProcessEnd::Exited(0));
+    assert_eq!(folder.read("pipe").as_ref().map_err(kind), Err("not a file"));
+}
+
+#[test]
+fn huge_files_are_refused_unread() {
+    let (_outer, folder) = folder();
+    let file = File::create(folder.path().join("huge")).unwrap();
+    file.set_len(MAX_FILE_BYTES + 1).unwrap();
+    assert_eq!(folder.read("huge").as_ref().map_err(kind), Err("large"));
+}
+
+#[test]
+fn names_need_not_be_text() {
+    let (_outer, folder) = folder();
+    let name = Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    folder.write(name, b"x").unwrap();
+    assert_eq!(folder.read(name).unwrap(), b"x");
+    assert!(folder.read_dir(".").unwrap().iter().any(|entry| entry.name == name.as_os_str()));
+}
+
+#[test]
+fn lists_a_folder() {
+    let (_outer, folder) = folder();
+    let names = |path| folder.read_dir(path).map(|entries| entries.into_iter().map(|e| (e.name, e.kind, e.size)).collect::<Vec<_>>());
+    assert_eq!(
+        names("sub").unwrap(),
+        [("b.txt".into(), EntryKind::File, 1), ("deep".into(), EntryKind::Folder, size(&folder, "sub/deep"))]
+    );
+    assert_eq!(names("sub/deep/").unwrap(), []);
+    assert_eq!(names("a.txt").as_ref().map_err(kind), Err("not a folder"));
+    assert_eq!(names("link_up").as_ref().map_err(kind), Err("link"));
+    assert_eq!(names("..").as_ref().map_err(kind), Err("outside"));
+}
+
+fn size(folder: &ConfinedFolder, path: &str) -> u64 {
+    folder.facts(path).unwrap().size
+}
+
+#[test]
+fn relative_and_resolved_paths() {
+    let (_outer, folder) = folder();
+    let inside = folder.path().join("sub/./b.txt");
+    assert_eq!(folder.relative(&inside).unwrap(), Path::new("sub/b.txt"));
+    assert_eq!(folder.relative(folder.path()).unwrap(), Path::new("."));
+    assert_eq!(folder.relative("not/there").unwrap(), Path::new("not/there"));
+    assert_eq!(folder.resolve("link_inside/b.txt").unwrap(), Path::new("sub/b.txt"));
+    assert_eq!(folder.resolve(".").unwrap(), Path::new("."));
+    assert_eq!(folder.resolve("link_up").as_ref().map_err(kind), Err("link"));
+}
+
+#[test]
+fn errors_name_the_path_and_the_mend() {
+    let (_outer, folder) = folder();
+    let text = folder.read("../secret").unwrap_err().to_string();
+    assert_eq!(text, format!("`../secret` is outside of the working folder {}; use a path inside it", folder.path().display()));
+    assert_eq!(
+        folder.read("link_file").unwrap_err().to_string(),
+        "`link_file` leads out of the working folder through a link; use a path inside it"
+    );
+    assert_eq!(ConfinedFolder::open("no/such").unwrap_err().to_string(), "`no/such` does not exist");
+}

@@ -1,0 +1,116 @@
+//! Writing a file whole or not at all.
+
+use std::{
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use cap_std::fs::{Dir, OpenOptions};
+
+use super::{
+    ConfinedFolder, EntryKind, FileError, MAX_FILE_BYTES,
+    error::fault,
+    path::{Inside, reserved},
+};
+
+/// What came of writing a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Relative to the folder.
+    pub path: PathBuf,
+    /// It was not there before.
+    pub created: bool,
+}
+
+/// Makes names of temporary files unique in this process.
+static TEMPORARY: AtomicU64 = AtomicU64::new(0);
+
+impl ConfinedFolder {
+    /// Writes a file whole or not at all: into a new file beside it that then takes its place. Missing folders are made, the mode of a
+    /// file that was there is kept, and a link inside the folder is followed.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path. The old file then stands as it was.
+    pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<Written, FileError> {
+        let inside = self.inside(path.as_ref())?;
+        inside.must_name_a_file()?;
+        if bytes.len() as u64 > MAX_FILE_BYTES {
+            return Err(FileError::TooLarge { path: inside.shown, size: bytes.len() as u64, limit: MAX_FILE_BYTES });
+        }
+        let target = self.target(&inside)?;
+        let failed = |error| fault(&inside.shown, "written", error);
+        let (parent, name) = match (target.parent(), target.file_name()) {
+            (Some(parent), Some(name)) => (parent, Path::new(name)),
+            _ => return Err(FileError::NotAFile { path: inside.shown, kind: EntryKind::Folder }),
+        };
+        let folder = if parent.as_os_str().is_empty() {
+            self.handle().try_clone().map_err(failed)?
+        } else {
+            self.handle().create_dir_all(parent).map_err(failed)?;
+            self.handle().open_dir(parent).map_err(failed)?
+        };
+        let permissions = match folder.symlink_metadata(name) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(error)),
+            Ok(old) if !old.is_file() => return Err(FileError::NotAFile { path: inside.shown, kind: old.file_type().into() }),
+            Ok(old) if old.permissions().readonly() => return Err(FileError::ReadOnly { path: inside.shown }),
+            Ok(old) => Some(old.permissions()),
+        };
+        let created = permissions.is_none();
+        replace(&folder, name, bytes, permissions).map_err(failed)?;
+        Ok(Written { path: inside.path, created })
+    }
+
+    /// Where a file to write really lies: links followed as far as the path exists, and not the runtime's own folder.
+    fn target(&self, inside: &Inside) -> Result<PathBuf, FileError> {
+        let mut existing = inside.path.as_path();
+        let mut missing = Vec::new();
+        let real = loop {
+            match self.handle().canonicalize(existing) {
+                Ok(real) => break real,
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(fault(&inside.shown, "written", error)),
+            }
+            if self.handle().symlink_metadata(existing).is_ok() {
+                return Err(FileError::DanglingLink { path: inside.shown.clone() });
+            }
+            missing.extend(existing.file_name());
+            existing = match existing.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent,
+                _ => break PathBuf::new(),
+            };
+        };
+        let target: PathBuf = real.iter().chain(missing.into_iter().rev()).collect();
+        if reserved(&target) || reserved(&inside.path) { Err(FileError::Reserved { path: inside.shown.clone() }) } else { Ok(target) }
+    }
+}
+
+fn replace(folder: &Dir, name: &Path, bytes: &[u8], permissions: Option<cap_std::fs::Permissions>) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let (temporary, mut file) = loop {
+        let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
+        let temporary = PathBuf::from(format!(".aime-{}-{number}.tmp", std::process::id()));
+        match folder.open_with(&temporary, &options) {
+            Ok(file) => break (temporary, file),
+            // Left by a crash.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    };
+    let written = (|| {
+        file.write_all(bytes)?;
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
+        file.sync_all()?;
+        folder.rename(&temporary, folder, name)
+    })();
+    if written.is_err()
+        && let Err(error) = folder.remove_file(&temporary)
+    {
+        tracing::warn!(%error, file = %temporary.display(), "a temporary file is left");
+    }
+    written
+}

@@ -1,0 +1,118 @@
+//! Keeping the first and the last part of a stream of any length.
+
+use std::collections::VecDeque;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::Captured;
+
+/// Bytes read at once; the size of a pipe on Linux.
+const CHUNK: usize = 64 * 1024;
+
+/// What is kept while a stream flows.
+pub(super) struct Keeper {
+    head: Vec<u8>,
+    head_limit: usize,
+    tail: VecDeque<u8>,
+    tail_limit: usize,
+    total: u64,
+}
+
+impl Keeper {
+    /// Keeps `limit` bytes: the first half and the last half.
+    pub(super) fn new(limit: usize) -> Self {
+        let head_limit = limit / 2;
+        Self { head: Vec::new(), head_limit, tail: VecDeque::new(), tail_limit: limit - head_limit, total: 0 }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
+        self.head.extend_from_slice(first);
+        let newest = rest.get(rest.len().saturating_sub(self.tail_limit)..).unwrap_or_default();
+        let room = self.tail_limit - newest.len();
+        self.tail.drain(..self.tail.len().saturating_sub(room));
+        self.tail.extend(newest);
+    }
+
+    pub(super) fn finish(mut self) -> Captured {
+        self.head.extend(self.tail);
+        Captured { bytes: self.head, total: self.total }
+    }
+}
+
+/// Reads a pipe to its end, so that the writer never waits. An error of a pipe is its end.
+pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, keeper: &mut Keeper) {
+    let Some(mut pipe) = pipe else {
+        return;
+    };
+    let mut chunk = vec![0; CHUNK];
+    while let Ok(count) = pipe.read(&mut chunk).await {
+        if count == 0 {
+            break;
+        }
+        keeper.push(chunk.get(..count).unwrap_or_default());
+    }
+}
+
+impl Captured {
+    /// How many bytes were left out in the middle.
+    #[must_use]
+    pub fn left_out(&self) -> u64 {
+        self.total.saturating_sub(self.bytes.len() as u64)
+    }
+
+    /// The stream as text: bytes that are no UTF-8 are replaced, and a gap is marked.
+    #[must_use]
+    pub fn text(&self) -> String {
+        if self.left_out() == 0 {
+            return String::from_utf8_lossy(&self.bytes).into_owned();
+        }
+        let (head, tail) = self.bytes.split_at(self.bytes.len() / 2);
+        let head = String::from_utf8_lossy(head);
+        let tail = String::from_utf8_lossy(tail);
+        // A character that the gap cut in two is no fault of the program.
+        let head = head.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        let tail = tail.trim_start_matches(char::REPLACEMENT_CHARACTER);
+        format!("{head}\n[{} bytes left out]\n{tail}", self.left_out())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keep(limit: usize, chunks: &[&[u8]]) -> Captured {
+        let mut keeper = Keeper::new(limit);
+        for chunk in chunks {
+            keeper.push(chunk);
+        }
+        keeper.finish()
+    }
+
+    #[test]
+    fn keeps_the_first_and_the_last_half() {
+        let cases: [(usize, &[&[u8]], &[u8]); 8] = [
+            (8, &[b"abc"], b"abc"),
+            (8, &[b"abcd", b"efgh"], b"abcdefgh"),
+            (8, &[b"abcdefghij"], b"abcdghij"),
+            (8, &[b"abcdef", b"g", b"hij"], b"abcdghij"),
+            (8, &[b"a", b"bcdefghijklmnop", b"q"], b"abcdnopq"),
+            (5, &[b"abcdefgh"], b"abfgh"),
+            (1, &[b"abc"], b"c"),
+            (0, &[b"abc"], b""),
+        ];
+        for (limit, chunks, expected) in cases {
+            let kept = keep(limit, chunks);
+            assert_eq!(kept.bytes, expected, "{limit} {chunks:?}");
+            assert_eq!(kept.total, chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
+        }
+    }
+
+    #[test]
+    fn text_marks_the_gap_and_cuts_no_character() {
+        assert_eq!(keep(8, &[b"abcdefghij"]).text(), "abcd\n[2 bytes left out]\nghij");
+        assert_eq!(keep(6, &["aaäääb".as_bytes()]).text(), "aa\n[3 bytes left out]\näb");
+        assert_eq!(keep(6, &[b"a\xffb"]).text(), "a\u{fffd}b");
+    }
+}

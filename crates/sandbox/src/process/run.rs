@@ -1,0 +1,198 @@
+//! Starting, watching and ending one process group.
+
+use std::{
+    ffi::OsStr,
+    io::{self, ErrorKind},
+    os::unix::{ffi::OsStrExt, process::ExitStatusExt},
+    pin::pin,
+    process::{ExitStatus, Stdio},
+    time::Duration,
+};
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use tokio::{
+    io::AsyncWriteExt,
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    select,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
+    capture::{Keeper, drain},
+};
+
+/// Between the polite signal and the one that cannot be ignored.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long what is still in the pipes is read after the group was killed: a process that left the group may hold them open for ever.
+const SETTLE: Duration = Duration::from_millis(500);
+const SIGTERM: i32 = 15;
+
+/// Runs one program to its end, within its limits.
+///
+/// The program leads a process group of its own. At the time limit, and when `cancel` is cancelled, the whole group is sent SIGTERM, and
+/// SIGKILL half a second later. What the program left running in its group when it exited is killed too; so is the group when the
+/// returned future is dropped. A process that made itself a session of its own is out of reach; it is not waited for.
+///
+/// Output is read all the time, so that a program that writes much never waits; what is over the limit is counted and left out.
+///
+/// # Errors
+/// [`ProcessError`] when the program could not be started. However it ended, that is an outcome and no error.
+pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<ProcessOutcome, ProcessError> {
+    check(&request)?;
+    let mut stdout = Keeper::new(request.output_limit);
+    let mut stderr = Keeper::new(request.output_limit);
+    let end = if cancel.is_cancelled() {
+        ProcessEnd::Cancelled
+    } else {
+        let mut group = Group::start(&request)?;
+        let (stdin, out, err) = group.pipes();
+        let flow = async {
+            tokio::join!(feed(stdin, &request.input), drain(out, &mut stdout), drain(err, &mut stderr));
+        };
+        let end = group.watch(flow, request.time_limit, cancel).await;
+        end.map_err(|source| ProcessError::Wait { program: name(&request.program), source })?
+    };
+    Ok(ProcessOutcome { end, stdout: stdout.finish(), stderr: stderr.finish() })
+}
+
+fn name(program: &OsStr) -> String {
+    program.to_string_lossy().into_owned()
+}
+
+/// Refuses what the operating system would cut short or report without naming the place.
+fn check(request: &ProcessRequest) -> Result<(), ProcessError> {
+    let nul = |text: &OsStr, place: &dyn Fn() -> String| match text.as_bytes().contains(&0) {
+        true => Err(ProcessError::NulByte { place: place() }),
+        false => Ok(()),
+    };
+    nul(&request.program, &|| "the program's name".into())?;
+    for (index, argument) in request.arguments.iter().enumerate() {
+        nul(argument, &|| format!("argument {} of `{}`", index + 1, name(&request.program)))?;
+    }
+    for (variable, value) in &request.environment {
+        nul(variable, &|| "the name of a variable".into())?;
+        nul(value, &|| format!("the variable {}", name(variable)))?;
+    }
+    if request.working_folder.is_dir() { Ok(()) } else { Err(ProcessError::WorkingFolder { folder: request.working_folder.clone() }) }
+}
+
+/// Writes the input and closes the pipe. A program that does not read to the end has its reasons.
+async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+    if let Some(mut stdin) = stdin
+        && let Err(error) = stdin.write_all(input).await
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        tracing::debug!(%error, "standard input could not be written");
+    }
+}
+
+/// A started process group. Killed when dropped.
+struct Group {
+    child: Box<dyn ChildWrapper>,
+    over: bool,
+}
+
+type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
+
+impl Group {
+    fn start(request: &ProcessRequest) -> Result<Self, ProcessError> {
+        let mut command = CommandWrap::with_new(&request.program, |command| {
+            command
+                .args(&request.arguments)
+                .current_dir(&request.working_folder)
+                .env_clear()
+                .envs(&request.environment)
+                .stdin(if request.input.is_empty() { Stdio::null() } else { Stdio::piped() })
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped());
+        });
+        command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
+        match command.spawn() {
+            Ok(child) => Ok(Self { child, over: false }),
+            Err(source) if source.kind() == ErrorKind::NotFound => Err(ProcessError::ProgramNotFound { program: name(&request.program) }),
+            Err(source) => Err(ProcessError::Start { program: name(&request.program), source }),
+        }
+    }
+
+    fn pipes(&mut self) -> Pipes {
+        (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
+    }
+
+    /// Waits for the leader alone: the others of its group may live on. May be dropped and called again.
+    async fn leader(&mut self) -> io::Result<ExitStatus> {
+        self.child.inner_mut().wait().await
+    }
+
+    /// Lets the pipes flow until the leader exits or must not go on, then ends the whole group.
+    async fn watch(&mut self, flow: impl Future<Output = ()>, time_limit: Duration, cancel: &CancellationToken) -> io::Result<ProcessEnd> {
+        let mut flow = pin!(flow);
+        let mut flowed = false;
+        let mut deadline = pin!(sleep(time_limit));
+        let end = loop {
+            select! {
+                biased;
+                status = self.leader() => break ended(status?),
+                () = cancel.cancelled() => break ProcessEnd::Cancelled,
+                () = &mut deadline => break ProcessEnd::TimedOut,
+                () = &mut flow, if !flowed => flowed = true,
+            }
+        };
+        let mut gone = matches!(end, ProcessEnd::Exited(_) | ProcessEnd::Signalled(_));
+        if !gone {
+            self.signal(SIGTERM);
+            // Open pipes tell that others of the group are still about their clean-up.
+            let mut grace = pin!(sleep(GRACE));
+            while !(gone && flowed) {
+                select! {
+                    biased;
+                    _ = self.leader(), if !gone => gone = true,
+                    () = &mut flow, if !flowed => flowed = true,
+                    () = &mut grace => break,
+                }
+            }
+        }
+        self.kill();
+        let mut settle = pin!(sleep(SETTLE));
+        while !(gone && flowed) {
+            select! {
+                biased;
+                _ = self.leader(), if !gone => gone = true,
+                () = &mut flow, if !flowed => flowed = true,
+                () = &mut settle => break,
+            }
+        }
+        // As the first process of a container this one inherits the orphans of the group, and must reap them.
+        self.over = gone && timeout(SETTLE, self.child.wait()).await.is_ok();
+        Ok(end)
+    }
+
+    fn signal(&self, signal: i32) {
+        // No such group: it has ended by itself.
+        if let Err(error) = self.child.signal(signal) {
+            tracing::trace!(%error, signal, "the process group is gone");
+        }
+    }
+
+    fn kill(&mut self) {
+        if let Err(error) = self.child.start_kill() {
+            tracing::trace!(%error, "the process group is gone");
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.over {
+            self.kill();
+        }
+    }
+}
+
+fn ended(status: ExitStatus) -> ProcessEnd {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ProcessEnd::Exited(code),
+        (None, signal) => ProcessEnd::Signalled(signal.unwrap_or_default()),
+    }
+}
