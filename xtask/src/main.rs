@@ -1,3 +1,57 @@
-//! Tasks of this workspace.
+//! The tasks of this workspace: `cargo xtask COMMAND`.
+//!
+//! Each command is a file of its own. `cargo xtask --help` lists them.
+#![expect(clippy::disallowed_methods, reason = "a task starts cargo and the model server, and reads the caller's settings")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to a person at a terminal")]
 
-fn main() {}
+mod ci;
+mod model;
+mod run;
+mod scenario;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Builds, checks and tries out aime.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run a goal with no set-up: fetch and serve a local model if none is configured, build aime, run it
+    Run(run::RunArguments),
+    /// Build everything and run every test, documentation tests included
+    Test,
+    /// Everything a change must pass: format, lints, tidy, documentation, tests
+    Ci,
+    /// Check the rules of the codebase that no compiler checks
+    Tidy,
+    /// A real model behind an OpenAI-compatible server on this machine
+    #[command(subcommand)]
+    Model(model::ModelTask),
+    /// Build aime and run its scenarios against a scripted server; `real` runs one against a real model
+    Scenario(scenario::ScenarioArguments),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Task::Run(arguments) => run::run(&arguments),
+        Task::Test => test::test().map(|()| ExitCode::SUCCESS),
+        Task::Ci => ci::ci().map(|()| ExitCode::SUCCESS),
+        Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
+        Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
+        Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}

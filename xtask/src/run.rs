@@ -1,0 +1,93 @@
+//! `cargo xtask run GOAL`: the first run, with no set-up.
+//!
+//! Uses the model that the environment names. With none it fetches a small one, serves it on this machine for the
+//! length of the run, and points aime at it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use crate::model::{Name, Server, setup};
+use crate::workspace::build_aime;
+
+/// How long a request to the local model may take, in seconds: on two busy cores a plan takes a minute.
+const REQUEST_SECONDS: &str = "600";
+
+/// What a person can say about a run.
+#[derive(Args)]
+pub(crate) struct RunArguments {
+    /// What is to be done
+    goal: String,
+    /// The folder to work in; a new empty one by default
+    #[arg(long)]
+    folder: Option<PathBuf>,
+    /// Use this local model even if the environment names another
+    #[arg(long)]
+    model: Option<Name>,
+    /// What `aime run` is given besides the goal
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+/// Runs the goal and answers aime's own exit code.
+pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
+    let folder = match &arguments.folder {
+        Some(folder) => folder.clone(),
+        None => fresh_folder("aime")?,
+    };
+    let before = files(&folder);
+    let code = run_goal(&arguments.goal, &folder, arguments.model, &arguments.rest)?;
+    let new: Vec<String> = files(&folder).into_iter().filter(|file| !before.contains(file)).collect();
+    eprintln!("\nfolder: {}", folder.display());
+    if !new.is_empty() {
+        eprintln!("new in it: {}", new.join(", "));
+    }
+    Ok(ExitCode::from(code))
+}
+
+/// Builds aime and runs `aime run GOAL` in a folder, with a local model where no other is configured.
+pub(crate) fn run_goal(goal: &str, folder: &Path, model: Option<Name>, rest: &[String]) -> Result<u8> {
+    fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
+    let program = build_aime()?;
+    let server = match (model, configured()) {
+        (None, true) => None,
+        (name, _) => {
+            let name = name.unwrap_or(Name::Qwen1b5);
+            Some(Server::start(name, &setup(name)?, Server::free_port()?)?)
+        }
+    };
+    let mut command = Command::new(program);
+    command.arg("-C").arg(folder).arg("run").arg(goal).args(rest);
+    if let Some(server) = &server {
+        command.envs(server.variables()).env("AIME__MODELS__DEFAULT__TIMEOUT_SECONDS", REQUEST_SECONDS);
+    }
+    eprintln!("$ aime run {goal:?}");
+    let status = command.status().context("could not start aime")?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(130))
+}
+
+/// Makes a new folder for a trial among the system's temporary ones.
+pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let folder = std::env::temp_dir().join(format!("{name}-{now}"));
+    fs::create_dir(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// Whether the environment names a model to use.
+fn configured() -> bool {
+    ["OPENAI_BASE_URL", "OPENAI_API_KEY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// The names in a folder, sorted, without hidden ones.
+fn files(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| !name.starts_with('.'));
+    names.sort();
+    names
+}

@@ -1,0 +1,43 @@
+//! `cargo xtask scenario [NAME]`: the built binary in whole situations.
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::model::Name;
+use crate::run::{fresh_folder, run_goal};
+use crate::workspace::{cargo, run};
+
+/// The goal of the scenario with a real model: small enough for a 1.5B model, and its outcome can be seen.
+const GOAL: &str = "Write a short poem about the sea to the file sea.txt";
+
+/// Which scenario.
+#[derive(Args)]
+pub(crate) struct ScenarioArguments {
+    /// Part of a scenario's name, or `real` for a run against a real model; all scripted ones by default
+    name: Option<String>,
+    /// The local model for `real`, even if the environment names another
+    #[arg(long)]
+    model: Option<Name>,
+}
+
+/// Runs the scenarios.
+pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
+    match arguments.name.as_deref() {
+        Some("real") => real(arguments.model),
+        name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
+    }
+}
+
+/// A real model is given a goal in an empty folder: the run must say that it reached it, and the file must be there.
+fn real(model: Option<Name>) -> Result<()> {
+    let folder = fresh_folder("aime-scenario")?;
+    let code = run_goal(GOAL, &folder, model, &["--unattended".into()])?;
+    let file = folder.join("sea.txt");
+    let written = std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0);
+    if code != 0 || !written {
+        let seen = if written { "was written" } else { "was not written" };
+        bail!("scenario real failed: exit code {code}, sea.txt {seen}; look into {}", folder.display());
+    }
+    eprintln!("scenario real passed: exit code 0, {} was written", file.display());
+    Ok(())
+}

@@ -1,0 +1,13 @@
+//! `cargo xtask test`: build everything and run every test.
+
+use anyhow::Result;
+
+use crate::workspace::{cargo, run};
+
+/// Documentation tests first, then everything else, so that the last line is the test runner's own count.
+///
+/// No test needs a network, a key or a model.
+pub(crate) fn test() -> Result<()> {
+    run(&mut cargo(["test", "--workspace", "--doc"]))?;
+    run(&mut cargo(["test", "--workspace", "--lib", "--bins", "--tests", "--examples"]))
+}

@@ -1,0 +1,62 @@
+//! Dependencies: one place for versions, and a reason behind each.
+
+use toml::{Table, Value};
+
+use super::Fault;
+use super::codebase::Codebase;
+
+/// Where the reasons stand, one table row for each dependency, beginning with its name in backticks.
+const REASONS: &str = "docs/dependencies.md";
+
+/// The faults in what the packages depend on.
+pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let shared = codebase.manifest.get("workspace").and_then(|workspace| workspace.get("dependencies")).and_then(Value::as_table);
+    let reasons = codebase.file(REASONS).map(|file| file.text.as_str()).unwrap_or_default();
+    let manifest_line = |name: &str| codebase.file("Cargo.toml").map_or(1, |file| file.line_starting(&format!("{name} ")));
+    for (name, value) in shared.into_iter().flatten() {
+        let used =
+            codebase.packages.iter().any(|package| kinds().any(|kind| package.dependencies(kind).iter().any(|(used, _)| used == name)));
+        if !used {
+            faults.push(Fault::new("Cargo.toml", manifest_line(name), format!("no package uses {name}"), "remove it"));
+        }
+        let own = value.as_table().is_some_and(|table| table.contains_key("path"));
+        if !own && !rows(reasons).any(|(_, row)| row == name) {
+            let mend = format!("say in {REASONS} what it does, why this one, and what was passed over");
+            faults.push(Fault::new("Cargo.toml", manifest_line(name), format!("no reason for {name}"), mend));
+        }
+    }
+    for (line, row) in rows(reasons) {
+        if !shared.is_some_and(|shared| shared.contains_key(row)) {
+            faults.push(Fault::new(REASONS, line, format!("{row} is no dependency of the workspace"), "remove its row"));
+        }
+    }
+    for package in &codebase.packages {
+        let path = package.manifest_path();
+        for (name, value) in kinds().flat_map(|kind| package.dependencies(kind)) {
+            let inherited = value.as_table().and_then(|table: &Table| table.get("workspace")).and_then(Value::as_bool) == Some(true);
+            if !inherited {
+                let line = codebase.file(&path).map_or(1, |file| file.line_starting(name));
+                let mend = "write `workspace = true`, and its version in the workspace's manifest";
+                faults.push(Fault::new(&path, line, format!("{name} has a version of its own"), mend));
+            }
+        }
+        if codebase.file(&format!("{}/README.md", package.folder)).is_none() {
+            let mend = "write one: what it is for, an example that runs, what it never does";
+            faults.push(Fault::new(&path, 1, format!("{} has no README.md", package.name), mend));
+        }
+    }
+    faults
+}
+
+fn kinds() -> impl Iterator<Item = &'static str> {
+    ["dependencies", "build-dependencies", "dev-dependencies"].into_iter()
+}
+
+/// The names that table rows begin with, and their lines.
+fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter_map(|(index, line)| {
+        let (name, _) = line.strip_prefix("| `")?.split_once('`')?;
+        Some((index + 1, name))
+    })
+}

@@ -1,0 +1,192 @@
+//! Reading Rust just well enough for tidy: tokens, paths, string literals, and which of them are test code.
+
+mod lexer;
+
+use lexer::{Kind, Token, tokens};
+
+/// What tidy knows of one Rust file.
+pub(super) struct Source {
+    tokens: Vec<Token>,
+    /// Modules in files of their own that are compiled for tests only.
+    pub(super) test_modules: Vec<String>,
+    lines: usize,
+    wholly_test: bool,
+}
+
+impl Source {
+    /// Reads a file. Text that is not Rust gives some tokens, never a failure.
+    pub(super) fn read(text: &str) -> Self {
+        let mut source = Self { tokens: tokens(text), test_modules: Vec::new(), lines: text.lines().count(), wholly_test: false };
+        source.mark_test_items();
+        source
+    }
+
+    /// Makes all of it test code.
+    pub(super) fn mark_all_test(&mut self) {
+        self.wholly_test = true;
+        for token in &mut self.tokens {
+            token.test = true;
+        }
+    }
+
+    /// Whether the file is test code as a whole.
+    pub(super) fn is_test(&self) -> bool {
+        self.wholly_test
+    }
+
+    /// How many lines it has.
+    pub(super) fn lines(&self) -> usize {
+        self.lines
+    }
+
+    /// Whether a line, counted from 1, is test code. A line without tokens belongs to the next one that has some.
+    pub(super) fn is_test_line(&self, line: usize) -> bool {
+        self.wholly_test || self.tokens.iter().find(|token| token.line >= line).is_some_and(|token| token.test)
+    }
+
+    /// The string literals outside of test code: line and content.
+    pub(super) fn literals(&self) -> impl Iterator<Item = (usize, &str)> {
+        let literals = self.tokens.iter().filter(|token| token.kind == Kind::Literal && !token.test);
+        literals.map(|token| (token.line, token.text.as_str()))
+    }
+
+    /// The lines where a sequence of words and signs stands, test code included: `["#", "[", "ignore"]`.
+    pub(super) fn places(&self, sequence: &[&str]) -> Vec<usize> {
+        let matches =
+            |window: &&[Token]| window.iter().zip(sequence).all(|(token, text)| token.kind != Kind::Literal && token.text == *text);
+        self.tokens.windows(sequence.len()).filter(matches).filter_map(|window| Some(window.first()?.line)).collect()
+    }
+
+    /// Every path outside of test code, such as `std::fs::read`, with its line; `use` trees are spread out.
+    pub(super) fn paths(&self) -> Vec<(usize, Vec<&str>)> {
+        let mut paths = Vec::new();
+        let mut at = 0;
+        while let Some(token) = self.tokens.get(at) {
+            if token.test || token.kind != Kind::Word {
+                at += 1;
+            } else if token.text == "use" {
+                at = self.use_tree(at + 1, &mut Vec::new(), &mut paths);
+            } else {
+                let mut path = vec![token.text.as_str()];
+                at += 1;
+                while let (true, Some(next)) = (self.is(at, "::"), self.tokens.get(at + 1)) {
+                    if next.kind != Kind::Word {
+                        break;
+                    }
+                    path.push(&next.text);
+                    at += 2;
+                }
+                paths.push((token.line, path));
+            }
+        }
+        paths
+    }
+
+    /// Reads one branch of a `use` tree from a place, and answers the place after it.
+    fn use_tree<'a>(&'a self, mut at: usize, prefix: &mut Vec<&'a str>, paths: &mut Vec<(usize, Vec<&'a str>)>) -> usize {
+        let depth = prefix.len();
+        let mut line = 0;
+        while let Some(token) = self.tokens.get(at) {
+            match token.text.as_str() {
+                "::" => at += 1,
+                "as" => at += 2,
+                "{" => {
+                    at += 1;
+                    while self.tokens.get(at).is_some() && !self.is(at, "}") {
+                        at = self.use_tree(at, prefix, paths);
+                        at += usize::from(self.is(at, ","));
+                    }
+                    prefix.truncate(depth);
+                    return at + 1;
+                }
+                _ if token.kind == Kind::Word => {
+                    line = token.line;
+                    prefix.push(&token.text);
+                    at += 1;
+                }
+                "*" => at += 1,
+                _ => break,
+            }
+        }
+        if line > 0 {
+            paths.push((line, prefix.clone()));
+        } else if self.tokens.get(at).is_some() && !self.is(at, ",") && !self.is(at, "}") {
+            // Not a `use` tree after all: go on behind it rather than stay.
+            at += 1;
+        }
+        prefix.truncate(depth);
+        at
+    }
+
+    /// Finds items under `#[cfg(test)]`, and marks their tokens.
+    fn mark_test_items(&mut self) {
+        let mut at = 0;
+        while at < self.tokens.len() {
+            let Some(end) = self.attribute_end(at) else {
+                at += 1;
+                continue;
+            };
+            let words = || self.tokens.get(at..end).into_iter().flatten().map(|token| token.text.as_str());
+            let test = words().nth(2) == Some("cfg") && words().any(|word| word == "test") && !words().any(|word| word == "not");
+            if !test {
+                at = end;
+                continue;
+            }
+            let mut item = end;
+            while let Some(next) = self.attribute_end(item) {
+                item = next;
+            }
+            if self.is(item, "mod") && self.is(item + 2, ";") {
+                self.test_modules.extend(self.tokens.get(item + 1).map(|token| token.text.clone()));
+            }
+            let last = self.item_end(item);
+            for token in self.tokens.get_mut(at..last).into_iter().flatten() {
+                token.test = true;
+            }
+            at = last;
+        }
+    }
+
+    /// If an attribute starts here, the place after it.
+    fn attribute_end(&self, at: usize) -> Option<usize> {
+        let opens = self.is(at, "#") && self.is(at + 1, "[");
+        opens.then(|| self.closed(at + 1))
+    }
+
+    /// The place after the item that starts here: after its first block, or its semicolon.
+    fn item_end(&self, mut at: usize) -> usize {
+        while at < self.tokens.len() {
+            if self.is(at, "{") {
+                return self.closed(at);
+            }
+            if self.is(at, ";") {
+                return at + 1;
+            }
+            at = if self.is(at, "(") || self.is(at, "[") { self.closed(at) } else { at + 1 };
+        }
+        at
+    }
+
+    /// The place after the bracket that closes the one here.
+    fn closed(&self, at: usize) -> usize {
+        let mut depth = 0_usize;
+        for (index, token) in self.tokens.iter().enumerate().skip(at) {
+            if token.kind != Kind::Sign {
+                continue;
+            }
+            match token.text.as_str() {
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return index + 1;
+            }
+        }
+        self.tokens.len()
+    }
+
+    fn is(&self, at: usize, text: &str) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.kind != Kind::Literal && token.text == text)
+    }
+}

@@ -1,0 +1,214 @@
+use super::rust::Source;
+use super::*;
+
+/// A codebase that is in order: two packages on two layers.
+const IN_ORDER: [(&str, &str); 8] = [
+    ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n[workspace.dependencies]\nlow = { path = \"crates/low\" }\nserde = \"1\"\n"),
+    ("docs/dependencies.md", "# Dependencies\n\n| crate | why |\n|---|---|\n| `serde` | reads and writes |\n"),
+    ("crates/low/Cargo.toml", "[package]\nname = \"low\"\n[package.metadata.aime]\nlayer = 1\n[dependencies]\nserde.workspace = true\n"),
+    ("crates/low/README.md", "# low\n"),
+    ("crates/low/src/lib.rs", "//! The lower one.\n"),
+    ("crates/high/Cargo.toml", "[package]\nname = \"high\"\n[package.metadata.aime]\nlayer = 2\n[dependencies]\nlow.workspace = true\n"),
+    ("crates/high/README.md", "# high\n"),
+    ("crates/high/src/lib.rs", "//! The upper one.\n"),
+];
+
+/// The faults of [`IN_ORDER`] after some of its files were written anew or added.
+fn faults_with(changes: &[(&str, &str)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (path, text) in IN_ORDER.iter().chain(changes) {
+        let file = folder.path().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    check(folder.path()).unwrap().iter().map(ToString::to_string).collect()
+}
+
+/// Checks that changes give exactly one fault, which begins with a place and says something.
+#[track_caller]
+fn one_fault(changes: &[(&str, &str)], place: &str, says: &str) {
+    let faults = faults_with(changes);
+    assert_eq!(faults.len(), 1, "{faults:#?}");
+    assert!(faults[0].starts_with(place) && faults[0].contains(says), "{faults:#?}");
+}
+
+#[test]
+fn this_workspace_is_tidy() {
+    let faults = check(&workspace::root()).unwrap();
+    assert!(faults.is_empty(), "{}", faults.iter().map(|fault| format!("\n{fault}")).collect::<String>());
+}
+
+#[test]
+fn what_is_in_order_has_no_faults() {
+    assert_eq!(faults_with(&[]), Vec::<String>::new());
+}
+
+#[test]
+fn all_faults_are_reported_at_once() {
+    let faults = faults_with(&[("crates/low/src/lib.rs", "fn a() { todo!() }\n"), ("crates/high/src/lib.rs", "fn b() { todo!() }\n")]);
+    assert_eq!(faults.len(), 4, "{faults:#?}");
+}
+
+#[test]
+fn an_upward_edge_needs_a_reason() {
+    let manifest = |extra: &str| {
+        format!(
+            "[package]\nname = \"low\"\n[package.metadata.aime]\nlayer = 2\n{extra}[dependencies]\nserde.workspace = true\nhigh.workspace = true\n"
+        )
+    };
+    let root =
+        ("Cargo.toml", "[workspace.dependencies]\nlow = { path = \"crates/low\" }\nhigh = { path = \"crates/high\" }\nserde = \"1\"\n");
+    let other = (
+        "crates/high/Cargo.toml",
+        "[package]\nname = \"high\"\n[package.metadata.aime]\nlayer = 3\n[dependencies]\nlow.workspace = true\n",
+    );
+    one_fault(
+        &[root, other, ("crates/low/Cargo.toml", &manifest(""))],
+        "crates/low/Cargo.toml:7:",
+        "low (layer 2) depends on high (layer 3)",
+    );
+    let allowed = manifest("[package.metadata.aime.allow]\nhigh = \"it is a trial\"\n");
+    assert_eq!(faults_with(&[root, other, ("crates/low/Cargo.toml", &allowed)]), Vec::<String>::new());
+    let empty = manifest("[package.metadata.aime.allow]\nhigh = \" \"\n");
+    one_fault(&[root, other, ("crates/low/Cargo.toml", &empty)], "crates/low/Cargo.toml:", "depends on high");
+}
+
+#[test]
+fn an_edge_within_a_layer_is_refused_and_a_needless_permission_too() {
+    let low = (
+        "crates/low/Cargo.toml",
+        "[package]\nname = \"low\"\n[package.metadata.aime]\nlayer = 2\n[dependencies]\nserde.workspace = true\n",
+    );
+    one_fault(&[low], "crates/high/Cargo.toml:", "depends on low (layer 2)");
+    let permitted = "[package]\nname = \"high\"\n[package.metadata.aime]\nlayer = 2\n[package.metadata.aime.allow]\nlow = \"once\"\n[dependencies]\nlow.workspace = true\n";
+    one_fault(&[("crates/high/Cargo.toml", permitted)], "crates/high/Cargo.toml:6:", "allow low already");
+}
+
+#[test]
+fn a_crate_says_its_layer_and_has_a_readme() {
+    let manifest = "[package]\nname = \"new\"\n";
+    let faults = faults_with(&[("crates/new/Cargo.toml", manifest), ("crates/new/src/lib.rs", "//! New.\n")]);
+    assert_eq!(faults.len(), 2, "{faults:#?}");
+    assert!(faults[0].contains("has no README.md") && faults[1].contains("no layer"), "{faults:#?}");
+}
+
+#[test]
+fn a_dependency_has_a_reason_a_use_and_one_version() {
+    let root = "[workspace.dependencies]\nlow = { path = \"crates/low\" }\nserde = \"1\"\nuuid = \"1\"\n";
+    let faults = faults_with(&[("Cargo.toml", root)]);
+    assert_eq!(faults.len(), 2, "{faults:#?}");
+    assert!(faults[0].starts_with("Cargo.toml:4: no package uses uuid") && faults[1].contains("no reason for uuid"), "{faults:#?}");
+    let stale = "| `serde` | reads and writes |\n| `gone` | was of use |\n";
+    one_fault(&[("docs/dependencies.md", stale)], "docs/dependencies.md:2:", "gone is no dependency");
+    let own = "[package]\nname = \"low\"\n[package.metadata.aime]\nlayer = 1\n[dependencies]\nserde.workspace = true\nhttp = \"1\"\n";
+    one_fault(&[("crates/low/Cargo.toml", own)], "crates/low/Cargo.toml:7:", "http has a version of its own");
+}
+
+#[test]
+fn a_file_is_documented_small_and_finished() {
+    let lib = |text: &str| format!("//! The lower one.\n{text}\n");
+    one_fault(&[("crates/low/src/lib.rs", "pub fn a() {}\n")], "crates/low/src/lib.rs:1:", "no module documentation");
+    one_fault(&[("crates/low/src/lib.rs", &lib(&"//\n".repeat(600)))], "crates/low/src/lib.rs:600:", "lines → split");
+    one_fault(&[("crates/low/src/lib.rs", &lib("#[allow(dead_code)]\nfn a() {}"))], "crates/low/src/lib.rs:2:", "silenced lint");
+    one_fault(&[("crates/low/src/lib.rs", &lib("fn a() { todo!() }"))], "crates/low/src/lib.rs:2:", "unfinished");
+    let skipped = lib("#[cfg(test)]\nmod tests {\n    #[test]\n    #[ignore]\n    fn a() {}\n}");
+    one_fault(&[("crates/low/src/lib.rs", &skipped)], "crates/low/src/lib.rs:5:", "does not run");
+    let spoken_of = lib("/* #[allow(x)] */ // todo!()\nconst A: &str = \"todo!() #[ignore]\";");
+    assert_eq!(faults_with(&[("crates/low/src/lib.rs", &spoken_of)]), Vec::<String>::new());
+}
+
+#[test]
+fn a_prompt_is_a_file() {
+    let prompt = format!("//! A.\nconst PROMPT: &str = r#\"You are a planner. {}\"#;\n", "Plan well. ".repeat(60));
+    one_fault(&[("crates/low/src/lib.rs", &prompt)], "crates/low/src/lib.rs:2:", "a prompt in the code");
+    let short = "//! A.\nconst PERSONA: &str = \"You are a planner.\";\n";
+    assert_eq!(faults_with(&[("crates/low/src/lib.rs", short)]), Vec::<String>::new());
+    assert_eq!(faults_with(&[("crates/low/tests/all.rs", &prompt)]), Vec::<String>::new());
+}
+
+#[test]
+fn reserved_names_stay_with_their_owners() {
+    for (code, says) in [
+        ("use async_openai::Client;", "async_openai::Client outside of crates/llm"),
+        ("use std::{fmt, process::{Command, Stdio}};", "std::process::Command outside of crates/sandbox"),
+        ("fn a() { std::process::Command::new(\"ls\"); }", "std::process::Command::new"),
+        ("fn a() { tokio::process::Command::new(\"ls\"); }", "tokio::process"),
+        ("fn a() -> rusqlite::Result<()> { Ok(()) }", "rusqlite::Result"),
+        ("use std::env;\nfn a() { env::var(\"HOME\"); }", "env::var outside of crates/cli"),
+    ] {
+        one_fault(&[("crates/low/src/lib.rs", &format!("//! A.\n{code}\n"))], "crates/low/src/lib.rs:", says);
+        let test = format!("//! A.\n#[cfg(test)]\nmod tests {{\n{code}\n}}\n");
+        assert_eq!(faults_with(&[("crates/low/src/lib.rs", &test)]), Vec::<String>::new(), "{code}");
+    }
+    let allowed =
+        "//! A.\nuse std::process::ExitCode;\nconst OS: &str = std::env::consts::OS;\nconst A: &str = env!(\"CARGO_PKG_NAME\");\n";
+    assert_eq!(faults_with(&[("crates/low/src/lib.rs", allowed)]), Vec::<String>::new());
+    let owner = [
+        ("crates/sandbox/Cargo.toml", "[package]\nname = \"sandbox\"\n[package.metadata.aime]\nlayer = 1\n"),
+        ("crates/sandbox/README.md", "# sandbox\n"),
+        ("crates/sandbox/src/lib.rs", "//! A.\nuse tokio::process::Command;\n"),
+    ];
+    assert_eq!(faults_with(&owner), Vec::<String>::new());
+}
+
+#[test]
+fn pure_code_names_no_clock_no_files_and_does_not_wait() {
+    let package = "[package]\nname = \"triggers\"\n[package.metadata.aime]\nlayer = 1\n";
+    let with = |code: &str| {
+        let code = format!("//! A.\n{code}\n");
+        faults_with(&[
+            ("crates/replan-triggers/Cargo.toml", package),
+            ("crates/replan-triggers/README.md", "# triggers\n"),
+            ("crates/replan-triggers/src/lib.rs", &code),
+        ])
+    };
+    for code in [
+        "use std::time::Instant;",
+        "fn a() { std::fs::read(\"a\"); }",
+        "use std::{env, fmt};",
+        "fn a() { tokio::time::sleep(b); }",
+        "async fn a() {}",
+    ] {
+        let faults = with(code);
+        assert_eq!(faults.len(), 1, "{code}: {faults:#?}");
+        assert!(faults[0].contains("in pure code"), "{faults:#?}");
+    }
+    assert_eq!(with("use std::time::Duration;\n/// An Instant of std::fs.\nfn operand() {}"), Vec::<String>::new());
+}
+
+#[test]
+fn no_machine_and_no_registry_is_named() {
+    for path in ["/root/a/b", "/home/someone", "(/Users/someone/x)", "see /tmp/trial/out"] {
+        one_fault(&[("docs/a.md", path)], "docs/a.md:1:", "a path of one machine");
+    }
+    for path in ["~/root/a", "crates/home/a", "/rooted/a", "/tmp/plan.json", "`/tmp`", "https://example.org/home/a"] {
+        assert_eq!(faults_with(&[("docs/a.md", path)]), Vec::<String>::new(), "{path}");
+    }
+    assert_eq!(faults_with(&[("crates/low/tests/all.rs", "const A: &str = \"/root/a\";\n")]), Vec::<String>::new());
+    one_fault(&[("docs/a.md", concat!("from pypi.", "org/simple"))], "docs/a.md:1:", "the host of a registry");
+}
+
+#[test]
+fn links_lead_somewhere() {
+    one_fault(&[("docs/a.md", "\n[b](b.md)\n")], "docs/a.md:2:", "the link to b.md leads nowhere");
+    one_fault(&[("docs/a.md", "[b](../../b.md)\n")], "docs/a.md:1:", "leads nowhere");
+    one_fault(&[("docs/a.md", "[`missing`](../crates/low/src/lib.rs)\n")], "docs/a.md:1:", "has nothing named missing");
+    let fine = "[a](a.md#top) [b](../crates/low) [c](https://example.org) `[d](e.md)` [#](#here) [`lower`](../crates/low/src/lib.rs)\n```\n[f](g.md)\n```\n";
+    assert_eq!(faults_with(&[("docs/a.md", fine)]), Vec::<String>::new());
+}
+
+#[test]
+fn test_code_is_told_from_the_rest() {
+    let code = "fn a(x: &'a str) -> char { '\\'' }\n#[cfg(test)]\n#[derive(Debug)]\nstruct B { c: [u8; 3] }\nfn d() { '{'; \"}\"; }\n#[cfg(not(test))]\nfn e() {}\n#[cfg(test)]\nmod tests;\n";
+    let source = Source::read(code);
+    let tests: Vec<usize> = (1..=9).filter(|line| source.is_test_line(*line)).collect();
+    assert_eq!(tests, [2, 3, 4, 8, 9]);
+    assert_eq!(source.test_modules, ["tests"]);
+}
+
+#[test]
+fn use_trees_are_spread_out() {
+    let source = Source::read("pub use a::{self, b as c, d::{e, f::*}, g};\nuse ::h;\nfn i() { j::k::<l::M>(); }");
+    let paths: Vec<String> = source.paths().iter().map(|(line, path)| format!("{line} {}", path.join("::"))).collect();
+    assert_eq!(paths, ["1 pub", "1 a::self", "1 a::b", "1 a::d::e", "1 a::d::f", "1 a::g", "2 h", "3 fn", "3 i", "3 j::k", "3 l::M"]);
+}

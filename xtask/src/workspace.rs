@@ -1,0 +1,60 @@
+//! Where the workspace is, and how a task runs cargo in it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+/// The folder of the workspace's manifest.
+///
+/// Asked at run time first, so that a checkout that was moved after it was built still finds itself.
+pub(crate) fn root() -> PathBuf {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| OsString::from(env!("CARGO_MANIFEST_DIR")));
+    let package = PathBuf::from(package);
+    package.parent().map_or(package.clone(), Path::to_path_buf)
+}
+
+/// A cargo command in the workspace's folder.
+pub(crate) fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+/// Says what is run, runs it with the terminal's own streams, and fails when it fails.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let line = shown(command);
+    eprintln!("$ {line}");
+    let status = command.status().with_context(|| format!("could not start: {line}"))?;
+    if !status.success() {
+        bail!("failed ({status}): {line}");
+    }
+    Ok(())
+}
+
+/// Builds the `aime` binary and answers where it is.
+pub(crate) fn build_aime() -> Result<PathBuf> {
+    eprintln!("building aime (the first time takes some minutes)");
+    let output = cargo(["build", "--package", "aime", "--bin", "aime", "--message-format", "json-render-diagnostics"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not start cargo")?;
+    if !output.status.success() {
+        bail!("aime does not build: see the messages above");
+    }
+    String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
+        .next_back()
+        .context("cargo built aime but did not say where")
+}
+
+/// The command as a person would type it, without the folder that the program is in.
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
