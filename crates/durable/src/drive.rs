@@ -21,6 +21,23 @@ pub enum Resume<M: Machine> {
     },
 }
 
+/// A machine as its journal leaves it.
+pub struct Replayed<M: Machine> {
+    /// The machine as it stands.
+    pub machine: M,
+    /// Every event since its start, each with the time of its fact.
+    pub events: Vec<Recorded<M::Event>>,
+    /// What it came to with the last fact, if with that one it ended or asked to be left.
+    pub output: Option<M::Output>,
+}
+
+/// Applies a journal's facts and issues nothing. Gives the state and events that a live run with these facts gave.
+#[must_use]
+pub fn replay<M: Machine>(input: &Recorded<M::Input>, facts: &[Recorded<M::Fact>]) -> Replayed<M> {
+    let (run, output) = Run::replay(input, facts);
+    Replayed { machine: run.machine, events: run.events, output }
+}
+
 /// A machine that gave its output.
 pub struct Ended<M: Machine> {
     /// The machine as it stands.
@@ -167,14 +184,19 @@ impl<M: Machine> Run<M> {
         self.events.extend(events.into_iter().map(|fact| Recorded { at, fact }));
         for order in orders {
             match order {
+                Order::Issue(id, _) if self.under_way.contains_key(&id) => {
+                    tracing::warn!(effect = %id, "an effect under way was issued again; the second is dropped");
+                }
                 Order::Issue(id, effect) => {
                     let waiting = Some(Issue { id: id.clone(), effect, reissued: false });
                     self.under_way.insert(id.clone(), UnderWay { waiting, revoked: None });
                     self.orders.push(id);
                 }
                 Order::Revoke(id, why) => {
-                    if let Some(under_way) = self.under_way.get_mut(&id) {
-                        under_way.revoked.get_or_insert(why);
+                    if let Some(under_way) = self.under_way.get_mut(&id)
+                        && under_way.revoked.is_none()
+                    {
+                        under_way.revoked = Some(why);
                         self.orders.push(id);
                     }
                 }

@@ -1,9 +1,13 @@
-//! Durable state machines: `Machine`, `Host`, `drive`, and a journal on SQLite.
+#![doc = include_str!("../README.md")]
 
 mod drive;
+mod embedded;
 mod host;
+mod journal;
 mod machine;
 
-pub use drive::{DriveError, Ended, Resume, drive};
+pub use drive::{DriveError, Ended, Replayed, Resume, drive, replay};
+pub use embedded::{Clock, EffectContext, EffectRunner, EmbeddedHost, FactSender, MemoryStream, Sink, SystemClock};
 pub use host::{Commit, Host, Recorded};
+pub use journal::{EventRecord, Journal, JournalError, Loaded, LockError, Message, NewRun, RUN_STREAM, RunLock, RunRecord, StreamWriter};
 pub use machine::{EffectId, Issue, Machine, Order, Outbox, Reason, UnixMillis};

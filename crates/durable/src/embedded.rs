@@ -1,0 +1,221 @@
+//! The host in this process: effects are tokio tasks, facts come through a channel.
+
+mod clock;
+mod runner;
+mod sink;
+
+use std::{
+    collections::HashMap,
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use futures::{FutureExt, future::join_all};
+use tokio::{
+    sync::mpsc,
+    task::{AbortHandle, JoinHandle},
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
+
+pub use clock::{Clock, SystemClock};
+pub use runner::{EffectContext, EffectRunner, FactSender};
+pub use sink::{MemoryStream, Sink};
+
+/// The most facts that one commit takes in.
+const BATCH: usize = 4_096;
+/// How often to look whether there is still somebody outside to wait for.
+const IDLE_LOOK: Duration = Duration::from_secs(1);
+/// How long a revoked effect has to end by itself.
+const REVOKE_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Runs a machine's effects as tokio tasks of this process. Dropping it cancels and aborts all of them at once; [`close`](Self::close) gives
+/// them time to end.
+pub struct EmbeddedHost<M: Machine, R, S> {
+    runner: Arc<R>,
+    sink: S,
+    clock: Arc<dyn Clock>,
+    revoke_deadline: Duration,
+    sender: mpsc::UnboundedSender<M::Fact>,
+    facts: mpsc::UnboundedReceiver<M::Fact>,
+    ready: Vec<M::Fact>,
+    running: HashMap<EffectId, Running>,
+    /// The last stamp: time does not run backwards within a journal.
+    last: UnixMillis,
+}
+
+/// An effect that has not been answered.
+struct Running {
+    cancel: CancellationToken,
+    why: Arc<OnceLock<Reason>>,
+    task: JoinHandle<()>,
+    /// Gives up on it at the deadline, once it was revoked.
+    deadline: Option<AbortHandle>,
+}
+
+impl Running {
+    fn revoke(&self, why: Reason) {
+        // The first reason stays.
+        drop(self.why.set(why));
+        self.cancel.cancel();
+    }
+}
+
+impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
+    /// A host whose effects `runner` does and whose commits go to `sink`, with the system's clock and 10 s for a revoked effect to end.
+    /// Effects are issued within a tokio runtime.
+    #[must_use]
+    pub fn new(runner: Arc<R>, sink: S) -> Self {
+        let (sender, facts) = mpsc::unbounded_channel();
+        Self {
+            last: sink.last(),
+            runner,
+            sink,
+            clock: Arc::new(SystemClock),
+            revoke_deadline: REVOKE_DEADLINE,
+            sender,
+            facts,
+            ready: Vec::new(),
+            running: HashMap::new(),
+        }
+    }
+
+    /// Another clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Another time for a revoked effect to end by itself.
+    #[must_use]
+    pub fn with_revoke_deadline(mut self, deadline: Duration) -> Self {
+        self.revoke_deadline = deadline;
+        self
+    }
+
+    /// Sends facts from outside, such as a wish to stop or an answer. While one exists, a machine that waits for nothing else waits for it.
+    #[must_use]
+    pub fn sender(&self) -> FactSender<M> {
+        FactSender(self.sender.clone())
+    }
+
+    /// The time to stamp with: the clock's, or the last stamp if the clock was set back.
+    pub fn now(&mut self) -> UnixMillis {
+        self.last = self.last.max(self.clock.now());
+        self.last
+    }
+
+    /// Cancels what is under way with [`Reason::Stopped`], waits until it has ended or the deadline has passed, and aborts the rest. What it
+    /// answers is no longer taken: on resume these effects are issued again.
+    pub async fn close(mut self) {
+        for running in self.running.values() {
+            running.revoke(Reason::Stopped);
+        }
+        let tasks = self.running.values_mut().map(|running| &mut running.task);
+        // Past the deadline, dropping the host aborts what is left.
+        drop(timeout(self.revoke_deadline, join_all(tasks)).await);
+    }
+
+    /// Whether no fact can come from anywhere.
+    fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.facts.is_empty() && self.sender.strong_count() == 1
+    }
+}
+
+impl<M, R, S> Host<M> for EmbeddedHost<M, R, S>
+where
+    M: Machine,
+    R: EffectRunner<M>,
+    S: Sink<M>,
+{
+    type Error = S::Error;
+
+    fn issue(&mut self, issue: Issue<M::Effect>) {
+        let (cancel, why) = (CancellationToken::new(), Arc::default());
+        let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), why: Arc::clone(&why) };
+        let (id, runner, sender) = (issue.id.clone(), Arc::clone(&self.runner), self.sender.clone());
+        let task = tokio::spawn({
+            let id = id.clone();
+            async move {
+                // A panic may leave the runner's own state half changed; what it shares behind locks is poisoned, not unsound.
+                let work = AssertUnwindSafe(async { Arc::clone(&runner).run(issue, context).await }).catch_unwind();
+                let fact = match work.await {
+                    Ok(fact) => fact,
+                    Err(panic) => {
+                        let text = panic.downcast_ref::<&str>().copied();
+                        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+                        runner.failed(&id, text.unwrap_or("it panicked"))
+                    }
+                };
+                // If the host is gone, nobody wants it.
+                drop(sender.send(fact));
+            }
+        });
+        self.running.insert(id, Running { cancel, why, task, deadline: None });
+    }
+
+    fn revoke(&mut self, id: &EffectId, why: Reason) {
+        let Some(running) = self.running.get_mut(id) else {
+            // Its answer is among the facts to come.
+            return;
+        };
+        running.revoke(why.clone());
+        if running.deadline.is_some() {
+            return;
+        }
+        let (deadline, effect, sender, id) = (self.revoke_deadline, running.task.abort_handle(), self.sender.clone(), id.clone());
+        let watch = tokio::spawn(async move {
+            sleep(deadline).await;
+            effect.abort();
+            drop(sender.send(M::revoked(&id, &why)));
+        });
+        running.deadline = Some(watch.abort_handle());
+    }
+
+    async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, S::Error> {
+        while self.ready.is_empty() {
+            if self.is_idle() {
+                return Ok(Vec::new());
+            }
+            let facts = self.facts.recv_many(&mut self.ready, BATCH);
+            if self.running.is_empty() {
+                // Only outside senders are left, and nothing wakes us when the last of them goes.
+                drop(timeout(IDLE_LOOK, facts).await);
+            } else {
+                facts.await;
+            }
+        }
+        let at = self.now();
+        for id in self.ready.iter().filter_map(M::answers) {
+            if let Some(deadline) = self.running.remove(id).and_then(|answered| answered.deadline) {
+                deadline.abort();
+            }
+        }
+        Ok(self.ready.drain(..).map(|fact| Recorded { at, fact }).collect())
+    }
+
+    async fn commit(&mut self, commit: Commit<'_, M>) -> Result<(), S::Error> {
+        let last = commit.facts.last().map(|fact| fact.at).or(commit.input.map(|input| input.at));
+        self.last = self.last.max(last.unwrap_or(self.last));
+        self.sink.append(commit).await
+    }
+}
+
+impl<M: Machine, R, S> Drop for EmbeddedHost<M, R, S> {
+    fn drop(&mut self) {
+        for running in self.running.values() {
+            running.revoke(Reason::Stopped);
+            running.task.abort();
+            if let Some(deadline) = &running.deadline {
+                deadline.abort();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

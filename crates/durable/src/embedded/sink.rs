@@ -1,0 +1,101 @@
+//! Where a host's commits go.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{Commit, JournalError, Loaded, Machine, Recorded, UnixMillis};
+
+/// Makes commits durable: a stream of the journal, memory, or one of them wrapped.
+pub trait Sink<M: Machine>: Send {
+    /// Why it cannot.
+    type Error;
+
+    /// Appends facts and events, whole or not at all.
+    fn append(&mut self, commit: Commit<'_, M>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// The time of the last record, so that time does not run backwards after a resume.
+    fn last(&self) -> UnixMillis {
+        UnixMillis::MIN
+    }
+}
+
+struct Kept<M: Machine> {
+    input: Option<Recorded<M::Input>>,
+    facts: Vec<Recorded<M::Fact>>,
+    events: Vec<Recorded<M::Event>>,
+}
+
+/// A journal in memory, of one machine: for tests, and for who needs no durability. Clones are further writers of the same journal; as on
+/// disk, the one that falls behind is fenced off.
+pub struct MemoryStream<M: Machine> {
+    kept: Arc<Mutex<Kept<M>>>,
+    /// How many records this writer has seen.
+    seen: usize,
+}
+
+impl<M: Machine> MemoryStream<M> {
+    /// An empty journal.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { kept: Arc::new(Mutex::new(Kept { input: None, facts: Vec::new(), events: Vec::new() })), seen: 0 }
+    }
+
+    /// Continues after what was loaded.
+    #[must_use]
+    pub fn after(mut self, loaded: &Loaded<M>) -> Self {
+        self.seen = loaded.facts.len() + 1;
+        self
+    }
+
+    /// What it holds; none if nothing was written.
+    #[must_use]
+    pub fn load(&self) -> Option<Loaded<M>> {
+        self.with(|kept| Some(Loaded::whole(kept.input.clone()?, kept.facts.clone(), kept.events.len())))
+    }
+
+    /// Every event.
+    #[must_use]
+    pub fn events(&self) -> Vec<Recorded<M::Event>> {
+        self.with(|kept| kept.events.clone())
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&mut Kept<M>) -> T) -> T {
+        work(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<M: Machine> Default for MemoryStream<M> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M: Machine> Clone for MemoryStream<M> {
+    fn clone(&self) -> Self {
+        Self { kept: Arc::clone(&self.kept), seen: self.seen }
+    }
+}
+
+impl<M: Machine> Sink<M> for MemoryStream<M> {
+    type Error = JournalError;
+
+    async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
+        let seen = self.seen;
+        self.seen = self.with(|kept| {
+            let held = usize::from(kept.input.is_some()) + kept.facts.len();
+            if seen != held {
+                return Err(JournalError::Fenced { run: "in memory".into(), stream: "".into() });
+            }
+            if let Some(input) = commit.input {
+                kept.input = Some(input.clone());
+            }
+            kept.facts.extend_from_slice(commit.facts);
+            kept.events.extend_from_slice(commit.events);
+            Ok(usize::from(kept.input.is_some()) + kept.facts.len())
+        })?;
+        Ok(())
+    }
+
+    fn last(&self) -> UnixMillis {
+        self.with(|kept| kept.facts.last().map(|fact| fact.at).or(kept.input.as_ref().map(|input| input.at))).unwrap_or(UnixMillis::MIN)
+    }
+}

@@ -1,0 +1,114 @@
+//! The journal: runs, facts and events in one SQLite file.
+//!
+//! One thread writes and commits together whatever is waiting; any number of readers, also in other processes, read while it does.
+
+mod blob;
+mod error;
+mod inbox;
+mod load;
+mod lock;
+mod rows;
+mod runs;
+mod schema;
+mod stream;
+mod writer;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use rusqlite::Connection;
+use tokio::sync::watch;
+
+pub use error::JournalError;
+pub use inbox::Message;
+pub use load::Loaded;
+pub use lock::{LockError, RunLock};
+pub use runs::{EventRecord, NewRun, RunRecord};
+pub use stream::{RUN_STREAM, StreamWriter};
+
+use writer::Writer;
+
+/// Readers that are kept open for the next reading.
+const READERS: usize = 4;
+
+/// An open journal. Clones share it; the last one to go waits until all that was queued is written.
+#[derive(Clone)]
+pub struct Journal {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    // First, so that readers are closed before the writer, whose last connection folds the write-ahead log into the file.
+    readers: Mutex<Vec<Connection>>,
+    writer: Writer,
+    path: Arc<Path>,
+}
+
+impl Journal {
+    /// Opens a journal, and makes it and its folder if they are not there. Blocks for some milliseconds.
+    ///
+    /// # Errors
+    /// [`JournalError::NotAJournal`], [`JournalError::Newer`], [`JournalError::Damaged`], [`JournalError::ReadOnly`] and others, each with
+    /// the file and the mend.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, JournalError> {
+        let path: Arc<Path> = path.as_ref().into();
+        let writer = Writer::start(schema::open(&path)?, &path)?;
+        Ok(Self { shared: Arc::new(Shared { readers: Mutex::default(), writer, path }) })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.shared.path
+    }
+
+    /// Writes a stream of a run from its beginning; to go on with one, add [`after`](StreamWriter::after). The run's own stream is
+    /// [`RUN_STREAM`]; others, such as one for each actor, have names of the caller's choice.
+    #[must_use]
+    pub fn stream(&self, run: &str, stream: &str) -> StreamWriter {
+        StreamWriter::new(self.clone(), run, stream)
+    }
+
+    /// Changes with each commit of this process; what other processes commit must be looked for from time to time.
+    #[must_use]
+    pub fn commits(&self) -> watch::Receiver<u64> {
+        self.shared.writer.commits()
+    }
+
+    /// Writes on the writer's thread. Queued at once, complete when durable.
+    fn write<T, F>(&self, mut work: F) -> impl Future<Output = Result<T, JournalError>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnMut(&Path, &Connection) -> Result<T, JournalError> + Send + 'static,
+    {
+        let path = Arc::clone(&self.shared.path);
+        self.shared.writer.write(move |connection| work(&path, connection))
+    }
+
+    /// Reads on a connection of its own, here and now.
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, JournalError> {
+        let readers = || self.shared.readers.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = readers().pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => schema::open_reader(self.path())?,
+        };
+        let outcome = work(&connection).map_err(|error| JournalError::from_sqlite(self.path(), error));
+        let mut idle = readers();
+        if idle.len() < READERS {
+            idle.push(connection);
+        }
+        outcome
+    }
+}
+
+impl std::fmt::Debug for Journal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Journal").field("path", &PathBuf::from(self.path())).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! What is large is kept once, under the hash of its content.
+
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension, params};
+
+use super::{Journal, JournalError, error::is_orphan};
+
+impl Journal {
+    /// Keeps a blob for a run and gives its BLAKE3 hash (64 hexadecimal digits). The same bytes are kept once; when the last run that keeps
+    /// them is deleted, they go with it. SQLite holds at most 1 GB in one blob.
+    ///
+    /// # Errors
+    /// [`JournalError::NoRun`], and those of the disk.
+    pub async fn put_blob(&self, run: &str, body: Vec<u8>) -> Result<String, JournalError> {
+        let hash = blake3::hash(&body).to_hex().to_string();
+        let (run, key): (Arc<str>, String) = (run.into(), hash.clone());
+        self.write(move |path, connection| {
+            let put = || {
+                let mut insert = connection.prepare_cached("INSERT INTO blob (hash, body) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+                insert.execute(params![key, body])?;
+                let mut keep = connection.prepare_cached("INSERT INTO blob_use (hash, run) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?;
+                keep.execute(params![key, run])
+            };
+            put().map(|_| ()).map_err(|error| match is_orphan(&error) {
+                true => JournalError::NoRun { run: Arc::clone(&run) },
+                false => JournalError::from_sqlite(path, error),
+            })
+        })
+        .await?;
+        Ok(hash)
+    }
+
+    /// The bytes with this hash, if they are kept. Blocks while it reads.
+    ///
+    /// # Errors
+    /// [`JournalError::DamagedBlob`] if the bytes are no longer those that were put, and those of the disk.
+    pub fn get_blob(&self, hash: &str) -> Result<Option<Vec<u8>>, JournalError> {
+        let body: Option<Vec<u8>> = self.read(|connection| {
+            let mut select = connection.prepare_cached("SELECT body FROM blob WHERE hash = ?1")?;
+            select.query_row([hash], |row| row.get(0)).optional()
+        })?;
+        match body {
+            Some(body) if blake3::hash(&body).to_hex().as_str() != hash => {
+                Err(JournalError::DamagedBlob { path: self.path().to_owned(), hash: hash.to_owned() })
+            }
+            body => Ok(body),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! What can go wrong with a journal, and the mend.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use rusqlite::ErrorCode;
+
+/// Why a journal cannot be opened, read or written. Each text names the place and the mend.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The folder of the file cannot be made.
+    #[error("cannot create the folder {} for the journal: check its permissions", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// The file cannot be opened.
+    #[error("cannot open the journal {}: check that it is a file and that you may read and write it and its folder", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        source: Arc<rusqlite::Error>,
+    },
+    /// The file is something else.
+    #[error("{} is not a journal of aime: move it away, or name another file", path.display())]
+    NotAJournal {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A later version of aime wrote the file.
+    #[error("the journal {} has schema {found}, and this version reads up to {known}: use the newer version that wrote it", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The schema of the file.
+        found: u32,
+        /// The schema that is known here.
+        known: u32,
+    },
+    /// The file is not as SQLite left it.
+    #[error("the journal {} is damaged: copy what is left with `sqlite3 FILE .recover`, or move it away to begin anew", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        source: Arc<rusqlite::Error>,
+    },
+    /// There is no room for the file to grow.
+    #[error("no room left to write the journal {}: free some disk space and resume", path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file may only be read.
+    #[error("the journal {} may only be read: make it and its folder writable", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process has been writing for longer than the wait for it.
+    #[error("another process keeps the journal {} locked: wait for it or stop it", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Somebody else has written what was to be written next.
+    #[error("another process continues run {run} (stream {stream:?}): leave it to that one, or stop it and resume")]
+    Fenced {
+        /// The run.
+        run: Arc<str>,
+        /// The stream within it.
+        stream: Arc<str>,
+    },
+    /// The journal does not know the run.
+    #[error("there is no run {run} in the journal: `aime runs list` shows those there are")]
+    NoRun {
+        /// The run.
+        run: Arc<str>,
+    },
+    /// The id is taken.
+    #[error("there is a run {run} already: resume it, or choose another id")]
+    RunExists {
+        /// The run.
+        run: Arc<str>,
+    },
+    /// What the run started from cannot be read, so that there is nothing to resume from.
+    #[error("the beginning of run {run} (stream {stream:?}) is damaged ({detail}): start the goal anew")]
+    Beginning {
+        /// The run.
+        run: Arc<str>,
+        /// The stream within it.
+        stream: Arc<str>,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// A machine of another version wrote the stream and would understand it differently.
+    #[error(
+        "run {run} (stream {stream:?}) was written by version {found} of its machine, this is version {known}: resume it with the version that began it"
+    )]
+    OtherVersion {
+        /// The run.
+        run: Arc<str>,
+        /// The stream within it.
+        stream: Arc<str>,
+        /// The machine's version in the journal.
+        found: u32,
+        /// The machine's version here.
+        known: u32,
+    },
+    /// A blob is not what its hash says.
+    #[error("the blob {hash} in the journal {} is damaged: it cannot be used", path.display())]
+    DamagedBlob {
+        /// The file.
+        path: PathBuf,
+        /// The hash under which it is kept.
+        hash: String,
+    },
+    /// A record has no JSON form.
+    #[error("a record of run {run} (stream {stream:?}) cannot be written as JSON: this is a fault in the program")]
+    Encode {
+        /// The run.
+        run: Arc<str>,
+        /// The stream within it.
+        stream: Arc<str>,
+        /// What serde says.
+        #[source]
+        source: Arc<serde_json::Error>,
+    },
+    /// The journal was closed, or its writer has died.
+    #[error("the journal {} is closed: open it again", path.display())]
+    Closed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Anything else.
+    #[error("the journal {} cannot be used", path.display())]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        source: Arc<rusqlite::Error>,
+    },
+}
+
+impl JournalError {
+    /// Reads SQLite's error as what it means for this file.
+    pub(crate) fn from_sqlite(path: &Path, error: rusqlite::Error) -> Self {
+        let path = path.to_owned();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::Full { path },
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::NotADatabase) => Self::NotAJournal { path },
+            Some(ErrorCode::DatabaseCorrupt) => Self::Damaged { path, source: Arc::new(error) },
+            Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Self::Open { path, source: Arc::new(error) },
+            _ => Self::Sqlite { path, source: Arc::new(error) },
+        }
+    }
+}
+
+/// Whether a key was there already.
+pub(super) fn is_taken(error: &rusqlite::Error) -> bool {
+    extended(error, &[rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY, rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE])
+}
+
+/// Whether what a row refers to is missing.
+pub(super) fn is_orphan(error: &rusqlite::Error) -> bool {
+    extended(error, &[rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY])
+}
+
+fn extended(error: &rusqlite::Error, codes: &[i32]) -> bool {
+    error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_has_its_own_text_with_the_file_and_the_mend() {
+        let cases = [
+            (rusqlite::ffi::SQLITE_FULL, "no room left", "free some disk space"),
+            (rusqlite::ffi::SQLITE_READONLY, "may only be read", "writable"),
+            (rusqlite::ffi::SQLITE_READONLY_DBMOVED, "may only be read", "writable"),
+            (rusqlite::ffi::SQLITE_BUSY, "locked", "wait"),
+            (rusqlite::ffi::SQLITE_NOTADB, "not a journal", "move it away"),
+            (rusqlite::ffi::SQLITE_CORRUPT, "damaged", ".recover"),
+            (rusqlite::ffi::SQLITE_CANTOPEN, "cannot open", "check"),
+            (rusqlite::ffi::SQLITE_IOERR, "cannot be used", ""),
+        ];
+        for (code, what, mend) in cases {
+            let fault = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+            let text = JournalError::from_sqlite(Path::new("some/aime.db"), fault).to_string();
+            assert!(text.contains("some/aime.db") && text.contains(what) && text.contains(mend), "{code}: {text}");
+        }
+    }
+}

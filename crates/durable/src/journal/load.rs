@@ -1,0 +1,198 @@
+//! Reading one stream back, up to its last good record.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+
+use super::{
+    Journal, JournalError, RUN_STREAM,
+    rows::Rows,
+    stream::{Cut, number},
+};
+use crate::{Machine, Recorded, Resume, UnixMillis, replay};
+
+/// What a journal holds of one machine.
+pub struct Loaded<M: Machine> {
+    /// What it started from.
+    pub input: Recorded<M::Input>,
+    /// Every fact, in order.
+    pub facts: Vec<Recorded<M::Fact>>,
+    /// How many events followed from them.
+    pub events: usize,
+    /// What was damaged, if anything was, in words for people. The facts above are those before it; the next append takes away the rest
+    /// and mends the events.
+    pub damage: Option<String>,
+    pub(super) cut: Option<Arc<Cut>>,
+}
+
+impl<M: Machine> Loaded<M> {
+    pub(crate) fn whole(input: Recorded<M::Input>, facts: Vec<Recorded<M::Fact>>, events: usize) -> Self {
+        Self { input, facts, events, damage: None, cut: None }
+    }
+
+    /// Where [`drive`](crate::drive) goes on; `then` are new facts that come before all others, such as "resumed".
+    #[must_use]
+    pub fn resume(self, then: Vec<Recorded<M::Fact>>) -> Resume<M> {
+        Resume::Journal { input: self.input, facts: self.facts, events: self.events, then }
+    }
+
+    /// The time of the last record.
+    #[must_use]
+    pub fn last_at(&self) -> UnixMillis {
+        self.facts.last().map_or(self.input.at, |fact| fact.at.max(self.input.at))
+    }
+}
+
+/// A row as it was read.
+struct Record<T> {
+    seq: i64,
+    version: u32,
+    events: i64,
+    recorded: serde_json::Result<Recorded<T>>,
+}
+
+impl<T: DeserializeOwned> Record<T> {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let at = row.get(1)?;
+        let body = row.get_ref(4)?.as_bytes()?;
+        Ok(Self {
+            seq: row.get(0)?,
+            version: row.get(2)?,
+            events: row.get(3)?,
+            recorded: serde_json::from_slice(body).map(|fact| Recorded { at, fact }),
+        })
+    }
+}
+
+const COLUMNS: &str = "SELECT seq, at, version, events, body FROM fact WHERE run = ?1 AND stream = ?2";
+
+impl Journal {
+    /// Reads a stream; none if nothing was written to it. Blocks while it reads.
+    ///
+    /// What is damaged is cut: a record that cannot be read, is not what this machine writes, or is missing ends the stream before it.
+    ///
+    /// # Errors
+    /// [`JournalError::Beginning`] if there is no good record at all, [`JournalError::OtherVersion`] if a machine of another version wrote
+    /// it, and those of the disk.
+    pub fn load<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<Loaded<M>>, JournalError> {
+        self.read(|connection| {
+            // Facts and events are compared, so both are read as of one moment while others write.
+            let moment = connection.unchecked_transaction()?;
+            Ok(Loading { journal: self, connection: &moment, run, stream }.load::<M>())
+        })?
+    }
+}
+
+struct Loading<'a> {
+    journal: &'a Journal,
+    connection: &'a Connection,
+    run: &'a str,
+    stream: &'a str,
+}
+
+impl Loading<'_> {
+    fn fault(&self, error: rusqlite::Error) -> JournalError {
+        JournalError::from_sqlite(self.journal.path(), error)
+    }
+
+    fn beginning(&self, detail: impl Into<String>) -> JournalError {
+        JournalError::Beginning { run: self.run.into(), stream: self.stream.into(), detail: detail.into() }
+    }
+
+    fn version<M: Machine>(&self, found: u32) -> Result<(), JournalError> {
+        let known = M::VERSION;
+        if found == known {
+            return Ok(());
+        }
+        Err(JournalError::OtherVersion { run: self.run.into(), stream: self.stream.into(), found, known })
+    }
+
+    fn load<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
+        let Some((input, mut events)) = self.input::<M>()? else {
+            return Ok(None);
+        };
+        let mut facts = Vec::new();
+        let mut damage = self.facts::<M>(&mut facts, &mut events)?;
+        if damage.is_none() {
+            damage = self.events(events).err();
+        }
+        let mut loaded = Loaded::whole(input, facts, usize::try_from(events).unwrap_or_default());
+        if let Some(damage) = damage {
+            self.cut(&mut loaded, damage)?;
+        }
+        Ok(Some(loaded))
+    }
+
+    fn input<M: Machine>(&self) -> Result<Option<(Recorded<M::Input>, i64)>, JournalError> {
+        let sql = format!("{COLUMNS} ORDER BY seq LIMIT 1");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(|error| self.fault(error))?;
+        let first = statement.query_row(params![self.run, self.stream], Record::<M::Input>::read).optional();
+        let Some(first) = first.map_err(|error| self.fault(error))? else {
+            return Ok(None);
+        };
+        if first.seq != 0 {
+            return Err(self.beginning("record 0 is missing"));
+        }
+        self.version::<M>(first.version)?;
+        let input = first.recorded.map_err(|error| self.beginning(error.to_string()))?;
+        Ok(Some((input, first.events)))
+    }
+
+    /// Reads facts up to the first that is damaged, and says what is wrong with that one.
+    fn facts<M: Machine>(&self, facts: &mut Vec<Recorded<M::Fact>>, events: &mut i64) -> Result<Option<String>, JournalError> {
+        let sql = format!("{COLUMNS} AND seq > 0 ORDER BY seq");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(|error| self.fault(error))?;
+        let records = statement.query_map(params![self.run, self.stream], Record::<M::Fact>::read).map_err(|error| self.fault(error))?;
+        for (record, seq) in records.zip(1_i64..) {
+            let record = match record {
+                Ok(record) => record,
+                Err(error) => return Ok(Some(format!("record {seq} cannot be read: {error}"))),
+            };
+            if record.seq != seq {
+                return Ok(Some(format!("record {seq} is missing")));
+            }
+            self.version::<M>(record.version)?;
+            match record.recorded {
+                Ok(fact) => facts.push(fact),
+                Err(error) => return Ok(Some(format!("record {seq} is not what was written: {error}"))),
+            }
+            *events = record.events;
+        }
+        Ok(None)
+    }
+
+    /// Whether the run's events are all there and can be read.
+    fn events(&self, expected: i64) -> Result<(), String> {
+        if self.stream != RUN_STREAM {
+            return Ok(());
+        }
+        let sql = "SELECT count(*), coalesce(max(seq), 0), coalesce(sum(json_valid(body)), 0) FROM event WHERE run = ?1";
+        let found = self
+            .connection
+            .query_row(sql, params![self.run], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))
+            .map_err(|error| format!("the events cannot be read: {error}"))?;
+        if found.iter().all(|count| *count == expected) {
+            return Ok(());
+        }
+        let [count, last, readable] = found;
+        Err(format!("there should be {expected} events; there are {count} up to number {last}, and {readable} can be read"))
+    }
+
+    /// Ends what was loaded before the damage: its events are those that follow from the facts that are left.
+    fn cut<M: Machine>(&self, loaded: &mut Loaded<M>, damage: String) -> Result<(), JournalError> {
+        let sql = "SELECT max(seq) FROM fact WHERE run = ?1 AND stream = ?2";
+        let last = self.connection.query_row(sql, params![self.run, self.stream], |row| row.get(0)).map_err(|error| self.fault(error))?;
+        let replayed = replay::<M>(&loaded.input, &loaded.facts);
+        let mut events = Rows::default();
+        events.extend(&replayed.events).map_err(|source| JournalError::Encode {
+            run: self.run.into(),
+            stream: self.stream.into(),
+            source: Arc::new(source),
+        })?;
+        loaded.events = events.len();
+        loaded.damage = Some(format!("{damage}; {} facts before it are good", loaded.facts.len()));
+        loaded.cut = Some(Arc::new(Cut { from: number(loaded.facts.len()) + 1, last, events }));
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! One process drives a run.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    io::{self, Read, Seek, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Holds a run. The system lets go of it when this is dropped and when the process ends, however it ends.
+#[derive(Debug)]
+pub struct RunLock {
+    _file: File,
+}
+
+/// Why a run cannot be held.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LockError {
+    /// Another process has it.
+    #[error("{} is held by {}: wait for it or stop it", path.display(), pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}")))]
+    Held {
+        /// The lock file.
+        path: PathBuf,
+        /// The process, if it has written its number.
+        pid: Option<u32>,
+    },
+    /// The file cannot be made or locked.
+    #[error("cannot lock {}: check that you may write its folder", path.display())]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        source: Arc<io::Error>,
+    },
+}
+
+impl RunLock {
+    /// Takes the lock of this file, which is made if it is not there and stays when the lock is gone. Does not wait.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] if another process, or this one, holds it.
+    pub fn take(path: &Path) -> Result<Self, LockError> {
+        let fault = |source| LockError::Io { path: path.to_owned(), source: Arc::new(source) };
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(fault)?;
+        }
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(fault)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                // Whoever holds it may not have written yet, or may bar us from reading: then it has no number.
+                let read = file.take(32).read_to_string(&mut text).ok();
+                let pid = read.and_then(|_| text.trim().parse().ok());
+                return Err(LockError::Held { path: path.to_owned(), pid });
+            }
+            Err(TryLockError::Error(source)) => return Err(fault(source)),
+        }
+        let mut write = || {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{}", std::process::id())
+        };
+        write().map_err(fault)?;
+        Ok(Self { _file: file })
+    }
+}

@@ -1,0 +1,176 @@
+//! The runs of a journal: their list, their events, and their end.
+
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{Journal, JournalError, error::is_taken};
+use crate::UnixMillis;
+
+/// The most characters of a goal that are kept as a title.
+const TITLE: usize = 200;
+
+/// A run to be entered.
+#[derive(Debug, Clone)]
+pub struct NewRun<'a> {
+    /// Its name, for ever.
+    pub id: &'a str,
+    /// When it begins.
+    pub at: UnixMillis,
+    /// The version of its machine.
+    pub machine_version: u32,
+    /// The goal; cut to 200 characters.
+    pub title: &'a str,
+    /// Where it stands, in the caller's words.
+    pub status: &'a str,
+}
+
+/// A run as the list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRecord {
+    /// Its name.
+    pub id: String,
+    /// When it began.
+    pub created_at: UnixMillis,
+    /// When something was last written of it.
+    pub updated_at: UnixMillis,
+    /// The version of its machine.
+    pub machine_version: u32,
+    /// The goal, cut.
+    pub title: String,
+    /// Where it stands, in the caller's words.
+    pub status: String,
+}
+
+impl RunRecord {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            created_at: row.get(1)?,
+            updated_at: row.get(2)?,
+            machine_version: row.get(3)?,
+            title: row.get(4)?,
+            status: row.get(5)?,
+        })
+    }
+}
+
+/// An event as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRecord {
+    /// Its number in the run: 1, 2, 3, … without a gap.
+    pub seq: u64,
+    /// When it happened.
+    pub at: UnixMillis,
+    /// The version of the machine that emitted it.
+    pub version: u32,
+    /// JSON.
+    pub body: String,
+}
+
+const RUN: &str = "SELECT id, created_at, updated_at, machine_version, title, status FROM run";
+
+impl Journal {
+    /// Enters a run, before anything is appended to its streams.
+    ///
+    /// # Errors
+    /// [`JournalError::RunExists`], and those of the disk.
+    pub async fn create_run(&self, run: NewRun<'_>) -> Result<(), JournalError> {
+        let (id, title): (Arc<str>, String) = (run.id.into(), run.title.chars().take(TITLE).collect());
+        let (at, version, status) = (run.at, run.machine_version, run.status.to_owned());
+        self.write(move |path, connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO run (id, created_at, updated_at, machine_version, title, status) VALUES (?1, ?2, ?2, ?3, ?4, ?5)",
+                )
+                .and_then(|mut insert| insert.execute(params![id, at, version, title, status]))
+                .map(|_| ())
+                .map_err(|error| match is_taken(&error) {
+                    true => JournalError::RunExists { run: Arc::clone(&id) },
+                    false => JournalError::from_sqlite(path, error),
+                })
+        })
+        .await
+    }
+
+    /// Every run, the latest first.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn runs(&self) -> Result<Vec<RunRecord>, JournalError> {
+        self.read(|connection| {
+            let mut select = connection.prepare_cached(&format!("{RUN} ORDER BY created_at DESC, id DESC"))?;
+            select.query_map([], RunRecord::read)?.collect()
+        })
+    }
+
+    /// One run, if there is one with this id.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn run(&self, id: &str) -> Result<Option<RunRecord>, JournalError> {
+        self.read(|connection| {
+            let mut select = connection.prepare_cached(&format!("{RUN} WHERE id = ?1"))?;
+            select.query_row([id], RunRecord::read).optional()
+        })
+    }
+
+    /// At most `limit` events of a run, in order, from number `from` on (the first is 1). Blocks while it reads.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn events(&self, run: &str, from: u64, limit: usize) -> Result<Vec<EventRecord>, JournalError> {
+        let (from, limit) = (i64::try_from(from).unwrap_or(i64::MAX), i64::try_from(limit).unwrap_or(i64::MAX));
+        self.read(|connection| {
+            let mut select =
+                connection.prepare_cached("SELECT seq, at, version, body FROM event WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3")?;
+            let events = select.query_map(params![run, from, limit], |row| {
+                let seq = row.get::<_, i64>(0)?;
+                Ok(EventRecord { seq: u64::try_from(seq).unwrap_or_default(), at: row.get(1)?, version: row.get(2)?, body: row.get(3)? })
+            })?;
+            events.collect()
+        })
+    }
+
+    /// Says where a run stands.
+    ///
+    /// # Errors
+    /// [`JournalError::NoRun`], and those of the disk.
+    pub async fn set_status(&self, run: &str, at: UnixMillis, status: &str) -> Result<(), JournalError> {
+        let (run, status): (Arc<str>, String) = (run.into(), status.to_owned());
+        self.write(move |path, connection| {
+            let changed = connection
+                .prepare_cached("UPDATE run SET status = ?2, updated_at = max(updated_at, ?3) WHERE id = ?1")
+                .and_then(|mut update| update.execute(params![run, status, at]))
+                .map_err(|error| JournalError::from_sqlite(path, error))?;
+            found(changed, &run)
+        })
+        .await
+    }
+
+    /// Deletes a run with all that only it has: facts, events, messages and blobs. A process that still drives it fails at its next append.
+    ///
+    /// # Errors
+    /// [`JournalError::NoRun`], and those of the disk.
+    pub async fn delete_run(&self, run: &str) -> Result<(), JournalError> {
+        let run: Arc<str> = run.into();
+        self.write(move |path, connection| {
+            let delete = || {
+                let changed = connection.execute("DELETE FROM run WHERE id = ?1", params![run])?;
+                connection.execute("DELETE FROM blob WHERE hash NOT IN (SELECT hash FROM blob_use)", [])?;
+                Ok(changed)
+            };
+            let changed = delete().map_err(|error| JournalError::from_sqlite(path, error))?;
+            found(changed, &run)
+        })
+        .await
+    }
+}
+
+/// Whether a change has met its run.
+fn found(changed: usize, run: &Arc<str>) -> Result<(), JournalError> {
+    if changed == 0 {
+        return Err(JournalError::NoRun { run: Arc::clone(run) });
+    }
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! The tables, and how an older file comes to have them.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::{JournalError, stream::number};
+
+/// "aime", in the header of the file.
+const APPLICATION: i32 = 0x6169_6d65;
+/// How long to wait for another process that writes.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// One step for each version of the schema, applied in order and never changed once it has been released.
+const STEPS: &[&str] = &["
+    CREATE TABLE run (
+        id TEXT PRIMARY KEY NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        machine_version INTEGER NOT NULL,
+        title TEXT NOT NULL,
+        status TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    -- seq 0 is the input. events: how many the stream had given when this record was committed.
+    CREATE TABLE fact (
+        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        stream TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        events INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (run, stream, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE event (
+        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (run, seq)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE blob (hash TEXT PRIMARY KEY NOT NULL, body BLOB NOT NULL) STRICT;
+    CREATE TABLE blob_use (
+        hash TEXT NOT NULL REFERENCES blob(hash),
+        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        PRIMARY KEY (hash, run)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX blob_use_run ON blob_use(run);
+    CREATE TABLE inbox (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        at INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        taken INTEGER NOT NULL DEFAULT 0
+    ) STRICT;
+    CREATE INDEX inbox_run ON inbox(run, taken);
+"];
+
+/// Opens the file for writing, creates it if it is not there, and brings its tables up to this version.
+pub(super) fn open(path: &Path) -> Result<Connection, JournalError> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|source| JournalError::Folder { path: folder.to_owned(), source: Arc::new(source) })?;
+    }
+    let fault = |error| JournalError::from_sqlite(path, error);
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_CREATE).map_err(fault)?;
+    if connection.is_readonly("main").map_err(fault)? {
+        return Err(JournalError::ReadOnly { path: path.to_owned() });
+    }
+    // Looked at before anything is written: the file may be somebody else's.
+    check(&connection, path)?;
+    write_ahead(&connection).map_err(fault)?;
+    migrate(&connection, path)?;
+    Ok(connection)
+}
+
+/// Opens an existing file for reading alone.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, JournalError> {
+    let fault = |error| JournalError::from_sqlite(path, error);
+    let connection = connect(path, OpenFlags::empty()).map_err(fault)?;
+    connection.pragma_update(None, "query_only", true).map_err(fault)?;
+    Ok(connection)
+}
+
+fn connect(path: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
+    // Not SQLITE_OPEN_URI: a path is a path, whatever letters it has.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Turns write-ahead logging on. SQLite does not wait for a lock here when two processes create the file at once, so we do.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && begun.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// The version of the tables in the file.
+fn check(connection: &Connection, path: &Path) -> Result<usize, JournalError> {
+    let read = || -> rusqlite::Result<(i32, u32, i64)> {
+        let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+        let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        Ok((application, version, tables))
+    };
+    let (application, found, tables) = read().map_err(|error| JournalError::from_sqlite(path, error))?;
+    let fresh = application == 0 && found == 0 && tables == 0;
+    if application != APPLICATION && !fresh {
+        return Err(JournalError::NotAJournal { path: path.to_owned() });
+    }
+    match usize::try_from(found) {
+        Ok(version) if version <= STEPS.len() => Ok(version),
+        _ => Err(JournalError::Newer { path: path.to_owned(), found, known: u32::try_from(STEPS.len()).unwrap_or(u32::MAX) }),
+    }
+}
+
+fn migrate(connection: &Connection, path: &Path) -> Result<(), JournalError> {
+    let fault = |error| JournalError::from_sqlite(path, error);
+    if check(connection, path)? == STEPS.len() {
+        return Ok(());
+    }
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(fault)?;
+    // Asked again: another process may have done it while we waited for the lock.
+    let steps = check(connection, path).and_then(|version| {
+        for step in STEPS.iter().skip(version) {
+            connection.execute_batch(step).map_err(fault)?;
+        }
+        connection.pragma_update(None, "application_id", APPLICATION).map_err(fault)?;
+        connection.pragma_update(None, "user_version", number(STEPS.len())).map_err(fault)
+    });
+    match steps {
+        Ok(()) => connection.execute_batch("COMMIT").map_err(fault),
+        Err(error) => {
+            connection.execute_batch("ROLLBACK").map_err(fault)?;
+            Err(error)
+        }
+    }
+}

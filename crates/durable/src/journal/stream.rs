@@ -1,0 +1,207 @@
+//! Appending to one stream of a run.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    Journal, JournalError, Loaded,
+    error::{is_orphan, is_taken},
+    rows::Rows,
+};
+use crate::{Commit, Machine, Sink, UnixMillis};
+
+/// The stream of the run itself: the only one whose events are kept and numbered for readers.
+pub const RUN_STREAM: &str = "";
+
+/// What a load has found damaged, and what the next append does about it before it writes.
+#[derive(Debug)]
+pub(super) struct Cut {
+    /// Records from this one on go.
+    pub(super) from: i64,
+    /// The last record that was there at the load; if there are later ones, somebody else goes on.
+    pub(super) last: i64,
+    /// The events of what stays.
+    pub(super) events: Rows,
+}
+
+/// Writes one stream. It knows where the stream ends for it; whoever else has written there first, fences it off.
+pub struct StreamWriter {
+    journal: Journal,
+    run: Arc<str>,
+    stream: Arc<str>,
+    /// The number of the next record.
+    next: i64,
+    /// Events so far.
+    events: i64,
+    cut: Option<Arc<Cut>>,
+    last: UnixMillis,
+}
+
+impl StreamWriter {
+    pub(super) fn new(journal: Journal, run: &str, stream: &str) -> Self {
+        Self { journal, run: run.into(), stream: stream.into(), next: 0, events: 0, cut: None, last: UnixMillis::MIN }
+    }
+
+    /// Continues after what was loaded of this stream.
+    #[must_use]
+    pub fn after<M: Machine>(mut self, loaded: &Loaded<M>) -> Self {
+        self.next = number(loaded.facts.len()) + 1;
+        self.events = number(loaded.events);
+        self.cut.clone_from(&loaded.cut);
+        self.last = loaded.last_at();
+        self
+    }
+
+    /// Makes a commit durable, whole or not at all: facts get the next numbers of the stream, and, in the run's own stream, events the next
+    /// numbers of the run. What many streams append at the same time shares one transaction.
+    ///
+    /// If the future is dropped before it is ready, the commit may be written all the same, and this writer is fenced off by it.
+    ///
+    /// # Errors
+    /// [`JournalError::Fenced`] if somebody else has written since; [`JournalError::NoRun`] if the run was deleted; those of the disk.
+    pub async fn append<M: Machine>(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
+        let append = self.encode(&commit)?;
+        if append.facts.is_empty() {
+            return Ok(());
+        }
+        let (next, events, last) = (append.first + number(append.facts.len()), append.events_after, append.facts.last());
+        self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append))).await?;
+        (self.next, self.events, self.cut) = (next, events, None);
+        self.last = self.last.max(last.unwrap_or(self.last));
+        Ok(())
+    }
+
+    fn encode<M: Machine>(&self, commit: &Commit<'_, M>) -> Result<Append, JournalError> {
+        let (mut facts, mut events) = (Rows::default(), Rows::default());
+        let encoded = commit.input.map_or(Ok(()), |input| facts.push(input)).and_then(|()| facts.extend(commit.facts));
+        let encoded = if self.publishes() { encoded.and_then(|()| events.extend(commit.events)) } else { encoded };
+        encoded.map_err(|source| JournalError::Encode {
+            run: Arc::clone(&self.run),
+            stream: Arc::clone(&self.stream),
+            source: Arc::new(source),
+        })?;
+        Ok(Append {
+            run: Arc::clone(&self.run),
+            stream: Arc::clone(&self.stream),
+            version: M::VERSION,
+            // Number 0 is the input's alone.
+            first: if commit.input.is_some() { self.next } else { self.next.max(1) },
+            facts,
+            first_event: self.events + 1,
+            events_after: self.events + number(commit.events.len()),
+            events,
+            publishes: self.publishes(),
+            cut: self.cut.clone(),
+        })
+    }
+
+    fn publishes(&self) -> bool {
+        &*self.stream == RUN_STREAM
+    }
+}
+
+impl<M: Machine> Sink<M> for StreamWriter {
+    type Error = JournalError;
+
+    fn append(&mut self, commit: Commit<'_, M>) -> impl Future<Output = Result<(), JournalError>> + Send {
+        StreamWriter::append(self, commit)
+    }
+
+    fn last(&self) -> UnixMillis {
+        self.last
+    }
+}
+
+/// A count as SQLite has it. Not reached: no count is that high.
+pub(super) fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// One commit on its way.
+struct Append {
+    run: Arc<str>,
+    stream: Arc<str>,
+    version: u32,
+    first: i64,
+    facts: Rows,
+    first_event: i64,
+    events: Rows,
+    events_after: i64,
+    publishes: bool,
+    cut: Option<Arc<Cut>>,
+}
+
+enum Fault {
+    Fenced,
+    NoRun,
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        match () {
+            () if is_taken(&error) => Self::Fenced,
+            () if is_orphan(&error) => Self::NoRun,
+            () => Self::Sqlite(error),
+        }
+    }
+}
+
+impl Fault {
+    fn at(self, path: &std::path::Path, append: &Append) -> JournalError {
+        let (run, stream) = (Arc::clone(&append.run), Arc::clone(&append.stream));
+        match self {
+            Self::Fenced => JournalError::Fenced { run, stream },
+            Self::NoRun => JournalError::NoRun { run },
+            Self::Sqlite(error) => JournalError::from_sqlite(path, error),
+        }
+    }
+}
+
+impl Append {
+    fn write(&self, connection: &Connection) -> Result<(), Fault> {
+        if let Some(cut) = &self.cut {
+            self.mend(connection, cut)?;
+        }
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO fact (run, stream, seq, at, kind, version, events, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?;
+        for ((at, body), seq) in self.facts.iter().zip(self.first..) {
+            let kind = if seq == 0 { "input" } else { "fact" };
+            insert.execute(params![self.run, self.stream, seq, at, kind, self.version, self.events_after, body])?;
+        }
+        self.write_events(connection, &self.events, self.first_event)?;
+        let mut touch = connection.prepare_cached("UPDATE run SET updated_at = max(updated_at, ?2) WHERE id = ?1")?;
+        touch.execute(params![self.run, self.facts.last()])?;
+        Ok(())
+    }
+
+    fn write_events(&self, connection: &Connection, events: &Rows, first: i64) -> Result<(), Fault> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let mut insert = connection.prepare_cached("INSERT INTO event (run, seq, at, version, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        for ((at, body), seq) in events.iter().zip(first..) {
+            insert.execute(params![self.run, seq, at, self.version, body])?;
+        }
+        Ok(())
+    }
+
+    /// Takes away what is damaged, and writes the events anew that follow from what stays.
+    fn mend(&self, connection: &Connection, cut: &Cut) -> Result<(), Fault> {
+        let last: Option<i64> = connection
+            .query_row("SELECT max(seq) FROM fact WHERE run = ?1 AND stream = ?2", params![self.run, self.stream], |row| row.get(0))
+            .optional()?
+            .flatten();
+        if last != Some(cut.last) {
+            return Err(Fault::Fenced);
+        }
+        connection.execute("DELETE FROM fact WHERE run = ?1 AND stream = ?2 AND seq >= ?3", params![self.run, self.stream, cut.from])?;
+        if self.publishes {
+            connection.execute("DELETE FROM event WHERE run = ?1", params![self.run])?;
+            self.write_events(connection, &cut.events, 1)?;
+        }
+        Ok(())
+    }
+}

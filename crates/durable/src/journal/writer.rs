@@ -1,0 +1,165 @@
+//! The one thread that writes, and commits together whatever is waiting.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::mpsc,
+    thread,
+};
+
+use rusqlite::Connection;
+use tokio::sync::{oneshot, watch};
+
+use super::JournalError;
+
+/// The most that one transaction takes in, so that the first in it need not wait for ever.
+const GROUP: usize = 1_024;
+
+/// A piece of writing: first done, then, once the transaction is durable, answered.
+pub(super) trait Job: Send {
+    /// Writes, within a savepoint of its own.
+    fn work(&mut self, connection: &Connection) -> Result<(), JournalError>;
+    /// Tells the one who waits.
+    fn answer(self: Box<Self>, outcome: Result<(), JournalError>);
+}
+
+/// Writes by a function and answers with what it gave.
+struct Write<F, T> {
+    work: F,
+    done: Option<T>,
+    reply: oneshot::Sender<Result<T, JournalError>>,
+}
+
+impl<F, T> Job for Write<F, T>
+where
+    F: FnMut(&Connection) -> Result<T, JournalError> + Send,
+    T: Send,
+{
+    fn work(&mut self, connection: &Connection) -> Result<(), JournalError> {
+        self.done = Some((self.work)(connection)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), JournalError>) {
+        let answer = match (outcome, self.done) {
+            (Ok(()), Some(done)) => Ok(done),
+            (Err(error), _) => Err(error),
+            // Not reached: what has been done without error has given something. The receiver then reads "closed".
+            (Ok(()), None) => return,
+        };
+        // Nobody may be waiting any more; what is written is written.
+        drop(self.reply.send(answer));
+    }
+}
+
+/// Hands work to the thread. Dropping it lets the thread finish what is queued and waits for that.
+pub(super) struct Writer {
+    queue: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<thread::JoinHandle<()>>,
+    commits: watch::Receiver<u64>,
+    path: PathBuf,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, path: &Path) -> Result<Self, JournalError> {
+        let (queue, waiting) = mpsc::channel();
+        let (fire, commits) = watch::channel(0);
+        let place = path.to_owned();
+        let thread = thread::Builder::new()
+            .name("aime-journal".to_owned())
+            .spawn(move || serve(&connection, &waiting, &fire, &place))
+            .map_err(|_| JournalError::Closed { path: path.to_owned() })?;
+        Ok(Self { queue: Some(queue), thread: Some(thread), commits, path: path.to_owned() })
+    }
+
+    pub(super) fn commits(&self) -> watch::Receiver<u64> {
+        self.commits.clone()
+    }
+
+    /// Queues a piece of writing at once. The future it gives completes when that is durable; if it is dropped, the writing is done all the same.
+    pub(super) fn write<T, F>(&self, work: F) -> impl Future<Output = Result<T, JournalError>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, JournalError> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        let closed = JournalError::Closed { path: self.path.clone() };
+        if let Some(queue) = &self.queue {
+            // If the thread is gone, the reply is dropped with the job, and the answer is "closed".
+            drop(queue.send(Box::new(Write { work, done: None, reply })));
+        }
+        async move { answer.await.unwrap_or(Err(closed)) }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic there has been answered already: all who waited got "closed".
+            drop(thread.join());
+        }
+    }
+}
+
+fn serve(connection: &Connection, waiting: &mpsc::Receiver<Box<dyn Job>>, fire: &watch::Sender<u64>, path: &Path) {
+    while let Ok(first) = waiting.recv() {
+        let mut jobs = vec![first];
+        while jobs.len() < GROUP
+            && let Ok(job) = waiting.try_recv()
+        {
+            jobs.push(job);
+        }
+        let outcomes = commit(connection, &mut jobs, path);
+        if outcomes.iter().any(Result::is_ok) {
+            fire.send_modify(|commits| *commits += 1);
+        }
+        for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            job.answer(outcome);
+        }
+    }
+}
+
+/// Does all the jobs in one transaction. One that fails is undone alone; if the transaction itself fails, all of them fail.
+fn commit(connection: &Connection, jobs: &mut [Box<dyn Job>], path: &Path) -> Vec<Result<(), JournalError>> {
+    match try_commit(connection, jobs, path) {
+        Ok(outcomes) => outcomes,
+        Err(error) => {
+            if !connection.is_autocommit()
+                && let Err(error) = connection.execute_batch("ROLLBACK")
+            {
+                tracing::error!(%error, path = %path.display(), "the journal cannot be rolled back");
+            }
+            jobs.iter().map(|_| Err(error.clone())).collect()
+        }
+    }
+}
+
+fn try_commit(connection: &Connection, jobs: &mut [Box<dyn Job>], path: &Path) -> Result<Vec<Result<(), JournalError>>, JournalError> {
+    let run = |sql: &str| -> Result<(), JournalError> {
+        connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute([]))
+            .map(|_| ())
+            .map_err(|error| JournalError::from_sqlite(path, error))
+    };
+    run("BEGIN IMMEDIATE")?;
+    let mut outcomes = Vec::with_capacity(jobs.len());
+    for job in jobs {
+        run("SAVEPOINT job")?;
+        let outcome = job.work(connection);
+        if let Err(error) = &outcome {
+            // Some faults, such as a full disk, make SQLite roll the whole transaction back.
+            if connection.is_autocommit() {
+                return Err(error.clone());
+            }
+            run("ROLLBACK TO job")?;
+        }
+        run("RELEASE job")?;
+        outcomes.push(outcome);
+    }
+    run("COMMIT")?;
+    Ok(outcomes)
+}
+
+#[cfg(test)]
+mod tests;
