@@ -4,6 +4,7 @@ mod arguments;
 mod json;
 mod message;
 mod model;
+mod schema;
 
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
 pub use json::{ReadJson, UnreadableJson, read_json, read_json_where};
@@ -11,3 +12,4 @@ pub use message::{
     ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits};
+pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};

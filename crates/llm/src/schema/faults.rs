@@ -1,0 +1,188 @@
+//! The validator's errors in words.
+
+use std::collections::BTreeSet;
+
+use jsonschema::{
+    ValidationError,
+    error::{TypeKind, ValidationErrorKind},
+    paths::{Location, LocationSegment},
+};
+use serde_json::Value;
+
+use super::SchemaFault;
+
+/// How much of a value is shown.
+const SHOWN: usize = 60;
+/// How many allowed values are listed.
+const LISTED: usize = 30;
+
+/// Adds the faults that an error stands for, once each.
+pub(super) fn add(error: &ValidationError<'_>, faults: &mut Vec<SchemaFault>) {
+    match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => alternatives(error, context, faults),
+        ValidationErrorKind::PropertyNames { error } => add(error, faults),
+        _ => push(faults, place(error.instance_path()), message(error)),
+    }
+}
+
+fn push(faults: &mut Vec<SchemaFault>, place: String, message: String) {
+    let fault = SchemaFault { place, message };
+    if !faults.contains(&fault) {
+        faults.push(fault);
+    }
+}
+
+/// No alternative fits: tell the faults of the one that was meant, as far as that can be seen.
+fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>], faults: &mut Vec<SchemaFault>) {
+    let here = error.instance_path();
+    let same_type: Vec<&Vec<ValidationError<'static>>> =
+        branches.iter().filter(|branch| !branch.iter().any(|fault| is_type_fault_at(fault, here))).collect();
+    if same_type.is_empty() {
+        let wanted: BTreeSet<String> = branches.iter().flatten().filter_map(wanted_type).collect();
+        let wanted: Vec<String> = wanted.into_iter().collect();
+        return push(faults, place(here), format!("is {}, must be {}", shown(error.instance()), wanted.join(" or ")));
+    }
+    // A tag, such as `op`, says which alternative is meant.
+    if let Some(tag) = same_type.iter().map(|branch| missing(branch, here)).reduce(|a, b| a.intersection(&b).cloned().collect())
+        && same_type.len() > 1
+        && let Some(tag) = tag.first()
+    {
+        return push(faults, place(here), format!("lacks {tag:?}, which says what it is"));
+    }
+    let untagged: Vec<_> = same_type.iter().filter(|branch| !branch.iter().any(|fault| is_tag_fault(fault, here))).collect();
+    match untagged.iter().min_by_key(|branch| branch.len()) {
+        Some(meant) => meant.iter().for_each(|fault| add(fault, faults)),
+        None => {
+            let tags: Vec<_> = same_type.iter().filter_map(|branch| branch.iter().find(|fault| is_tag_fault(fault, here))).collect();
+            let allowed: Vec<String> = tags.iter().flat_map(|fault| allowed(fault)).collect();
+            if let Some(first) = tags.first() {
+                push(faults, place(first.instance_path()), must_be_one_of(first.instance(), &allowed));
+            }
+        }
+    }
+}
+
+fn is_type_fault_at(fault: &ValidationError<'_>, place: &Location) -> bool {
+    matches!(fault.kind(), ValidationErrorKind::Type { .. }) && fault.instance_path() == place
+}
+
+/// Whether the fault is a fixed value missed, at the place itself or one property below.
+fn is_tag_fault(fault: &ValidationError<'_>, here: &Location) -> bool {
+    matches!(fault.kind(), ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. })
+        && fault.instance_path().segments().count() <= here.segments().count() + 1
+}
+
+fn missing(branch: &[ValidationError<'_>], here: &Location) -> BTreeSet<String> {
+    branch
+        .iter()
+        .filter(|fault| fault.instance_path() == here)
+        .filter_map(|fault| match fault.kind() {
+            ValidationErrorKind::Required { property } => property.as_str().map(ToOwned::to_owned),
+            _ => None,
+        })
+        .collect()
+}
+
+fn allowed(fault: &ValidationError<'_>) -> Vec<String> {
+    match fault.kind() {
+        ValidationErrorKind::Constant { expected_value } => vec![expected_value.to_string()],
+        ValidationErrorKind::Enum { options } => options.as_array().into_iter().flatten().map(Value::to_string).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn wanted_type(fault: &ValidationError<'_>) -> Option<String> {
+    match fault.kind() {
+        ValidationErrorKind::Type { kind } => Some(type_words(kind)),
+        _ => None,
+    }
+}
+
+fn type_words(kind: &TypeKind) -> String {
+    let one = |name: &str| match name {
+        "null" => "null".to_owned(),
+        "array" | "integer" | "object" => format!("an {name}"),
+        _ => format!("a {name}"),
+    };
+    match kind {
+        TypeKind::Single(kind) => one(kind.as_str()),
+        TypeKind::Multiple(kinds) => kinds.iter().map(|kind| one(kind.as_str())).collect::<Vec<_>>().join(" or "),
+    }
+}
+
+fn must_be_one_of(value: &Value, allowed: &[String]) -> String {
+    let more = if allowed.len() > LISTED { ", …" } else { "" };
+    let listed: Vec<&str> = allowed.iter().take(LISTED).map(String::as_str).collect();
+    match listed.as_slice() {
+        [only] => format!("is {}, must be {only}", shown(value)),
+        _ => format!("is {}, must be one of {}{more}", shown(value), listed.join(", ")),
+    }
+}
+
+fn message(error: &ValidationError<'_>) -> String {
+    use ValidationErrorKind as Kind;
+    let value = error.instance();
+    match error.kind() {
+        Kind::Required { property } => format!("lacks {property}"),
+        Kind::Type { kind } => format!("is {}, must be {}", shown(value), type_words(kind)),
+        Kind::Constant { .. } | Kind::Enum { .. } => must_be_one_of(value, &allowed(error)),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            let names: Vec<String> = unexpected.iter().take(LISTED).map(|name| format!("{name:?}")).collect();
+            format!("has what it must not have: {}", names.join(", "))
+        }
+        Kind::MinItems { limit } => format!("has {} items, must have at least {limit}", length(value)),
+        Kind::MaxItems { limit } => format!("has {} items, must have at most {limit}", length(value)),
+        Kind::MinLength { limit } => format!("is {}, must have at least {limit} characters", shown(value)),
+        Kind::MaxLength { limit } => format!("has {} characters, must have at most {limit}", length(value)),
+        Kind::Minimum { limit } => format!("is {}, must be at least {limit}", shown(value)),
+        Kind::Maximum { limit } => format!("is {}, must be at most {limit}", shown(value)),
+        Kind::ExclusiveMinimum { limit } => format!("is {}, must be more than {limit}", shown(value)),
+        Kind::ExclusiveMaximum { limit } => format!("is {}, must be less than {limit}", shown(value)),
+        Kind::Pattern { pattern } => format!("is {}, must match {pattern:?}", shown(value)),
+        Kind::UniqueItems => "has an item twice".to_owned(),
+        Kind::FalseSchema => "must not be there".to_owned(),
+        Kind::OneOfMultipleValid { .. } => format!("is {}, which fits several forms; only one may fit", shown(value)),
+        _ => {
+            let text: String = error.masked().to_string().chars().take(200).collect();
+            format!("is {}: {text}", shown(value))
+        }
+    }
+}
+
+fn length(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.len(),
+        Value::String(text) => text.chars().count(),
+        _ => 0,
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.len() > 3 => return format!("an array of {}", items.len()),
+        Value::Object(object) if object.len() > 3 => return "an object".to_owned(),
+        _ => {}
+    }
+    let text = value.to_string();
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text,
+    }
+}
+
+/// `/tasks/2/id` as `tasks[2].id`.
+fn place(location: &Location) -> String {
+    let mut place = String::new();
+    for segment in location.segments() {
+        match segment {
+            LocationSegment::Index(index) => place.push_str(&format!("[{index}]")),
+            LocationSegment::Property(name) => {
+                if !place.is_empty() {
+                    place.push('.');
+                }
+                place.push_str(&name);
+            }
+        }
+    }
+    place
+}
