@@ -174,8 +174,7 @@ fn groups(found: &[Span]) -> Vec<Vec<Span>> {
         group.sort_by_key(|span| span.rank);
         group
     };
-    let mut groups =
-        vec![pick(&|span| span.fenced && !span.inner), pick(&|span| !span.fenced && !span.inner), pick(&|span| span.inner)];
+    let mut groups = vec![pick(&|span| span.fenced && !span.inner), pick(&|span| !span.fenced && !span.inner), pick(&|span| span.inner)];
     groups.retain(|group| !group.is_empty());
     groups
 }

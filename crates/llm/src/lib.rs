@@ -4,7 +4,11 @@ mod arguments;
 mod json;
 mod message;
 mod model;
+mod recording;
 mod schema;
+pub mod scripted;
+mod structured;
+mod usage;
 
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
 pub use json::{ReadJson, UnreadableJson, read_json, read_json_where};
@@ -12,4 +16,7 @@ pub use message::{
     ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits};
+pub use recording::{RecordingModel, ReplayError, ReplayModel};
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};
+pub use structured::{Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask};
+pub use usage::estimate_tokens;

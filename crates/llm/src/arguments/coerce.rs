@@ -149,9 +149,7 @@ fn converted(value: &Value, wanted: &str) -> Option<(Value, String)> {
             _ if text.trim().is_empty() => Some((Value::Array(Vec::new()), "read the empty string as an empty array".to_owned())),
             _ => Some((Value::Array(vec![value.clone()]), "made an array of the single value".to_owned())),
         },
-        ("array", value) if !value.is_null() => {
-            Some((Value::Array(vec![value.clone()]), "made an array of the single value".to_owned()))
-        }
+        ("array", value) if !value.is_null() => Some((Value::Array(vec![value.clone()]), "made an array of the single value".to_owned())),
         ("object", Value::String(text)) => match strict(text.trim()) {
             Ok(object @ Value::Object(_)) => Some((object, "read the JSON inside the string".to_owned())),
             _ => None,

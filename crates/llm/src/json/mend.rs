@@ -172,7 +172,8 @@ fn stands_between(before: &str, c: char, after: &str) -> bool {
     let next = after.trim_start().chars().next();
     let ends = last.is_none_or(|c| matches!(c, '"' | '”' | '“' | '\'' | '}' | ']' | '{' | '[' | ',' | ':') || c.is_ascii_alphanumeric());
     let begins = next.is_none_or(|c| {
-        matches!(c, '"' | '“' | '”' | '\'' | '{' | '[' | '}' | ']' | '-' | '｛' | '［' | '｝' | '］' | ',' | '，') || c.is_ascii_alphanumeric()
+        matches!(c, '"' | '“' | '”' | '\'' | '{' | '[' | '}' | ']' | '-' | '｛' | '［' | '｝' | '］' | ',' | '，')
+            || c.is_ascii_alphanumeric()
     });
     match c {
         // Both sides inside a text could be plain letters: a separator has a quote or bracket on one side at least.

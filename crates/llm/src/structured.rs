@@ -1,0 +1,170 @@
+//! Asking a model for an answer of a given form, until it has it or the tries are used up.
+
+mod ask;
+mod prompt;
+mod tiers;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{BadSchema, ChatResponse, Message, ModelError, Usage};
+
+pub use self::{
+    ask::ask,
+    tiers::{Tier, Tiers},
+};
+
+/// A question whose answer must be JSON of a given form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StructuredRequest {
+    /// The schema's name, such as `aime_plan`: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub name: String,
+    /// The JSON Schema of the answer.
+    pub schema: Value,
+    /// Whether an answer that does not fit the schema is refused. Without it the schema only guides the model, and the judge decides
+    /// alone: for callers who read more forms than they ask for.
+    pub must_fit: bool,
+    /// The conversation that asks.
+    pub messages: Vec<Arc<Message>>,
+    /// 0 to 2; the server's default when absent.
+    pub temperature: Option<f32>,
+    /// The most tokens of an answer.
+    pub max_output_tokens: Option<u32>,
+    /// How many answers are asked for, at most; at least one.
+    pub tries: u32,
+}
+
+impl Default for StructuredRequest {
+    fn default() -> Self {
+        Self {
+            name: "answer".to_owned(),
+            schema: Value::Bool(true),
+            must_fit: true,
+            messages: Vec::new(),
+            temperature: None,
+            max_output_tokens: None,
+            tries: 3,
+        }
+    }
+}
+
+impl StructuredRequest {
+    /// A question with three tries and the server's own settings.
+    #[must_use]
+    pub fn new(name: impl Into<String>, schema: Value, messages: Vec<Arc<Message>>) -> Self {
+        Self { name: name.into(), schema, messages, ..Self::default() }
+    }
+}
+
+/// An answer that was accepted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Structured<T> {
+    /// What the judge made of it.
+    pub value: T,
+    /// What had to be repaired in it, in words.
+    pub repairs: Vec<String>,
+    /// The answers before it that were refused.
+    pub refused: Vec<Refused>,
+    /// What all tries used.
+    pub spent: Spent,
+}
+
+/// An answer that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Which try, counted from 1.
+    pub attempt: u32,
+    /// Everything that was wrong with it.
+    pub faults: Vec<String>,
+    /// What the model said, cut to 4,000 characters.
+    pub answer: String,
+}
+
+/// What a series of requests used.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    /// Requests that were answered.
+    pub requests: u32,
+    /// Their tokens.
+    pub usage: Usage,
+    /// US dollars, as far as prices are known.
+    pub cost_usd: f64,
+    /// Whether a part of `usage` is an estimate.
+    pub estimated: bool,
+}
+
+impl Spent {
+    /// Adds one answer.
+    pub fn add(&mut self, response: &ChatResponse) {
+        self.requests = self.requests.saturating_add(1);
+        self.usage += response.usage;
+        self.cost_usd += response.cost_usd;
+        self.estimated |= response.usage_estimated;
+    }
+}
+
+/// Why there is no answer of the form that was asked for.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StructuredError {
+    /// The model gave no answer.
+    #[error("the model gave no answer for {name}")]
+    Model {
+        /// The schema's name.
+        name: String,
+        /// Why.
+        #[source]
+        source: ModelError,
+        /// The answers before that were refused.
+        refused: Vec<Refused>,
+        /// What the tries before used.
+        spent: Spent,
+    },
+    /// Every answer was refused.
+    #[error("every answer for {name} was refused ({} of them); the last because: {}", .refused.len(), last_faults(.refused))]
+    Refused {
+        /// The schema's name.
+        name: String,
+        /// Each answer with its faults.
+        refused: Vec<Refused>,
+        /// What the tries used.
+        spent: Spent,
+    },
+    /// The caller's schema cannot be used.
+    #[error("the schema {name} cannot be used")]
+    Schema {
+        /// The schema's name.
+        name: String,
+        /// Why.
+        #[source]
+        source: BadSchema,
+    },
+}
+
+impl StructuredError {
+    /// What was used before it failed.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        match self {
+            Self::Model { spent, .. } | Self::Refused { spent, .. } => *spent,
+            Self::Schema { .. } => Spent::default(),
+        }
+    }
+
+    /// The answers that were refused.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        match self {
+            Self::Model { refused, .. } | Self::Refused { refused, .. } => refused,
+            Self::Schema { .. } => &[],
+        }
+    }
+}
+
+fn last_faults(refused: &[Refused]) -> String {
+    refused.last().map(|last| last.faults.join("; ")).unwrap_or_default()
+}

@@ -1,0 +1,162 @@
+//! The loop of asking, judging and asking again.
+
+use serde_json::Value;
+
+use crate::{
+    ChatModel, ChatRequest, ChatResponse, FinishReason, ReadJson, SchemaChecker, UnreadableJson, coerce_to_schema, read_json_where,
+};
+
+use super::{
+    Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers,
+    prompt::{cut, format, messages},
+    tiers::refuses_format,
+};
+
+/// Asks a model for JSON of a given form.
+///
+/// The server is asked for the schema, else for JSON, else for text, as far as `tiers` knows what it can do; what is found out is
+/// remembered there, and finding out costs no try. An answer is read leniently ([`crate::read_json`]), harmless differences of type
+/// are evened out, it is checked against the schema, and then `judge` has its say: it makes the value, or names every fault.
+/// A refused answer is sent back with all its faults, until the tries are used up. Dropping the future cancels the request.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use aime_llm::{Message, StructuredRequest, Tiers, ask, scripted::{Reply, ScriptedModel, When}};
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let model = ScriptedModel::new("m").on(When::schema("answer"), [Reply::text("{'n': 0}"), Reply::text(r#"{"n": 7}"#)]);
+/// let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+/// let question = Arc::new(Message::User { content: "A lucky number?".into() });
+/// let answer = ask(&model, &Tiers::new(), StructuredRequest::new("answer", schema, vec![question]), |value| {
+///     value["n"].as_u64().filter(|n| *n > 0).ok_or_else(|| vec!["n must be more than 0".to_owned()])
+/// })
+/// .await
+/// .unwrap();
+/// assert_eq!((answer.value, answer.refused.len()), (7, 1));
+/// # }
+/// ```
+///
+/// # Errors
+/// [`StructuredError`]: the model failed, every answer was refused, or the schema is none. What was spent is told in every case.
+pub async fn ask<T>(
+    model: &dyn ChatModel,
+    tiers: &Tiers,
+    request: StructuredRequest,
+    judge: impl Fn(Value) -> Result<T, Vec<String>>,
+) -> Result<Structured<T>, StructuredError> {
+    let checker = SchemaChecker::new(&request.schema).map_err(|source| StructuredError::Schema { name: request.name.clone(), source })?;
+    let mut spent = Spent::default();
+    let mut refused: Vec<Refused> = Vec::new();
+    for attempt in 1..=request.tries.max(1) {
+        let (tier, response) = match answer(model, tiers, &request, &refused).await {
+            Ok(answer) => answer,
+            Err(source) => return Err(StructuredError::Model { name: request.name, source, refused, spent }),
+        };
+        spent.add(&response);
+        let faults = match read(&response, &checker) {
+            Ok(mut read) => {
+                tiers.answered(model.name(), tier, true);
+                match accept(&mut read, &request, &checker, &judge) {
+                    Ok(value) => return Ok(Structured { value, repairs: read.repairs, refused, spent }),
+                    Err(faults) => faults,
+                }
+            }
+            Err(unread) => {
+                if unread.counts {
+                    tiers.answered(model.name(), tier, false);
+                }
+                vec![unread.fault]
+            }
+        };
+        refused.push(Refused { attempt, faults, answer: cut(&response.content) });
+    }
+    Err(StructuredError::Refused { name: request.name, refused, spent })
+}
+
+/// One answer, at the highest tier that the server accepts.
+async fn answer(
+    model: &dyn ChatModel,
+    tiers: &Tiers,
+    request: &StructuredRequest,
+    refused: &[Refused],
+) -> Result<(Tier, ChatResponse), crate::ModelError> {
+    let mut tier = tiers.of(model.name());
+    loop {
+        let chat = ChatRequest {
+            messages: messages(request, tier, refused),
+            format: format(request, tier),
+            temperature: request.temperature,
+            max_output_tokens: request.max_output_tokens,
+            ..ChatRequest::default()
+        };
+        match model.complete(chat).await {
+            Ok(response) => return Ok((tier, response)),
+            Err(error) if refuses_format(&error) => match tiers.refused(model.name(), tier) {
+                Some(lower) => {
+                    tracing::debug!(model = model.name(), ?tier, ?lower, %error, "the server cannot hold to this form");
+                    tier = lower;
+                }
+                None => return Err(error),
+            },
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// An answer that holds nothing to judge.
+struct Unread {
+    fault: String,
+    /// Whether it speaks against the tier.
+    counts: bool,
+}
+
+fn read(response: &ChatResponse, checker: &SchemaChecker) -> Result<ReadJson, Unread> {
+    match response.finish {
+        FinishReason::Length => {
+            let fault = "it was cut off because it was too long: be shorter".to_owned();
+            return Err(Unread { fault, counts: false });
+        }
+        FinishReason::ContentFilter => {
+            return Err(Unread { fault: "the provider withheld it".to_owned(), counts: false });
+        }
+        _ => {}
+    }
+    match read_json_where(&response.content, |value| checker.fits(value)) {
+        Ok(read) if read.cut => Err(Unread { fault: "it is incomplete: write out everything, to its end".to_owned(), counts: false }),
+        Ok(read) => Ok(read),
+        Err(UnreadableJson::Empty) => match from_reasoning(&response.reasoning) {
+            Some(read) => Ok(read),
+            None => Err(Unread { fault: "it is empty".to_owned(), counts: true }),
+        },
+        Err(error) => Err(Unread { fault: error.to_string(), counts: true }),
+    }
+}
+
+/// Some servers file a constrained answer under reasoning. It counts if the reasoning is JSON and nothing else.
+fn from_reasoning(reasoning: &str) -> Option<ReadJson> {
+    let value: Value = serde_json::from_str(reasoning.trim()).ok()?;
+    let repairs = vec!["took the answer from the reasoning".to_owned()];
+    value.is_object().then_some(ReadJson { value, repairs, cut: false })
+}
+
+fn accept<T>(
+    read: &mut ReadJson,
+    request: &StructuredRequest,
+    checker: &SchemaChecker,
+    judge: &impl Fn(Value) -> Result<T, Vec<String>>,
+) -> Result<T, Vec<String>> {
+    if !checker.fits(&read.value) {
+        let mut evened = read.value.clone();
+        let mut repairs = Vec::new();
+        coerce_to_schema(&mut evened, &request.schema, &mut repairs);
+        if !repairs.is_empty() {
+            read.value = evened;
+            read.repairs.append(&mut repairs);
+        }
+    }
+    if request.must_fit
+        && let Err(faults) = checker.check(&read.value)
+    {
+        return Err(faults.iter().map(ToString::to_string).collect());
+    }
+    judge(read.value.clone())
+}

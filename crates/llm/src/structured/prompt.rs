@@ -1,0 +1,79 @@
+//! The words in which a form is asked for and faults are told.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::{Message, ResponseFormat};
+
+use super::{Refused, StructuredRequest, Tier};
+
+/// How much of a refused answer is sent back.
+pub(super) const ANSWER_CHARS: usize = 4_000;
+/// How many faults are told.
+const FAULTS: usize = 20;
+
+/// The messages of a request at a tier: the conversation, the schema in words where the server does not hold to it, and each refused
+/// answer followed by its faults. Grows only at its end from try to try.
+pub(super) fn messages(request: &StructuredRequest, tier: Tier, refused: &[Refused]) -> Vec<Arc<Message>> {
+    let mut messages = request.messages.clone();
+    if tier != Tier::Schema {
+        tell(&mut messages, &form(&request.schema));
+    }
+    for refusal in refused {
+        let content = if refusal.answer.trim().is_empty() { "(no answer)".to_owned() } else { refusal.answer.clone() };
+        messages.push(Arc::new(Message::Assistant { content, tool_calls: Vec::new() }));
+        messages.push(Arc::new(Message::User { content: faults(&refusal.faults) }));
+    }
+    messages
+}
+
+/// What the server is told about the form.
+pub(super) fn format(request: &StructuredRequest, tier: Tier) -> ResponseFormat {
+    match tier {
+        Tier::Schema => ResponseFormat::JsonSchema { name: request.name.clone(), schema: request.schema.clone() },
+        Tier::Json => ResponseFormat::JsonObject,
+        Tier::Text => ResponseFormat::Text,
+    }
+}
+
+/// Adds to the last message where that is the user's: some chat templates want user and assistant to alternate.
+fn tell(messages: &mut Vec<Arc<Message>>, text: &str) {
+    let said = match messages.last().map(AsRef::as_ref) {
+        Some(Message::User { content }) => Some(format!("{content}\n\n{text}")),
+        _ => None,
+    };
+    match said {
+        Some(content) => {
+            messages.pop();
+            messages.push(Arc::new(Message::User { content }));
+        }
+        None => messages.push(Arc::new(Message::User { content: text.to_owned() })),
+    }
+}
+
+fn form(schema: &Value) -> String {
+    format!("Answer with one JSON object and nothing else: no prose, no code fence. It must fit this JSON Schema:\n{schema}")
+}
+
+fn faults(faults: &[String]) -> String {
+    let mut text = String::from("Your answer was refused:\n");
+    for fault in faults.iter().take(FAULTS) {
+        text.push_str("- ");
+        text.push_str(fault);
+        text.push('\n');
+    }
+    if faults.len() > FAULTS {
+        text.push_str(&format!("- and {} more\n", faults.len() - FAULTS));
+    }
+    text.push_str("Answer again with the whole JSON, corrected, and nothing else.");
+    text
+}
+
+/// The first characters of an answer.
+pub(super) fn cut(answer: &str) -> String {
+    match answer.char_indices().nth(ANSWER_CHARS) {
+        Some((at, _)) => format!("{}…", answer.get(..at).unwrap_or_default()),
+        None => answer.to_owned(),
+    }
+}
