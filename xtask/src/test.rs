@@ -8,6 +8,6 @@ use crate::workspace::{cargo, run};
 ///
 /// No test needs a network, a key or a model.
 pub(crate) fn test() -> Result<()> {
-    run(&mut cargo(["test", "--workspace", "--doc"]))?;
-    run(&mut cargo(["test", "--workspace", "--lib", "--bins", "--tests", "--examples"]))
+    run(&mut cargo(["test", "--workspace", "--no-fail-fast", "--doc"]))?;
+    run(&mut cargo(["test", "--workspace", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]))
 }
