@@ -80,7 +80,7 @@ pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf> {
 
 /// Whether the environment names a model to use.
 fn configured() -> bool {
-    ["OPENAI_BASE_URL", "OPENAI_API_KEY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+    ["OPENAI_BASE_URL", "OPENAI_API_KEY", "AIME_MODEL"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// The names in a folder, sorted, without hidden ones.

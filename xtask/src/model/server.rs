@@ -29,6 +29,9 @@ pub(crate) struct Server {
 impl Server {
     /// Starts the server on a port and waits until the model answers.
     pub(crate) fn start(name: Name, ready: &Ready, port: u16) -> Result<Self> {
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err() {
+            bail!("port {port} on 127.0.0.1 is in use: end what listens there, or name another port");
+        }
         let programs = ready.program.parent().context("the server's program has no folder")?;
         let log = ready.model.with_extension(format!("{port}.log"));
         let written = File::create(&log).with_context(|| format!("could not write {}", log.display()))?;
