@@ -327,3 +327,41 @@ pub enum ProgressEvent {
         detail: BTreeMap<String, Value>,
     },
 }
+
+impl ProgressEvent {
+    /// The `type` member of the event: its kind in one snake_case word.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::RunStarted { .. } => "run_started",
+            Self::Routed { .. } => "routed",
+            Self::PlanningStarted { .. } => "planning_started",
+            Self::PlanRefused { .. } => "plan_refused",
+            Self::PlanCreated { .. } => "plan_created",
+            Self::PlanChanged { .. } => "plan_changed",
+            Self::TaskStatusChanged { .. } => "task_status_changed",
+            Self::TaskConcluded { .. } => "task_concluded",
+            Self::ActorCreated { .. } => "actor_created",
+            Self::ModelCalled { .. } => "model_called",
+            Self::ToolCallStarted { .. } => "tool_call_started",
+            Self::ToolCallFinished { .. } => "tool_call_finished",
+            Self::ProgressReported { .. } => "progress_reported",
+            Self::TodosChanged { .. } => "todos_changed",
+            Self::ActorNudged { .. } => "actor_nudged",
+            Self::HistoryCompacted { .. } => "history_compacted",
+            Self::EvidenceAdded { .. } => "evidence_added",
+            Self::TriggersFired { .. } => "triggers_fired",
+            Self::ReplanSuppressed { .. } => "replan_suppressed",
+            Self::EvidenceProcessed { .. } => "evidence_processed",
+            Self::QuestionAsked { .. } => "question_asked",
+            Self::QuestionAnswered { .. } => "question_answered",
+            Self::CriterionChecked { .. } => "criterion_checked",
+            Self::BoundReached { .. } => "bound_reached",
+            Self::RunStatusChanged { .. } => "run_status_changed",
+            Self::RunInterrupted { .. } => "run_interrupted",
+            Self::RunResumed {} => "run_resumed",
+            Self::Answered { .. } => "answered",
+            Self::Noted { .. } => "noted",
+        }
+    }
+}

@@ -44,6 +44,10 @@ pub struct Task {
     /// Failed, and will not be retried: what depends on it cannot be satisfied.
     #[serde(default)]
     pub failed_for_good: bool,
+    /// While blocked: held back by a patch or by its own actor, so that only `unblock_task` releases it.
+    /// A task that is blocked by its dependencies alone is not held.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// Why it is blocked, skipped or pending again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -128,4 +132,35 @@ pub struct ProgressReport {
     pub status: String,
     /// A sentence.
     pub message: String,
+}
+
+impl Task {
+    /// A task as it enters the plan: pending, never tried.
+    #[must_use]
+    pub fn new(spec: TaskSpec, version: u32) -> Self {
+        Self {
+            spec,
+            status: TaskStatus::Pending,
+            attempts: 0,
+            failures: 0,
+            failed_for_good: false,
+            held: false,
+            reason: None,
+            version,
+            started_at: None,
+            finished_at: None,
+            conclusion: None,
+            report: None,
+            todos: Vec::new(),
+            activity: None,
+        }
+    }
+}
+
+impl Conclusion {
+    /// What others read of it: the whole text, or the summary where there is no more.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.text.as_deref().unwrap_or(&self.summary)
+    }
 }

@@ -1,0 +1,390 @@
+//! Applying a patch: on a copy, whole or not at all.
+//!
+//! A patch touches only tasks that have not run. It makes these changes of status itself, each legal by the table:
+//!
+//! - removed, replaced and merged tasks: pending, ready, blocked or failed → skipped; cancelled ones: running → skipped;
+//! - modified tasks: failed or ready → pending, with the count of failures back at 0;
+//! - blocked ones: pending or ready → blocked and *held*; unblocked ones: blocked or failed → pending.
+//!
+//! What depended on a replaced task depends on what replaces it (on all of them, where several tasks replace one); what
+//! depended on a removed task depends on what that one depended on. References follow where there is one replacement.
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+
+use crate::{
+    Edge, EdgeType, PATCH_SCHEMA, PatchFaults, PlanChange, PlanPatch, Problem, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec,
+    TaskStatus, Timestamp,
+    fault::{Found, nearest},
+};
+
+mod rewire;
+mod verify;
+
+const MEND_RUNNING: &str = "cancel it with cancel_task, and add a task that replaces it";
+const MEND_SETTLED: &str = "what is done stays as it is; add a new task instead";
+const MEND_BLOCK_FAILED: &str = "a failed task does not run: leave it, or remove it with remove_task";
+const MEND_NOT_RUNNING: &str = "there is nothing to cancel";
+const MEND_COMPLETED: &str = "completed work is kept; add a task that depends on it instead";
+
+impl ProgressState {
+    /// Checks that a patch can be applied now.
+    ///
+    /// # Errors
+    /// [`PatchFaults`] with all faults and their places.
+    pub fn check_patch(&self, patch: &PlanPatch) -> Result<(), PatchFaults> {
+        self.patched(patch, self.last_progress_at).map(drop)
+    }
+
+    /// The state with the patch applied at the time `at`: its version is one higher; decisions and evidence are as they were.
+    ///
+    /// # Errors
+    /// [`PatchFaults`] with all faults and their places.
+    pub fn patched(&self, patch: &PlanPatch, at: Timestamp) -> Result<Self, PatchFaults> {
+        let mut patching = Patching::new(self, at);
+        if patch.schema != PATCH_SCHEMA {
+            patching.found.add("schema", Problem::WrongSchema { found: patch.schema.clone(), expected: PATCH_SCHEMA });
+        }
+        if self.version == 0 {
+            patching.found.add("changes", Problem::NoPlan);
+        }
+        for (at, change) in patch.changes.iter().enumerate() {
+            patching.change(&format!("changes[{at}]"), change);
+        }
+        patching.rewire();
+        patching.verify();
+        patching.found.into_result().map(|()| patching.state)
+    }
+}
+
+impl PlanPatch {
+    /// The running tasks that this patch stops. Their actors must be stopped before the patch is applied.
+    pub fn cancelled(&self) -> impl Iterator<Item = &TaskId> {
+        self.changes.iter().filter_map(|change| match change {
+            PlanChange::CancelTask { id, .. } => Some(id),
+            _ => None,
+        })
+    }
+}
+
+struct Patching {
+    state: ProgressState,
+    at: Timestamp,
+    found: Found,
+    /// Where the present form of a task comes from, for those that the patch touches.
+    places: IndexMap<TaskId, String>,
+    /// Edges that the patch brings, by their place.
+    edge_places: Vec<(String, Edge)>,
+    /// What takes the place of a task that was taken away; nothing where it was removed.
+    gone: IndexMap<TaskId, Vec<TaskId>>,
+    unblocked: Vec<(String, TaskId)>,
+}
+
+impl Patching {
+    fn new(state: &ProgressState, at: Timestamp) -> Self {
+        let mut state = state.clone();
+        state.version = state.version.saturating_add(1);
+        Self {
+            state,
+            at,
+            found: Found::default(),
+            places: IndexMap::new(),
+            edge_places: Vec::new(),
+            gone: IndexMap::new(),
+            unblocked: Vec::new(),
+        }
+    }
+
+    fn change(&mut self, place: &str, change: &PlanChange) {
+        match change {
+            PlanChange::AddTask { task, replaces } => self.add(place, task, replaces, "replaces"),
+            PlanChange::MergeTasks { ids, task } => {
+                if ids.iter().collect::<HashSet<_>>().len() < 2 {
+                    self.found.add(format!("{place}.ids"), Problem::NothingToMerge);
+                }
+                let mut task = task.clone();
+                if task.dependencies.is_empty() {
+                    task.dependencies = self.outer_dependencies(ids);
+                }
+                self.add(place, &task, ids, "ids");
+            }
+            PlanChange::ModifyTask { id, change } => self.modify(place, id, change),
+            PlanChange::RemoveTask { id, reason } => self.remove(place, id, reason, false),
+            PlanChange::CancelTask { id, reason } => self.remove(place, id, reason, true),
+            PlanChange::BlockTask { id, reason } => self.block(place, id, reason),
+            PlanChange::UnblockTask { id } => self.unblock(place, id),
+            PlanChange::AddEdge { edge } => self.add_edge(place, edge),
+            PlanChange::RemoveEdge { from, to } => self.remove_edge(place, from, to),
+            PlanChange::SetStrategic { strategic } => self.state.strategic = strategic.clone(),
+        }
+    }
+
+    /// The status of a task that the patch names; an unknown one is a fault.
+    fn status_of(&mut self, place: &str, id: &TaskId) -> Option<TaskStatus> {
+        if let Some(task) = self.state.tasks.get(id) {
+            return Some(task.status);
+        }
+        let problem = Problem::UnknownTask { id: id.clone(), nearest: nearest(id, self.state.tasks.keys()) };
+        self.found.add(place, problem);
+        None
+    }
+
+    fn untouchable(&mut self, place: &str, id: &TaskId, status: TaskStatus, mend: &'static str) {
+        self.found.add(place, Problem::Untouchable { id: id.clone(), status, mend });
+    }
+
+    /// Whether a change of the task itself is allowed: it must not have run. Anything else is a fault.
+    fn touchable(&mut self, place: &str, id: &TaskId) -> bool {
+        match self.status_of(place, id) {
+            Some(TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked | TaskStatus::Failed) => true,
+            Some(status @ TaskStatus::Running) => {
+                self.untouchable(place, id, status, MEND_RUNNING);
+                false
+            }
+            Some(status) => {
+                self.untouchable(place, id, status, MEND_SETTLED);
+                false
+            }
+            None => false,
+        }
+    }
+
+    fn become_status(&mut self, id: &TaskId, to: TaskStatus, reason: Option<String>) {
+        let Some(task) = self.state.tasks.get_mut(id) else { return };
+        if task.status == to || task.become_status(to, self.at).is_ok() {
+            task.reason = reason;
+        }
+    }
+
+    fn add(&mut self, place: &str, spec: &TaskSpec, replaces: &[TaskId], member: &str) {
+        if self.state.tasks.contains_key(&spec.id) {
+            self.found.add(format!("{place}.task.id"), Problem::DuplicateId { id: spec.id.clone() });
+            return;
+        }
+        let mut spec = spec.clone();
+        if spec.parent.is_none() {
+            spec.parent = self.common_parent(replaces);
+        }
+        let mut after = None;
+        for (at, id) in replaces.iter().enumerate() {
+            let place = format!("{place}.{member}[{at}]");
+            if self.retire_for(&place, id, &spec.id) {
+                after = after.max(self.state.tasks.get_index_of(id));
+            }
+        }
+        self.check_group(place, &spec);
+        let id = spec.id.clone();
+        let task = Task::new(spec, self.state.version);
+        let at = after.map_or(self.state.tasks.len(), |at| at + 1);
+        self.state.tasks.shift_insert(at, id.clone(), task);
+        self.places.insert(id, format!("{place}.task"));
+    }
+
+    fn check_group(&mut self, place: &str, spec: &TaskSpec) {
+        let group = spec.parent.as_ref().and_then(|parent| self.state.tasks.get(parent));
+        if let Some(group) = group.filter(|group| group.spec.kind == TaskKind::Group && !group.status.is_open()) {
+            let problem = Problem::GroupSettled { id: group.spec.id.clone(), status: group.status };
+            self.found.add(format!("{place}.task.parent"), problem);
+        }
+    }
+
+    /// The group that all of these belong to.
+    fn common_parent(&self, ids: &[TaskId]) -> Option<TaskId> {
+        let mut parents = ids.iter().map(|id| self.state.tasks.get(id).and_then(|task| task.spec.parent.clone()));
+        let first = parents.next()??;
+        parents.all(|parent| parent.as_ref() == Some(&first)).then_some(first)
+    }
+
+    /// What these depend on outside themselves.
+    fn outer_dependencies(&self, ids: &[TaskId]) -> Vec<TaskId> {
+        let mut found = Vec::new();
+        for dependency in ids.iter().filter_map(|id| self.state.tasks.get(id)).flat_map(|task| &task.spec.dependencies) {
+            if !ids.contains(dependency) && !found.contains(dependency) {
+                found.push(dependency.clone());
+            }
+        }
+        found
+    }
+
+    /// Takes a task out in favour of another. One that is skipped or rolled back already only hands its place over.
+    fn retire_for(&mut self, place: &str, id: &TaskId, successor: &TaskId) -> bool {
+        let Some(status) = self.status_of(place, id) else { return false };
+        match status {
+            TaskStatus::Completed => {
+                self.untouchable(place, id, status, MEND_COMPLETED);
+                return false;
+            }
+            TaskStatus::Skipped | TaskStatus::RolledBack => {}
+            _ => {
+                if !self.retire(place, id, &format!("replaced by {:?}", successor.as_str()), false) {
+                    return false;
+                }
+            }
+        }
+        let successors = self.gone.entry(id.clone()).or_default();
+        if !successors.contains(successor) {
+            successors.push(successor.clone());
+        }
+        if let Some(task) = self.state.tasks.get_mut(id).filter(|task| task.status == TaskStatus::Skipped) {
+            let names: Vec<String> = self.gone.get(id).into_iter().flatten().map(|id| format!("{:?}", id.as_str())).collect();
+            task.reason = Some(format!("replaced by {}", names.join(", ")));
+        }
+        true
+    }
+
+    fn remove(&mut self, place: &str, id: &TaskId, reason: &str, cancel: bool) {
+        let place = format!("{place}.id");
+        let Some(status) = self.status_of(&place, id) else { return };
+        if status.is_settled() {
+            let mend = if cancel { MEND_NOT_RUNNING } else { MEND_SETTLED };
+            return self.untouchable(&place, id, status, mend);
+        }
+        let verb = if cancel && status == TaskStatus::Running { "cancelled" } else { "removed" };
+        let reason = if reason.trim().is_empty() { format!("{verb} by the plan") } else { format!("{verb}: {}", reason.trim()) };
+        if self.retire(&place, id, &reason, cancel) {
+            self.gone.entry(id.clone()).or_default();
+        }
+    }
+
+    /// Skips a task, and with a group all that is in it and not settled. False, and a fault, where something runs that may not be stopped.
+    fn retire(&mut self, place: &str, id: &TaskId, reason: &str, cancel: bool) -> bool {
+        let mut going = vec![id.clone()];
+        let mut at = 0;
+        while let Some(next) = going.get(at).cloned() {
+            let children = self.state.tasks.values().filter(|task| task.spec.parent.as_ref() == Some(&next) && !task.status.is_settled());
+            let children: Vec<TaskId> = children.map(|task| task.spec.id.clone()).filter(|child| !going.contains(child)).collect();
+            going.extend(children);
+            at += 1;
+        }
+        let runs = |id: &&TaskId| {
+            self.state.tasks.get(*id).is_some_and(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group)
+        };
+        if !cancel && let Some(running) = going.iter().find(runs).cloned() {
+            self.untouchable(place, &running, TaskStatus::Running, MEND_RUNNING);
+            return false;
+        }
+        for task in &going {
+            self.become_status(task, TaskStatus::Skipped, Some(reason.to_owned()));
+            if task != id {
+                self.gone.entry(task.clone()).or_default();
+            }
+        }
+        true
+    }
+
+    fn modify(&mut self, place: &str, id: &TaskId, change: &TaskChange) {
+        if !self.touchable(&format!("{place}.id"), id) {
+            return;
+        }
+        if let Some(task) = self.state.tasks.get_mut(id) {
+            change.apply_to(&mut task.spec);
+        }
+        self.places.entry(id.clone()).or_insert_with(|| format!("{place}.change"));
+        self.start_over(id);
+    }
+
+    /// A failed task is tried again from nothing; a ready one is looked at again.
+    fn start_over(&mut self, id: &TaskId) {
+        let Some(task) = self.state.tasks.get_mut(id) else { return };
+        task.failures = 0;
+        if matches!(task.status, TaskStatus::Failed | TaskStatus::Ready) {
+            self.become_status(id, TaskStatus::Pending, None);
+        }
+    }
+
+    fn block(&mut self, place: &str, id: &TaskId, reason: &str) {
+        let place = format!("{place}.id");
+        if self.state.tasks.get(id).is_some_and(|task| task.status == TaskStatus::Failed) {
+            return self.untouchable(&place, id, TaskStatus::Failed, MEND_BLOCK_FAILED);
+        }
+        if !self.touchable(&place, id) {
+            return;
+        }
+        let reason = if reason.trim().is_empty() { "held back by the plan" } else { reason.trim() };
+        self.become_status(id, TaskStatus::Blocked, Some(reason.to_owned()));
+        if let Some(task) = self.state.tasks.get_mut(id) {
+            task.held = true;
+        }
+    }
+
+    fn unblock(&mut self, place: &str, id: &TaskId) {
+        let place = format!("{place}.id");
+        if !self.touchable(&place, id) {
+            return;
+        }
+        self.start_over(id);
+        if self.state.tasks.get(id).is_some_and(|task| task.status == TaskStatus::Blocked) {
+            self.become_status(id, TaskStatus::Pending, None);
+        }
+        self.unblocked.push((place, id.clone()));
+    }
+
+    fn add_edge(&mut self, place: &str, edge: &Edge) {
+        let place = format!("{place}.edge");
+        // The target may be added later in the same patch; an unknown one is found in the end.
+        if self.state.tasks.contains_key(&edge.to) && !self.touchable(&format!("{place}.to"), &edge.to) {
+            return;
+        }
+        if !self.state.edges.contains(edge) {
+            self.state.edges.push(edge.clone());
+        }
+        self.places.entry(edge.to.clone()).or_insert_with(|| place.clone());
+        self.edge_places.push((place, edge.clone()));
+    }
+
+    fn remove_edge(&mut self, place: &str, from: &TaskId, to: &TaskId) {
+        let known = [("from", from), ("to", to)].map(|(end, id)| self.status_of(&format!("{place}.{end}"), id).is_some());
+        if known.contains(&false) || !self.touchable(&format!("{place}.to"), to) {
+            return;
+        }
+        let edges = self.state.edges.len();
+        self.state.edges.retain(|edge| !(edge.from == *from && edge.to == *to));
+        let mut removed = self.state.edges.len() < edges;
+        if let Some(task) = self.state.tasks.get_mut(to) {
+            let dependencies = task.spec.dependencies.len();
+            task.spec.dependencies.retain(|id| id != from);
+            removed |= task.spec.dependencies.len() < dependencies;
+        }
+        if !removed {
+            self.found.add(place, Problem::UnknownEdge { from: from.clone(), to: to.clone() });
+        }
+    }
+
+    fn is_gone(&self, id: &TaskId) -> bool {
+        self.gone.contains_key(id)
+    }
+}
+
+impl TaskChange {
+    fn apply_to(&self, spec: &mut TaskSpec) {
+        fn set<T: Clone>(place: &mut T, new: Option<&T>) {
+            if let Some(new) = new {
+                place.clone_from(new);
+            }
+        }
+        set(&mut spec.name, self.name.as_ref());
+        set(&mut spec.description, self.description.as_ref());
+        set(&mut spec.completion_criteria, self.completion_criteria.as_ref());
+        set(&mut spec.parameters, self.parameters.as_ref());
+        set(&mut spec.bundles, self.bundles.as_ref());
+        set(&mut spec.dependencies, self.dependencies.as_ref());
+        if self.tool.is_some() {
+            spec.tool.clone_from(&self.tool);
+        }
+        if self.profile.is_some() {
+            spec.profile.clone_from(&self.profile);
+        }
+        if self.effort_seconds.is_some() {
+            spec.effort_seconds = self.effort_seconds;
+        }
+    }
+}
+
+/// Whether an edge makes its target wait for the source's completion.
+const fn is_dependency(edge: &Edge) -> bool {
+    matches!(edge.kind, EdgeType::Dependency)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! What hung on a task that was taken away hangs on what takes its place.
+
+use std::collections::HashSet;
+
+use super::{Patching, is_dependency};
+use crate::{
+    Edge, EdgeType, Problem, TaskId,
+    reference::{references_in, references_in_text, rename, rename_in},
+};
+
+impl Patching {
+    /// Rewires dependencies, edges and references of every task that has not run.
+    pub(super) fn rewire(&mut self) {
+        if self.gone.is_empty() {
+            return;
+        }
+        let ids: Vec<TaskId> =
+            self.state.tasks.values().filter(|task| self.may_change(&task.spec.id)).map(|task| task.spec.id.clone()).collect();
+        for id in &ids {
+            self.rewire_dependencies(id);
+            self.rewire_references(id);
+        }
+        self.rewire_edges();
+    }
+
+    fn may_change(&self, id: &TaskId) -> bool {
+        self.state.tasks.get(id).is_some_and(|task| !task.status.is_settled() && task.status != crate::TaskStatus::Running)
+            && !self.is_gone(id)
+    }
+
+    /// What stands in for `id` as a dependency of `of`: its successors, or its own dependencies where it was removed.
+    fn substitutes(&self, id: &TaskId, of: &TaskId) -> Vec<TaskId> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open = vec![id.clone()];
+        while let Some(next) = open.pop() {
+            if !seen.insert(next.clone()) {
+                continue;
+            }
+            match self.gone.get(&next) {
+                None if next != *of && !found.contains(&next) => found.push(next),
+                // A task never waits for what it replaces itself.
+                Some(successors) if successors.contains(of) => {}
+                Some(successors) if !successors.is_empty() => open.extend(successors.iter().rev().cloned()),
+                Some(_) => open.extend(self.plain_dependencies(&next).into_iter().rev()),
+                None => {}
+            }
+        }
+        found
+    }
+
+    fn plain_dependencies(&self, id: &TaskId) -> Vec<TaskId> {
+        let own = self.state.tasks.get(id).into_iter().flat_map(|task| task.spec.dependencies.iter().cloned());
+        let edges = self.state.edges.iter().filter(|edge| edge.to == *id && is_dependency(edge)).map(|edge| edge.from.clone());
+        // What is settled otherwise than by completion cannot be waited for.
+        let live = |id: &TaskId| {
+            self.is_gone(id)
+                || self
+                    .state
+                    .tasks
+                    .get(id)
+                    .is_none_or(|task| !matches!(task.status, crate::TaskStatus::Skipped | crate::TaskStatus::RolledBack))
+        };
+        own.chain(edges).filter(live).collect()
+    }
+
+    fn rewire_dependencies(&mut self, id: &TaskId) {
+        let Some(task) = self.state.tasks.get(id) else { return };
+        if !task.spec.dependencies.iter().any(|dependency| self.is_gone(dependency)) {
+            return;
+        }
+        let mut rewired: Vec<TaskId> = Vec::new();
+        for dependency in &task.spec.dependencies {
+            let substitutes = if self.is_gone(dependency) { self.substitutes(dependency, id) } else { vec![dependency.clone()] };
+            for substitute in substitutes {
+                if !rewired.contains(&substitute) {
+                    rewired.push(substitute);
+                }
+            }
+        }
+        if let Some(task) = self.state.tasks.get_mut(id) {
+            task.spec.dependencies = rewired;
+        }
+    }
+
+    fn rewire_references(&mut self, id: &TaskId) {
+        let Some(task) = self.state.tasks.get(id) else { return };
+        let in_parameters = references_in(&task.spec.parameters);
+        let in_description = references_in_text(&task.spec.description);
+        let place = self.places.get(id).cloned().unwrap_or_else(|| format!("tasks.{id}"));
+        let mut lost: Vec<&TaskId> = in_parameters.iter().chain(&in_description).map(|reference| &reference.task).collect();
+        lost.retain(|old| self.is_gone(old));
+        lost.sort_unstable();
+        lost.dedup();
+        for old in lost {
+            match self.successor(old) {
+                Some(new) if new != *id => {
+                    if let Some(task) = self.state.tasks.get_mut(id) {
+                        rename_in(&mut task.spec.parameters, old, &new);
+                        task.spec.description = rename(&task.spec.description, old, &new);
+                    }
+                }
+                _ => self.found.add(format!("{place}.parameters"), Problem::LostResult { id: id.clone(), of: old.clone() }),
+            }
+        }
+    }
+
+    /// The one task that takes the place of `id`, if it is one.
+    fn successor(&self, id: &TaskId) -> Option<TaskId> {
+        let mut seen = HashSet::new();
+        let mut here = id.clone();
+        while let Some(successors) = self.gone.get(&here) {
+            let [only] = successors.as_slice() else { return None };
+            if !seen.insert(here) {
+                return None;
+            }
+            here = only.clone();
+        }
+        Some(here)
+    }
+
+    fn rewire_edges(&mut self) {
+        let mut rewired: Vec<Edge> = Vec::with_capacity(self.state.edges.len());
+        for edge in &self.state.edges {
+            if self.is_gone(&edge.to) {
+                continue;
+            }
+            let renamed = if self.may_change(&edge.to) { self.rewired_edge(edge) } else { vec![edge.clone()] };
+            for edge in renamed {
+                if !rewired.contains(&edge) {
+                    rewired.push(edge);
+                }
+            }
+        }
+        self.state.edges = rewired;
+    }
+
+    fn rewired_edge(&self, edge: &Edge) -> Vec<Edge> {
+        let mut edge = edge.clone();
+        if let Some(condition) = &mut edge.condition {
+            for old in references_in_text(condition).into_iter().map(|reference| reference.task).filter(|old| *old != edge.from) {
+                if let Some(new) = self.successor(&old) {
+                    *condition = rename(condition, &old, &new);
+                }
+            }
+        }
+        let removed = self.gone.get(&edge.from).is_some_and(Vec::is_empty);
+        // A rollback of a removed task stays, so that it is skipped; a condition over one is found by the checks.
+        if !self.is_gone(&edge.from) || (removed && edge.kind != EdgeType::Dependency) {
+            return vec![edge];
+        }
+        self.substitutes(&edge.from, &edge.to)
+            .into_iter()
+            .map(|from| Edge {
+                condition: edge.condition.as_deref().map(|condition| rename(condition, &edge.from, &from)),
+                from,
+                to: edge.to.clone(),
+                kind: edge.kind,
+            })
+            .collect()
+    }
+}

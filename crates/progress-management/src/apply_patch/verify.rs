@@ -1,0 +1,90 @@
+//! The rules that hold after a patch.
+
+use super::Patching;
+use crate::{
+    DependencyState, EdgeType, Problem, TaskId, TaskStatus,
+    check::{Placed, PlacedEdge, check_rules, place_of},
+    fault::Found,
+};
+
+impl Patching {
+    /// Checks the plan as the patch leaves it: every rule of a plan for what is still to be done, no cycle, and nothing
+    /// that waits for what is gone.
+    pub(super) fn verify(&mut self) {
+        let mut found = std::mem::take(&mut self.found);
+        let place = |id: &TaskId| self.places.get(id).cloned().unwrap_or_else(|| format!("tasks.{id}"));
+        let tasks: Vec<Placed<'_>> = self
+            .state
+            .tasks
+            .values()
+            .map(|task| Placed { place: place(&task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
+            .collect();
+        let edges: Vec<PlacedEdge<'_>> = self
+            .state
+            .edges
+            .iter()
+            .map(|edge| {
+                let brought = self.edge_places.iter().find(|(_, brought)| brought == edge);
+                PlacedEdge { place: brought.map_or_else(|| format!("edges.{}→{}", edge.from, edge.to), |(place, _)| place.clone()), edge }
+            })
+            .collect();
+        check_rules(&tasks, &edges, &mut found);
+        let graph = self.state.graph();
+        let settled = |id: &TaskId| self.state.tasks.get(id).is_none_or(|task| task.status.is_settled());
+        for path in graph.cycles_without(settled) {
+            found.add(self.cycle_place(&tasks, &path), Problem::Cycle { path });
+        }
+        self.dead_dependencies(&mut found);
+        self.lost_conditions(&mut found);
+        self.still_blocked(&mut found);
+        self.found = found;
+    }
+
+    /// A cycle stands where the patch touched it.
+    fn cycle_place(&self, tasks: &[Placed<'_>], path: &[TaskId]) -> String {
+        match path.iter().find_map(|id| self.places.get(id)) {
+            Some(place) if place.ends_with(".edge") => place.clone(),
+            Some(place) => format!("{place}.dependencies"),
+            None => place_of(tasks, path),
+        }
+    }
+
+    /// What the patch touched must not wait for what will not be completed.
+    fn dead_dependencies(&self, found: &mut Found) {
+        for (id, place) in &self.places {
+            let Some(task) = self.state.tasks.get(id).filter(|task| task.status.is_open()) else { continue };
+            for (at, dependency) in task.spec.dependencies.iter().enumerate() {
+                let status = self.state.tasks.get(dependency).map(|task| task.status);
+                if let Some(status @ (TaskStatus::Skipped | TaskStatus::RolledBack)) = status
+                    && !self.has_special_edge(dependency, id)
+                {
+                    found.add(format!("{place}.dependencies[{at}]"), Problem::DeadDependency { id: dependency.clone(), status });
+                }
+            }
+        }
+    }
+
+    fn has_special_edge(&self, from: &TaskId, to: &TaskId) -> bool {
+        self.state.edges.iter().any(|edge| edge.from == *from && edge.to == *to && edge.kind != EdgeType::Dependency)
+    }
+
+    fn lost_conditions(&self, found: &mut Found) {
+        for edge in &self.state.edges {
+            let removed = self.gone.get(&edge.from).is_some_and(Vec::is_empty);
+            let open = self.state.tasks.get(&edge.to).is_some_and(|task| task.status.is_open());
+            if removed && open && edge.kind == EdgeType::Conditional {
+                let problem = Problem::LostCondition { id: edge.to.clone(), of: edge.from.clone() };
+                found.add(format!("tasks.{}", edge.to), problem);
+            }
+        }
+    }
+
+    fn still_blocked(&self, found: &mut Found) {
+        for (place, id) in &self.unblocked {
+            if self.state.settle_dependencies(id) == DependencyState::Unsatisfiable {
+                let why = self.state.blocked_reason_of(id).unwrap_or_default();
+                found.add(place.as_str(), Problem::StillBlocked { id: id.clone(), why });
+            }
+        }
+    }
+}

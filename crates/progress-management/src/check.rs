@@ -1,0 +1,220 @@
+//! The rules of a plan, checked all at once.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::{
+    Condition, Edge, EdgeType, PLAN_SCHEMA, Plan, PlanFaults, Problem, ProgressState, ReferenceError, TaskGraph, TaskId, TaskKind,
+    TaskSpec,
+    fault::{Found, nearest},
+    reference::{Piece, scan},
+};
+
+/// A task and where it stands in the document that is checked.
+pub(crate) struct Placed<'a> {
+    pub(crate) place: String,
+    pub(crate) spec: &'a TaskSpec,
+    /// Whether its own rules are checked; else it only counts as known.
+    pub(crate) checked: bool,
+}
+
+/// An edge and where it stands.
+pub(crate) struct PlacedEdge<'a> {
+    pub(crate) place: String,
+    pub(crate) edge: &'a Edge,
+}
+
+impl Plan {
+    /// Checks every rule between tasks: unique ids, known dependencies, none on itself, no cycle, parents that are groups,
+    /// tools and descriptions where they are needed, edges with known ends and conditions that can be read, references to
+    /// known tasks. Whether tools and profiles exist is for the planner to check.
+    ///
+    /// # Errors
+    /// [`PlanFaults`] with all faults and their places.
+    pub fn check(&self) -> Result<(), PlanFaults> {
+        let mut found = Found::default();
+        if self.schema != PLAN_SCHEMA {
+            found.add("schema", Problem::WrongSchema { found: self.schema.clone(), expected: PLAN_SCHEMA });
+        }
+        if self.tasks.is_empty() {
+            found.add("tasks", Problem::NoTasks);
+        }
+        let mut seen = HashSet::new();
+        for (at, spec) in self.tasks.iter().enumerate() {
+            if !seen.insert(&spec.id) {
+                found.add(format!("tasks[{at}].id"), Problem::DuplicateId { id: spec.id.clone() });
+            }
+        }
+        let tasks: Vec<Placed<'_>> =
+            self.tasks.iter().enumerate().map(|(at, spec)| Placed { place: format!("tasks[{at}]"), spec, checked: true }).collect();
+        let edges: Vec<PlacedEdge<'_>> =
+            self.edges.iter().enumerate().map(|(at, edge)| PlacedEdge { place: format!("edges[{at}]"), edge }).collect();
+        check_rules(&tasks, &edges, &mut found);
+        let graph = TaskGraph::new(&self.tasks, &self.edges);
+        for path in graph.cycles() {
+            found.add(place_of(&tasks, &path), Problem::Cycle { path });
+        }
+        found.into_result()
+    }
+}
+
+impl ProgressState {
+    /// Checks that `plan` can be the first plan of this run: [`Plan::check`], and that there is none yet.
+    ///
+    /// # Errors
+    /// [`PlanFaults`] with all faults and their places.
+    pub fn check_plan(&self, plan: &Plan) -> Result<(), PlanFaults> {
+        if self.version != 0 {
+            let mut found = Found::default();
+            found.add("plan", Problem::PlanExists);
+            return found.into_result();
+        }
+        plan.check()
+    }
+}
+
+/// The dependencies of the task that a cycle goes through first.
+pub(crate) fn place_of(tasks: &[Placed<'_>], path: &[TaskId]) -> String {
+    let of = |id: &TaskId| tasks.iter().find(|task| task.spec.id == *id && task.checked);
+    path.iter().find_map(of).map_or_else(|| "tasks".to_owned(), |task| format!("{}.dependencies", task.place))
+}
+
+/// Every rule but unique ids and cycles of dependencies.
+pub(crate) fn check_rules(tasks: &[Placed<'_>], edges: &[PlacedEdge<'_>], found: &mut Found) {
+    let mut known: HashMap<&TaskId, &TaskSpec> = HashMap::with_capacity(tasks.len());
+    for task in tasks {
+        known.entry(&task.spec.id).or_insert(task.spec);
+    }
+    let rules = Rules { parents: tasks.iter().filter_map(|task| task.spec.parent.as_ref()).collect(), tasks, known };
+    for task in tasks.iter().filter(|task| task.checked) {
+        rules.check_task(task, found);
+    }
+    for edge in edges {
+        rules.check_edge(edge, found);
+    }
+    rules.check_parent_cycles(found);
+}
+
+struct Rules<'a> {
+    tasks: &'a [Placed<'a>],
+    known: HashMap<&'a TaskId, &'a TaskSpec>,
+    parents: HashSet<&'a TaskId>,
+}
+
+impl Rules<'_> {
+    fn unknown(&self, id: &TaskId) -> Option<Problem> {
+        let nearest = || nearest(id, self.tasks.iter().map(|task| &task.spec.id));
+        (!self.known.contains_key(id)).then(|| Problem::UnknownTask { id: id.clone(), nearest: nearest() })
+    }
+
+    fn check_task(&self, task: &Placed<'_>, found: &mut Found) {
+        let Placed { place, spec, .. } = task;
+        for (at, id) in spec.dependencies.iter().enumerate() {
+            let place = || format!("{place}.dependencies[{at}]");
+            if *id == spec.id {
+                found.add(place(), Problem::SelfDependency);
+            } else if let Some(problem) = self.unknown(id) {
+                found.add(place(), problem);
+            }
+        }
+        if let Some(parent) = &spec.parent {
+            match self.known.get(parent) {
+                Some(group) if group.kind == TaskKind::Group => {}
+                Some(_) => found.add(format!("{place}.parent"), Problem::ParentIsNoGroup { id: parent.clone() }),
+                None => self.unknown(parent).into_iter().for_each(|problem| found.add(format!("{place}.parent"), problem)),
+            }
+        }
+        match spec.kind {
+            TaskKind::Tool if spec.tool.as_deref().is_none_or(|tool| tool.trim().is_empty()) => {
+                found.add(format!("{place}.tool"), Problem::MissingTool);
+            }
+            TaskKind::Actor if spec.description.trim().is_empty() => {
+                found.add(format!("{place}.description"), Problem::MissingDescription);
+            }
+            TaskKind::Group if !self.parents.contains(&spec.id) => found.add(place.as_str(), Problem::EmptyGroup),
+            _ => {}
+        }
+        for (name, value) in &spec.parameters {
+            self.check_references(&format!("{place}.parameters.{name}"), value, spec, found);
+        }
+    }
+
+    fn check_references(&self, place: &str, value: &Value, spec: &TaskSpec, found: &mut Found) {
+        match value {
+            Value::String(text) => self.check_text(place, text, spec, found),
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.check_references(&format!("{place}[{at}]"), item, spec, found);
+                }
+            }
+            Value::Object(members) => {
+                for (name, member) in members {
+                    self.check_references(&format!("{place}.{name}"), member, spec, found);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn check_text(&self, place: &str, text: &str, spec: &TaskSpec, found: &mut Found) {
+        for piece in scan(text) {
+            match piece {
+                Piece::Malformed(text) => found.add(place, ReferenceError::Malformed { text: text.to_owned() }),
+                Piece::Reference(reference) if reference.task == spec.id => found.add(place, Problem::SelfDependency),
+                Piece::Reference(reference) => match self.known.get(&reference.task) {
+                    Some(group) if group.kind == TaskKind::Group => {
+                        found.add(place, Problem::ReferenceToGroup { reference: reference.to_string(), id: reference.task.clone() });
+                    }
+                    Some(_) => {}
+                    None => self.unknown(&reference.task).into_iter().for_each(|problem| found.add(place, problem)),
+                },
+                Piece::Text(_) | Piece::Escape => {}
+            }
+        }
+    }
+
+    fn check_edge(&self, placed: &PlacedEdge<'_>, found: &mut Found) {
+        let PlacedEdge { place, edge } = placed;
+        for (end, id) in [("from", &edge.from), ("to", &edge.to)] {
+            self.unknown(id).into_iter().for_each(|problem| found.add(format!("{place}.{end}"), problem));
+        }
+        if edge.from == edge.to {
+            found.add(place.as_str(), Problem::SelfDependency);
+        }
+        if edge.kind != EdgeType::Conditional {
+            return;
+        }
+        let place = format!("{place}.condition");
+        match edge.condition.as_deref().map(Condition::parse) {
+            None => found.add(place, Problem::MissingCondition),
+            Some(Err(error)) => found.add(place, error),
+            Some(Ok(condition)) => {
+                for reference in condition.references() {
+                    self.unknown(&reference.task).into_iter().for_each(|problem| found.add(place.as_str(), problem));
+                }
+            }
+        }
+    }
+
+    fn check_parent_cycles(&self, found: &mut Found) {
+        let mut reported: HashSet<&TaskId> = HashSet::new();
+        for task in self.tasks.iter().filter(|task| task.checked) {
+            let parent = |id: &&TaskId| self.known.get(*id).and_then(|spec| spec.parent.as_ref());
+            let mut path = vec![task.spec.id.clone()];
+            for around in std::iter::successors(parent(&&task.spec.id), parent).take(self.tasks.len()) {
+                path.push(around.clone());
+                if *around == task.spec.id {
+                    break;
+                }
+            }
+            if path.len() > 1 && path.last() == path.first() && !path.iter().any(|id| reported.contains(id)) {
+                reported.extend(path.iter().filter_map(|id| self.known.get_key_value(id)).map(|(id, _)| *id));
+                found.add(format!("{}.parent", task.place), Problem::ParentCycle { path });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

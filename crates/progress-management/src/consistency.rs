@@ -1,0 +1,169 @@
+//! The consistency check: what must hold in every state that the fold can reach.
+
+use std::collections::HashSet;
+
+use crate::{
+    DependencyState, Fault, Problem, ProgressState, Task, TaskId, TaskKind, TaskStatus,
+    check::{Placed, PlacedEdge, check_rules},
+    fault::Found,
+};
+
+/// Something in a state that cannot have come from its events.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Inconsistency {
+    /// A rule of plans is broken.
+    #[error("{0}")]
+    Rule(Fault),
+    /// A task stands under another id than its own.
+    #[error("the task {:?} stands under the id {:?}", .id.as_str(), .key.as_str())]
+    Misplaced {
+        /// The id it stands under.
+        key: TaskId,
+        /// Its own.
+        id: TaskId,
+    },
+    /// The members of a task contradict its status.
+    #[error("the task {:?} is {status}, but {what}", .id.as_str())]
+    Task {
+        /// The task.
+        id: TaskId,
+        /// Its status.
+        status: TaskStatus,
+        /// What contradicts it.
+        what: String,
+    },
+    /// The history of decisions does not make the version.
+    #[error("the plan has version {version}, and there are {decisions} decisions")]
+    Version {
+        /// The plan's version.
+        version: u32,
+        /// The decisions.
+        decisions: usize,
+    },
+    /// Something names what is not there.
+    #[error("{what} names {id:?}, which does not exist")]
+    Dangling {
+        /// What names it.
+        what: String,
+        /// The id.
+        id: String,
+    },
+    /// One id stands twice.
+    #[error("there are two {what} with the id {id:?}")]
+    Twice {
+        /// Of what.
+        what: &'static str,
+        /// The id.
+        id: String,
+    },
+}
+
+impl ProgressState {
+    /// Everything in this state that cannot have come from its events; nothing for every state that the fold made. For
+    /// states read from files.
+    #[must_use]
+    pub fn inconsistencies(&self) -> Vec<Inconsistency> {
+        let mut found = Vec::new();
+        self.rules(&mut found);
+        for (key, task) in &self.tasks {
+            if *key != task.spec.id {
+                found.push(Inconsistency::Misplaced { key: key.clone(), id: task.spec.id.clone() });
+            }
+            self.task(task, &mut found);
+        }
+        let expected = if self.version == 0 { 0 } else { self.decisions.len().saturating_add(1) };
+        let in_order = self.decisions.iter().zip(2_u32..).all(|(decision, version)| decision.version == version);
+        if usize::try_from(self.version) != Ok(expected) || !in_order {
+            found.push(Inconsistency::Version { version: self.version, decisions: self.decisions.len() });
+        }
+        self.names(&mut found);
+        found
+    }
+
+    fn rules(&self, found: &mut Vec<Inconsistency>) {
+        let tasks: Vec<Placed<'_>> = self
+            .tasks
+            .values()
+            .map(|task| Placed { place: format!("tasks.{}", task.spec.id), spec: &task.spec, checked: !task.status.is_settled() })
+            .collect();
+        let edges: Vec<PlacedEdge<'_>> =
+            self.edges.iter().enumerate().map(|(at, edge)| PlacedEdge { place: format!("edges[{at}]"), edge }).collect();
+        let mut faults = Found::default();
+        check_rules(&tasks, &edges, &mut faults);
+        let settled = |id: &TaskId| self.tasks.get(id).is_none_or(|task| task.status.is_settled());
+        for path in self.graph().cycles_without(settled) {
+            faults.add("tasks", Problem::Cycle { path });
+        }
+        if let Err(faults) = faults.into_result() {
+            found.extend(faults.faults.into_iter().map(Inconsistency::Rule));
+        }
+    }
+
+    fn task(&self, task: &Task, found: &mut Vec<Inconsistency>) {
+        let mut say = |what: &str| {
+            found.push(Inconsistency::Task { id: task.spec.id.clone(), status: task.status, what: what.to_owned() });
+        };
+        let group = task.spec.kind == TaskKind::Group;
+        match task.status {
+            TaskStatus::Running if task.started_at.is_none() => say("has no time of its start"),
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Skipped | TaskStatus::RolledBack if task.finished_at.is_none() => {
+                say("has no time of its end");
+            }
+            _ => {}
+        }
+        if matches!(task.status, TaskStatus::Running | TaskStatus::Completed) && task.attempts == 0 {
+            say("was never started");
+        }
+        if task.failed_for_good && task.status != TaskStatus::Failed {
+            say("is marked as failed for good");
+        }
+        if task.held && task.status != TaskStatus::Blocked {
+            say("is marked as held back");
+        }
+        if task.version == 0 || task.version > self.version {
+            say("comes from a version that the plan has not had");
+        }
+        if group && task.status == TaskStatus::Completed {
+            let children = || self.tasks.values().filter(|child| child.spec.parent.as_ref() == Some(&task.spec.id));
+            if children().any(|child| child.status.is_open()) {
+                say("has open tasks");
+            }
+            if !children().any(|child| child.status == TaskStatus::Completed) {
+                say("has no completed task");
+            }
+        }
+        if !group && task.status == TaskStatus::Running && self.settle_dependencies(&task.spec.id) == DependencyState::Open {
+            say("a dependency is still open");
+        }
+    }
+
+    fn names(&self, found: &mut Vec<Inconsistency>) {
+        let mut seen = HashSet::new();
+        for evidence in &self.evidence {
+            if !seen.insert(&evidence.id) {
+                found.push(Inconsistency::Twice { what: "pieces of evidence", id: evidence.id.to_string() });
+            }
+            if let Some(task) = evidence.task.as_ref().filter(|task| !self.tasks.contains_key(*task)) {
+                found.push(Inconsistency::Dangling { what: format!("the evidence {:?}", evidence.id.as_str()), id: task.to_string() });
+            }
+        }
+        for decision in &self.decisions {
+            for id in decision.evidence.iter().filter(|id| !seen.contains(id)) {
+                found.push(Inconsistency::Dangling { what: format!("the decision for version {}", decision.version), id: id.to_string() });
+            }
+        }
+        let mut seen = HashSet::new();
+        for question in &self.questions {
+            if !seen.insert(&question.id) {
+                found.push(Inconsistency::Twice { what: "questions", id: question.id.to_string() });
+            }
+            if let Some(task) = question.task.as_ref().filter(|task| !self.tasks.contains_key(*task)) {
+                found.push(Inconsistency::Dangling { what: format!("the question {:?}", question.id.as_str()), id: task.to_string() });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

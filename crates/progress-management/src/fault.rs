@@ -1,0 +1,226 @@
+//! Faults of plans and patches: each with its place, all at once.
+
+use std::fmt;
+
+use crate::{InvalidCondition, ReferenceError, TaskId, TaskStatus};
+
+/// One fault and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The place in the document: `tasks[2].dependencies[0]`, `changes[1].task`; `tasks.ID` for a task that the document does not hold.
+    pub place: String,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What can be wrong with a plan or a patch.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The document is of another kind or version.
+    #[error("the schema is {found:?}; this is read as {expected:?}")]
+    WrongSchema {
+        /// What stands there.
+        found: String,
+        /// What is read.
+        expected: &'static str,
+    },
+    /// There is nothing to do.
+    #[error("a plan has at least one task")]
+    NoTasks,
+    /// There is a plan already.
+    #[error("the run has a plan already; change it by a patch")]
+    PlanExists,
+    /// There is no plan to change.
+    #[error("the run has no plan yet")]
+    NoPlan,
+    /// Two tasks have one id.
+    #[error("the id {:?} is taken; choose another", .id.as_str())]
+    DuplicateId {
+        /// The id.
+        id: TaskId,
+    },
+    /// A task that does not exist is named.
+    #[error("unknown task {:?}{}", .id.as_str(), suggestion(.nearest.as_ref()))]
+    UnknownTask {
+        /// What is named.
+        id: TaskId,
+        /// The id that is most like it.
+        nearest: Option<TaskId>,
+    },
+    /// A task depends on itself.
+    #[error("the task depends on itself")]
+    SelfDependency,
+    /// Tasks wait for one another.
+    #[error("a cycle: {}; take one of these dependencies away", arrows(.path))]
+    Cycle {
+        /// The tasks on it, the first repeated at the end.
+        path: Vec<TaskId>,
+    },
+    /// A parent is no group.
+    #[error("the parent {:?} is not a group; give it kind \"group\" or leave parent out", .id.as_str())]
+    ParentIsNoGroup {
+        /// The parent.
+        id: TaskId,
+    },
+    /// Groups hold one another.
+    #[error("groups hold one another: {}", arrows(.path))]
+    ParentCycle {
+        /// The groups, the first repeated at the end.
+        path: Vec<TaskId>,
+    },
+    /// A task is put into a group that has come to an end.
+    #[error("the group {:?} is {status} already; leave parent out", .id.as_str())]
+    GroupSettled {
+        /// The group.
+        id: TaskId,
+        /// Where it stands.
+        status: TaskStatus,
+    },
+    /// A group without children.
+    #[error("the group has no tasks; name it as parent of some, or give it kind \"actor\" and a description")]
+    EmptyGroup,
+    /// A tool task without a tool.
+    #[error("a tool task names its tool")]
+    MissingTool,
+    /// An actor task without a description.
+    #[error("an actor task has a description of what is to be done")]
+    MissingDescription,
+    /// A conditional edge without a condition.
+    #[error("a conditional edge has a condition, for example @{{steps.ID.result.count}} > 0")]
+    MissingCondition,
+    /// A condition that cannot be read.
+    #[error(transparent)]
+    BadCondition(#[from] InvalidCondition),
+    /// A reference that cannot be read.
+    #[error(transparent)]
+    BadReference(#[from] ReferenceError),
+    /// A reference to a group.
+    #[error("`{reference}`: {:?} is a group and has no result; refer to one of its tasks", .id.as_str())]
+    ReferenceToGroup {
+        /// The reference.
+        reference: String,
+        /// The group.
+        id: TaskId,
+    },
+    /// A task may not be touched as it stands.
+    #[error("the task {:?} is {status}; {mend}", .id.as_str())]
+    Untouchable {
+        /// The task.
+        id: TaskId,
+        /// Where it stands.
+        status: TaskStatus,
+        /// What can be done instead.
+        mend: &'static str,
+    },
+    /// A merge of fewer than two tasks.
+    #[error("merging takes at least two tasks")]
+    NothingToMerge,
+    /// A task would wait for what can no longer be completed.
+    #[error("the dependency {:?} is {status} and will not be completed; depend on what takes its place, or leave it out", .id.as_str())]
+    DeadDependency {
+        /// The dependency.
+        id: TaskId,
+        /// Where it stands.
+        status: TaskStatus,
+    },
+    /// A task needs the result of one that the patch takes away.
+    #[error("the task {:?} needs the result of {:?}, which this patch takes away; change its parameters or remove it too", .id.as_str(), .of.as_str())]
+    LostResult {
+        /// The task that needs it.
+        id: TaskId,
+        /// The task that is taken away.
+        of: TaskId,
+    },
+    /// A task hangs on a condition over one that the patch takes away.
+    #[error("the task {:?} hangs on a condition over {:?}, which this patch takes away; remove that edge or the task too", .id.as_str(), .of.as_str())]
+    LostCondition {
+        /// The task that hangs on it.
+        id: TaskId,
+        /// The task that is taken away.
+        of: TaskId,
+    },
+    /// Letting a task go that its dependencies still block.
+    #[error("the task {:?} would be blocked again: {why}", .id.as_str())]
+    StillBlocked {
+        /// The task.
+        id: TaskId,
+        /// By what.
+        why: String,
+    },
+    /// An edge that is not there.
+    #[error("there is no edge from {:?} to {:?}", .from.as_str(), .to.as_str())]
+    UnknownEdge {
+        /// Its source.
+        from: TaskId,
+        /// Its target.
+        to: TaskId,
+    },
+}
+
+fn suggestion(nearest: Option<&TaskId>) -> String {
+    nearest.map(|id| format!("; did you mean {:?}?", id.as_str())).unwrap_or_default()
+}
+
+pub(crate) fn arrows(path: &[TaskId]) -> String {
+    path.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" → ")
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.problem)
+    }
+}
+
+/// All the faults of a document, in the order of their places. Never empty as an error.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Faults {
+    /// Each fault.
+    pub faults: Vec<Fault>,
+}
+
+/// The faults of a plan.
+pub type PlanFaults = Faults;
+
+/// The faults of a patch.
+pub type PatchFaults = Faults;
+
+impl Faults {
+    /// Each fault as one line of text.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.faults.iter().map(Fault::to_string).collect()
+    }
+}
+
+impl fmt::Display for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lines().join("\n"))
+    }
+}
+
+/// Faults while they are gathered.
+#[derive(Debug, Default)]
+pub(crate) struct Found(Vec<Fault>);
+
+impl Found {
+    pub(crate) fn add(&mut self, place: impl Into<String>, problem: impl Into<Problem>) {
+        let fault = Fault { place: place.into(), problem: problem.into() };
+        if !self.0.contains(&fault) {
+            self.0.push(fault);
+        }
+    }
+
+    pub(crate) fn into_result(self) -> Result<(), Faults> {
+        if self.0.is_empty() { Ok(()) } else { Err(Faults { faults: self.0 }) }
+    }
+}
+
+/// The known id that is most like `wanted`, if one is close.
+pub(crate) fn nearest<'a>(wanted: &TaskId, known: impl Iterator<Item = &'a TaskId>) -> Option<TaskId> {
+    known
+        .map(|id| (strsim::normalized_damerau_levenshtein(wanted.as_str(), id.as_str()), id))
+        .filter(|(likeness, _)| *likeness >= 0.6)
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .map(|(_, id)| id.clone())
+}

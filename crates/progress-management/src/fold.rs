@@ -1,0 +1,394 @@
+//! The fold: how events make the progress of a run. Nothing else changes it.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    EvidenceId, IllegalTransition, PatchFaults, PlanFaults, PlanId, ProgressEvent, ProgressState, Question, QuestionId, RunStatus, Spent,
+    Strategic, Task, TaskId, TaskStatus, Timed, Timestamp,
+};
+
+/// Why an event does not follow from the state.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FoldError {
+    /// The first event is not `run_started`.
+    #[error("the first event of a run is run_started, not {found}")]
+    NotStarted {
+        /// The event that came first; `nothing` where there was none.
+        found: &'static str,
+    },
+    /// A second `run_started`.
+    #[error("the run has started already")]
+    AlreadyStarted,
+    /// A task that the plan does not have.
+    #[error("the plan has no task {:?}", .task.as_str())]
+    UnknownTask {
+        /// The task.
+        task: TaskId,
+    },
+    /// The status machine has no such row.
+    #[error("task {:?}: {illegal}", .task.as_str())]
+    IllegalTransition {
+        /// The task.
+        task: TaskId,
+        /// The transition.
+        illegal: IllegalTransition,
+    },
+    /// The event was made for a task that stood elsewhere.
+    #[error("task {:?} is {actual}, and the event begins at {expected}", .task.as_str())]
+    StatusMismatch {
+        /// The task.
+        task: TaskId,
+        /// What the event says.
+        expected: TaskStatus,
+        /// What the state says.
+        actual: TaskStatus,
+    },
+    /// The event was made for a run that stood elsewhere.
+    #[error("the run is {actual}, and the event begins at {expected}")]
+    RunStatusMismatch {
+        /// What the event says.
+        expected: RunStatus,
+        /// What the state says.
+        actual: RunStatus,
+    },
+    /// A version is missing or comes twice.
+    #[error("the plan has version {current}; the next is {}, not {found}", .current + 1)]
+    VersionGap {
+        /// The plan's version.
+        current: u32,
+        /// The version of the event.
+        found: u32,
+    },
+    /// The plan breaks a rule.
+    #[error("the plan is not valid:\n{0}")]
+    Plan(PlanFaults),
+    /// The patch breaks a rule.
+    #[error("the patch is not valid:\n{0}")]
+    Patch(PatchFaults),
+    /// Evidence that was never reported.
+    #[error("there is no evidence {:?}", .evidence.as_str())]
+    UnknownEvidence {
+        /// The evidence.
+        evidence: EvidenceId,
+    },
+    /// Evidence that was reported before.
+    #[error("there is evidence {:?} already", .evidence.as_str())]
+    DuplicateEvidence {
+        /// The evidence.
+        evidence: EvidenceId,
+    },
+    /// A question that was never asked.
+    #[error("there is no question {:?}", .question.as_str())]
+    UnknownQuestion {
+        /// The question.
+        question: QuestionId,
+    },
+    /// A question that was asked before.
+    #[error("there is a question {:?} already", .question.as_str())]
+    DuplicateQuestion {
+        /// The question.
+        question: QuestionId,
+    },
+    /// A question that has its answer.
+    #[error("the question {:?} was answered already", .question.as_str())]
+    AlreadyAnswered {
+        /// The question.
+        question: QuestionId,
+    },
+    /// Which of several events it was.
+    #[error("event {position} ({name}) does not follow from those before it")]
+    At {
+        /// Its position, from 0.
+        position: usize,
+        /// Its kind.
+        name: &'static str,
+        /// What is wrong with it.
+        source: Box<FoldError>,
+    },
+}
+
+/// The state that a run's events make, from its first one.
+///
+/// # Errors
+/// [`FoldError::At`] with the first event that does not follow, or [`FoldError::NotStarted`].
+pub fn fold<'a>(events: impl IntoIterator<Item = &'a Timed>) -> Result<ProgressState, FoldError> {
+    let mut events = events.into_iter().enumerate();
+    let (_, first) = events.next().ok_or(FoldError::NotStarted { found: "nothing" })?;
+    let mut state = ProgressState::start(first.at, &first.event)?;
+    for (position, Timed { at, event }) in events {
+        state.apply(*at, event).map_err(|source| FoldError::At { position, name: event.name(), source: Box::new(source) })?;
+    }
+    Ok(state)
+}
+
+impl ProgressState {
+    /// The state of a run that has just begun.
+    #[must_use]
+    pub fn new(plan_id: PlanId, goal: impl Into<String>, at: Timestamp) -> Self {
+        Self {
+            plan_id,
+            goal: goal.into(),
+            mode: None,
+            category: String::new(),
+            status: RunStatus::Planning,
+            version: 0,
+            strategic: Strategic::default(),
+            tasks: indexmap::IndexMap::new(),
+            edges: Vec::new(),
+            evidence: Vec::new(),
+            decisions: Vec::new(),
+            questions: Vec::new(),
+            spent: Spent::default(),
+            tool_calls: 0,
+            started_at: at,
+            last_progress_at: at,
+            last_replan_at: None,
+            answer: None,
+        }
+    }
+
+    /// The state after a run's first event.
+    ///
+    /// # Errors
+    /// [`FoldError::NotStarted`] where it is not `run_started`.
+    pub fn start(at: Timestamp, event: &ProgressEvent) -> Result<Self, FoldError> {
+        match event {
+            ProgressEvent::RunStarted { plan_id, goal } => Ok(Self::new(plan_id.clone(), goal.clone(), at)),
+            other => Err(FoldError::NotStarted { found: other.name() }),
+        }
+    }
+
+    /// Takes one event in: whole, or not at all where it is refused. Every kind of event is accepted; those that say
+    /// nothing about the state leave it as it is.
+    ///
+    /// `plan_changed` applies its patch together with the changes of status that the patch itself makes (skipped, pending,
+    /// blocked); there are no `task_status_changed` events for these. What follows from the graph comes as events of its
+    /// own, from [`ProgressState::next_changes`].
+    ///
+    /// # Errors
+    /// [`FoldError`] where the event does not follow from the state.
+    pub fn apply(&mut self, at: Timestamp, event: &ProgressEvent) -> Result<(), FoldError> {
+        match event {
+            ProgressEvent::RunStarted { .. } => return Err(FoldError::AlreadyStarted),
+            ProgressEvent::Routed { mode, category, .. } => {
+                self.mode = Some(*mode);
+                self.category.clone_from(category);
+            }
+            ProgressEvent::PlanCreated { plan, .. } => {
+                self.create_plan(plan)?;
+                self.moved(at);
+            }
+            ProgressEvent::PlanChanged { decision } => {
+                self.change_plan(at, decision)?;
+                self.moved(at);
+            }
+            ProgressEvent::TaskStatusChanged { task, from, to, attempt, for_good, reason } => {
+                let change = Transition { from: *from, to: *to, attempt: *attempt, for_good: *for_good, reason: reason.as_deref() };
+                change.apply(at, self.task_mut(task)?)?;
+                self.moved(at);
+            }
+            ProgressEvent::TaskConcluded { task, conclusion } => self.task_mut(task)?.conclusion = Some(conclusion.clone()),
+            ProgressEvent::ActorCreated { task, .. }
+            | ProgressEvent::ActorNudged { task, .. }
+            | ProgressEvent::HistoryCompacted { task, .. } => {
+                self.task_mut(task)?;
+            }
+            ProgressEvent::ModelCalled { task, spent, .. } => {
+                task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+                self.spent.add(spent);
+                self.moved(at);
+            }
+            ProgressEvent::ToolCallStarted { task, tool, parameters, .. } => {
+                let task = self.task_mut(task)?;
+                if task.status == TaskStatus::Running {
+                    task.activity = Some(activity(tool, parameters));
+                }
+                self.tool_calls = self.tool_calls.saturating_add(1);
+                self.moved(at);
+            }
+            ProgressEvent::ToolCallFinished { task, .. } => {
+                self.task_mut(task)?.activity = None;
+                self.moved(at);
+            }
+            ProgressEvent::ProgressReported { task, report } => {
+                self.task_mut(task)?.report = Some(report.clone());
+                self.moved(at);
+            }
+            ProgressEvent::TodosChanged { task, items } => self.task_mut(task)?.todos.clone_from(items),
+            ProgressEvent::EvidenceAdded { evidence } => {
+                if self.evidence.iter().any(|known| known.id == evidence.id) {
+                    return Err(FoldError::DuplicateEvidence { evidence: evidence.id.clone() });
+                }
+                evidence.task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+                self.evidence.push(evidence.clone());
+            }
+            ProgressEvent::EvidenceProcessed { evidence, .. } => self.process(evidence)?,
+            ProgressEvent::QuestionAsked { id, task, kind, question } => {
+                if self.questions.iter().any(|known| known.id == *id) {
+                    return Err(FoldError::DuplicateQuestion { question: id.clone() });
+                }
+                task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+                self.questions.push(Question {
+                    id: id.clone(),
+                    at,
+                    task: task.clone(),
+                    kind: kind.clone(),
+                    question: question.clone(),
+                    answer: None,
+                });
+            }
+            ProgressEvent::QuestionAnswered { id, answer } => {
+                let known = self.questions.iter_mut().find(|known| known.id == *id);
+                let question = known.ok_or_else(|| FoldError::UnknownQuestion { question: id.clone() })?;
+                if question.answer.is_some() {
+                    return Err(FoldError::AlreadyAnswered { question: id.clone() });
+                }
+                question.answer = Some(answer.clone());
+                self.moved(at);
+            }
+            ProgressEvent::CriterionChecked { task, .. } => {
+                task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+            }
+            ProgressEvent::RunStatusChanged { from, to, .. } => {
+                if self.status != *from {
+                    return Err(FoldError::RunStatusMismatch { expected: *from, actual: self.status });
+                }
+                self.status = *to;
+                self.moved(at);
+            }
+            // The time between is nobody's standstill.
+            ProgressEvent::RunResumed {} => self.moved(at),
+            ProgressEvent::Answered { text } => self.answer = Some(text.clone()),
+            ProgressEvent::PlanningStarted { .. }
+            | ProgressEvent::PlanRefused { .. }
+            | ProgressEvent::TriggersFired { .. }
+            | ProgressEvent::ReplanSuppressed { .. }
+            | ProgressEvent::BoundReached { .. }
+            | ProgressEvent::RunInterrupted { .. }
+            | ProgressEvent::Noted { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, at: Timestamp) {
+        self.last_progress_at = self.last_progress_at.max(at);
+    }
+
+    fn task_mut(&mut self, task: &TaskId) -> Result<&mut Task, FoldError> {
+        self.tasks.get_mut(task).ok_or_else(|| FoldError::UnknownTask { task: task.clone() })
+    }
+
+    fn create_plan(&mut self, plan: &crate::Plan) -> Result<(), FoldError> {
+        if self.version != 0 {
+            return Err(FoldError::VersionGap { current: self.version, found: 1 });
+        }
+        plan.check().map_err(FoldError::Plan)?;
+        self.version = 1;
+        self.strategic = plan.strategic.clone();
+        self.edges.clone_from(&plan.edges);
+        self.tasks = plan.tasks.iter().map(|spec| (spec.id.clone(), Task::new(spec.clone(), 1))).collect();
+        Ok(())
+    }
+
+    fn change_plan(&mut self, at: Timestamp, decision: &crate::Decision) -> Result<(), FoldError> {
+        if self.version == 0 || self.version.checked_add(1) != Some(decision.version) {
+            return Err(FoldError::VersionGap { current: self.version, found: decision.version });
+        }
+        self.known_evidence(&decision.evidence)?;
+        let mut next = self.patched(&decision.patch, at).map_err(FoldError::Patch)?;
+        next.process(&decision.evidence)?;
+        if !decision.triggers.is_empty() {
+            next.last_replan_at = Some(at);
+        }
+        next.decisions.push(decision.clone());
+        *self = next;
+        Ok(())
+    }
+
+    fn known_evidence(&self, ids: &[EvidenceId]) -> Result<(), FoldError> {
+        match ids.iter().find(|id| !self.evidence.iter().any(|known| known.id == **id)) {
+            Some(id) => Err(FoldError::UnknownEvidence { evidence: id.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn process(&mut self, ids: &[EvidenceId]) -> Result<(), FoldError> {
+        self.known_evidence(ids)?;
+        for evidence in self.evidence.iter_mut().filter(|known| ids.contains(&known.id)) {
+            evidence.processed = true;
+        }
+        Ok(())
+    }
+}
+
+struct Transition<'a> {
+    from: TaskStatus,
+    to: TaskStatus,
+    attempt: u32,
+    for_good: bool,
+    reason: Option<&'a str>,
+}
+
+impl Transition<'_> {
+    fn apply(&self, at: Timestamp, task: &mut Task) -> Result<(), FoldError> {
+        if task.status != self.from {
+            return Err(FoldError::StatusMismatch { task: task.spec.id.clone(), expected: self.from, actual: task.status });
+        }
+        task.become_status(self.to, at).map_err(|illegal| FoldError::IllegalTransition { task: task.spec.id.clone(), illegal })?;
+        task.reason = self.reason.map(str::to_owned);
+        match self.to {
+            TaskStatus::Running => task.attempts = self.attempt.max(task.attempts.saturating_add(1)),
+            TaskStatus::Failed => {
+                task.failures = task.failures.saturating_add(1);
+                task.failed_for_good = self.for_good;
+            }
+            // A running task is never blocked by its dependencies: it was held back.
+            TaskStatus::Blocked => task.held = self.from == TaskStatus::Running,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Task {
+    /// The one place where a status changes: checks the table and keeps what belongs to a status in step with it.
+    pub(crate) fn become_status(&mut self, to: TaskStatus, at: Timestamp) -> Result<(), IllegalTransition> {
+        self.status.become_checked(to)?;
+        self.status = to;
+        self.held = false;
+        self.activity = None;
+        self.failed_for_good = false;
+        match to {
+            TaskStatus::Running => {
+                self.started_at = Some(at);
+                self.finished_at = None;
+            }
+            TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Skipped | TaskStatus::RolledBack => self.finished_at = Some(at),
+            TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked => {}
+        }
+        Ok(())
+    }
+}
+
+impl Spent {
+    /// Adds what another call has cost.
+    pub fn add(&mut self, other: &Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.cached_input_tokens = self.cached_input_tokens.saturating_add(other.cached_input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.cost_usd += other.cost_usd;
+    }
+}
+
+/// `grep: TODO`: the tool and its first text parameter, on one line of at most 80 characters.
+fn activity(tool: &str, parameters: &Map<String, Value>) -> String {
+    const SHOWN: usize = 80;
+    let words = parameters.values().find_map(Value::as_str).and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+    let line = words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {}", words.trim()));
+    if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN - 1).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! The task graph: who waits for whom.
+//!
+//! A task waits for its `dependencies`, for the sources of its edges, for the steps that its parameters refer to, and for
+//! whatever the groups around it wait for. A group settles after its children.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use petgraph::{
+    algo::kosaraju_scc,
+    graph::{DiGraph, NodeIndex},
+};
+
+use crate::{
+    Condition, Edge, EdgeType, ProgressState, TaskId, TaskKind, TaskSpec,
+    reference::{references_in, references_in_text},
+};
+
+/// What a task needs of another.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Need {
+    /// That it is completed.
+    Done,
+    /// Its result.
+    Result,
+    /// That it is completed, or settled as the condition asks, and that the condition holds.
+    Condition(Condition),
+    /// That it has failed for good.
+    Failure,
+    /// That it has come to an end, whichever.
+    End,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Requirement {
+    pub(crate) from: usize,
+    pub(crate) need: Need,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) id: TaskId,
+    pub(crate) kind: TaskKind,
+    /// In seconds.
+    pub(crate) effort: u64,
+    pub(crate) requires: Vec<Requirement>,
+    pub(crate) parent: Option<usize>,
+    pub(crate) children: Vec<usize>,
+    /// The targets of its rollback edges.
+    pub(crate) undone_by: Vec<usize>,
+}
+
+/// The graph of one version of a plan. It is built from the tasks and their edges alone, so one graph serves
+/// until the plan changes.
+#[derive(Debug, Clone)]
+pub struct TaskGraph {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) index: HashMap<TaskId, usize>,
+    /// An edge from each task to what can only go on after it.
+    flow: DiGraph<(), (), usize>,
+    /// The nodes, each after those it waits for.
+    pub(crate) order: Vec<usize>,
+}
+
+/// An actor task's effort where the plan gives none, in seconds.
+const ACTOR_EFFORT: u64 = 60;
+/// A tool task's effort where the plan gives none, in seconds.
+const TOOL_EFFORT: u64 = 5;
+
+impl TaskGraph {
+    /// The graph of these tasks and edges, in plan order. What names an unknown task is left out; a check of the plan reports it.
+    #[must_use]
+    pub fn new<'a>(specs: impl IntoIterator<Item = &'a TaskSpec>, edges: &[Edge]) -> Self {
+        let specs: Vec<&TaskSpec> = specs.into_iter().collect();
+        let mut index = HashMap::with_capacity(specs.len());
+        for (at, spec) in specs.iter().enumerate() {
+            index.entry(spec.id.clone()).or_insert(at);
+        }
+        let mut incoming: HashMap<&TaskId, Vec<&Edge>> = HashMap::new();
+        edges.iter().for_each(|edge| incoming.entry(&edge.to).or_default().push(edge));
+        let mut nodes: Vec<Node> = specs
+            .iter()
+            .map(|spec| Node {
+                id: spec.id.clone(),
+                kind: spec.kind,
+                effort: effort(spec),
+                requires: requirements(spec, incoming.get(&spec.id).map_or(&[], Vec::as_slice), &index),
+                parent: spec.parent.as_ref().and_then(|parent| index.get(parent).copied()),
+                children: Vec::new(),
+                undone_by: Vec::new(),
+            })
+            .collect();
+        link(&mut nodes);
+        let flow = flow(&nodes);
+        let order = kosaraju_scc(&flow).into_iter().rev().flatten().map(NodeIndex::index).collect();
+        Self { nodes, index, flow, order }
+    }
+
+    /// The tasks that `task` waits for by its own dependencies, edges and references, in the order in which they are named.
+    #[must_use]
+    pub fn dependencies(&self, task: &TaskId) -> Vec<&TaskId> {
+        let node = self.index.get(task).and_then(|at| self.nodes.get(*at));
+        node.into_iter().flat_map(|node| &node.requires).filter_map(|required| self.nodes.get(required.from)).map(|node| &node.id).collect()
+    }
+
+    /// The tasks that wait for `task` by their own dependencies, edges and references, in plan order.
+    #[must_use]
+    pub fn dependents(&self, task: &TaskId) -> Vec<&TaskId> {
+        let Some(at) = self.index.get(task) else { return Vec::new() };
+        self.nodes.iter().filter(|node| node.requires.iter().any(|required| required.from == *at)).map(|node| &node.id).collect()
+    }
+
+    /// Every knot of tasks that wait for one another, each shown by one shortest cycle with its first task repeated at the end.
+    #[must_use]
+    pub fn cycles(&self) -> Vec<Vec<TaskId>> {
+        self.cycles_without(|_| false)
+    }
+
+    /// As [`TaskGraph::cycles`], leaving out the tasks for which nothing waits any more.
+    pub(crate) fn cycles_without(&self, settled: impl Fn(&TaskId) -> bool) -> Vec<Vec<TaskId>> {
+        let out: Vec<bool> = self.nodes.iter().map(|node| settled(&node.id)).collect();
+        let left_out = |at: NodeIndex<usize>| out.get(at.index()).copied().unwrap_or(true);
+        let live = self.flow.filter_map(
+            |_, ()| Some(()),
+            |edge, ()| {
+                let (from, to) = self.flow.edge_endpoints(edge)?;
+                (!left_out(from) && !left_out(to)).then_some(())
+            },
+        );
+        let mut knots: Vec<Vec<usize>> = kosaraju_scc(&live)
+            .into_iter()
+            .filter(|knot| knot.len() > 1 || knot.iter().any(|at| live.contains_edge(*at, *at)))
+            .map(|knot| knot.into_iter().map(NodeIndex::index).collect())
+            .collect();
+        knots.iter_mut().for_each(|knot| knot.sort_unstable());
+        knots.sort_unstable();
+        knots.iter().map(|knot| shortest_cycle(&live, knot)).map(|cycle| self.ids(&cycle)).collect()
+    }
+
+    fn ids(&self, nodes: &[usize]) -> Vec<TaskId> {
+        nodes.iter().filter_map(|at| self.nodes.get(*at)).map(|node| node.id.clone()).collect()
+    }
+
+    /// What can only go on after the node.
+    pub(crate) fn after(&self, at: usize) -> impl Iterator<Item = usize> {
+        self.flow.neighbors(NodeIndex::new(at)).map(NodeIndex::index)
+    }
+
+    /// The groups around a node, from the inside out.
+    pub(crate) fn ancestors(&self, at: usize) -> impl Iterator<Item = usize> {
+        let parent = |at: &usize| self.nodes.get(*at)?.parent;
+        // A bound, for a damaged state in which groups hold one another.
+        std::iter::successors(parent(&at), parent).take(self.nodes.len())
+    }
+}
+
+impl ProgressState {
+    /// The graph of the plan as it stands. It changes only with [`ProgressState::version`].
+    #[must_use]
+    pub fn graph(&self) -> TaskGraph {
+        TaskGraph::new(self.tasks.values().map(|task| &task.spec), &self.edges)
+    }
+}
+
+fn effort(spec: &TaskSpec) -> u64 {
+    match (spec.kind, spec.effort_seconds) {
+        (TaskKind::Group, _) => 0,
+        (_, Some(seconds)) => u64::from(seconds),
+        (TaskKind::Actor, None) => ACTOR_EFFORT,
+        (TaskKind::Tool, None) => TOOL_EFFORT,
+    }
+}
+
+/// What a task needs. An edge with a meaning of its own takes the place of a plain dependency on the same task.
+fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usize>) -> Vec<Requirement> {
+    let mut found: Vec<Requirement> = Vec::new();
+    let mut special = HashSet::new();
+    for edge in incoming {
+        let Some(from) = index.get(&edge.from).copied() else { continue };
+        match edge.kind {
+            EdgeType::Dependency => {}
+            EdgeType::Rollback => {
+                special.insert(from);
+                found.push(Requirement { from, need: Need::Failure });
+            }
+            EdgeType::Conditional => {
+                // A condition that cannot be read is refused with the plan; here it would be a plain dependency.
+                let Some(condition) = edge.condition.as_deref().and_then(|text| Condition::parse(text).ok()) else { continue };
+                special.insert(from);
+                let others = condition.references().into_iter().filter_map(|reference| index.get(&reference.task).copied());
+                let others: Vec<usize> = others.filter(|other| *other != from).collect();
+                found.push(Requirement { from, need: Need::Condition(condition) });
+                found.extend(others.into_iter().map(|from| Requirement { from, need: Need::End }));
+            }
+        }
+    }
+    let plain = incoming.iter().filter(|edge| edge.kind != EdgeType::Rollback).map(|edge| &edge.from);
+    for from in spec.dependencies.iter().chain(plain).filter_map(|id| index.get(id).copied()) {
+        if !special.contains(&from) && !found.iter().any(|known| known.from == from && known.need == Need::Done) {
+            found.push(Requirement { from, need: Need::Done });
+        }
+    }
+    let references = references_in(&spec.parameters).into_iter().chain(references_in_text(&spec.description));
+    for from in references.filter_map(|reference| index.get(&reference.task).copied()) {
+        if special.contains(&from) || index.get(&spec.id) == Some(&from) {
+            continue;
+        }
+        match found.iter_mut().find(|known| known.from == from && matches!(known.need, Need::Done | Need::Result)) {
+            Some(known) => known.need = Need::Result,
+            None => found.push(Requirement { from, need: Need::Result }),
+        }
+    }
+    found
+}
+
+/// Fills in children and rollbacks, which are named from the other end.
+fn link(nodes: &mut [Node]) {
+    let children: Vec<(usize, usize)> = nodes.iter().enumerate().filter_map(|(at, node)| Some((node.parent?, at))).collect();
+    let undone: Vec<(usize, usize)> = nodes
+        .iter()
+        .enumerate()
+        .flat_map(|(at, node)| {
+            node.requires.iter().filter(|required| required.need == Need::Failure).map(move |required| (required.from, at))
+        })
+        .collect();
+    for (parent, child) in children {
+        if let Some(node) = nodes.get_mut(parent) {
+            node.children.push(child);
+        }
+    }
+    for (source, target) in undone {
+        if let Some(node) = nodes.get_mut(source) {
+            node.undone_by.push(target);
+        }
+    }
+}
+
+fn flow(nodes: &[Node]) -> DiGraph<(), (), usize> {
+    let mut flow = DiGraph::with_capacity(nodes.len(), nodes.len());
+    for _ in nodes {
+        flow.add_node(());
+    }
+    for (at, node) in nodes.iter().enumerate() {
+        let here = NodeIndex::new(at);
+        if let Some(parent) = node.parent {
+            flow.update_edge(here, NodeIndex::new(parent), ());
+        }
+        let parent = |at: &usize| nodes.get(*at).and_then(|node| node.parent);
+        for around in std::iter::successors(Some(at), parent).take(nodes.len()) {
+            for required in nodes.get(around).into_iter().flat_map(|node| &node.requires) {
+                flow.update_edge(NodeIndex::new(required.from), here, ());
+            }
+        }
+    }
+    flow
+}
+
+/// A shortest way from the first task of a knot back to it.
+fn shortest_cycle(flow: &DiGraph<(), (), usize>, knot: &[usize]) -> Vec<usize> {
+    let Some(start) = knot.first().copied() else { return Vec::new() };
+    let inside: HashSet<usize> = knot.iter().copied().collect();
+    let mut came_from: HashMap<usize, usize> = HashMap::new();
+    let mut queue = VecDeque::from([start]);
+    while let Some(at) = queue.pop_front() {
+        let mut next: Vec<usize> = flow.neighbors(NodeIndex::new(at)).map(NodeIndex::index).filter(|to| inside.contains(to)).collect();
+        next.sort_unstable();
+        for to in next {
+            if to == start {
+                let mut cycle = vec![start];
+                cycle.extend(std::iter::successors(Some(at), |at| came_from.get(at).copied()).filter(|at| *at != start));
+                cycle.push(start);
+                cycle.reverse();
+                return cycle;
+            }
+            if let std::collections::hash_map::Entry::Vacant(vacant) = came_from.entry(to) {
+                vacant.insert(at);
+                queue.push_back(to);
+            }
+        }
+    }
+    knot.to_vec()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! References between steps: `@{steps.ID.result.path[0].x}` and `@{steps.ID.status}` in tool parameters.
+//!
+//! `@@{` stands for a literal `@{`. Text such as `@{foo}` that does not begin with `steps.` is no reference and stays
+//! as it is. What a reference inserts is never looked at again, so a result cannot smuggle a reference in.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::{ProgressState, TaskId, TaskStatus};
+
+mod expand;
+mod scan;
+
+pub use expand::{expand, expand_text};
+pub(crate) use scan::{Piece, rename, rename_in, scan};
+
+/// One step into a JSON value.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Segment {
+    /// `.name` or `["name"]`: a member of an object.
+    Key(String),
+    /// `[0]`: an element of an array.
+    Index(usize),
+}
+
+/// What of a step is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Its result, or what stands at a path in it.
+    Result(Vec<Segment>),
+    /// Its status, as a word.
+    Status,
+}
+
+/// A reference to a step.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// The step.
+    pub task: TaskId,
+    /// What of it.
+    pub part: Part,
+}
+
+/// Why a reference cannot be read or followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReferenceError {
+    /// It begins like a reference and is none.
+    #[error(
+        "`{text}` is not a reference: write @{{steps.ID.result}}, @{{steps.ID.result.field[0]}} or @{{steps.ID.status}}, or @@{{ for a literal @{{"
+    )]
+    Malformed {
+        /// What stands there.
+        text: String,
+    },
+    /// There is no such step.
+    #[error("`{reference}`: there is no step {:?}", .task.as_str())]
+    UnknownStep {
+        /// The reference.
+        reference: String,
+        /// The step it names.
+        task: TaskId,
+    },
+    /// The step has not come to anything.
+    #[error("`{reference}`: step {:?} has no result, it is {status}", .task.as_str())]
+    NoResult {
+        /// The reference.
+        reference: String,
+        /// The step.
+        task: TaskId,
+        /// Where it stands.
+        status: TaskStatus,
+    },
+    /// The path does not exist in the result.
+    #[error("`{reference}`: the result has no `{path}`; {found}")]
+    MissingPath {
+        /// The reference.
+        reference: String,
+        /// The path up to the part that is missing.
+        path: String,
+        /// What stands there instead: the keys of the object, the length of the array, the type.
+        found: String,
+    },
+}
+
+impl fmt::Display for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(index) => write!(f, "[{index}]"),
+            Self::Key(key) if !key.is_empty() && key.chars().all(scan::is_plain_key) => write!(f, ".{key}"),
+            Self::Key(key) => write!(f, "[{key:?}]"),
+        }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "@{{steps.{}.", self.task)?;
+        match &self.part {
+            Part::Status => f.write_str("status")?,
+            Part::Result(path) => {
+                f.write_str("result")?;
+                path.iter().try_for_each(|segment| write!(f, "{segment}"))?;
+            }
+        }
+        f.write_str("}")
+    }
+}
+
+impl Reference {
+    /// What the reference stands for now, as JSON: a status as a string, a result as its structured value, or as its text
+    /// where it has no structured value. A path goes into the structured value, or into the text read as JSON.
+    ///
+    /// # Errors
+    /// [`ReferenceError`] where the step is unknown, has no result, or has nothing at the path.
+    pub fn value(&self, state: &ProgressState) -> Result<Value, ReferenceError> {
+        let task = state
+            .tasks
+            .get(&self.task)
+            .ok_or_else(|| ReferenceError::UnknownStep { reference: self.to_string(), task: self.task.clone() })?;
+        let Part::Result(path) = &self.part else { return Ok(Value::from(task.status.word())) };
+        let conclusion = task.conclusion.as_ref().ok_or_else(|| ReferenceError::NoResult {
+            reference: self.to_string(),
+            task: self.task.clone(),
+            status: task.status,
+        })?;
+        let text = || Value::from(conclusion.text());
+        if path.is_empty() {
+            return Ok(if conclusion.result.is_null() { text() } else { conclusion.result.clone() });
+        }
+        let parsed;
+        let root = if conclusion.result.is_null() {
+            parsed = serde_json::from_str(conclusion.text().trim()).unwrap_or_else(|_| text());
+            &parsed
+        } else {
+            &conclusion.result
+        };
+        self.follow(root, path)
+    }
+
+    /// What the reference stands for as text: the step's whole text, or the value at the path, a string as it is and
+    /// anything else as JSON.
+    ///
+    /// # Errors
+    /// As [`Reference::value`].
+    pub fn text(&self, state: &ProgressState) -> Result<String, ReferenceError> {
+        if let Part::Result(path) = &self.part
+            && path.is_empty()
+            && let Some(conclusion) = state.tasks.get(&self.task).and_then(|task| task.conclusion.as_ref())
+        {
+            return Ok(conclusion.text().to_owned());
+        }
+        self.value(state).map(|value| plain_text(&value))
+    }
+
+    fn follow(&self, root: &Value, path: &[Segment]) -> Result<Value, ReferenceError> {
+        let mut here = root;
+        let mut walked = String::new();
+        for segment in path {
+            walked.push_str(&segment.to_string());
+            let next = match segment {
+                Segment::Key(key) => here.get(key).or_else(|| here.as_array()?.get(key.parse::<usize>().ok()?)),
+                Segment::Index(index) => here.get(index),
+            };
+            here = next.ok_or_else(|| ReferenceError::MissingPath {
+                reference: self.to_string(),
+                path: walked.trim_start_matches('.').to_owned(),
+                found: describe(here),
+            })?;
+        }
+        Ok(here.clone())
+    }
+}
+
+/// A JSON value as text: a string without quotes, anything else as JSON.
+pub(crate) fn plain_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn describe(value: &Value) -> String {
+    const SHOWN: usize = 20;
+    match value {
+        Value::Object(members) if members.is_empty() => "there is an empty object".to_owned(),
+        Value::Object(members) => {
+            let keys: Vec<&str> = members.keys().take(SHOWN).map(String::as_str).collect();
+            let more = if members.len() > SHOWN { format!(" and {} more", members.len() - SHOWN) } else { String::new() };
+            format!("the keys are: {}{more}", keys.join(", "))
+        }
+        Value::Array(items) => format!("there is a list of {}", items.len()),
+        Value::String(_) => "there is text".to_owned(),
+        Value::Number(_) => "there is a number".to_owned(),
+        Value::Bool(_) => "there is true or false".to_owned(),
+        Value::Null => "there is null".to_owned(),
+    }
+}
+
+/// Every well-formed reference in the parameters, in order, each once. Malformed ones are left out; a check of the plan reports them.
+#[must_use]
+pub fn references_in(parameters: &Map<String, Value>) -> Vec<Reference> {
+    let mut found = Vec::new();
+    parameters.values().for_each(|value| collect(value, &mut found));
+    found
+}
+
+/// Every well-formed reference in a text, in order, each once.
+#[must_use]
+pub fn references_in_text(text: &str) -> Vec<Reference> {
+    let mut found = Vec::new();
+    collect_text(text, &mut found);
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<Reference>) {
+    match value {
+        Value::String(text) => collect_text(text, found),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Object(members) => members.values().for_each(|member| collect(member, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn collect_text(text: &str, found: &mut Vec<Reference>) {
+    for piece in scan(text) {
+        if let Piece::Reference(reference) = piece
+            && !found.contains(&reference)
+        {
+            found.push(reference);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! The JSON Schemas of the documents, made from their types.
+
+use schemars::{JsonSchema, Schema, schema_for};
+use serde_json::{Map, Value, json};
+
+use crate::{EVENT_SCHEMA, PATCH_SCHEMA, PLAN_SCHEMA, PROGRESS_SCHEMA, Plan, PlanPatch, ProgressEvent, Snapshot};
+
+/// The JSON Schema of a plan document.
+#[must_use]
+pub fn plan_schema() -> Value {
+    document::<Plan>(PLAN_SCHEMA)
+}
+
+/// The JSON Schema of a plan patch.
+#[must_use]
+pub fn patch_schema() -> Value {
+    document::<PlanPatch>(PATCH_SCHEMA)
+}
+
+/// The JSON Schema of a progress snapshot.
+#[must_use]
+pub fn progress_schema() -> Value {
+    document::<Snapshot>(PROGRESS_SCHEMA)
+}
+
+/// The JSON Schema of an event as other programs see it: the members of a [`ProgressEvent`] beside `schema`, `run_id`,
+/// `seq` (from 1, without gaps) and `time` (RFC 3339, UTC).
+#[must_use]
+pub fn event_schema() -> Value {
+    let mut schema = schema_for!(ProgressEvent);
+    let object = schema.ensure_object();
+    object.insert("title".to_owned(), EVENT_SCHEMA.into());
+    let common = json!({
+        "schema": {"type": "string", "const": EVENT_SCHEMA},
+        "run_id": {"type": "string", "description": "The run."},
+        "seq": {"type": "integer", "minimum": 1, "description": "Counts the events of the run, without gaps."},
+        "time": {"type": "string", "format": "date-time", "description": "When it happened, UTC."},
+    });
+    object.insert("properties".to_owned(), common);
+    object.insert("required".to_owned(), json!(["schema", "run_id", "seq", "time", "type"]));
+    object.insert("type".to_owned(), "object".into());
+    schema.to_value()
+}
+
+fn document<T: JsonSchema>(name: &str) -> Value {
+    let mut schema: Schema = schema_for!(T);
+    let object = schema.ensure_object();
+    object.insert("title".to_owned(), name.into());
+    if let Some(member) = object.get_mut("properties").and_then(Value::as_object_mut).and_then(|all| all.get_mut("schema")) {
+        let mut fixed = Map::new();
+        fixed.insert("type".to_owned(), "string".into());
+        fixed.insert("const".to_owned(), name.into());
+        fixed.insert("description".to_owned(), format!("Always `{name}`.").into());
+        *member = Value::Object(fixed);
+    }
+    schema.to_value()
+}
+
+#[cfg(test)]
+mod tests;

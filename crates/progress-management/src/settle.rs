@@ -1,0 +1,377 @@
+//! What follows from the graph alone: which tasks are ready, blocked, skipped or settled.
+
+use crate::{
+    FoldError, ProgressEvent, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
+    graph::{Need, Node},
+};
+
+/// How a task counts for those that depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DependencyState {
+    /// Completed.
+    Satisfied,
+    /// Failed for good, skipped or rolled back.
+    Unsatisfiable,
+    /// Not decided yet. A failure that may be retried is open.
+    Open,
+    /// Skipped because a condition did not hold or because it was a rollback that nobody needed. What hangs only on such
+    /// tasks is skipped as well; what also hangs on others goes on without it.
+    Void,
+}
+
+/// A change of status that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusChange {
+    /// The task.
+    pub task: TaskId,
+    /// Its new status.
+    pub to: TaskStatus,
+    /// For a failure: it will not be retried.
+    pub for_good: bool,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// What a task's dependencies allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    Go,
+    Wait,
+    Block(String),
+    Skip(String),
+}
+
+impl ProgressState {
+    /// Every change of status that follows from the graph alone, in plan order; at most one for each task. Apply them and
+    /// ask again until none is left. See [`TaskGraph::next_changes`], which saves building the graph anew.
+    #[must_use]
+    pub fn next_changes(&self) -> Vec<StatusChange> {
+        self.graph().next_changes(self)
+    }
+
+    /// The changes that are due when a replan was refused or left things as they are. See [`TaskGraph::closing_changes`].
+    #[must_use]
+    pub fn closing_changes(&self) -> Vec<StatusChange> {
+        self.graph().closing_changes(self)
+    }
+
+    /// What the dependencies of `task` have come to, taken together, those of its groups included. A task without
+    /// dependencies, and an unknown one, is satisfied.
+    #[must_use]
+    pub fn settle_dependencies(&self, task: &TaskId) -> DependencyState {
+        let graph = self.graph();
+        let Some(at) = graph.index.get(task).copied() else { return DependencyState::Satisfied };
+        match View::new(&graph, self).verdict(at) {
+            Verdict::Go => DependencyState::Satisfied,
+            Verdict::Wait => DependencyState::Open,
+            Verdict::Block(_) => DependencyState::Unsatisfiable,
+            Verdict::Skip(_) => DependencyState::Void,
+        }
+    }
+
+    /// How `task` counts for those that depend on it; nothing where it is unknown.
+    #[must_use]
+    pub fn dependency_state(&self, task: &TaskId) -> Option<DependencyState> {
+        let graph = self.graph();
+        graph.index.get(task).map(|at| View::new(&graph, self).state_of(*at))
+    }
+
+    /// Why the dependencies of `task` block it, if they do.
+    pub(crate) fn blocked_reason_of(&self, task: &TaskId) -> Option<String> {
+        let graph = self.graph();
+        let at = graph.index.get(task).copied()?;
+        match View::new(&graph, self).verdict(at) {
+            Verdict::Block(reason) => Some(reason),
+            Verdict::Go | Verdict::Wait | Verdict::Skip(_) => None,
+        }
+    }
+
+    /// The event of a change of status, with the task's present status and count of attempts filled in.
+    ///
+    /// # Errors
+    /// [`FoldError`] where the task is unknown or the transition illegal.
+    pub fn status_event(&self, change: &StatusChange) -> Result<ProgressEvent, FoldError> {
+        let task = self.tasks.get(&change.task).ok_or_else(|| FoldError::UnknownTask { task: change.task.clone() })?;
+        task.status.become_checked(change.to).map_err(|illegal| FoldError::IllegalTransition { task: change.task.clone(), illegal })?;
+        let attempt = if change.to == TaskStatus::Running { task.attempts.saturating_add(1) } else { task.attempts };
+        Ok(ProgressEvent::TaskStatusChanged {
+            task: change.task.clone(),
+            from: task.status,
+            to: change.to,
+            attempt,
+            for_good: change.for_good,
+            reason: change.reason.clone(),
+        })
+    }
+}
+
+impl TaskGraph {
+    /// Every change of status that follows from the graph alone:
+    ///
+    /// - pending → ready when all dependencies are satisfied; ready → pending when a patch gave it an open one;
+    /// - pending or ready → blocked when one cannot be satisfied; blocked → pending when that clears, unless it is *held*;
+    /// - pending, ready or blocked → skipped when a condition does not hold, when all it hangs on was skipped for that
+    ///   reason, and for a rollback task whose sources can no longer fail;
+    /// - failed → rolled_back when all its rollback tasks are done;
+    /// - groups: pending → ready by their dependencies, ready → running when a child has begun, running → completed when at
+    ///   least one child completed and none is open, → skipped (from anywhere) when all children were.
+    ///
+    /// A failed child keeps its group open, since it may be retried or replaced; [`TaskGraph::closing_changes`] settles
+    /// the group when that was given up.
+    ///
+    /// `state` must be of the plan version the graph was built from.
+    #[must_use]
+    pub fn next_changes(&self, state: &ProgressState) -> Vec<StatusChange> {
+        let view = View::new(self, state);
+        self.nodes.iter().enumerate().filter_map(|(at, node)| view.next_change(at, node)).collect()
+    }
+
+    /// The changes that are due when a replan was refused or left things as they are: what is blocked by its
+    /// dependencies is skipped; what a patch holds back is skipped too when nothing is left that runs or could run; a group
+    /// whose children have all come to an end is completed when at least one of them completed, else failed for good.
+    /// Apply them together with [`TaskGraph::next_changes`] until both are empty.
+    #[must_use]
+    pub fn closing_changes(&self, state: &ProgressState) -> Vec<StatusChange> {
+        let idle = !state.tasks.values().any(|task| match task.status {
+            TaskStatus::Running => task.spec.kind != TaskKind::Group,
+            TaskStatus::Ready => true,
+            _ => false,
+        });
+        let view = View::new(self, state);
+        self.nodes
+            .iter()
+            .filter_map(|node| {
+                let task = state.tasks.get(&node.id)?;
+                if task.status == TaskStatus::Blocked && (!task.held || idle) {
+                    let why = task.reason.as_deref().unwrap_or("it is blocked");
+                    return Some(change(node, TaskStatus::Skipped, format!("given up: {why}")));
+                }
+                view.group_change(node, task, true)
+            })
+            .collect()
+    }
+}
+
+fn change(node: &Node, to: TaskStatus, reason: impl Into<String>) -> StatusChange {
+    StatusChange { task: node.id.clone(), to, for_good: to == TaskStatus::Failed, reason: Some(reason.into()) }
+}
+
+fn plain_change(node: &Node, to: TaskStatus) -> StatusChange {
+    StatusChange { task: node.id.clone(), to, for_good: false, reason: None }
+}
+
+/// A graph seen with the statuses of one state.
+struct View<'a> {
+    graph: &'a TaskGraph,
+    tasks: Vec<Option<&'a Task>>,
+    state: &'a ProgressState,
+    void: Vec<bool>,
+}
+
+impl<'a> View<'a> {
+    fn new(graph: &'a TaskGraph, state: &'a ProgressState) -> Self {
+        let tasks = graph.nodes.iter().map(|node| state.tasks.get(&node.id)).collect();
+        let mut view = Self { graph, tasks, state, void: vec![false; graph.nodes.len()] };
+        if state.tasks.values().any(|task| task.status == TaskStatus::Skipped) {
+            for at in &graph.order {
+                let void = view.is_void(*at);
+                if let Some(slot) = view.void.get_mut(*at) {
+                    *slot = void;
+                }
+            }
+        }
+        view
+    }
+
+    fn is_void(&self, at: usize) -> bool {
+        let Some(node) = self.graph.nodes.get(at) else { return false };
+        if self.status(at) != Some(TaskStatus::Skipped) {
+            return false;
+        }
+        let hollow = !node.children.is_empty() && node.children.iter().all(|child| self.void.get(*child) == Some(&true));
+        hollow || matches!(self.verdict(at), Verdict::Skip(_))
+    }
+
+    fn task(&self, at: usize) -> Option<&'a Task> {
+        self.tasks.get(at).copied().flatten()
+    }
+
+    fn status(&self, at: usize) -> Option<TaskStatus> {
+        self.task(at).map(|task| task.status)
+    }
+
+    fn name(&self, at: usize) -> &str {
+        self.graph.nodes.get(at).map_or("?", |node| node.id.as_str())
+    }
+
+    fn state_of(&self, at: usize) -> DependencyState {
+        let Some(task) = self.task(at) else { return DependencyState::Unsatisfiable };
+        match task.status {
+            TaskStatus::Completed => DependencyState::Satisfied,
+            TaskStatus::Skipped if self.void.get(at) == Some(&true) => DependencyState::Void,
+            TaskStatus::Skipped | TaskStatus::RolledBack => DependencyState::Unsatisfiable,
+            TaskStatus::Failed if task.failed_for_good => DependencyState::Unsatisfiable,
+            TaskStatus::Failed | TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Running | TaskStatus::Blocked => {
+                DependencyState::Open
+            }
+        }
+    }
+
+    /// The verdict of a task's own dependencies and of those of the groups around it: the worst of them.
+    fn verdict(&self, at: usize) -> Verdict {
+        let mut worst = Verdict::Go;
+        for node in std::iter::once(at).chain(self.graph.ancestors(at)) {
+            match (self.own_verdict(node), &worst) {
+                (skip @ Verdict::Skip(_), _) => return skip,
+                (block @ Verdict::Block(_), Verdict::Go | Verdict::Wait) => worst = block,
+                (Verdict::Wait, Verdict::Go) => worst = Verdict::Wait,
+                _ => {}
+            }
+        }
+        worst
+    }
+
+    fn own_verdict(&self, at: usize) -> Verdict {
+        let Some(node) = self.graph.nodes.get(at) else { return Verdict::Wait };
+        if let Some(verdict) = self.rollback_verdict(node) {
+            return verdict;
+        }
+        let (mut open, mut met) = (false, false);
+        let (mut blocked, mut void) = (Vec::new(), None);
+        for required in &node.requires {
+            let from = required.from;
+            match (&required.need, self.state_of(from)) {
+                (Need::Failure, _) => met = true,
+                (_, DependencyState::Open) => open = true,
+                (Need::End, _) => {}
+                (Need::Condition(condition), state) => {
+                    let decided = state == DependencyState::Satisfied
+                        || self.graph.nodes.get(from).is_some_and(|node| condition.asks_status_of(&node.id));
+                    if decided && !condition.holds(self.state) {
+                        return Verdict::Skip(format!("the condition `{condition}` does not hold"));
+                    } else if decided {
+                        met = true;
+                    } else if state == DependencyState::Void {
+                        void = Some(from);
+                    } else {
+                        blocked.push(from);
+                    }
+                }
+                (Need::Done | Need::Result, DependencyState::Satisfied) => met = true,
+                (Need::Result, DependencyState::Void) => {
+                    return Verdict::Skip(format!("it needs the result of {:?}, which was skipped", self.name(from)));
+                }
+                (Need::Done, DependencyState::Void) => void = Some(from),
+                (Need::Done | Need::Result, DependencyState::Unsatisfiable) => blocked.push(from),
+            }
+        }
+        match void {
+            _ if !blocked.is_empty() => Verdict::Block(self.blocked_reason(&blocked)),
+            _ if open => Verdict::Wait,
+            Some(from) if !met => Verdict::Skip(format!("it hangs only on {:?}, which was skipped", self.name(from))),
+            _ => Verdict::Go,
+        }
+    }
+
+    /// For a rollback task: it waits until a source has failed for good, and is skipped when none can fail any more.
+    fn rollback_verdict(&self, node: &Node) -> Option<Verdict> {
+        let sources: Vec<usize> =
+            node.requires.iter().filter(|required| required.need == Need::Failure).map(|required| required.from).collect();
+        let first = sources.first()?;
+        let failed = |at: usize| self.task(at).is_some_and(|task| task.status == TaskStatus::Failed && task.failed_for_good);
+        if sources.iter().any(|at| failed(*at)) {
+            return None;
+        }
+        let over = |at: usize| self.status(at).is_none_or(TaskStatus::is_settled);
+        Some(if sources.iter().all(|at| over(*at)) {
+            Verdict::Skip(format!("there is nothing to undo: {:?} did not fail", self.name(*first)))
+        } else {
+            Verdict::Wait
+        })
+    }
+
+    fn blocked_reason(&self, by: &[usize]) -> String {
+        let parts: Vec<String> = by
+            .iter()
+            .map(|at| match self.task(*at) {
+                Some(task) => {
+                    let why = match task.status {
+                        TaskStatus::Failed => task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_deref()),
+                        _ => task.reason.as_deref(),
+                    };
+                    let why = why.map(|why| format!(": {}", cut(why))).unwrap_or_default();
+                    format!("{:?} is {}{why}", self.name(*at), task.status)
+                }
+                None => format!("{:?} is missing", self.name(*at)),
+            })
+            .collect();
+        format!("waits for what cannot be had: {}", parts.join("; "))
+    }
+
+    fn next_change(&self, at: usize, node: &Node) -> Option<StatusChange> {
+        let task = self.task(at)?;
+        if let Some(change) = self.group_change(node, task, false) {
+            return Some(change);
+        }
+        match (task.status, task.status.is_open().then(|| self.verdict(at))?) {
+            (TaskStatus::Pending | TaskStatus::Ready, Verdict::Skip(reason)) => Some(change(node, TaskStatus::Skipped, reason)),
+            (TaskStatus::Blocked, Verdict::Skip(reason)) if !task.held => Some(change(node, TaskStatus::Skipped, reason)),
+            (TaskStatus::Pending | TaskStatus::Ready, Verdict::Block(reason)) => Some(change(node, TaskStatus::Blocked, reason)),
+            (TaskStatus::Pending, Verdict::Go) => Some(plain_change(node, TaskStatus::Ready)),
+            (TaskStatus::Ready, Verdict::Wait) => Some(change(node, TaskStatus::Pending, "it waits for a new dependency")),
+            (TaskStatus::Blocked, Verdict::Go | Verdict::Wait) if !task.held => {
+                Some(change(node, TaskStatus::Pending, "what blocked it is gone"))
+            }
+            _ => None,
+        }
+    }
+
+    /// What follows from children and rollbacks. With `closing`, a child that failed for good is no longer waited for.
+    fn group_change(&self, node: &Node, task: &Task, closing: bool) -> Option<StatusChange> {
+        if task.status == TaskStatus::Failed {
+            return (task.failed_for_good && self.is_undone(node))
+                .then(|| change(node, TaskStatus::RolledBack, "what it had done was undone"));
+        }
+        if node.kind != TaskKind::Group || task.status.is_settled() || node.children.is_empty() {
+            return None;
+        }
+        let children: Vec<&Task> = node.children.iter().filter_map(|child| self.task(*child)).collect();
+        let every = |status: TaskStatus| children.iter().all(|child| child.status == status);
+        if every(TaskStatus::Skipped) {
+            return Some(change(node, TaskStatus::Skipped, "all its tasks were skipped"));
+        }
+        match task.status {
+            TaskStatus::Ready => {
+                let begun = |child: &&Task| !matches!(child.status, TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked);
+                children.iter().any(begun).then(|| plain_change(node, TaskStatus::Running))
+            }
+            TaskStatus::Running => {
+                let over =
+                    |child: &&Task| child.status.is_settled() || (closing && child.status == TaskStatus::Failed && child.failed_for_good);
+                if !children.iter().all(over) {
+                    None
+                } else if children.iter().any(|child| child.status == TaskStatus::Completed) {
+                    Some(plain_change(node, TaskStatus::Completed))
+                } else {
+                    Some(change(node, TaskStatus::Failed, "none of its tasks was completed"))
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn is_undone(&self, node: &Node) -> bool {
+        let done = |at: &usize| self.status(*at) == Some(TaskStatus::Completed);
+        let passed = |at: &usize| matches!(self.status(*at), Some(TaskStatus::Completed | TaskStatus::Skipped));
+        node.undone_by.iter().all(passed) && node.undone_by.iter().any(done)
+    }
+}
+
+fn cut(text: &str) -> String {
+    const SHOWN: usize = 200;
+    let line = text.lines().next().unwrap_or_default();
+    if line.chars().count() <= SHOWN { line.to_owned() } else { line.chars().take(SHOWN).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Progress snapshots, `aime.progress/v1`: the state of a run as a JSON file.
+//!
+//! A snapshot is a convenience for readers; the journal is the truth, and a snapshot that is lost or damaged is made from it anew.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ProgressState;
+
+/// The `schema` member of a snapshot.
+pub const PROGRESS_SCHEMA: &str = "aime.progress/v1";
+
+/// The largest snapshot that is read, in bytes.
+const MAX_BYTES: u64 = 256 * 1024 * 1024;
+
+/// A snapshot as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Snapshot {
+    /// Always `aime.progress/v1`.
+    pub schema: String,
+    /// The state.
+    pub state: ProgressState,
+}
+
+/// Why a snapshot could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The file could not be written.
+    #[error("the snapshot {} could not be written; the journal still holds the run", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file could not be read.
+    #[error("the snapshot {} could not be read", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("the snapshot {} is damaged ({why}); delete it: it can be rebuilt from the journal", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the line where there is one.
+        why: String,
+    },
+    /// The file is of another version.
+    #[error("the snapshot {} is {found:?}, and this version of aime reads {PROGRESS_SCHEMA:?}; it can be rebuilt from the journal", .path.display())]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    schema: &'a str,
+    state: &'a ProgressState,
+}
+
+/// Writes a snapshot to `path`: whole or not at all, and durable when it returns. Missing folders are made.
+///
+/// # Errors
+/// [`SnapshotError::Write`]; the former file is then as it was.
+pub fn write_snapshot(path: &Path, state: &ProgressState) -> Result<(), SnapshotError> {
+    let failed = |source| SnapshotError::Write { path: path.to_owned(), source };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::Builder::new().prefix(".progress-").suffix(".tmp").tempfile_in(folder).map_err(failed)?;
+    let mut text = serde_json::to_vec_pretty(&Written { schema: PROGRESS_SCHEMA, state }).map_err(|error| failed(error.into()))?;
+    text.push(b'\n');
+    file.write_all(&text).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    sync_folder(folder).map_err(failed)
+}
+
+/// Makes the new name durable as well.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    fs::File::open(folder)?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Reads a snapshot.
+///
+/// # Errors
+/// [`SnapshotError::Read`] where there is none or it cannot be read, [`SnapshotError::Damaged`] where it is no snapshot,
+/// [`SnapshotError::OtherVersion`] where it is of another version.
+pub fn read_snapshot(path: &Path) -> Result<ProgressState, SnapshotError> {
+    let unreadable = |source| SnapshotError::Read { path: path.to_owned(), source };
+    let damaged = |why: String| SnapshotError::Damaged { path: path.to_owned(), why };
+    let size = fs::metadata(path).map_err(unreadable)?.len();
+    if size > MAX_BYTES {
+        return Err(damaged(format!("it is larger than {MAX_BYTES} bytes")));
+    }
+    let bytes = fs::read(path).map_err(unreadable)?;
+    let document: serde_json::Value = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    match document.get("schema").and_then(serde_json::Value::as_str) {
+        Some(PROGRESS_SCHEMA) => {}
+        Some(found) => return Err(SnapshotError::OtherVersion { path: path.to_owned(), found: found.to_owned() }),
+        None => return Err(damaged("it has no schema".to_owned())),
+    }
+    let snapshot: Snapshot = serde_json::from_value(document).map_err(|error| damaged(error.to_string()))?;
+    Ok(snapshot.state)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! The status machine of a task, and the words of statuses.
+
+use std::fmt;
+
+use crate::{PlanMode, RunStatus, TaskStatus};
+
+/// A task cannot go from one status to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a task cannot go from {from} to {to}: from {from} it can become {}", options(*.from))]
+pub struct IllegalTransition {
+    /// Where it stands.
+    pub from: TaskStatus,
+    /// Where it was to go.
+    pub to: TaskStatus,
+}
+
+fn options(from: TaskStatus) -> String {
+    let words: Vec<&str> = TaskStatus::ALL.into_iter().filter(|to| from.can_become(*to)).map(TaskStatus::word).collect();
+    if words.is_empty() { "nothing else".to_owned() } else { words.join(", ") }
+}
+
+impl TaskStatus {
+    /// Every status, in the order in which a task meets them.
+    pub const ALL: [Self; 8] =
+        [Self::Pending, Self::Ready, Self::Running, Self::Blocked, Self::Completed, Self::Failed, Self::Skipped, Self::RolledBack];
+
+    /// Whether a task may go from this status to `to`. The whole table of the status machine:
+    ///
+    /// | from | to |
+    /// |---|---|
+    /// | pending | ready, blocked, skipped |
+    /// | ready | running, pending, blocked, skipped |
+    /// | running | completed, failed, blocked, skipped, pending |
+    /// | blocked | pending, failed, skipped |
+    /// | failed | pending, rolled_back, skipped |
+    /// | completed, skipped, rolled_back | none |
+    #[must_use]
+    pub const fn can_become(self, to: Self) -> bool {
+        match self {
+            Self::Pending => matches!(to, Self::Ready | Self::Blocked | Self::Skipped),
+            Self::Ready => matches!(to, Self::Running | Self::Pending | Self::Blocked | Self::Skipped),
+            Self::Running => matches!(to, Self::Completed | Self::Failed | Self::Blocked | Self::Skipped | Self::Pending),
+            Self::Blocked => matches!(to, Self::Pending | Self::Failed | Self::Skipped),
+            Self::Failed => matches!(to, Self::Pending | Self::RolledBack | Self::Skipped),
+            Self::Completed | Self::Skipped | Self::RolledBack => false,
+        }
+    }
+
+    /// Checks that a task may go from this status to `to`.
+    ///
+    /// # Errors
+    /// [`IllegalTransition`] where the table has no such row.
+    pub const fn become_checked(self, to: Self) -> Result<(), IllegalTransition> {
+        if self.can_become(to) { Ok(()) } else { Err(IllegalTransition { from: self, to }) }
+    }
+
+    /// Nothing can follow: completed, skipped, rolled back.
+    #[must_use]
+    pub const fn is_settled(self) -> bool {
+        matches!(self, Self::Completed | Self::Skipped | Self::RolledBack)
+    }
+
+    /// Still to be done or being done: pending, ready, running, blocked.
+    /// A failed task is neither open nor settled: it may be tried again, or be replaced.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Ready | Self::Running | Self::Blocked)
+    }
+
+    /// The status as one snake_case word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::Blocked => "blocked",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::RolledBack => "rolled_back",
+        }
+    }
+}
+
+impl RunStatus {
+    /// The run has ended: completed, failed or cancelled.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+
+    /// The status as one snake_case word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Planning => "planning",
+            Self::Executing => "executing",
+            Self::Replanning => "replanning",
+            Self::WaitingForHuman => "waiting_for_human",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl PlanMode {
+    /// The mode as one word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Simple => "simple",
+            Self::Complex => "complex",
+            Self::Emergent => "emergent",
+        }
+    }
+}
+
+impl fmt::Display for TaskStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl fmt::Display for PlanMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests;
