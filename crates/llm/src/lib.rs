@@ -1,22 +1,33 @@
 //! Messages, chat models, structured output and an OpenAI-compatible client.
 
 mod arguments;
+mod fallback;
+mod hint;
 mod json;
 mod message;
 mod model;
+#[cfg(feature = "openai")]
+mod openai;
+mod prices;
 mod recording;
+mod retry;
 mod schema;
 pub mod scripted;
 mod structured;
 mod usage;
 
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
+pub use fallback::FallbackModel;
 pub use json::{ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
     ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits};
+#[cfg(feature = "openai")]
+pub use openai::{OpenAiModel, OpenAiSettings, SettingsError, Timeouts};
+pub use prices::{Prices, estimate_request_tokens};
 pub use recording::{RecordingModel, ReplayError, ReplayModel};
+pub use retry::{Retry, RetryObserver, RetrySettings, RetryingModel};
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};
 pub use structured::{Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask};
 pub use usage::estimate_tokens;

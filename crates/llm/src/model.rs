@@ -151,6 +151,24 @@ pub enum ModelError {
         /// The request in short.
         reason: String,
     },
+    /// Each attempt failed in a way that may pass, until the attempts or the time ran out.
+    #[error("{error} (gave up after {attempts} attempts)")]
+    GaveUp {
+        /// How often it was tried.
+        attempts: u32,
+        /// The failure of the last attempt.
+        error: Box<ModelError>,
+    },
+    /// Neither the model nor any of its fallbacks answered.
+    #[error("no model answered: {}", listed(.errors))]
+    AllFailed {
+        /// What each said, in the order in which they were tried. Not empty.
+        errors: Vec<ModelError>,
+    },
+}
+
+fn listed(errors: &[ModelError]) -> String {
+    errors.iter().enumerate().map(|(place, error)| format!("({}) {error}", place + 1)).collect::<Vec<_>>().join("; ")
 }
 
 fn seconds(duration: &Duration) -> String {
@@ -158,7 +176,17 @@ fn seconds(duration: &Duration) -> String {
 }
 
 impl ModelError {
-    /// Whether the same request may succeed a little later.
+    /// The failure itself, without what was tried around it: of several models, that of the last one.
+    #[must_use]
+    pub fn root(&self) -> &Self {
+        match self {
+            Self::GaveUp { error, .. } => error.root(),
+            Self::AllFailed { errors } => errors.last().map_or(self, Self::root),
+            other => other,
+        }
+    }
+
+    /// Whether the same request may succeed a little later. Not where it was already tried again ([`GaveUp`](Self::GaveUp)).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(

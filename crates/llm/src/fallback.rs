@@ -1,0 +1,206 @@
+//! Goes to another model when one cannot be used.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
+
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, StreamPart};
+
+/// A model with others to fall back on.
+///
+/// A request goes to the next model when one cannot be reached, does not answer, limits its requests, fails, is unknown or
+/// refuses the key; not when the request itself is at fault, for others would refuse it too. A model that failed is left
+/// out of the next few requests (3, then 6, up to 48 while it keeps failing) and then tried again, so that
+/// nobody stays with the fallback after the model has recovered. If all the others fail in that time, it is tried as the last.
+pub struct FallbackModel {
+    models: Vec<Seat>,
+    first_pause: u32,
+}
+
+struct Seat {
+    model: Arc<dyn ChatModel>,
+    pause: Mutex<Pause>,
+}
+
+/// Requests for which a model is still left out, and how many it will be the next time.
+struct Pause {
+    left: u32,
+    next: u32,
+}
+
+/// Bounds the doubling of a pause.
+const LONGEST_PAUSE: u32 = 48;
+
+impl FallbackModel {
+    /// Uses `primary`, and `others` in this order when it fails.
+    #[must_use]
+    pub fn new(primary: Arc<dyn ChatModel>, others: Vec<Arc<dyn ChatModel>>) -> Self {
+        Self::with_pause(primary, others, 3)
+    }
+
+    /// The same with another length of the first pause, in requests; 0 tries every model at every request.
+    #[must_use]
+    pub fn with_pause(primary: Arc<dyn ChatModel>, others: Vec<Arc<dyn ChatModel>>, requests: u32) -> Self {
+        let models = std::iter::once(primary)
+            .chain(others)
+            .map(|model| Seat { model, pause: Mutex::new(Pause { left: 0, next: requests }) })
+            .collect();
+        Self { models, first_pause: requests }
+    }
+
+    /// The models in the order in which this request tries them: those in a pause last.
+    fn order(&self) -> Vec<&Seat> {
+        let (mut order, mut resting) = (Vec::new(), Vec::new());
+        for seat in &self.models {
+            let mut pause = seat.pause.lock().unwrap_or_else(PoisonError::into_inner);
+            if pause.left == 0 {
+                order.push(seat);
+            } else {
+                pause.left -= 1;
+                resting.push(seat);
+            }
+        }
+        order.append(&mut resting);
+        order
+    }
+}
+
+impl Seat {
+    fn failed(&self) {
+        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        pause.left = pause.next;
+        pause.next = pause.next.saturating_mul(2).min(LONGEST_PAUSE);
+    }
+
+    fn answered(&self, first_pause: u32) {
+        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = Pause { left: 0, next: first_pause };
+    }
+}
+
+/// Whether another model may do better.
+fn falls_back(error: &ModelError) -> bool {
+    matches!(
+        error.root(),
+        ModelError::Unreachable { .. }
+            | ModelError::Timeout { .. }
+            | ModelError::RateLimited { .. }
+            | ModelError::Server { .. }
+            | ModelError::NoSuchModel { .. }
+            | ModelError::Unauthorized { .. }
+            | ModelError::Cut { .. }
+            | ModelError::Unreadable { .. }
+    )
+}
+
+/// Notes a failure. Returns whether the next model is to be tried.
+fn note_failure(seat: &Seat, error: &ModelError) -> bool {
+    let falls_back = falls_back(error);
+    if falls_back {
+        tracing::warn!(model = seat.model.name(), reason = %error, "falling back to the next model");
+        seat.failed();
+    }
+    falls_back
+}
+
+/// A request on its way through the models.
+struct Course<'a> {
+    request: ChatRequest,
+    left: std::vec::IntoIter<&'a Seat>,
+    current: Option<(&'a Seat, BoxStream<'a, Result<StreamPart, ModelError>>)>,
+    begun: bool,
+    ended: bool,
+    errors: Vec<ModelError>,
+}
+
+impl ChatModel for FallbackModel {
+    fn name(&self) -> &str {
+        self.models.first().map_or("", |seat| seat.model.name())
+    }
+
+    /// Those of the primary model.
+    fn limits(&self) -> ModelLimits {
+        self.models.first().map(|seat| seat.model.limits()).unwrap_or_default()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let left = self.order().into_iter();
+        let course = Course { request, left, current: None, begun: false, ended: false, errors: Vec::new() };
+        stream::unfold(course, move |mut course| async move {
+            if course.ended {
+                return None;
+            }
+            loop {
+                let (seat, mut parts) = match course.current.take() {
+                    Some(current) => current,
+                    None => match course.left.next() {
+                        Some(seat) => (seat, seat.model.stream(course.request.clone())),
+                        None => {
+                            course.ended = true;
+                            return Some((Err(together(std::mem::take(&mut course.errors))), course));
+                        }
+                    },
+                };
+                let next = parts.next().await.unwrap_or_else(|| Err(ModelError::Cut { model: seat.model.name().to_owned() }));
+                match next {
+                    Ok(part) => {
+                        seat.answered(self.first_pause);
+                        course.begun = true;
+                        course.ended = matches!(part, StreamPart::Done(_));
+                        course.current = Some((seat, parts));
+                        return Some((Ok(part), course));
+                    }
+                    Err(error) => {
+                        let falls_back = note_failure(seat, &error) && !course.begun;
+                        course.errors.push(error);
+                        if falls_back {
+                            continue;
+                        }
+                        course.ended = true;
+                        return Some((Err(together(std::mem::take(&mut course.errors))), course));
+                    }
+                }
+            }
+        })
+        .boxed()
+    }
+
+    /// Unlike a stream, an answer that was cut is asked of the next model.
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        async move {
+            let mut errors = Vec::new();
+            for seat in self.order() {
+                match seat.model.complete(request.clone()).await {
+                    Ok(response) => {
+                        seat.answered(self.first_pause);
+                        return Ok(response);
+                    }
+                    Err(error) => {
+                        let falls_back = note_failure(seat, &error);
+                        errors.push(error);
+                        if !falls_back {
+                            break;
+                        }
+                    }
+                }
+            }
+            Err(together(errors))
+        }
+        .boxed()
+    }
+}
+
+fn together(mut errors: Vec<ModelError>) -> ModelError {
+    match (errors.len(), errors.pop()) {
+        (1, Some(error)) => error,
+        (_, Some(error)) => {
+            errors.push(error);
+            ModelError::AllFailed { errors }
+        }
+        (_, None) => ModelError::Unreachable { url: String::new(), reason: "no model is configured".to_owned() },
+    }
+}
+
+#[cfg(test)]
+mod tests;

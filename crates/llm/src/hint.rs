@@ -1,0 +1,39 @@
+//! How a person mends a failure of a model.
+
+use crate::ModelError;
+
+impl ModelError {
+    /// One line on how to mend it, where there is something to do.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self.root() {
+            Self::Unreachable { url, reason } => {
+                let reason = reason.to_lowercase();
+                if reason.contains("certificate") || reason.contains("tls") {
+                    format!("check that {url} really speaks TLS and that its certificate authority is known to this machine")
+                } else if reason.contains("dns") || reason.contains("lookup") || reason.contains("resolve") {
+                    format!("check the host name in {url} and the network")
+                } else {
+                    format!("check that the model server runs and that base_url is right ({url})")
+                }
+            }
+            Self::Timeout { .. } => "raise the model's idle timeout if it is slow, or use a faster model".to_owned(),
+            Self::RateLimited { .. } => "wait a while, lower the number of parallel tasks, or name a fallback model".to_owned(),
+            Self::Unauthorized { status: 402 | 429, .. } => "check the balance and the limits of the account".to_owned(),
+            Self::Unauthorized { url, .. } => {
+                format!("set the key for {url} in the environment variable that the model's api_key_env names")
+            }
+            Self::NoSuchModel { url, .. } => format!("use one of the models that {}/models lists", url.trim_end_matches('/')),
+            Self::ContextOverflow { .. } => {
+                "use a model with a larger context window, or set its context_tokens to what the server holds".to_owned()
+            }
+            Self::Server { .. } => "try again later, or name a fallback model".to_owned(),
+            Self::Refused { .. }
+            | Self::Cut { .. }
+            | Self::Unreadable { .. }
+            | Self::NotRecorded { .. }
+            | Self::GaveUp { .. }
+            | Self::AllFailed { .. } => return None,
+        })
+    }
+}

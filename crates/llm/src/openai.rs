@@ -1,0 +1,17 @@
+//! The client for servers that speak OpenAI's chat completions.
+
+mod answer;
+mod client;
+mod dialect;
+mod events;
+mod fault;
+mod finish;
+mod request;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod transport;
+mod wire;
+
+pub use client::OpenAiModel;
+pub use settings::{OpenAiSettings, SettingsError, Timeouts};

@@ -1,0 +1,189 @@
+//! The model as the rest of the program sees it: the wire, tried again when it fails.
+
+use std::sync::Mutex;
+
+use async_openai::Client;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+use reqwest::Url;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::dialect::Dialect;
+use super::settings::{OpenAiSettings, SettingsError};
+use super::wire::{Endpoint, Wire};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, RetryingModel, StreamPart};
+
+/// A model behind a server that speaks OpenAI's chat completions: OpenAI, vLLM, llama.cpp, Ollama, LiteLLM, and the
+/// compatible faces of Gemini, Anthropic, DeepSeek and others.
+///
+/// It reads answers in all the forms that these are known to send, and learns which parameters the server refuses. Failures
+/// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. It asks for streams, so that a slow answer is told from a dead
+/// server, unless [`OpenAiSettings::streaming`] is off.
+pub struct OpenAiModel {
+    model: RetryingModel<Wire>,
+}
+
+impl OpenAiModel {
+    /// A client for this model. Nothing is sent yet. Must be used within a tokio runtime.
+    ///
+    /// Certificates are checked against the system's authorities, or where the system has none, as in a minimal container,
+    /// against Mozilla's list.
+    ///
+    /// # Errors
+    /// The address, the key or a header cannot be used, or TLS cannot be set up.
+    pub fn new(settings: OpenAiSettings) -> Result<Self, SettingsError> {
+        let (base_url, url) = base_url(&settings.base_url)?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
+        let headers = headers(&settings, key)?;
+        let http = http_client(&settings, &url)?;
+        let endpoint = Endpoint { base_url, headers, key: SecretString::from(key) };
+        let wire = Wire {
+            dialect: Mutex::new(Dialect::for_host(&host, settings.streaming)),
+            client: Client::build(http.clone(), endpoint),
+            http,
+            shown_url: shown(url),
+            name: settings.name,
+            model: settings.model,
+            limits: settings.limits,
+            prices: settings.prices,
+            timeouts: settings.timeouts,
+        };
+        Ok(Self { model: RetryingModel::new(wire, settings.retry) })
+    }
+}
+
+impl ChatModel for OpenAiModel {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn limits(&self) -> ModelLimits {
+        self.model.limits()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        self.model.stream(request)
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        self.model.complete(request)
+    }
+}
+
+/// The address without what people append by mistake.
+fn base_url(text: &str) -> Result<(String, Url), SettingsError> {
+    let bad = |reason: &str| SettingsError::BaseUrl { url: without_user(text), reason: reason.to_owned() };
+    let trimmed = text.trim().trim_end_matches('/');
+    let trimmed = trimmed.strip_suffix("/chat/completions").unwrap_or(trimmed);
+    let url = Url::parse(trimmed).map_err(|error| bad(&error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok((trimmed.to_owned(), url)),
+        "http" | "https" => Err(bad("it names no host")),
+        _ => Err(bad("it does not begin with http:// or https://")),
+    }
+}
+
+/// An address that may hold a password, for people.
+fn without_user(text: &str) -> String {
+    match (text.split_once("://"), text.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, Some((_, rest))) => rest.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+fn shown(mut url: Url) -> String {
+    // Both fail only for addresses without a host.
+    let _ = url.set_password(None);
+    let _ = url.set_username("");
+    url.set_query(None);
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
+fn headers(settings: &OpenAiSettings, key: &str) -> Result<HeaderMap, SettingsError> {
+    let mut headers = HeaderMap::new();
+    if !key.is_empty() {
+        let bad = |_| SettingsError::ApiKey { model: settings.name.clone() };
+        let mut value = HeaderValue::try_from(format!("Bearer {key}")).map_err(bad)?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+    }
+    for (name, value) in &settings.headers {
+        let bad = || SettingsError::Header { model: settings.name.clone(), name: name.clone() };
+        let header = HeaderName::try_from(name.as_str()).map_err(|_| bad())?;
+        let mut value = HeaderValue::try_from(value.expose_secret()).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        headers.insert(header, value);
+    }
+    Ok(headers)
+}
+
+fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwest::Client, SettingsError> {
+    // Fails only where a provider stands already: then that one serves.
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let builder = || {
+        let builder = reqwest::Client::builder()
+            .connect_timeout(settings.timeouts.connect)
+            .user_agent(concat!("aime/", env!("CARGO_PKG_VERSION")))
+            // A redirected POST would arrive as a GET, or elsewhere with the whole conversation.
+            .redirect(reqwest::redirect::Policy::none());
+        let loopback = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+        if loopback { builder.no_proxy() } else { builder }
+    };
+    builder().build().or_else(|_| with_own_roots(builder())).map_err(|error| SettingsError::Tls { reason: error.to_string() })
+}
+
+/// For systems without any certificate authorities.
+fn with_own_roots(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::Client> {
+    let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
+    builder.tls_certs_only(roots).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(base_url: &str, key: Option<&str>) -> Result<OpenAiModel, SettingsError> {
+        let mut settings = OpenAiSettings::new("m", base_url);
+        settings.api_key = key.map(SecretString::from);
+        OpenAiModel::new(settings)
+    }
+
+    #[test]
+    fn addresses() {
+        let good = [
+            ("http://host/v1", "http://host/v1"),
+            ("http://host/v1/", "http://host/v1"),
+            (" https://host:8443/v1/chat/completions ", "https://host:8443/v1"),
+            ("https://user:secret@host/v1?key=secret", "https://host/v1"),
+        ];
+        for (text, shown) in good {
+            assert_eq!(made(text, None).unwrap().model.inner().shown_url, shown);
+        }
+        for text in ["", "host/v1", "host:8080/v1", "ftp://host", "http://", "unix:///run/x"] {
+            assert!(made(text, None).is_err(), "{text}");
+        }
+        assert!(!made("ftp://user:secret@host", None).err().unwrap().to_string().contains("secret"));
+    }
+
+    #[test]
+    fn keys_are_trimmed_and_never_shown() {
+        assert!(made("http://host", Some("sk-1\n")).is_ok());
+        let error = made("http://host", Some("sk-1\nsk-2")).err().unwrap();
+        assert!(!error.to_string().contains("sk-"), "{error}");
+        let mut settings = OpenAiSettings::new("m", "http://host");
+        settings.api_key = Some(SecretString::from("sk-1"));
+        settings.headers = vec![("x-key".to_owned(), SecretString::from("sk-2"))];
+        assert!(!format!("{settings:?}").contains("sk-"));
+        settings.headers = vec![("x key".to_owned(), SecretString::from("sk-2"))];
+        assert!(matches!(OpenAiModel::new(settings), Err(SettingsError::Header { .. })));
+    }
+
+    #[test]
+    fn a_system_without_authorities_is_served() {
+        rustls::crypto::ring::default_provider().install_default().ok();
+        assert!(with_own_roots(reqwest::Client::builder()).is_ok());
+    }
+}

@@ -1,0 +1,286 @@
+//! From a server's refusal to a [`ModelError`]: statuses, headers, and error bodies in every form.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::dialect::Refusal;
+use crate::ModelError;
+
+/// The longest part of a server's words that is kept.
+const LONGEST_MESSAGE: usize = 600;
+
+/// A failed attempt, and what the server refused about it.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    pub(super) error: ModelError,
+    /// For refusals of the request's form.
+    pub(super) refusal: Option<Refusal>,
+}
+
+impl From<ModelError> for Fault {
+    fn from(error: ModelError) -> Self {
+        Self { error, refusal: None }
+    }
+}
+
+/// Who was asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) url: &'a str,
+    pub(super) model: &'a str,
+    pub(super) key: &'a str,
+}
+
+/// What an error body says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Said {
+    message: String,
+    /// `code`, `type` and `status` together, in lower case.
+    codes: String,
+    /// The code as a number, where it is one.
+    number: Option<u16>,
+    param: String,
+    retry_after: Option<Duration>,
+}
+
+/// The error of an HTTP answer.
+pub(super) fn from_http(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, body: &[u8]) -> Fault {
+    let mut said = read_body(body);
+    if said.message.is_empty() {
+        said.message = no_words(status).to_owned();
+    }
+    classify(asked, status, retry_after, said)
+}
+
+/// The error in an answer with status 200, if it is one.
+pub(super) fn from_answer(asked: Asked<'_>, answer: &Value) -> Option<Fault> {
+    let object = answer.as_object()?;
+    let named = object.get("error").is_some_and(|error| !error.is_null() && error != &Value::Bool(false) && error != "");
+    let flat = object.get("object") == Some(&Value::from("error")) || object.get("type") == Some(&Value::from("error"));
+    if !named && !flat {
+        return None;
+    }
+    let said = read_value(answer);
+    let status = said.number.filter(|code| (400..600).contains(code)).unwrap_or_else(|| status_of(&said.codes));
+    Some(classify(asked, status, None, said))
+}
+
+/// The status that a server would have sent with these codes.
+fn status_of(codes: &str) -> u16 {
+    let table = [
+        ("rate_limit", 429),
+        ("resource_exhausted", 429),
+        ("overloaded", 529),
+        ("auth", 401),
+        ("permission", 403),
+        ("not_found", 404),
+        ("context", 400),
+        ("invalid", 400),
+        ("badrequest", 400),
+    ];
+    table.iter().find(|(word, _)| codes.contains(word)).map_or(500, |(_, status)| *status)
+}
+
+fn classify(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, said: Said) -> Fault {
+    let model = asked.model.to_owned();
+    let url = asked.url.to_owned();
+    let message = presentable(&said.message, asked.key);
+    let lower = message.to_lowercase();
+    let retry_after = retry_after.or(said.retry_after);
+    let refusal = Refusal { param: said.param.clone(), message: message.clone() };
+    let no_model = speaks_of_no_model(&lower, &said.codes);
+    let error = match status {
+        400 | 404 | 409 | 413 | 422 | 500 if speaks_of_overflow(&lower, &said.codes) => ModelError::ContextOverflow { model, message },
+        413 => ModelError::ContextOverflow { model, message },
+        429 if said.codes.contains("insufficient_quota") => ModelError::Unauthorized { url, status, message },
+        429 => ModelError::RateLimited { model, message, retry_after },
+        400 | 404 | 422 if no_model => ModelError::NoSuchModel { url, model, message },
+        401..=403 => ModelError::Unauthorized { url, status, message },
+        404 | 405 => {
+            let message = format!("{message} (does base_url {url} lack its /v1?)");
+            ModelError::Refused { model, status, message }
+        }
+        408 | 409 | 425 | 500 | 502..=504 | 506..=599 => ModelError::Server { model, status, message, retry_after },
+        _ => ModelError::Refused { model, status, message },
+    };
+    let about_form = matches!(error, ModelError::Refused { .. } | ModelError::ContextOverflow { .. });
+    Fault { refusal: (about_form && matches!(status, 400 | 422 | 501)).then_some(refusal), error }
+}
+
+fn speaks_of_overflow(message: &str, codes: &str) -> bool {
+    let phrases = [
+        "context length",
+        "context window",
+        "context size",
+        "context_length",
+        "prompt is too long",
+        "prompt too long",
+        "input is too long",
+        "input token count",
+        "too many tokens",
+        "maximum number of tokens",
+        "reduce the length",
+        "longer than the model's context",
+    ];
+    codes.contains("context_length") || codes.contains("exceed_context") || phrases.iter().any(|phrase| message.contains(phrase))
+}
+
+fn speaks_of_no_model(message: &str, codes: &str) -> bool {
+    let phrases = ["not found", "not exist", "no such", "unknown model", "invalid model", "not a valid model", "not available", "no model"];
+    codes.contains("model_not_found") || (message.contains("model") && phrases.iter().any(|phrase| message.contains(phrase)))
+}
+
+/// Without the key, bounded, on one line.
+fn presentable(message: &str, key: &str) -> String {
+    let message = if key.is_empty() { message.to_owned() } else { message.replace(key, "[key]") };
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+fn no_words(status: u16) -> &'static str {
+    match status {
+        401 => "no or a wrong key",
+        403 => "forbidden",
+        404 => "not found",
+        429 => "too many requests",
+        502 => "bad gateway",
+        503 => "unavailable",
+        504 => "gateway timeout",
+        _ => "the server gave no reason",
+    }
+}
+
+fn read_body(body: &[u8]) -> Said {
+    if let Ok(value) = serde_json::from_slice::<Value>(body) {
+        return read_value(&value);
+    }
+    let text = String::from_utf8_lossy(body);
+    let text = text.trim();
+    let message = if text.starts_with('<') { page_title(text) } else { text.to_owned() };
+    Said { message, ..Said::default() }
+}
+
+/// What a web page says: its title, or that it is one.
+fn page_title(page: &str) -> String {
+    let lower = page.to_ascii_lowercase();
+    let title = lower.find("<title>").and_then(|start| {
+        let start = start + "<title>".len();
+        let end = start + lower.get(start..)?.find("</title>")?;
+        page.get(start..end)
+    });
+    match title.map(str::trim) {
+        Some(title) if !title.is_empty() => format!("a web page: {title}"),
+        _ => "a web page".to_owned(),
+    }
+}
+
+/// Takes the words out of an error body, whatever its form.
+fn read_value(value: &Value) -> Said {
+    match value {
+        Value::String(text) => Said { message: text.clone(), ..Said::default() },
+        Value::Array(list) => list.first().map(read_value).unwrap_or_default(),
+        Value::Object(object) => {
+            if let Some(inner) = ["error", "errors"].iter().filter_map(|key| object.get(*key)).find(|inner| !inner.is_null()) {
+                let mut said = read_value(inner);
+                if said.message.is_empty() {
+                    said.message = text_of(object.get("message")).unwrap_or_default();
+                }
+                return said;
+            }
+            let field = |key: &str| object.get(key).and_then(|value| text_of(Some(value)));
+            let message = ["message", "msg", "detail", "error_description", "title"].iter().find_map(|key| field(key)).unwrap_or_default();
+            // A router's own words say little; those of the provider behind it stand here.
+            let message = match object.get("metadata").and_then(|metadata| text_of(metadata.get("raw"))) {
+                Some(raw) => format!("{message}: {raw}"),
+                None => message,
+            };
+            let codes =
+                ["code", "type", "status", "reason"].iter().filter_map(|key| field(key)).collect::<Vec<_>>().join(" ").to_lowercase();
+            let number = ["code", "status"].iter().find_map(|key| field(key)?.parse().ok());
+            let details = object.get("details").and_then(Value::as_array).into_iter().flatten();
+            let retry_after =
+                details.filter_map(|detail| detail.get("retryDelay")?.as_str()).find_map(duration).or_else(|| asked_in_words(&message));
+            Said { message, codes, number, param: field("param").unwrap_or_default(), retry_after }
+        }
+        _ => Said::default(),
+    }
+}
+
+/// A text, a number, or FastAPI's list of faults, as text. Nothing for what is empty.
+fn text_of(value: Option<&Value>) -> Option<String> {
+    let text = match value? {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Array(list) => list.iter().filter_map(|one| text_of(Some(one))).collect::<Vec<_>>().join("; "),
+        Value::Object(object) => {
+            let words = ["msg", "message", "error"].iter().find_map(|key| text_of(object.get(*key)))?;
+            let place = object.get("loc").and_then(Value::as_array).and_then(|path| text_of(path.last()));
+            place.map_or(words.clone(), |place| format!("{place}: {words}"))
+        }
+        _ => return None,
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// `Please try again in 1.5s.`
+fn asked_in_words(message: &str) -> Option<Duration> {
+    let (_, after) = message.split_once("try again in ")?;
+    duration(after.split_whitespace().next()?.trim_end_matches(['.', ',']))
+}
+
+/// `37s`, `1.5s`, `20ms`, `6m0s`.
+fn duration(text: &str) -> Option<Duration> {
+    let (minutes, rest) = match text.split_once('m') {
+        Some((minutes, rest)) if !rest.starts_with('s') => (minutes.parse::<u64>().ok()?, rest),
+        _ => (0, text),
+    };
+    let rest = if let Some(milliseconds) = rest.strip_suffix("ms") {
+        Duration::try_from_secs_f64(milliseconds.parse::<f64>().ok()? / 1000.0).ok()?
+    } else if rest.is_empty() {
+        Duration::ZERO
+    } else {
+        Duration::try_from_secs_f64(rest.strip_suffix('s')?.parse().ok()?).ok()?
+    };
+    Some(rest.saturating_add(Duration::from_secs(minutes.saturating_mul(60))))
+}
+
+/// How long the headers ask to wait: `retry-after-ms`, or `Retry-After` as seconds (whole or not) or as a date (RFC 9110
+/// section 10.2.3), which is compared with the answer's own `Date`, so that no clock is read.
+pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
+    let seconds = |text: &str| text.trim().parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if let Some(wait) = header("retry-after-ms").and_then(|text| seconds(&text)) {
+        return Some(wait / 1000);
+    }
+    let asked = header("retry-after")?;
+    seconds(&asked).or_else(|| {
+        let until = http_date(&asked)?;
+        let now = http_date(&header("date")?)?;
+        Some(Duration::from_secs(until.saturating_sub(now)))
+    })
+}
+
+/// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn http_date(text: &str) -> Option<u64> {
+    let parts: Vec<&str> = text.split_whitespace().collect();
+    let [_, day, month, year, time, _] = parts.as_slice() else { return None };
+    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let month = u64::try_from(months.iter().position(|name| name == month)?).ok()? + 1;
+    let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
+    let mut clock = time.split(':').map(|part| part.parse::<u64>().ok());
+    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    // Days from the civil date (Howard Hinnant, "chrono-compatible low-level date algorithms"), for years after 1970.
+    let shifted = if month > 2 { year } else { year.checked_sub(1)? };
+    let era = shifted / 400;
+    let year_of_era = shifted % 400;
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = (era * 146_097 + day_of_era).checked_sub(719_468)?;
+    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests;

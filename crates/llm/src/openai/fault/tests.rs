@@ -1,0 +1,175 @@
+use super::*;
+
+const ASKED: Asked<'_> = Asked { url: "http://host/v1", model: "m", key: "sk-secret" };
+
+fn kind(error: &ModelError) -> &'static str {
+    match error {
+        ModelError::Unauthorized { .. } => "unauthorized",
+        ModelError::NoSuchModel { .. } => "no model",
+        ModelError::ContextOverflow { .. } => "overflow",
+        ModelError::RateLimited { .. } => "limited",
+        ModelError::Refused { .. } => "refused",
+        ModelError::Server { .. } => "server",
+        _ => "other",
+    }
+}
+
+#[test]
+fn statuses_and_bodies_of_many_servers() {
+    let cases: &[(u16, &str, &str, &str)] = &[
+        (
+            401,
+            r#"{"error":{"message":"Incorrect API key provided: sk-secret.","type":"invalid_request_error","code":"invalid_api_key"}}"#,
+            "unauthorized",
+            "[key]",
+        ),
+        (401, "", "unauthorized", "no or a wrong key"),
+        (403, r#"{"error":"forbidden here"}"#, "unauthorized", "forbidden here"),
+        (402, r#"{"error":{"message":"Insufficient Balance","code":"invalid_request_error"}}"#, "unauthorized", "Balance"),
+        (
+            404,
+            r#"{"error":{"message":"The model `x` does not exist or you do not have access to it.","code":"model_not_found"}}"#,
+            "no model",
+            "does not exist",
+        ),
+        (404, r#"{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error"}}"#, "no model", "pulling"),
+        (
+            404,
+            r#"{"object":"error","message":"The model `x` does not exist.","type":"NotFoundError","param":null,"code":404}"#,
+            "no model",
+            "exist",
+        ),
+        (400, r#"{"error":{"message":"Model Not Exist","type":"invalid_request_error"}}"#, "no model", "Not Exist"),
+        (400, r#"{"error":{"message":"x is not a valid model ID","code":400}}"#, "no model", "valid model"),
+        (404, "<html><head><title>404 Not Found</title></head></html>", "refused", "/v1"),
+        (404, "404 page not found", "refused", "base_url"),
+        (405, r#"{"detail":"Method Not Allowed"}"#, "refused", "Method Not Allowed"),
+        (
+            400,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","code":"context_length_exceeded"}}"#,
+            "overflow",
+            "8192",
+        ),
+        (
+            400,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+            "overflow",
+            "exceeds",
+        ),
+        (
+            400,
+            r#"[{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8).","status":"INVALID_ARGUMENT"}}]"#,
+            "overflow",
+            "input token",
+        ),
+        (400, r#"{"error":{"message":"prompt is too long: 213000 tokens > 200000 maximum"}}"#, "overflow", "213000"),
+        (413, r#"{"error":{"message":"Request too large for model `x` on tokens per minute (TPM)"}}"#, "overflow", "TPM"),
+        (500, r#"{"error":{"message":"context length exceeded"}}"#, "overflow", "context"),
+        (429, r#"{"error":{"message":"Rate limit reached","code":"rate_limit_exceeded"}}"#, "limited", "Rate limit"),
+        (429, r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#, "unauthorized", "quota"),
+        (429, "slow down", "limited", "slow down"),
+        (429, "", "limited", "too many requests"),
+        (400, r#"{"error":{"message":"Bad thing","code":7}}"#, "refused", "Bad thing"),
+        (
+            422,
+            r#"{"detail":[{"loc":["body","messages"],"msg":"field required","type":"value_error"}]}"#,
+            "refused",
+            "messages: field required",
+        ),
+        (418, "", "refused", "no reason"),
+        (307, "", "refused", "no reason"),
+        (501, r#"{"error":{"code":501,"message":"This server does not support tools."}}"#, "refused", "tools"),
+        (408, "", "server", "no reason"),
+        (500, "oops", "server", "oops"),
+        (500, r#"{"errors":[{"message":"boom"}]}"#, "server", "boom"),
+        (502, "<html><title>502 Bad Gateway</title></html>", "server", "502 Bad Gateway"),
+        (502, "<html></html>", "server", "a web page"),
+        (503, r#"{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}"#, "server", "Loading model"),
+        (524, "error code: 524", "server", "524"),
+        (529, r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#, "server", "Overloaded"),
+        (
+            500,
+            r#"{"error":{"message":"Provider returned error","code":500,"metadata":{"raw":"the GPU burns"}}}"#,
+            "server",
+            "the GPU burns",
+        ),
+    ];
+    for (status, body, expected, words) in cases {
+        let fault = from_http(ASKED, *status, None, body.as_bytes());
+        assert_eq!(kind(&fault.error), *expected, "{status} {body}");
+        let shown = fault.error.to_string();
+        assert!(shown.contains(words), "{status} {body}: {shown}");
+        assert!(!shown.contains("sk-secret"), "{shown}");
+    }
+}
+
+#[test]
+fn errors_inside_a_good_answer() {
+    let cases = [
+        (r#"{"error":{"message":"slow","code":429}}"#, Some("limited")),
+        (r#"{"error":{"message":"slow","type":"rate_limit_exceeded"}}"#, Some("limited")),
+        (r#"{"error":{"message":"down","type":"server_error"}}"#, Some("server")),
+        (r#"{"error":{"message":"bad key","type":"authentication_error"}}"#, Some("unauthorized")),
+        (r#"{"error":{"message":"no","type":"invalid_request_error"}}"#, Some("refused")),
+        (r#"{"error":"out of memory"}"#, Some("server")),
+        (r#"{"object":"error","message":"gone wrong","code":40303}"#, Some("server")),
+        (r#"{"type":"error","message":"gone wrong"}"#, Some("server")),
+        (r#"{"error":null,"choices":[]}"#, None),
+        (r#"{"error":"","choices":[]}"#, None),
+        (r#"{"choices":[]}"#, None),
+        ("[]", None),
+    ];
+    for (answer, expected) in cases {
+        let fault = from_answer(ASKED, &serde_json::from_str(answer).unwrap());
+        assert_eq!(fault.map(|fault| kind(&fault.error)), expected, "{answer}");
+    }
+}
+
+#[test]
+fn waits_that_servers_ask_for() {
+    let cases: &[(&[(&str, &str)], Option<Duration>)] = &[
+        (&[("retry-after", "7")], Some(Duration::from_secs(7))),
+        (&[("retry-after", "1.5")], Some(Duration::from_millis(1500))),
+        (&[("retry-after", "0")], Some(Duration::ZERO)),
+        (&[("retry-after-ms", "250"), ("retry-after", "1")], Some(Duration::from_millis(250))),
+        (&[("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(Duration::from_secs(10))),
+        (
+            &[("retry-after", "Tue, 01 Mar 2016 00:00:00 GMT"), ("date", "Sun, 28 Feb 2016 00:00:00 GMT")],
+            Some(Duration::from_secs(2 * 86_400)),
+        ),
+        (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), ("date", "Sun, 06 Nov 1994 09:49:37 GMT")], Some(Duration::ZERO)),
+        (&[("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT")], None),
+        (&[("retry-after", "soon")], None),
+        (&[("retry-after", "-3")], None),
+        (&[], None),
+    ];
+    for (headers, expected) in cases {
+        let look = |name: &str| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        assert_eq!(retry_after(look), *expected, "{headers:?}");
+    }
+    assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777), "the example of RFC 9110");
+
+    let body = r#"{"error":{"code":429,"message":"quota","details":[{"@type":"RetryInfo","retryDelay":"37s"}]}}"#;
+    assert_eq!(from_http(ASKED, 429, None, body.as_bytes()).error.retry_after(), Some(Duration::from_secs(37)));
+    let body = r#"{"error":{"message":"Limit 3, Used 3. Please try again in 20ms."}}"#;
+    assert_eq!(from_http(ASKED, 429, None, body.as_bytes()).error.retry_after(), Some(Duration::from_millis(20)));
+    for (text, milliseconds) in [("6m0s", 360_000), ("1.5s", 1_500), ("20ms", 20), ("2m", 120_000)] {
+        assert_eq!(duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
+    }
+    assert_eq!(duration("later"), None);
+}
+
+#[test]
+fn long_words_are_bounded() {
+    let fault = from_http(ASKED, 500, None, "ä\n".repeat(10_000).as_bytes());
+    assert!(fault.error.to_string().chars().count() < 700);
+}
+
+#[test]
+fn only_refusals_of_the_form_teach() {
+    let refused = |status, body: &str| from_http(ASKED, status, None, body.as_bytes()).refusal;
+    let body = r#"{"error":{"message":"Unsupported parameter","param":"temperature"}}"#;
+    assert_eq!(refused(400, body).unwrap().param, "temperature");
+    assert!(refused(401, body).is_none());
+    assert!(refused(500, body).is_none());
+}

@@ -1,0 +1,105 @@
+//! What the client must know of a model and its server.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use crate::{ModelLimits, Prices, RetrySettings};
+
+/// A model behind an OpenAI-compatible server. Nothing is taken from the environment but proxies, as the system has them.
+#[derive(Debug, Clone)]
+pub struct OpenAiSettings {
+    /// The name under which it is configured and reported.
+    pub name: String,
+    /// The server's name of the model.
+    pub model: String,
+    /// The address above `/chat/completions`, as a rule ending in `/v1`.
+    pub base_url: String,
+    /// The key; no `Authorization` header is sent without one.
+    pub api_key: Option<SecretString>,
+    /// What the model can hold.
+    pub limits: ModelLimits,
+    /// What it costs; nothing when absent.
+    pub prices: Option<Prices>,
+    /// Further request headers.
+    pub headers: Vec<(String, SecretString)>,
+    /// How long to wait.
+    pub timeouts: Timeouts,
+    /// How often to try.
+    pub retry: RetrySettings,
+    /// Whether answers are asked for as streams. Off for servers whose streams cannot be used; the parts of an answer then
+    /// come all at once, and a slow answer must be whole within the idle timeout.
+    pub streaming: bool,
+}
+
+impl OpenAiSettings {
+    /// The usual settings for this model at this address, without a key.
+    #[must_use]
+    pub fn new(model: impl Into<String>, base_url: impl Into<String>) -> Self {
+        let model = model.into();
+        Self {
+            name: model.clone(),
+            model,
+            base_url: base_url.into(),
+            api_key: None,
+            limits: ModelLimits::default(),
+            prices: None,
+            headers: Vec::new(),
+            timeouts: Timeouts::default(),
+            retry: RetrySettings::default(),
+            streaming: true,
+        }
+    }
+}
+
+/// Bounds of each attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the connection stands.
+    pub connect: Duration,
+    /// Until the first byte of the answer, and from each to the next.
+    pub idle: Duration,
+    /// For one whole attempt; none when absent.
+    pub total: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    /// 10 s to connect, 300 s between bytes (a slow machine may read a long prompt for minutes), no total.
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(300), total: None }
+    }
+}
+
+/// Why a client cannot be made from its settings.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// The address is none.
+    #[error("base_url {url:?} cannot be used: {reason}; it should look like http://127.0.0.1:8080/v1")]
+    BaseUrl {
+        /// The address.
+        url: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The key holds characters that no header can carry.
+    #[error("the API key of model {model:?} holds characters that cannot be sent, such as a line break")]
+    ApiKey {
+        /// The model's configured name.
+        model: String,
+    },
+    /// A header cannot be sent.
+    #[error("the header {name:?} of model {model:?} cannot be sent")]
+    Header {
+        /// The model's configured name.
+        model: String,
+        /// The header.
+        name: String,
+    },
+    /// No TLS.
+    #[error("cannot set up TLS: {reason}")]
+    Tls {
+        /// What is wrong.
+        reason: String,
+    },
+}

@@ -1,0 +1,249 @@
+//! Sends requests for async-openai, in place of its own executor with its own retries: keeps the status, the headers and the
+//! cause of every failure, bounds every wait, and makes all bodies look alike.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::error::OpenAIError;
+use async_openai::middleware::HttpRequestFactory;
+use futures::stream::{self, BoxStream};
+use futures::{Stream, StreamExt};
+use tokio::time::Instant;
+
+use super::events::{self, DoneWatch, Shape};
+use super::fault::{self, Asked, Fault};
+use crate::ModelError;
+
+/// What is known of one attempt beside its answer. async-openai turns the failures of a stream into text; the failure
+/// itself waits here.
+#[derive(Debug, Default)]
+pub(super) struct Probe(Mutex<Seen>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    fault: Option<Fault>,
+    done: DoneWatch,
+}
+
+impl Probe {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn fail(&self, fault: Fault) -> OpenAIError {
+        let error = fault.error.clone();
+        self.seen().fault.get_or_insert(fault);
+        OpenAIError::Boxed(Box::new(error))
+    }
+
+    /// The failure of the attempt, once.
+    pub(super) fn take_fault(&self) -> Option<Fault> {
+        self.seen().fault.take()
+    }
+
+    /// Whether the answer came to its end: a document that was read, or a stream that said `[DONE]`.
+    pub(super) fn is_done(&self) -> bool {
+        self.seen().done.done
+    }
+}
+
+/// The identity and the bounds of an attempt.
+#[derive(Debug)]
+pub(super) struct Attempt {
+    pub(super) url: String,
+    pub(super) model: String,
+    pub(super) key: secrecy::SecretString,
+    pub(super) connect: Duration,
+    pub(super) idle: Duration,
+    /// The allowed time, and when it is over.
+    pub(super) total: Option<(Duration, Instant)>,
+    pub(super) streams: bool,
+}
+
+impl Attempt {
+    fn asked(&self) -> Asked<'_> {
+        Asked { url: &self.url, model: &self.model, key: secrecy::ExposeSecret::expose_secret(&self.key) }
+    }
+
+    /// Waits within the idle time and the total time.
+    async fn bounded<T>(&self, what: impl Future<Output = T>) -> Result<T, Fault> {
+        let idle = Instant::now() + self.idle;
+        let (after, until) = match self.total {
+            Some((after, until)) if until < idle => (after, until),
+            _ => (self.idle, idle),
+        };
+        tokio::time::timeout_at(until, what).await.map_err(|_| ModelError::Timeout { model: self.model.clone(), after }.into())
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Fault {
+        let reason = if error.is_timeout() && error.is_connect() {
+            format!("no connection within {} s", self.connect.as_secs_f32())
+        } else {
+            innermost(error)
+        };
+        ModelError::Unreachable { url: self.url.clone(), reason }.into()
+    }
+
+    fn broken(&self, error: &reqwest::Error) -> Fault {
+        tracing::debug!(model = %self.model, reason = innermost(error), "the answer broke off");
+        ModelError::Cut { model: self.model.clone() }.into()
+    }
+
+    fn unreadable(&self, reason: impl Into<String>) -> Fault {
+        ModelError::Unreadable { model: self.model.clone(), reason: reason.into() }.into()
+    }
+
+    fn page(&self) -> Fault {
+        let message = format!("the server answered with a web page; base_url {} seems to be no API (does it lack its /v1?)", self.url);
+        ModelError::Refused { model: self.model.clone(), status: 200, message }.into()
+    }
+}
+
+/// The last cause of a failure, which alone says what happened.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+/// The service that carries one attempt.
+#[derive(Clone)]
+pub(super) struct Sender {
+    pub(super) http: reqwest::Client,
+    pub(super) attempt: Arc<Attempt>,
+    pub(super) probe: Arc<Probe>,
+}
+
+impl tower::Service<HttpRequestFactory> for Sender {
+    type Response = reqwest::Response;
+    type Error = OpenAIError;
+    type Future = Pin<Box<dyn Future<Output = Result<reqwest::Response, OpenAIError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), OpenAIError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
+        let sender = self.clone();
+        Box::pin(async move {
+            let request = factory.build().await?;
+            sender.send(request).await.map_err(|fault| sender.probe.fail(fault))
+        })
+    }
+}
+
+type Pieces = BoxStream<'static, Result<Vec<u8>, Fault>>;
+
+impl Sender {
+    async fn send(&self, request: reqwest::Request) -> Result<reqwest::Response, Fault> {
+        let attempt = &self.attempt;
+        let response = attempt.bounded(self.http.execute(request)).await?.map_err(|error| attempt.unreachable(&error.without_url()))?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(self.refused(response).await);
+        }
+        let mut pieces = pieces(Arc::clone(attempt), response);
+        let mut head = Vec::new();
+        let shape = loop {
+            match events::shape(&head) {
+                Shape::Empty => match pieces.next().await {
+                    Some(piece) => head.extend(piece?),
+                    None => return Err(attempt.unreadable("the body is empty")),
+                },
+                shape => break shape,
+            }
+        };
+        let body = match (shape, attempt.streams) {
+            (Shape::Page, _) => return Err(attempt.page()),
+            (Shape::Events, true) => self.watched(head, pieces),
+            (Shape::Events, false) => {
+                let body = collect(head, pieces).await?;
+                self.probe.seen().done.see(&body);
+                let values = events::values(&String::from_utf8_lossy(&body)).ok_or_else(|| attempt.unreadable("an event is no JSON"))?;
+                reqwest::Body::from(serde_json::Value::Array(values).to_string())
+            }
+            (Shape::Document, streams) => {
+                let body = collect(head, pieces).await?;
+                if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
+                    return Err(attempt.unreadable(format!("the body is no JSON: {error}")));
+                }
+                self.probe.seen().done.done = true;
+                reqwest::Body::from(if streams { events::as_event(&body) } else { body })
+            }
+            (Shape::Empty | Shape::Unknown, _) => {
+                let body = collect(head, pieces).await?;
+                let words: String = String::from_utf8_lossy(&body).trim().chars().take(200).collect();
+                return Err(attempt.unreadable(format!("the body is neither JSON nor a stream: {words:?}")));
+            }
+        };
+        // Only what async-openai looks at goes on: the status and the body.
+        Ok(http::Response::new(body).into())
+    }
+
+    async fn refused(&self, response: reqwest::Response) -> Fault {
+        let status = response.status().as_u16();
+        let headers = response.headers().clone();
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        if let (300..=399, Some(target)) = (status, header("location")) {
+            let message = format!("the server redirects to {target}; set base_url to where the API is");
+            return ModelError::Refused { model: self.attempt.model.clone(), status, message }.into();
+        }
+        // A body that breaks off does not hide the status.
+        let mut body = Vec::new();
+        let mut pieces = pieces(Arc::clone(&self.attempt), response);
+        while let Some(Ok(piece)) = pieces.next().await {
+            body.extend(piece);
+            if body.len() > 64 * 1024 {
+                break;
+            }
+        }
+        fault::from_http(self.attempt.asked(), status, fault::retry_after(header), &body)
+    }
+
+    /// The bytes of a stream; its end and its failure are noted.
+    fn watched(&self, head: Vec<u8>, pieces: Pieces) -> reqwest::Body {
+        let probe = Arc::clone(&self.probe);
+        let pieces = stream::once(async { Ok(head) }).chain(pieces).map(move |piece| match piece {
+            Ok(piece) => {
+                probe.seen().done.see(&piece);
+                Ok(piece)
+            }
+            Err(fault) => Err(probe.fail(fault)),
+        });
+        reqwest::Body::wrap_stream(pieces)
+    }
+}
+
+/// The pieces of a body, each within its time.
+fn pieces(attempt: Arc<Attempt>, response: reqwest::Response) -> Pieces {
+    let bytes = Box::pin(response.bytes_stream());
+    stream::unfold(Some((attempt, bytes)), |state| async {
+        let (attempt, mut bytes) = state?;
+        match next(&attempt, &mut bytes).await {
+            Ok(Some(piece)) => Some((Ok(piece), Some((attempt, bytes)))),
+            Ok(None) => None,
+            Err(fault) => Some((Err(fault), None)),
+        }
+    })
+    .boxed()
+}
+
+async fn next<B: AsRef<[u8]>>(
+    attempt: &Attempt,
+    bytes: &mut (impl Stream<Item = Result<B, reqwest::Error>> + Unpin),
+) -> Result<Option<Vec<u8>>, Fault> {
+    let piece = attempt.bounded(bytes.next()).await?.transpose().map_err(|error| attempt.broken(&error.without_url()))?;
+    Ok(piece.map(|piece| piece.as_ref().to_vec()))
+}
+
+async fn collect(mut body: Vec<u8>, mut pieces: Pieces) -> Result<Vec<u8>, Fault> {
+    while let Some(piece) = pieces.next().await {
+        body.extend(piece?);
+    }
+    Ok(body)
+}

@@ -1,0 +1,260 @@
+//! Tries again when a model fails in a way that may pass.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use backon::{BackoffBuilder, ExponentialBuilder};
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
+use tokio::time::Instant;
+
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, StreamPart};
+
+/// How often, and how long, to try.
+#[derive(Clone)]
+pub struct RetrySettings {
+    /// Attempts after the first.
+    pub max_retries: u32,
+    /// The longest wait before the first retry; each further one may wait twice as long. The wait itself is drawn evenly
+    /// between nothing and this ("full jitter"), so that clients that failed together do not come back together.
+    pub first_wait: Duration,
+    /// The longest wait, unless the server asks for more.
+    pub max_wait: Duration,
+    /// The longest wait that a server's `Retry-After` can cause.
+    pub max_retry_after: Duration,
+    /// Time from the first attempt until an answer must have begun. No wait and no attempt goes beyond it; an answer that
+    /// is arriving is not cut by it.
+    pub deadline: Duration,
+    /// Seed of the jitter; drawn at random when absent.
+    pub jitter_seed: Option<u64>,
+    /// Is told of each retry.
+    pub observer: Option<Arc<dyn RetryObserver>>,
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        Self {
+            max_retries: 4,
+            first_wait: Duration::from_millis(500),
+            max_wait: Duration::from_secs(30),
+            max_retry_after: Duration::from_secs(60),
+            deadline: Duration::from_secs(300),
+            jitter_seed: None,
+            observer: None,
+        }
+    }
+}
+
+impl fmt::Debug for RetrySettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetrySettings")
+            .field("max_retries", &self.max_retries)
+            .field("first_wait", &self.first_wait)
+            .field("max_wait", &self.max_wait)
+            .field("max_retry_after", &self.max_retry_after)
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A retry that is about to be made.
+#[derive(Debug, Clone)]
+pub struct Retry {
+    /// The model.
+    pub model: String,
+    /// 1 for the first retry.
+    pub number: u32,
+    /// The wait before it.
+    pub wait: Duration,
+    /// Why the attempt before it failed.
+    pub error: ModelError,
+}
+
+/// Is told of each retry before its wait begins.
+pub trait RetryObserver: Send + Sync {
+    /// A retry is about to be made.
+    fn retrying(&self, retry: &Retry);
+}
+
+impl<F: Fn(&Retry) + Send + Sync> RetryObserver for F {
+    fn retrying(&self, retry: &Retry) {
+        self(retry);
+    }
+}
+
+/// A model whose passing failures are tried again.
+///
+/// Once a part of a stream was handed on, its failure is handed on too: what was given cannot be taken back. A
+/// [`complete`](ChatModel::complete) hands on nothing before its end, so a cut answer is asked for again.
+pub struct RetryingModel<M> {
+    model: M,
+    settings: RetrySettings,
+}
+
+impl<M: ChatModel> RetryingModel<M> {
+    /// Wraps a model.
+    pub fn new(model: M, settings: RetrySettings) -> Self {
+        Self { model, settings }
+    }
+
+    /// The model within.
+    pub fn inner(&self) -> &M {
+        &self.model
+    }
+
+    /// The wait before the next attempt, or the error to give up with.
+    fn next_wait(&self, course: &mut Course, error: ModelError) -> Result<Duration, ModelError> {
+        let give_up = |course: &Course, error: ModelError| match course.failed {
+            0 | 1 => error,
+            attempts => ModelError::GaveUp { attempts, error: Box::new(error) },
+        };
+        course.failed = course.failed.saturating_add(1);
+        if !error.is_retryable() {
+            return Err(give_up(course, error));
+        }
+        let Some(longest) = course.waits.next() else { return Err(give_up(course, error)) };
+        let wait = match error.retry_after() {
+            Some(asked) => asked.min(self.settings.max_retry_after),
+            None => longest.mul_f64(course.jitter.next_fraction()),
+        };
+        if Instant::now() + wait >= course.deadline {
+            return Err(give_up(course, error));
+        }
+        let retry = Retry { model: self.name().to_owned(), number: course.failed, wait, error };
+        tracing::warn!(model = %retry.model, retry = retry.number, wait_ms = retry.wait.as_millis(), reason = %retry.error, "asking the model again");
+        if let Some(observer) = &self.settings.observer {
+            observer.retrying(&retry);
+        }
+        Ok(wait)
+    }
+
+    fn course(&self) -> Course {
+        let waits = ExponentialBuilder::default()
+            .with_factor(2.0)
+            .with_min_delay(self.settings.first_wait)
+            .with_max_delay(self.settings.max_wait)
+            .with_max_times(usize::try_from(self.settings.max_retries).unwrap_or(usize::MAX))
+            .build();
+        let seed = self.settings.jitter_seed.unwrap_or_else(|| std::hash::RandomState::new().build_hasher().finish());
+        Course { failed: 0, waits: Box::new(waits), jitter: Jitter(seed), deadline: Instant::now() + self.settings.deadline }
+    }
+
+    /// The next part, or the error of an attempt whose answer did not begin before the deadline.
+    async fn next_part(
+        &self,
+        parts: &mut BoxStream<'_, Result<StreamPart, ModelError>>,
+        begun: bool,
+        deadline: Instant,
+    ) -> Result<StreamPart, ModelError> {
+        let next = if begun {
+            parts.next().await
+        } else {
+            let late = |_| ModelError::Timeout { model: self.name().to_owned(), after: self.settings.deadline };
+            tokio::time::timeout_at(deadline, parts.next()).await.map_err(late)?
+        };
+        next.unwrap_or_else(|| Err(ModelError::Cut { model: self.name().to_owned() }))
+    }
+}
+
+/// The attempts of one request.
+struct Course {
+    failed: u32,
+    waits: Box<dyn Iterator<Item = Duration> + Send>,
+    jitter: Jitter,
+    deadline: Instant,
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct Jitter(u64);
+
+impl Jitter {
+    /// A number from 0 to below 1.
+    fn next_fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^= z >> 31;
+        #[expect(clippy::cast_precision_loss, reason = "53 bits are exact")]
+        let fraction = (z >> 11) as f64 / (1_u64 << 53) as f64;
+        fraction
+    }
+}
+
+/// A stream under way.
+struct Attempt<'a> {
+    request: ChatRequest,
+    parts: Option<BoxStream<'a, Result<StreamPart, ModelError>>>,
+    course: Course,
+    begun: bool,
+    ended: bool,
+}
+
+impl<M: ChatModel> ChatModel for RetryingModel<M> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn limits(&self) -> ModelLimits {
+        self.model.limits()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let attempt = Attempt { request, parts: None, course: self.course(), begun: false, ended: false };
+        stream::unfold(attempt, move |mut attempt| async move {
+            if attempt.ended {
+                return None;
+            }
+            loop {
+                let mut parts = attempt.parts.take().unwrap_or_else(|| self.model.stream(attempt.request.clone()));
+                match self.next_part(&mut parts, attempt.begun, attempt.course.deadline).await {
+                    Ok(part) => {
+                        attempt.begun = true;
+                        attempt.ended = matches!(part, StreamPart::Done(_));
+                        attempt.parts = Some(parts);
+                        return Some((Ok(part), attempt));
+                    }
+                    Err(error) => {
+                        drop(parts);
+                        let wait = if attempt.begun { Err(error) } else { self.next_wait(&mut attempt.course, error) };
+                        match wait {
+                            Ok(wait) => tokio::time::sleep(wait).await,
+                            Err(error) => {
+                                attempt.ended = true;
+                                return Some((Err(error), attempt));
+                            }
+                        }
+                    }
+                }
+            }
+        })
+        .boxed()
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        async move {
+            let mut course = self.course();
+            loop {
+                let mut parts = self.model.stream(request.clone());
+                let mut begun = false;
+                let error = loop {
+                    match self.next_part(&mut parts, begun, course.deadline).await {
+                        Ok(StreamPart::Done(response)) => return Ok(*response),
+                        Ok(_) => begun = true,
+                        Err(error) => break error,
+                    }
+                };
+                drop(parts);
+                let wait = self.next_wait(&mut course, error)?;
+                tokio::time::sleep(wait).await;
+            }
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;
