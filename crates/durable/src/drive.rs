@@ -263,3 +263,6 @@ impl<M: Machine> Run<M> {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,6 +141,10 @@ where
         let task = tokio::spawn({
             let id = id.clone();
             async move {
+                if let Some(why) = context.reason() {
+                    drop(sender.send(M::revoked(&id, &why)));
+                    return;
+                }
                 // A panic may leave the runner's own state half changed; what it shares behind locks is poisoned, not unsound.
                 let work = AssertUnwindSafe(async { Arc::clone(&runner).run(issue, context).await }).catch_unwind();
                 let fact = match work.await {

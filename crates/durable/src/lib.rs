@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(any(test, feature = "contract-tests"))]
+pub mod contract;
 mod drive;
 mod embedded;
 mod host;

@@ -117,6 +117,19 @@ pub enum JournalError {
         /// The machine's version here.
         known: u32,
     },
+    /// A record is as it was written, and yet not one that this machine knows.
+    #[error("record {seq} of run {run} (stream {stream:?}) is none that this version reads: resume it with the version that wrote it")]
+    Unreadable {
+        /// The run.
+        run: Arc<str>,
+        /// The stream within it.
+        stream: Arc<str>,
+        /// The record.
+        seq: i64,
+        /// What serde says.
+        #[source]
+        source: Arc<serde_json::Error>,
+    },
     /// A blob is not what its hash says.
     #[error("the blob {hash} in the journal {} is damaged: it cannot be used", path.display())]
     DamagedBlob {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::{
     Journal, JournalError, RUN_STREAM,
-    rows::Rows,
+    rows::{Rows, checksum},
     stream::{Cut, number},
 };
 use crate::{Machine, Recorded, Resume, UnixMillis, replay};
@@ -49,32 +49,30 @@ struct Record<T> {
     seq: i64,
     version: u32,
     events: i64,
-    recorded: serde_json::Result<Recorded<T>>,
+    /// None if the checksum does not fit.
+    recorded: Option<serde_json::Result<Recorded<T>>>,
 }
 
 impl<T: DeserializeOwned> Record<T> {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let at = row.get(1)?;
-        let body = row.get_ref(4)?.as_bytes()?;
-        Ok(Self {
-            seq: row.get(0)?,
-            version: row.get(2)?,
-            events: row.get(3)?,
-            recorded: serde_json::from_slice(body).map(|fact| Recorded { at, fact }),
-        })
+        let (seq, at, version, events) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        let body = row.get_ref(5)?.as_bytes()?;
+        let intact = row.get::<_, i64>(4)? == checksum(seq, at, version, events, body);
+        let recorded = intact.then(|| serde_json::from_slice(body).map(|fact| Recorded { at, fact }));
+        Ok(Self { seq, version, events, recorded })
     }
 }
 
-const COLUMNS: &str = "SELECT seq, at, version, events, body FROM fact WHERE run = ?1 AND stream = ?2";
+const COLUMNS: &str = "SELECT seq, at, version, events, checksum, body FROM fact WHERE run = ?1 AND stream = ?2";
 
 impl Journal {
     /// Reads a stream; none if nothing was written to it. Blocks while it reads.
     ///
-    /// What is damaged is cut: a record that cannot be read, is not what this machine writes, or is missing ends the stream before it.
+    /// What is damaged is cut: a record that cannot be read, is not as it was written, or is missing ends the stream before it.
     ///
     /// # Errors
-    /// [`JournalError::Beginning`] if there is no good record at all, [`JournalError::OtherVersion`] if a machine of another version wrote
-    /// it, and those of the disk.
+    /// [`JournalError::Beginning`] if there is no good record at all, [`JournalError::OtherVersion`] and [`JournalError::Unreadable`] if
+    /// another version wrote it, and those of the disk.
     pub fn load<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<Loaded<M>>, JournalError> {
         self.read(|connection| {
             // Facts and events are compared, so both are read as of one moment while others write.
@@ -100,12 +98,13 @@ impl Loading<'_> {
         JournalError::Beginning { run: self.run.into(), stream: self.stream.into(), detail: detail.into() }
     }
 
-    fn version<M: Machine>(&self, found: u32) -> Result<(), JournalError> {
-        let known = M::VERSION;
-        if found == known {
-            return Ok(());
+    /// What an intact record says, if this machine wrote it.
+    fn known<M: Machine, T>(&self, seq: i64, found: u32, recorded: serde_json::Result<T>) -> Result<T, JournalError> {
+        let (run, stream, known): (Arc<str>, Arc<str>, u32) = (self.run.into(), self.stream.into(), M::VERSION);
+        if found != known {
+            return Err(JournalError::OtherVersion { run, stream, found, known });
         }
-        Err(JournalError::OtherVersion { run: self.run.into(), stream: self.stream.into(), found, known })
+        recorded.map_err(|source| JournalError::Unreadable { run, stream, seq, source: Arc::new(source) })
     }
 
     fn load<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
@@ -134,8 +133,8 @@ impl Loading<'_> {
         if first.seq != 0 {
             return Err(self.beginning("record 0 is missing"));
         }
-        self.version::<M>(first.version)?;
-        let input = first.recorded.map_err(|error| self.beginning(error.to_string()))?;
+        let recorded = first.recorded.ok_or_else(|| self.beginning("its checksum does not fit"))?;
+        let input = self.known::<M, _>(0, first.version, recorded)?;
         Ok(Some((input, first.events)))
     }
 
@@ -152,11 +151,10 @@ impl Loading<'_> {
             if record.seq != seq {
                 return Ok(Some(format!("record {seq} is missing")));
             }
-            self.version::<M>(record.version)?;
-            match record.recorded {
-                Ok(fact) => facts.push(fact),
-                Err(error) => return Ok(Some(format!("record {seq} is not what was written: {error}"))),
-            }
+            let Some(recorded) = record.recorded else {
+                return Ok(Some(format!("record {seq} is not as it was written: its checksum does not fit")));
+            };
+            facts.push(self.known::<M, _>(seq, record.version, recorded)?);
             *events = record.events;
         }
         Ok(None)

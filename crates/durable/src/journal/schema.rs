@@ -34,6 +34,7 @@ const STEPS: &[&str] = &["
         kind TEXT NOT NULL,
         version INTEGER NOT NULL,
         events INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
         body TEXT NOT NULL,
         PRIMARY KEY (run, stream, seq)
     ) STRICT, WITHOUT ROWID;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{
     Journal, JournalError, Loaded,
     error::{is_orphan, is_taken},
-    rows::Rows,
+    rows::{Rows, checksum},
 };
 use crate::{Commit, Machine, Sink, UnixMillis};
 
@@ -165,11 +165,12 @@ impl Append {
             self.mend(connection, cut)?;
         }
         let mut insert = connection.prepare_cached(
-            "INSERT INTO fact (run, stream, seq, at, kind, version, events, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO fact (run, stream, seq, at, kind, version, events, checksum, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         for ((at, body), seq) in self.facts.iter().zip(self.first..) {
             let kind = if seq == 0 { "input" } else { "fact" };
-            insert.execute(params![self.run, self.stream, seq, at, kind, self.version, self.events_after, body])?;
+            let checksum = checksum(seq, at, self.version, self.events_after, body.0);
+            insert.execute(params![self.run, self.stream, seq, at, kind, self.version, self.events_after, checksum, body])?;
         }
         self.write_events(connection, &self.events, self.first_event)?;
         let mut touch = connection.prepare_cached("UPDATE run SET updated_at = max(updated_at, ?2) WHERE id = ?1")?;

@@ -1,0 +1,186 @@
+//! What every host must keep, as tests that any host can be put to. With feature `contract-tests`.
+//!
+//! Say how your host comes to be by [`Hosts`], then run [`all`] in a test.
+
+mod toy;
+mod world;
+
+use std::{collections::HashSet, fmt, sync::Arc};
+
+pub use toy::{LATE, Sum, Toy, ToyEffect, ToyEvent, ToyFact, ToyInput};
+pub use world::{Started, World};
+
+use crate::{Commit, Ended, Host, Machine, Recorded, Resume, drive, replay};
+
+/// A clause of the contract that a host broke, in words.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct Broken(pub String);
+
+impl Broken {
+    /// From whatever went wrong.
+    pub fn because(error: impl fmt::Debug) -> Self {
+        Self(format!("{error:?}"))
+    }
+}
+
+/// What is kept of a toy.
+pub struct Kept {
+    /// What it started from.
+    pub input: Recorded<ToyInput>,
+    /// Its facts, in order.
+    pub facts: Vec<Recorded<ToyFact>>,
+    /// Its events, in order.
+    pub events: Vec<Recorded<ToyEvent>>,
+}
+
+/// Makes the hosts to be tested. Runs are named by the tests.
+pub trait Hosts {
+    /// A host of toys.
+    type Host: Host<Toy, Error: fmt::Debug> + Send;
+
+    /// Opens a run, as a new process would: a host that goes on after what is kept, and that, if anything is.
+    fn open(&self, run: &str, world: Arc<World>) -> impl Future<Output = Result<(Self::Host, Option<Kept>), Broken>>;
+}
+
+const INPUT: ToyInput = ToyInput { lanes: 3, steps: 4 };
+
+/// Every clause, one after the other.
+///
+/// # Errors
+/// The first clause that is broken.
+pub async fn all(hosts: &impl Hosts) -> Result<(), Broken> {
+    replaying_gives_the_live_run(hosts).await?;
+    a_kill_between_any_two_facts_changes_nothing(hosts).await?;
+    duplicate_facts_change_nothing(hosts).await?;
+    results_after_a_revoke_change_nothing(hosts).await?;
+    of_two_hosts_one_continues(hosts).await
+}
+
+/// Replaying what is kept gives the output and the events of the live run.
+///
+/// # Errors
+/// If it does not.
+pub async fn replaying_gives_the_live_run(hosts: &impl Hosts) -> Result<(), Broken> {
+    let sum = go(hosts, "replay", Arc::default()).await?;
+    let kept = kept(hosts, "replay").await?;
+    let replayed = replay::<Toy>(&kept.input, &kept.facts);
+    same("the output of the live run", sum, INPUT.expected())?;
+    same("the output of a replay", replayed.output, Some(sum))?;
+    same("the events of a replay", replayed.events, kept.events)
+}
+
+/// Whichever fact was the last to be kept before a kill, the run ends as it would have, and starts nothing again that was answered.
+///
+/// # Errors
+/// If it does not.
+pub async fn a_kill_between_any_two_facts_changes_nothing(hosts: &impl Hosts) -> Result<(), Broken> {
+    go(hosts, "whole", Arc::default()).await?;
+    let whole = kept(hosts, "whole").await?;
+    for facts in 0..=whole.facts.len() {
+        let (name, world) = (format!("killed-{facts}"), Arc::<World>::default());
+        let before = seed(hosts, &name, &whole, facts).await?;
+        same(&format!("the output after a kill at fact {facts}"), go(hosts, &name, Arc::clone(&world)).await?, INPUT.expected())?;
+        for started in world.started() {
+            same(&format!("{}, answered before the kill, starts again", started.id), before.answered.contains(&started.id), false)?;
+            same(&format!("{} is said to be issued again", started.id), started.reissued, before.issued.contains(&started.id))?;
+        }
+        let events = kept(hosts, &name).await?.events;
+        same(&format!("the events after a kill at fact {facts}"), sorted(&events), sorted(&whole.events))?;
+    }
+    Ok(())
+}
+
+/// An answer that comes twice is taken in once.
+///
+/// # Errors
+/// If it is not.
+pub async fn duplicate_facts_change_nothing(hosts: &impl Hosts) -> Result<(), Broken> {
+    same("the output", go(hosts, "twice", Arc::new(World::repeating())).await?, INPUT.expected())?;
+    let kept = kept(hosts, "twice").await?;
+    let answered: Vec<_> = kept.facts.iter().filter_map(|fact| Toy::answers(&fact.fact)).collect();
+    same("the number of effects answered", answered.iter().collect::<HashSet<_>>().len(), answered.len())
+}
+
+/// A result that comes after a revoke is taken in as the acknowledgement of the revoke.
+///
+/// # Errors
+/// If it is not.
+pub async fn results_after_a_revoke_change_nothing(hosts: &impl Hosts) -> Result<(), Broken> {
+    same("the output", go(hosts, "late", Arc::default()).await?, INPUT.expected())?;
+    let late = |fact: &Recorded<ToyFact>| matches!(fact.fact, ToyFact::Done { value: LATE, .. });
+    same("a late result is kept", kept(hosts, "late").await?.facts.iter().any(late), false)
+}
+
+/// Of two hosts that go on with the same run, exactly one continues; the other fails and has changed nothing.
+///
+/// # Errors
+/// If both or none continue.
+pub async fn of_two_hosts_one_continues(hosts: &impl Hosts) -> Result<(), Broken> {
+    go(hosts, "first", Arc::default()).await?;
+    let whole = kept(hosts, "first").await?;
+    seed(hosts, "two", &whole, whole.facts.len() / 2).await?;
+    let (one, other) = (hosts.open("two", Arc::default()).await?, hosts.open("two", Arc::default()).await?);
+    let outcomes = futures::join!(finish(one), finish(other));
+    let sums = [&outcomes.0, &outcomes.1].into_iter().flatten().copied().collect::<Vec<_>>();
+    same("the outputs of two hosts on one run", sums, vec![INPUT.expected()])?;
+    let kept = kept(hosts, "two").await?;
+    same("the events of a replay", replay::<Toy>(&kept.input, &kept.facts).events, kept.events)
+}
+
+/// Goes on with a run, to its end.
+async fn go(hosts: &impl Hosts, run: &str, world: Arc<World>) -> Result<Sum, Broken> {
+    finish(hosts.open(run, world).await?).await
+}
+
+async fn finish<H: Host<Toy, Error: fmt::Debug> + Send>((mut host, kept): (H, Option<Kept>)) -> Result<Sum, Broken> {
+    let resume = match kept {
+        None => Resume::Fresh(Recorded { at: 1_000, fact: INPUT }),
+        Some(Kept { input, facts, events }) => Resume::Journal { input, facts, events: events.len(), then: Vec::new() },
+    };
+    let Ended { output, .. } = drive(&mut host, resume).await.map_err(Broken::because)?;
+    Ok(output)
+}
+
+async fn kept(hosts: &impl Hosts, run: &str) -> Result<Kept, Broken> {
+    let (_, kept) = hosts.open(run, Arc::default()).await?;
+    kept.ok_or_else(|| Broken(format!("nothing is kept of {run}")))
+}
+
+/// What is known of a run's effects at its kill.
+struct Before {
+    answered: HashSet<crate::EffectId>,
+    issued: HashSet<crate::EffectId>,
+}
+
+/// Enters a run as a kill would have left it: with the first facts of another, and the events that follow from them.
+async fn seed(hosts: &impl Hosts, run: &str, whole: &Kept, facts: usize) -> Result<Before, Broken> {
+    let facts = whole.facts.get(..facts).unwrap_or(&whole.facts);
+    let events = replay::<Toy>(&whole.input, facts).events;
+    let (mut host, _) = hosts.open(run, Arc::default()).await?;
+    host.commit(Commit { input: Some(&whole.input), facts, events: &events }).await.map_err(Broken::because)?;
+    let mut out = crate::Outbox::default();
+    let mut toy = Toy::start(whole.input.at, &whole.input.fact, &mut out);
+    for fact in facts {
+        toy.apply(fact.at, &fact.fact, &mut out);
+    }
+    let issued = out.orders().iter().filter_map(|order| match order {
+        crate::Order::Issue(id, _) => Some(id.clone()),
+        crate::Order::Revoke(..) => None,
+    });
+    let answered = facts.iter().filter_map(|fact| Toy::answers(&fact.fact).cloned());
+    Ok(Before { answered: answered.collect(), issued: issued.collect() })
+}
+
+fn sorted(events: &[Recorded<ToyEvent>]) -> Vec<&ToyEvent> {
+    let mut events: Vec<_> = events.iter().map(|event| &event.fact).collect();
+    events.sort();
+    events
+}
+
+fn same<T: PartialEq + fmt::Debug>(what: &str, found: T, expected: T) -> Result<(), Broken> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Broken(format!("{what}: {found:?}, where it should be {expected:?}")))
+}

@@ -1,0 +1,89 @@
+use super::*;
+
+#[tokio::test]
+async fn the_folder_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one/two/aime.db");
+    let journal = Journal::open(&path).unwrap();
+    assert_eq!(journal.path(), path);
+    assert!(path.is_file());
+}
+
+#[test]
+fn what_cannot_be_opened_says_why_and_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str| folder.path().join(name);
+    std::fs::write(of("text"), "this is no database, and long enough not to be taken for an empty one").unwrap();
+    let foreign = Connection::open(of("foreign")).unwrap();
+    foreign.execute_batch("CREATE TABLE theirs (a)").unwrap();
+    let claimed = Connection::open(of("claimed")).unwrap();
+    claimed.execute_batch("PRAGMA application_id = 77").unwrap();
+    let cases = [
+        ("text", "is not a journal of aime"),
+        ("foreign", "is not a journal of aime"),
+        ("claimed", "is not a journal of aime"),
+        ("text/aime.db", "cannot create the folder"),
+        ("", "cannot open the journal"),
+    ];
+    for (name, says) in cases {
+        let text = fault(Journal::open(of(name))).to_string();
+        assert!(text.contains(says), "{name}: {text}");
+        assert!(text.contains(&folder.path().display().to_string()), "{name}: {text}");
+    }
+    assert!(foreign.query_row("SELECT count(*) FROM theirs", [], |row| row.get::<_, i64>(0)).is_ok(), "it is left as it was");
+    let text = std::fs::read_to_string(of("text")).unwrap();
+    assert!(text.starts_with("this is no database"));
+}
+
+#[tokio::test]
+async fn a_file_of_a_later_version_is_refused() {
+    let fixture = Fixture::new().await;
+    fixture.raw().pragma_update(None, "user_version", 7).unwrap();
+    let fault = fault(Journal::open(fixture.journal.path()));
+    assert!(matches!(fault, JournalError::Newer { found: 7, known: 1, .. }));
+    assert!(fault.to_string().contains("has schema 7, and this version reads up to 1: use the newer version"), "{fault}");
+}
+
+#[test]
+fn an_empty_file_becomes_a_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("aime.db");
+    std::fs::write(&path, "").unwrap();
+    let journal = Journal::open(&path).unwrap();
+    assert_eq!(journal.runs().unwrap(), []);
+    let pragma = |name: &str| Connection::open(&path).unwrap().pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!((pragma("user_version"), pragma("application_id")), (1, 0x6169_6d65));
+}
+
+#[test]
+fn a_name_is_a_name_and_no_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file:aime db?mode=memory#1");
+    drop(Journal::open(&path).unwrap());
+    assert!(path.is_file());
+}
+
+#[test]
+fn many_may_open_a_new_file_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new/aime.db");
+    std::thread::scope(|scope| {
+        let opening: Vec<_> = (0..8).map(|_| scope.spawn(|| Journal::open(&path).and_then(|journal| journal.runs()))).collect();
+        for opening in opening {
+            assert_eq!(opening.join().unwrap().unwrap(), []);
+        }
+    });
+}
+
+#[tokio::test]
+async fn what_is_waiting_is_written_before_the_journal_closes() {
+    let fixture = Fixture::new().await;
+    let path = fixture.journal.path().to_owned();
+    let Fixture { folder: _folder, journal } = fixture;
+    for number in 0..20 {
+        drop(futures::FutureExt::now_or_never(journal.inbox_put("r", number, "{}")));
+    }
+    drop(journal);
+    assert_eq!(Journal::open(&path).unwrap().inbox("r").unwrap().len(), 20);
+    assert!(!path.with_extension("db-wal").exists() || std::fs::metadata(path.with_extension("db-wal")).unwrap().len() == 0);
+}
