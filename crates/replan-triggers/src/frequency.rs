@@ -1,0 +1,79 @@
+//! The frequency control: whether a replan that is wanted is allowed now.
+
+use aime_progress::{Timestamp, TriggerKind, TriggerReason};
+
+use crate::FrequencySettings;
+
+/// The replans that a plan has had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReplanHistory {
+    /// How many there were since the plan was made or a person last allowed more.
+    pub count: u32,
+    /// When the last one was.
+    pub last_at: Option<Timestamp>,
+}
+
+/// What the frequency control says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Replan now.
+    Allow,
+    /// Not yet. The reasons stay, and are looked at again then.
+    Wait {
+        /// The end of the cooldown.
+        until: Timestamp,
+        /// Why, in words, for the event of the suppressed replan.
+        reason: String,
+    },
+    /// No more without a person.
+    Escalate {
+        /// Why, in words, for the person who is asked.
+        reason: String,
+    },
+}
+
+/// Whether a replan for these reasons is allowed at the time `now`.
+///
+/// `idle` says that no task runs or is ready: then waiting for the end of a cooldown would only lose time, and the replan
+/// is allowed at once unless `cooldown_when_idle` is set. The cap holds always. What a person asked for is always allowed.
+/// Critical evidence waits for the end of the cooldown like everything else; it is not lost, since the triggers are read
+/// from the state again.
+#[must_use]
+pub fn decide(reasons: &[TriggerReason], history: ReplanHistory, now: Timestamp, idle: bool, settings: &FrequencySettings) -> Verdict {
+    if reasons.iter().any(|reason| reason.kind == TriggerKind::Person) {
+        return Verdict::Allow;
+    }
+    if is_spent(history, settings) {
+        return Verdict::Escalate { reason: escalation(reasons, history, settings) };
+    }
+    match cooldown_end(history, settings) {
+        Some(until) if until > now && (!idle || settings.cooldown_when_idle) => Verdict::Wait {
+            until,
+            reason: format!(
+                "the last replan was {} s ago; the next is allowed in {} s",
+                now.millis_since(history.last_at.unwrap_or(now)) / 1_000,
+                until.millis_since(now).div_ceil(1_000)
+            ),
+        },
+        _ => Verdict::Allow,
+    }
+}
+
+/// No further replan is allowed without a person.
+pub(crate) const fn is_spent(history: ReplanHistory, settings: &FrequencySettings) -> bool {
+    history.count >= settings.max_replans_per_plan || history.count >= settings.escalation_threshold
+}
+
+pub(crate) fn cooldown_end(history: ReplanHistory, settings: &FrequencySettings) -> Option<Timestamp> {
+    history.last_at.map(|last| last.plus_millis(settings.cooldown_seconds.saturating_mul(1_000)))
+}
+
+fn escalation(reasons: &[TriggerReason], history: ReplanHistory, settings: &FrequencySettings) -> String {
+    let details: Vec<&str> = reasons.iter().map(|reason| reason.detail.as_str()).collect();
+    let limit = settings.max_replans_per_plan.min(settings.escalation_threshold);
+    let times = if history.count == 1 { "once".to_owned() } else { format!("{} times", history.count) };
+    format!("the plan was changed {times}, {limit} allowed, and there is still: {}", details.join("; "))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! The five triggers.
+
+use aime_progress::{Evidence, ProgressState, Significance, Task, TaskKind, TaskStatus, Timestamp, TriggerKind, TriggerReason};
+
+use crate::TriggerSettings;
+
+/// The bound on tokens, and what of it is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TokenBudget {
+    /// Tokens that may be used in all.
+    pub limit: u64,
+    /// Tokens that are used.
+    pub used: u64,
+}
+
+const TASK_FAILED: u8 = 90;
+const BLOCKED: u8 = 70;
+const TOKEN_BUDGET: u8 = 60;
+const STALLED: u8 = 50;
+
+/// How much a piece of evidence weighs beside the other triggers: critical evidence comes before everything.
+const fn weight(significance: Significance) -> u8 {
+    match significance {
+        Significance::Critical => 100,
+        Significance::High => 80,
+        Significance::Medium => 55,
+        Significance::Low => 30,
+    }
+}
+
+/// Every reason for a replan in this state at this time, the highest priority first; equals in the order of the plan.
+///
+/// Pure: the same state, time and settings give the same reasons. What nobody has dealt with is given again each time.
+#[must_use]
+pub fn evaluate(state: &ProgressState, now: Timestamp, budget: Option<TokenBudget>, settings: &TriggerSettings) -> Vec<TriggerReason> {
+    let mut reasons: Vec<TriggerReason> = state.tasks.values().filter(|task| has_failed(task)).map(failed).collect();
+    reasons.extend(evidence(state, settings));
+    reasons.extend(blocked(state, settings));
+    reasons.extend(budget.and_then(|budget| token_budget(state, budget, settings)));
+    reasons.extend(stalled(state, now, settings));
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
+    reasons
+}
+
+/// Whether a failed task may be tried again: it has failed at most `max_retries` times, the present failure counted.
+#[must_use]
+pub const fn may_retry(task: &Task, settings: &TriggerSettings) -> bool {
+    task.failures <= settings.max_retries
+}
+
+/// A group fails with its tasks, so only these count.
+fn has_failed(task: &Task) -> bool {
+    task.status == TaskStatus::Failed && task.failed_for_good && task.spec.kind != TaskKind::Group
+}
+
+fn failed(task: &Task) -> TriggerReason {
+    let times = if task.failures == 1 { "once".to_owned() } else { format!("{} times", task.failures) };
+    let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_deref()).or(task.reason.as_deref());
+    TriggerReason {
+        kind: TriggerKind::TaskFailed,
+        priority: TASK_FAILED,
+        detail: format!("task {} failed {times}: {}", task.spec.id, error.unwrap_or("no reason given")),
+        tasks: vec![task.spec.id.clone()],
+        evidence: Vec::new(),
+    }
+}
+
+fn evidence(state: &ProgressState, settings: &TriggerSettings) -> Option<TriggerReason> {
+    let counts = |evidence: &&Evidence| !evidence.processed && evidence.significance >= settings.evidence_significance;
+    let found: Vec<&Evidence> = state.evidence.iter().filter(counts).collect();
+    let most = found.iter().map(|evidence| evidence.significance).max()?;
+    let contents: Vec<&str> = found.iter().map(|evidence| evidence.content.as_str()).collect();
+    let mut tasks: Vec<_> = found.iter().filter_map(|evidence| evidence.task.clone()).collect();
+    tasks.dedup();
+    Some(TriggerReason {
+        kind: TriggerKind::Evidence,
+        priority: weight(most),
+        detail: format!("new evidence: {}", contents.join("; ")),
+        tasks,
+        evidence: found.iter().map(|evidence| evidence.id.clone()).collect(),
+    })
+}
+
+fn blocked(state: &ProgressState, settings: &TriggerSettings) -> Option<TriggerReason> {
+    let counts = |task: &&Task| settings.blocked && task.status == TaskStatus::Blocked && !task.held;
+    let found: Vec<&Task> = state.tasks.values().filter(counts).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let details: Vec<String> = found
+        .iter()
+        .map(|task| format!("task {} is blocked: {}", task.spec.id, task.reason.as_deref().unwrap_or("no reason given")))
+        .collect();
+    Some(TriggerReason {
+        kind: TriggerKind::Blocked,
+        priority: BLOCKED,
+        detail: details.join("; "),
+        tasks: found.iter().map(|task| task.spec.id.clone()).collect(),
+        evidence: Vec::new(),
+    })
+}
+
+/// Fires once for a plan: a replan brings no tokens back, so a decision that had this reason has dealt with it.
+fn token_budget(state: &ProgressState, budget: TokenBudget, settings: &TriggerSettings) -> Option<TriggerReason> {
+    let dealt_with = state.decisions.iter().flat_map(|decision| &decision.triggers).any(|reason| reason.kind == TriggerKind::TokenBudget);
+    let undone = state.tasks.values().any(|task| !task.status.is_settled());
+    if dealt_with || !undone || budget.limit == 0 {
+        return None;
+    }
+    let left = budget.limit.saturating_sub(budget.used);
+    let part = as_float(left) / as_float(budget.limit);
+    (part < settings.token_budget_threshold).then(|| TriggerReason {
+        kind: TriggerKind::TokenBudget,
+        priority: TOKEN_BUDGET,
+        detail: format!("{left} of {} tokens are left", budget.limit),
+        tasks: Vec::new(),
+        evidence: Vec::new(),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share of a budget needs no more than 52 bits")]
+const fn as_float(count: u64) -> f64 {
+    count as f64
+}
+
+fn stalled(state: &ProgressState, now: Timestamp, settings: &TriggerSettings) -> Option<TriggerReason> {
+    if stall_time(state, settings)? > now {
+        return None;
+    }
+    let running = state.tasks.values().filter(|task| runs(task));
+    Some(TriggerReason {
+        kind: TriggerKind::Stalled,
+        priority: STALLED,
+        detail: format!("no progress for {} s", now.millis_since(state.last_progress_at) / 1_000),
+        tasks: running.map(|task| task.spec.id.clone()).collect(),
+        evidence: Vec::new(),
+    })
+}
+
+/// When the run counts as stalled if nothing moves before; never while a person is asked or nothing runs.
+pub(crate) fn stall_time(state: &ProgressState, settings: &TriggerSettings) -> Option<Timestamp> {
+    let asked = state.questions.iter().any(|question| question.answer.is_none());
+    let runs = state.tasks.values().any(runs);
+    let watched = settings.stall_timeout > 0 && runs && !asked;
+    watched.then(|| state.last_progress_at.plus_millis(settings.stall_timeout.saturating_mul(1_000)))
+}
+
+fn runs(task: &Task) -> bool {
+    task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group
+}
+
+#[cfg(test)]
+mod tests;
