@@ -1,14 +1,112 @@
 //! What a tool call is given beside its parameters.
 
-use std::path::PathBuf;
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    ffi::OsString,
+    fs::{self, OpenOptions},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
+use aime_sandbox::ConfinedFolder;
 use tokio_util::sync::CancellationToken;
 
-/// Where and under whose control a call runs.
+use crate::cut::{MAX_SHOWN_CHARS, cut_output};
+
+/// Where, with what and under whose control a call runs. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The working folder, absolute.
-    pub working_folder: PathBuf,
+    /// The working folder, which file tools cannot leave.
+    pub folder: ConfinedFolder,
+    /// The whole environment of child processes, clean of secrets.
+    pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// How many characters of a result are shown, for a model; nothing where the result goes to another task and must be whole.
+    pub text_limit: Option<usize>,
+    /// Where the whole of a result is kept that was cut. It is made when it is needed.
+    pub output_folder: Option<PathBuf>,
     /// Cancelled when the call is no longer wanted.
     pub cancel: CancellationToken,
+}
+
+impl ToolContext {
+    /// A context for an actor's calls: results are cut at [`MAX_SHOWN_CHARS`], and what is cut is kept nowhere.
+    #[must_use]
+    pub fn new(folder: ConfinedFolder, environment: BTreeMap<OsString, OsString>) -> Self {
+        Self {
+            folder,
+            environment: Arc::new(environment),
+            text_limit: Some(MAX_SHOWN_CHARS),
+            output_folder: None,
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// The same for a tool task of a plan, whose result other tasks refer to: nothing is cut.
+    #[must_use]
+    pub fn with_whole_results(mut self) -> Self {
+        self.text_limit = None;
+        self
+    }
+
+    /// The same with a folder for the whole of results that are cut.
+    #[must_use]
+    pub fn with_output_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.output_folder = Some(folder.into());
+        self
+    }
+
+    /// The same under another control.
+    #[must_use]
+    pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// The working folder, absolute and without links.
+    #[must_use]
+    pub fn working_folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Cuts a result to what is shown, and keeps the whole in the output folder.
+    pub(crate) fn shown(&self, tool: &str, text: String) -> String {
+        let Some(limit) = self.text_limit else {
+            return text;
+        };
+        if text.is_empty() {
+            return "(empty)".to_owned();
+        }
+        if let Cow::Borrowed(_) = cut_output(&text, limit, None) {
+            return text;
+        }
+        let place = self.output_folder.as_ref().and_then(|folder| match keep(folder, tool, &text) {
+            Ok(file) => Some(file.strip_prefix(self.working_folder()).unwrap_or(&file).display().to_string()),
+            Err(error) => {
+                tracing::warn!(%error, folder = %folder.display(), "a long result could not be kept");
+                None
+            }
+        });
+        cut_output(&text, limit, place.as_deref()).into_owned()
+    }
+}
+
+/// Writes a result to a new file.
+fn keep(folder: &Path, tool: &str, text: &str) -> io::Result<PathBuf> {
+    /// Goes on where other calls of this process were; files of an earlier process are stepped over.
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    fs::create_dir_all(folder)?;
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let file = folder.join(format!("{tool}-{number}.txt"));
+        match OpenOptions::new().write(true).create_new(true).open(&file) {
+            Ok(mut open) => return open.write_all(text.as_bytes()).map(|()| file),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
 }

@@ -1,7 +1,25 @@
-//! Tools for agents: a registry, bundles, schemas from types, and the built-in tools.
+#![doc = include_str!("../README.md")]
 
+mod approval;
+mod builtin;
+mod bundle;
 mod context;
+mod coordination;
+mod cut;
+mod names;
+mod registry;
+mod router;
+mod schema;
 mod tool;
+mod typed;
 
+pub use approval::{Approval, Decision, decide};
+pub use builtin::builtin;
+pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, tools_of};
 pub use context::ToolContext;
-pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches};
+pub use coordination::{AskHuman, ReportEvidence, Terminate, Todo, UpdateProgress};
+pub use cut::{MAX_SHOWN_CHARS, cut_output};
+pub use registry::ToolRegistry;
+pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
+pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, UnknownTool};
+pub use typed::TypedTool;

@@ -3,11 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_llm::ToolDefinition;
+use aime_sandbox::FileError;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ToolContext;
+use crate::{
+    ToolContext,
+    names::{nearest_first, quoted},
+};
 
 /// What a call may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,7 +75,7 @@ impl ToolSheet {
 /// What a call came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
-    /// What the model sees, whole; whoever shows it cuts it.
+    /// What the model sees. [`ToolRegistry::call`](crate::ToolRegistry::call) cuts it for an actor and leaves it whole for a plan's task.
     pub text: String,
     /// The same with structure, where there is one: what other tasks refer to by a path.
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -84,6 +88,9 @@ pub struct ToolOutput {
 /// Why a call gave no result. The text is what the model sees after `Error: `.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
+    /// There is no such tool.
+    #[error(transparent)]
+    Unknown(#[from] UnknownTool),
     /// The parameters do not fit.
     #[error("{0}")]
     InvalidParameters(String),
@@ -101,10 +108,57 @@ pub enum ToolError {
     Cancelled,
 }
 
+impl From<FileError> for ToolError {
+    fn from(error: FileError) -> Self {
+        let text = error.to_string();
+        match error {
+            FileError::Outside { .. } | FileError::LinkOutside { .. } | FileError::Reserved { .. } => Self::Denied(text),
+            _ => Self::Failed(text),
+        }
+    }
+}
+
+impl ToolError {
+    /// The same with another text, where it has one.
+    pub(crate) fn map_text(self, map: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::InvalidParameters(text) => Self::InvalidParameters(map(text)),
+            Self::Failed(text) => Self::Failed(map(text)),
+            Self::Denied(text) => Self::Denied(map(text)),
+            Self::TimedOut(text) => Self::TimedOut(map(text)),
+            Self::Unknown(_) | Self::Cancelled => self,
+        }
+    }
+}
+
+/// There is no such tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Unknown tool: {name}. The tools are: {}", quoted(self.known.iter().map(String::as_str)))]
+pub struct UnknownTool {
+    /// As asked for.
+    pub name: String,
+    /// The names that exist, the nearest first.
+    pub known: Vec<String>,
+}
+
+impl UnknownTool {
+    /// Says so, with the names that exist.
+    #[must_use]
+    pub fn new<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { name: name.to_owned(), known: nearest_first(name, known).into_iter().map(str::to_owned).collect() }
+    }
+}
+
 /// A tool: what it is, and how it is called.
 pub trait Tool: Send + Sync {
     /// What is known of it.
     fn sheet(&self) -> &Arc<ToolSheet>;
+
+    /// How long a call with these parameters may take: what the sheet says, unless the caller chooses.
+    fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {
+        let _ = parameters;
+        self.sheet().time_limit
+    }
 
     /// Makes one call with parameters that fit the schema. Stops soon after `context.cancel` is cancelled.
     fn call<'a>(&'a self, parameters: Map<String, Value>, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;

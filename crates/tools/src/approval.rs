@@ -1,0 +1,185 @@
+//! What a call needs before it is made: nothing, a person's consent, or it is refused.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{HandledBy, ToolSheet, Touches};
+
+/// The most characters of a command or of code in a question.
+const MAX_QUESTION_CHARS: usize = 2_000;
+
+/// How freely tools may be used: `--approve`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Approval {
+    /// A person is asked before every call that is not read-only.
+    Ask,
+    /// Files may be changed; a person is asked before commands and the network.
+    #[default]
+    Edits,
+    /// Everything may be done.
+    All,
+    /// Nothing may be changed, and nobody is asked.
+    ReadOnly,
+}
+
+/// What [`decide`] says of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// It may be made.
+    Allow,
+    /// A person must consent first.
+    Ask {
+        /// The question, for a person.
+        question: String,
+    },
+    /// It must not be made.
+    Deny {
+        /// Why, for the model.
+        reason: String,
+    },
+}
+
+/// Decides on one call. What stays inside the run and what asks a person is always allowed.
+#[must_use]
+pub fn decide(approval: Approval, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Decision {
+    let harmless = sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People);
+    let allowed = match approval {
+        Approval::All => true,
+        Approval::Ask | Approval::ReadOnly => sheet.read_only,
+        Approval::Edits => sheet.read_only || sheet.touches == Touches::Files,
+    };
+    if harmless || allowed {
+        Decision::Allow
+    } else if approval == Approval::ReadOnly {
+        Decision::Deny { reason: format!("`{}` may change something, and this run is read-only", sheet.name()) }
+    } else {
+        Decision::Ask { question: question(sheet.name(), parameters) }
+    }
+}
+
+/// The question for a person, with what they need to decide.
+fn question(tool: &str, parameters: &Map<String, Value>) -> String {
+    let text = |name: &str| parameters.get(name).and_then(Value::as_str);
+    match (tool, text("command"), text("code"), text("path")) {
+        ("bash", Some(command), _, _) => format!("Run this command?\n{}", block(command)),
+        ("python", _, Some(code), _) => format!("Run this Python code?\n{}", block(code)),
+        ("write_file", _, _, Some(path)) => {
+            let content = text("content").unwrap_or_default();
+            format!("Write the file {} ({} lines)?", line(path), content.lines().count())
+        }
+        ("edit_file", _, _, Some(path)) => format!(
+            "Change the file {}?\nFrom:\n{}\nTo:\n{}",
+            line(path),
+            block(text("old_text").unwrap_or_default()),
+            block(text("new_text").unwrap_or_default())
+        ),
+        _ if parameters.is_empty() => format!("Use the tool {}?", line(tool)),
+        _ => {
+            let mut question = format!("Use the tool {} with these parameters?", line(tool));
+            for (name, value) in parameters {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                // Writing to a string cannot fail.
+                let _ = write!(question, "\n{}", block(&format!("{name}: {value}")));
+            }
+            question
+        }
+    }
+}
+
+/// Text set apart from the question, cut where it is long. Control characters are shown, so that no text hides from the reader.
+fn block(text: &str) -> String {
+    let shown: String = text.chars().take(MAX_QUESTION_CHARS).collect();
+    let mut lines: Vec<_> = shown.lines().map(|text| format!("    {}", line(text))).collect();
+    let left = text.chars().count().saturating_sub(MAX_QUESTION_CHARS);
+    if left > 0 {
+        lines.push(format!("    [{left} characters more]"));
+    }
+    lines.join("\n")
+}
+
+/// One line without characters that move a terminal's cursor or turn the direction of the text.
+fn line(text: &str) -> String {
+    let hides = |character: char| {
+        (character.is_control() && character != '\t')
+            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if hides(character) { shown.extend(character.escape_unicode()) } else { shown.push(character) }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::builtin;
+
+    fn sheet(name: &str) -> std::sync::Arc<ToolSheet> {
+        builtin().get(name).unwrap().sheet().clone()
+    }
+
+    fn parameters(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn each_mode_decides_by_what_a_tool_touches() {
+        let table = [
+            // tool, ask, edits, all, read-only
+            ("read_file", "allow", "allow", "allow", "allow"),
+            ("grep", "allow", "allow", "allow", "allow"),
+            ("write_file", "ask", "allow", "allow", "deny"),
+            ("edit_file", "ask", "allow", "allow", "deny"),
+            ("bash", "ask", "ask", "allow", "deny"),
+            ("python", "ask", "ask", "allow", "deny"),
+            ("todo", "allow", "allow", "allow", "allow"),
+            ("ask_human", "allow", "allow", "allow", "allow"),
+            ("terminate", "allow", "allow", "allow", "allow"),
+        ];
+        let word = |approval, tool| match decide(approval, &sheet(tool), &Map::new()) {
+            Decision::Allow => "allow",
+            Decision::Ask { .. } => "ask",
+            Decision::Deny { .. } => "deny",
+        };
+        for (tool, ask, edits, all, read_only) in table {
+            let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| word(approval, tool));
+            assert_eq!(got, [ask, edits, all, read_only], "{tool}");
+        }
+        let mut network = ToolSheet::clone(&sheet("bash"));
+        network.touches = Touches::Network;
+        assert!(matches!(decide(Approval::Edits, &network, &Map::new()), Decision::Ask { .. }));
+        network.read_only = true;
+        assert_eq!(decide(Approval::Edits, &network, &Map::new()), Decision::Allow);
+    }
+
+    #[test]
+    fn questions_are_for_people() {
+        let table = [
+            ("bash", json!({"command": "cargo test\nls"}), "Run this command?\n    cargo test\n    ls"),
+            ("bash", json!({"command": "ls \u{1b}[2K\u{202e}x"}), "Run this command?\n    ls \\u{1b}[2K\\u{202e}x"),
+            ("python", json!({"code": "print(1)"}), "Run this Python code?\n    print(1)"),
+            ("write_file", json!({"path": "a.md", "content": "1\n2\n"}), "Write the file a.md (2 lines)?"),
+            ("edit_file", json!({"path": "a.md", "old_text": "1", "new_text": "2"}), "Change the file a.md?\nFrom:\n    1\nTo:\n    2"),
+            ("other", json!({}), "Use the tool other?"),
+            ("other", json!({"n": 1, "s": "x"}), "Use the tool other with these parameters?\n    n: 1\n    s: x"),
+        ];
+        for (tool, given, expected) in table {
+            assert_eq!(question(tool, &parameters(given)), expected);
+        }
+        let long = question("bash", &parameters(json!({"command": "x".repeat(5_000)})));
+        assert!(long.ends_with("\n    [3000 characters more]"), "{long}");
+    }
+
+    #[test]
+    fn modes_are_named_as_on_the_command_line() {
+        let names = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|mode| serde_json::to_value(mode).unwrap());
+        assert_eq!(names, ["ask", "edits", "all", "read-only"]);
+    }
+}

@@ -1,0 +1,51 @@
+//! The tools that an actor answers itself. Here are their sheets; [`crate::Terminate`] and its kin read their calls.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::{
+    HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches,
+    coordination::{AskHumanParameters, ReportEvidenceParameters, TerminateParameters, TodoParameters, UpdateProgressParameters},
+    typed::sheet,
+};
+
+pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
+    let ask_human = ToolSheet {
+        touches: Touches::People,
+        idempotent: false,
+        ..own(sheet::<AskHumanParameters>("ask_human", "Ask a person. Only when you cannot find out yourself."))
+    };
+    let sheets = [
+        own(sheet::<TodoParameters>("todo", "Replace your TODO list. Send the whole list each time.")),
+        own(sheet::<UpdateProgressParameters>("update_progress", "Tell how the work goes.")),
+        own(sheet::<ReportEvidenceParameters>(
+            "report_evidence",
+            "Report what may change the plan: a discovery, an error, an outside change. High or critical makes the planner look again.",
+        )),
+        ask_human,
+        own(sheet::<TerminateParameters>("terminate", "End your task. Success only if it is done and checked.")),
+    ];
+    sheets.into_iter().map(|sheet| Arc::new(ActorTool { sheet: Arc::new(sheet) }) as Arc<dyn Tool>)
+}
+
+/// Answered by the actor; said twice it changes nothing more.
+fn own(sheet: ToolSheet) -> ToolSheet {
+    ToolSheet { handled_by: HandledBy::Actor, idempotent: true, ..sheet }
+}
+
+struct ActorTool {
+    sheet: Arc<ToolSheet>,
+}
+
+impl Tool for ActorTool {
+    fn sheet(&self) -> &Arc<ToolSheet> {
+        &self.sheet
+    }
+
+    fn call<'a>(&'a self, _: Map<String, Value>, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        let text = format!("`{}` is answered by the actor that calls it", self.sheet.name());
+        Box::pin(async move { Err(ToolError::Failed(text)) })
+    }
+}

@@ -1,0 +1,65 @@
+//! Running a program for a tool, and telling what came of it.
+
+use std::{ffi::OsString, time::Duration};
+
+use aime_sandbox::{ProcessEnd, ProcessRequest, run};
+use serde_json::json;
+
+use crate::{ToolContext, ToolError, ToolOutput};
+
+/// Bytes kept of each stream: the first half and the last half.
+const OUTPUT_LIMIT: usize = 1024 * 1024;
+
+/// The longest time that a caller may choose, in seconds.
+pub(super) const MAX_SECONDS: u64 = 600;
+
+/// A program with what it is called to a model.
+pub(super) struct Command {
+    pub(super) program: &'static str,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) input: Vec<u8>,
+    pub(super) time_limit: Duration,
+    /// `the command`, `the code`.
+    pub(super) what: &'static str,
+}
+
+/// Runs it in the working folder. An exit code other than 0 is a failure whose text holds all that was printed.
+pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let Command { program, arguments, input, time_limit, what } = command;
+    let request = ProcessRequest {
+        program: program.into(),
+        arguments,
+        working_folder: context.working_folder().to_path_buf(),
+        environment: context.environment.as_ref().clone(),
+        input,
+        time_limit,
+        output_limit: OUTPUT_LIMIT,
+    };
+    let outcome = run(request, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
+    let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
+    let printed = printed(&stdout, &stderr);
+    match outcome.end {
+        ProcessEnd::Exited(0) => {
+            let value = json!({"exit_code": 0, "stdout": stdout, "stderr": stderr});
+            Ok(ToolOutput { text: printed, value, references: Vec::new() })
+        }
+        ProcessEnd::Exited(code) => Err(ToolError::Failed(joined(&printed, &format!("exit code {code}")))),
+        ProcessEnd::Signalled(signal) => Err(ToolError::Failed(joined(&printed, &format!("ended by signal {signal}")))),
+        ProcessEnd::TimedOut => {
+            let seconds = time_limit.as_secs();
+            let end = format!("{what} took longer than {seconds} s and was stopped; timeout_seconds may be up to {MAX_SECONDS}");
+            Err(ToolError::TimedOut(joined(&printed, &end)))
+        }
+        ProcessEnd::Cancelled => Err(ToolError::Cancelled),
+    }
+}
+
+/// Standard output, then standard error under a mark of its own.
+fn printed(stdout: &str, stderr: &str) -> String {
+    if stderr.is_empty() { stdout.to_owned() } else { joined(stdout, &format!("[stderr]\n{stderr}")) }
+}
+
+fn joined(first: &str, second: &str) -> String {
+    let between = if first.is_empty() || first.ends_with('\n') { "" } else { "\n" };
+    format!("{first}{between}{second}")
+}

@@ -1,0 +1,103 @@
+//! `edit_file`.
+
+use std::sync::{Mutex, PoisonError};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    files::{blocking, counted, name, no_text, read},
+    near_miss::near_miss,
+};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+
+/// The most places named where a text is not unique.
+const MAX_PLACES: usize = 10;
+
+/// Reading, changing and writing is one step: two actors may edit one file at once.
+static EDITING: Mutex<()> = Mutex::new(());
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EditFile {
+    /// File to change
+    path: String,
+    /// Text to replace, exactly as in the file; must occur once
+    old_text: String,
+    /// Text to put in its place
+    new_text: String,
+    /// Replace every occurrence
+    #[serde(default)]
+    replace_all: bool,
+}
+
+pub(super) fn tool() -> impl Tool {
+    TypedTool::new("edit_file", "Replace text in a file.", |parameters: EditFile, context: ToolContext| {
+        blocking(move || call(&parameters, &context))
+    })
+    .touches(Touches::Files)
+    .alternatives(&["read_file", "write_file", "bash"])
+}
+
+fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let path = name(context, &parameters.path)?;
+    let invalid = |text: &str| Err(ToolError::InvalidParameters(text.to_owned()));
+    if parameters.old_text.is_empty() {
+        return invalid("old_text is empty; give the text to replace, or use `write_file` for the whole file");
+    }
+    if parameters.old_text == parameters.new_text {
+        return invalid("old_text and new_text are the same; nothing would change");
+    }
+    let _one_at_a_time = EDITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let bytes = read(context, &parameters.path)?;
+    if let Some(kind) = no_text(&bytes) {
+        return Err(ToolError::Failed(format!("`{path}` is {kind}; edit_file changes text only")));
+    }
+    let Ok(text) = String::from_utf8(bytes) else {
+        return Err(ToolError::Failed(format!("`{path}` is no UTF-8 text; edit_file cannot change it")));
+    };
+    let (old, new) = with_endings_of(&text, parameters);
+    let places: Vec<_> = text.match_indices(&old).map(|(at, _)| line_of(&text, at)).collect();
+    match places.len() {
+        0 => return Err(ToolError::Failed(format!("old_text is not in `{path}`. {}", near_miss(&text, &parameters.old_text)))),
+        1 => {}
+        _ if parameters.replace_all => {}
+        count => {
+            let lines: Vec<_> = places.iter().take(MAX_PLACES).map(ToString::to_string).collect();
+            let more = if count > MAX_PLACES { ", …" } else { "" };
+            return Err(ToolError::Failed(format!(
+                "old_text occurs {count} times in `{path}` (lines {}{more}); add the lines around the one you mean, or set replace_all",
+                lines.join(", ")
+            )));
+        }
+    }
+    context.folder.write(&parameters.path, text.replace(&old, &new).as_bytes())?;
+    let line = places.first().copied().unwrap_or_default();
+    Ok(ToolOutput {
+        text: format!("Changed `{path}`: {}, first at line {line}.", counted(places.len(), "replacement")),
+        value: json!({"path": path, "replacements": places.len()}),
+        references: vec![path],
+    })
+}
+
+/// The texts with the file's line endings: models write `\n` whatever the file has.
+fn with_endings_of(text: &str, parameters: &EditFile) -> (String, String) {
+    let EditFile { old_text, new_text, .. } = parameters;
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    if text.contains("\r\n") && !text.contains(old_text.as_str()) {
+        return (plain(old_text).replace('\n', "\r\n"), plain(new_text).replace('\n', "\r\n"));
+    }
+    let windows = old_text.contains("\r\n") || (text.contains("\r\n") && !old_text.contains('\n') && !has_bare_newline(text));
+    let new = if windows { plain(new_text).replace('\n', "\r\n") } else { new_text.clone() };
+    (old_text.clone(), new)
+}
+
+fn has_bare_newline(text: &str) -> bool {
+    text.matches('\n').count() > text.matches("\r\n").count()
+}
+
+/// The number of the line, from 1, in which a byte stands.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.get(..at).unwrap_or_default().matches('\n').count()
+}

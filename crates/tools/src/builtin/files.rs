@@ -1,0 +1,85 @@
+//! What the file tools have in common.
+
+use std::path::Path;
+
+use aime_sandbox::{EntryKind, FileError};
+use tokio::task::spawn_blocking;
+
+use crate::{ToolContext, ToolError, names::nearest};
+
+/// How much of a file is looked at to tell text from other things.
+const SNIFFED: usize = 8 * 1024;
+
+/// How the first bytes of well-known files begin, and what they are called.
+const KNOWN: &[(&[u8], &str)] = &[
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"BM", "a bitmap image"),
+    (b"%PDF-", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive or an office document"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"\x7fELF", "a program"),
+    (b"SQLite format 3\0", "an SQLite database"),
+];
+
+/// Runs work that blocks where blocking is welcome.
+pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(ToolError::Failed(format!("the tool itself failed: {error}"))),
+    }
+}
+
+/// The name of a file in results: relative to the working folder.
+pub(super) fn name(context: &ToolContext, path: &str) -> Result<String, ToolError> {
+    Ok(context.folder.relative(path)?.to_string_lossy().into_owned())
+}
+
+/// Reads a file, and says what is like its name where there is none.
+pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolError> {
+    context.folder.read(path).map_err(|error| {
+        let mend = match &error {
+            FileError::NotFound { .. } => like(context, path).map(|like| format!("; did you mean `{like}`?")),
+            FileError::NotAFile { kind: EntryKind::Folder, .. } => Some("; use `list_dir`".to_owned()),
+            FileError::TooLarge { .. } => Some("; use `grep`, or `bash` with head, tail or sed".to_owned()),
+            _ => None,
+        };
+        ToolError::from(error).map_text(|text| text + mend.as_deref().unwrap_or_default())
+    })
+}
+
+/// A file in the same folder with a name like the one that is missing.
+fn like(context: &ToolContext, path: &str) -> Option<String> {
+    let relative = context.folder.relative(path).ok()?;
+    let parent = relative.parent()?;
+    let listed = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    let entries = context.folder.read_dir(listed).ok()?;
+    let names: Vec<_> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
+    let wanted = relative.file_name()?.to_str()?;
+    Some(parent.join(nearest(wanted, names)?).to_string_lossy().into_owned())
+}
+
+/// What a file is in words, where it is no text.
+pub(super) fn no_text(bytes: &[u8]) -> Option<&'static str> {
+    let beginning = bytes.get(..SNIFFED).unwrap_or(bytes);
+    let known = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name);
+    let webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    match known {
+        // Two letters may begin a text as well.
+        Some(name) if name != "a bitmap image" => Some(name),
+        _ if webp => Some("a WebP image"),
+        _ if beginning.contains(&0) => Some(known.unwrap_or("a binary file")),
+        _ => None,
+    }
+}
+
+/// `1 line`, `2 lines`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    let plural = match what {
+        "match" => "matches".to_owned(),
+        "entry" => "entries".to_owned(),
+        _ => format!("{what}s"),
+    };
+    if count == 1 { format!("1 {what}") } else { format!("{count} {plural}") }
+}

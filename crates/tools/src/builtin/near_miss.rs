@@ -1,0 +1,122 @@
+//! What in a file is most like a text that is not in it.
+
+use similar::{Algorithm, ChangeTag, TextDiff};
+
+/// Beyond so many lines only the first are compared.
+const MAX_LINES: usize = 20_000;
+/// Longer lines are compared by their beginning.
+const MAX_LINE_CHARS: usize = 300;
+/// The most lines that are shown.
+const MAX_SHOWN: usize = 30;
+/// What is less alike than this is no help.
+const LEAST_LIKENESS: f32 = 0.4;
+
+/// Shows the lines of `text` that are most like `wanted`, in words for a model.
+pub(super) fn near_miss(text: &str, wanted: &str) -> String {
+    let wanted: Vec<&str> = wanted.trim_matches(['\n', '\r']).lines().collect();
+    let lines: Vec<&str> = text.lines().take(MAX_LINES).collect();
+    let Some((start, likeness)) = closest(&lines, &wanted) else {
+        return "Read the file and copy the text exactly.".to_owned();
+    };
+    if likeness < LEAST_LIKENESS {
+        return "Nothing in it is like that. Read the file and copy the text exactly.".to_owned();
+    }
+    let found: Vec<&str> = lines.iter().skip(start).take(wanted.len().min(MAX_SHOWN)).copied().collect();
+    let place = if found.len() == 1 { format!("line {}", start + 1) } else { format!("lines {} to {}", start + 1, start + found.len()) };
+    if found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| same_but_space(found, wanted)) {
+        return format!("Only the white space differs from {place}, which read:\n{}", found.join("\n"));
+    }
+    format!("The closest is {place} (- yours, + the file):\n{}", difference(&wanted, &found))
+}
+
+/// Where the lines begin that are most like the wanted ones, and how alike they are, from 0 to 1.
+fn closest(lines: &[&str], wanted: &[&str]) -> Option<(usize, f32)> {
+    // The line that says most stands for all in a first look: comparing every stretch of lines would take too long.
+    let (anchor_at, anchor) = wanted.iter().enumerate().max_by_key(|(at, line)| (line.trim().chars().count(), usize::MAX - at))?;
+    let mut candidates: Vec<_> = lines.iter().enumerate().map(|(at, line)| (likeness(line, anchor), at)).collect();
+    candidates.sort_by(|(one, one_at), (other, other_at)| other.total_cmp(one).then(one_at.cmp(other_at)));
+    let starts = candidates.into_iter().take(5).map(|(_, at)| at.saturating_sub(anchor_at));
+    let scored = starts.map(|start| {
+        let alike: f32 = wanted.iter().enumerate().map(|(at, line)| lines.get(start + at).map_or(0.0, |found| likeness(found, line))).sum();
+        // Counts of lines are small.
+        #[expect(clippy::cast_precision_loss, reason = "the number of lines of an edit is far below 2^24")]
+        let all = wanted.len().max(1) as f32;
+        (start, alike / all)
+    });
+    scored.reduce(|best, next| if next.1 > best.1 { next } else { best })
+}
+
+/// How alike two lines are, from 0 to 1; white space at the ends does not count.
+fn likeness(one: &str, other: &str) -> f32 {
+    let (one, other) = (beginning(one.trim()), beginning(other.trim()));
+    if one == other {
+        return 1.0;
+    }
+    let (short, long) = if one.len() < other.len() { (one.len(), other.len()) } else { (other.len(), one.len()) };
+    // Lines of very different length cannot be alike, and comparing them is what costs.
+    if short * 4 < long {
+        return 0.0;
+    }
+    TextDiff::configure().algorithm(Algorithm::Myers).diff_chars(one, other).ratio()
+}
+
+fn beginning(line: &str) -> &str {
+    line.char_indices().nth(MAX_LINE_CHARS).and_then(|(end, _)| line.get(..end)).unwrap_or(line)
+}
+
+fn same_but_space(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
+}
+
+fn difference(wanted: &[&str], found: &[&str]) -> String {
+    let wanted = wanted.get(..wanted.len().min(MAX_SHOWN)).unwrap_or(wanted);
+    let (wanted, found) = (lines(wanted), lines(found));
+    let diff = TextDiff::from_lines(&wanted, &found);
+    let marked = diff.iter_all_changes().map(|change| {
+        let sign = match change.tag() {
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+            ChangeTag::Equal => ' ',
+        };
+        format!("{sign}{}", change.value())
+    });
+    marked.collect::<String>().trim_end_matches('\n').to_owned()
+}
+
+fn lines(lines: &[&str]) -> String {
+    lines.iter().flat_map(|line| [*line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "fn main() {\n    let count = 1;\n    println!(\"{count}\");\n}\n\nfn other() {\n    work();\n}\n";
+
+    #[test]
+    fn shows_what_was_meant() {
+        let table = [
+            ("  let count = 1;", "Only the white space differs from line 2, which read:\n    let count = 1;"),
+            ("let count = 2;", "The closest is line 2 (- yours, + the file):\n-let count = 2;\n+    let count = 1;"),
+            (
+                "fn other() {\n    wokr();\n}",
+                "The closest is lines 6 to 8 (- yours, + the file):\n fn other() {\n-    wokr();\n+    work();\n }",
+            ),
+            ("\nfn other() {\n  work();\n}\n", "Only the white space differs from lines 6 to 8, which read:\nfn other() {\n    work();\n}"),
+            ("SELECT * FROM users WHERE id = 7", "Nothing in it is like that. Read the file and copy the text exactly."),
+            ("\n\n", "Read the file and copy the text exactly."),
+        ];
+        for (wanted, expected) in table {
+            assert_eq!(near_miss(FILE, wanted), expected, "{wanted:?}");
+        }
+        assert_eq!(near_miss("", "x"), "Read the file and copy the text exactly.");
+    }
+
+    #[test]
+    fn long_files_and_lines_are_no_trouble() {
+        let file = format!("{}\nneedle in it\n", "some other line of text\n".repeat(15_000));
+        assert!(near_miss(&file, "needle in at").contains("line 15002"));
+        let long = "x".repeat(2_000_000);
+        assert!(!near_miss(&long, &"y".repeat(2_000_000)).is_empty());
+    }
+}

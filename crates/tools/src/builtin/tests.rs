@@ -1,0 +1,63 @@
+//! Tools as they are called: through the registry, in a folder of their own.
+
+mod commands;
+mod edit;
+mod escapes;
+mod files;
+mod registry;
+mod search;
+mod sheets;
+
+use std::{fs, path::Path};
+
+use aime_sandbox::{ConfinedFolder, clean_environment};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{ToolContext, ToolError, ToolOutput, builtin};
+
+/// A working folder inside a folder that must not be reached.
+struct Place {
+    outer: TempDir,
+    context: ToolContext,
+}
+
+impl Place {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let outer = tempfile::tempdir().unwrap();
+        let root = outer.path().join("w");
+        fs::create_dir(&root).unwrap();
+        fs::write(outer.path().join("secret"), "the secret word").unwrap();
+        for (path, content) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        let environment = clean_environment([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())], &[]);
+        let context = ToolContext::new(ConfinedFolder::open(root).unwrap(), environment);
+        Self { outer, context }
+    }
+
+    fn root(&self) -> &Path {
+        self.context.working_folder()
+    }
+
+    fn content(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap()
+    }
+
+    async fn call(&self, tool: &str, parameters: Value) -> Result<ToolOutput, ToolError> {
+        builtin().call(tool, parameters.as_object().unwrap().clone(), &self.context).await
+    }
+
+    async fn text(&self, tool: &str, parameters: Value) -> String {
+        match self.call(tool, parameters).await {
+            Ok(output) => output.text,
+            Err(error) => format!("Error: {error}"),
+        }
+    }
+
+    async fn value(&self, tool: &str, parameters: Value) -> Value {
+        self.call(tool, parameters).await.unwrap().value
+    }
+}

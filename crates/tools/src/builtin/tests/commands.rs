@@ -1,0 +1,104 @@
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::Place;
+use crate::ToolError;
+
+#[tokio::test]
+async fn bash_tells_output_errors_and_exit_code() {
+    let place = Place::new(&[("a.txt", "hello\n")]);
+    let output = place.call("bash", json!({"command": "cat a.txt; echo careful >&2"})).await.unwrap();
+    assert_eq!(output.text, "hello\n[stderr]\ncareful\n");
+    assert_eq!(output.value, json!({"exit_code": 0, "stdout": "hello\n", "stderr": "careful\n"}));
+    let table = [
+        ("true", "(empty)"),
+        ("echo out; echo err >&2; exit 3", "Error: out\n[stderr]\nerr\nexit code 3"),
+        ("printf out; exit 1", "Error: out\nexit code 1"),
+        ("exit 2", "Error: exit code 2"),
+        ("kill -9 $$", "Error: ended by signal 9"),
+        ("cat", "(empty)"),
+    ];
+    for (command, expected) in table {
+        assert_eq!(place.text("bash", json!({"command": command})).await, expected, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn the_time_limit_keeps_what_was_printed() {
+    let place = Place::new(&[]);
+    let error = place.call("bash", json!({"command": "echo begun; sleep 1000", "timeout_seconds": 1})).await.unwrap_err();
+    let text = "begun\nthe command took longer than 1 s and was stopped; timeout_seconds may be up to 600";
+    assert_eq!(error, ToolError::TimedOut(text.into()));
+    let text = place.text("bash", json!({"command": "true", "timeout_seconds": 601})).await;
+    assert_eq!(text, "Error: The parameters do not fit: `timeout_seconds` must be at most 600, not 601.");
+}
+
+#[tokio::test]
+async fn a_cancelled_command_is_cancelled() {
+    let mut place = Place::new(&[]);
+    let cancel = CancellationToken::new();
+    place.context = place.context.clone().with_cancel(cancel.clone());
+    let (result, ()) = tokio::join!(place.call("bash", json!({"command": "echo x > begun; sleep 1000"})), async {
+        while !place.root().join("begun").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        cancel.cancel();
+    });
+    assert_eq!(result, Err(ToolError::Cancelled));
+    assert_eq!(place.call("bash", json!({"command": "echo x > again"})).await, Err(ToolError::Cancelled));
+    assert!(!place.root().join("again").exists());
+}
+
+#[tokio::test]
+async fn the_environment_is_the_clean_one() {
+    let place = Place::new(&[]);
+    let text = place.text("bash", json!({"command": "env | cut -d= -f1 | sort | tr '\\n' ' '"})).await;
+    assert_eq!(text, "PATH PWD SHLVL _ ");
+}
+
+#[tokio::test]
+async fn long_output_is_cut_in_the_middle_and_kept_whole() {
+    let mut place = Place::new(&[]);
+    let outputs = place.root().join(".aime/runs/r1/outputs");
+    place.context = place.context.clone().with_output_folder(&outputs);
+    let text = place.text("bash", json!({"command": "seq 1 5000; echo end; exit 4"})).await;
+    assert!(text.starts_with("Error: 1\n2\n") && text.ends_with("\nend\nexit code 4"), "{text}");
+    let file = text.split("the whole is in ").nth(1).unwrap().split(']').next().unwrap();
+    assert!(file.starts_with(".aime/runs/r1/outputs/bash-"), "{file}");
+    assert!(place.content(file).contains("\n2500\n"));
+    let read = place.text("read_file", json!({"path": file, "offset": 2500, "limit": 1})).await;
+    assert!(read.starts_with("2500\n"), "{read}");
+
+    let whole = Place { context: place.context.clone().with_whole_results(), outer: place.outer };
+    let text = whole.text("bash", json!({"command": "seq 1 5000"})).await;
+    assert!(text.ends_with("\n5000\n") && text.contains("\n2500\n"));
+}
+
+#[tokio::test]
+async fn python_runs_code_where_there_is_python() {
+    let place = Place::new(&[("mine.py", "word = 'ä'\n")]);
+    let code = "import mine, os\nprint(mine.word)\nopen('made', 'w').write('x')\n";
+    let result = place.call("python", json!({"code": code})).await;
+    if matches!(&result, Err(ToolError::Failed(text)) if text.contains("was not found")) {
+        return;
+    }
+    let output = result.unwrap();
+    assert_eq!(output.value, json!({"exit_code": 0, "stdout": "ä\n", "stderr": ""}));
+    assert_eq!(place.content("made"), "x");
+    assert!(!place.root().join("__pycache__").exists());
+    let error = place.text("python", json!({"code": "print('so far')\n1/0"})).await;
+    assert!(
+        error.starts_with("Error: so far\n[stderr]\nTraceback") && error.ends_with("ZeroDivisionError: division by zero\nexit code 1"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_program_that_is_missing_is_named() {
+    let mut place = Place::new(&[]);
+    place.context.environment = std::sync::Arc::new([("PATH".into(), "/nowhere".into())].into());
+    let text = place.text("python", json!({"code": "1"})).await;
+    assert_eq!(text, "Error: the program `python3` was not found; install it, or put its folder on PATH");
+    let text = place.text("bash", json!({"command": "echo a\0b"})).await;
+    assert_eq!(text, "Error: argument 2 of `bash` holds a NUL byte, which cannot be given to a program; leave it out");
+}

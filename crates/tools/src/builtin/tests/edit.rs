@@ -1,0 +1,88 @@
+use serde_json::json;
+
+use super::Place;
+
+#[tokio::test]
+async fn replaces_what_is_there_once() {
+    let place = Place::new(&[("a.rs", "let one = 1;\nlet two = 2;\n")]);
+    let output = place.call("edit_file", json!({"path": "a.rs", "old_text": "two = 2", "new_text": "two = 3"})).await.unwrap();
+    assert_eq!(output.text, "Changed `a.rs`: 1 replacement, first at line 2.");
+    assert_eq!(output.value, json!({"path": "a.rs", "replacements": 1}));
+    assert_eq!(output.references, ["a.rs"]);
+    assert_eq!(place.content("a.rs"), "let one = 1;\nlet two = 3;\n");
+}
+
+#[tokio::test]
+async fn a_text_that_is_not_unique_needs_more_lines_or_all() {
+    let place = Place::new(&[("a.txt", "x\ny\nx\nx\n")]);
+    let edit = |all: bool| json!({"path": "a.txt", "old_text": "x", "new_text": "z", "replace_all": all});
+    assert_eq!(
+        place.text("edit_file", edit(false)).await,
+        "Error: old_text occurs 3 times in `a.txt` (lines 1, 3, 4); add the lines around the one you mean, or set replace_all"
+    );
+    assert_eq!(place.content("a.txt"), "x\ny\nx\nx\n");
+    assert_eq!(place.value("edit_file", edit(true)).await["replacements"], 3);
+    assert_eq!(place.content("a.txt"), "z\ny\nz\nz\n");
+}
+
+#[tokio::test]
+async fn what_cannot_be_edited_is_told() {
+    let place = Place::new(&[("a.txt", "fn main() {\n    work();\n}\n")]);
+    std::fs::write(place.root().join("latin.txt"), b"caf\xe9").unwrap();
+    std::fs::write(place.root().join("a.png"), b"\x89PNG").unwrap();
+    let table = [
+        ("a.txt", "", "y", "old_text is empty; give the text to replace, or use `write_file` for the whole file"),
+        ("a.txt", "x", "x", "old_text and new_text are the same; nothing would change"),
+        ("b.txt", "x", "y", "`b.txt` does not exist; did you mean `a.txt`?"),
+        ("latin.txt", "x", "y", "`latin.txt` is no UTF-8 text; edit_file cannot change it"),
+        ("a.png", "x", "y", "`a.png` is a PNG image; edit_file changes text only"),
+        (
+            "a.txt",
+            "fn main() {\n  work();\n}",
+            "y",
+            "old_text is not in `a.txt`. Only the white space differs from lines 1 to 3, which read:\nfn main() {\n    work();\n}",
+        ),
+        (
+            "a.txt",
+            "    wrok();",
+            "y",
+            "old_text is not in `a.txt`. The closest is line 2 (- yours, + the file):\n-    wrok();\n+    work();",
+        ),
+    ];
+    for (path, old, new, expected) in table {
+        let text = place.text("edit_file", json!({"path": path, "old_text": old, "new_text": new})).await;
+        assert_eq!(text, format!("Error: {expected}"), "{path} {old:?}");
+    }
+}
+
+#[tokio::test]
+async fn line_endings_stay_as_they_are() {
+    let table = [
+        // the file, old, new, the file afterwards
+        ("a\r\nb\r\nc\r\n", "a\nb", "1\n2\n3", "1\r\n2\r\n3\r\nc\r\n"),
+        ("a\r\nb\r\n", "a\r\nb", "1\n2", "1\r\n2\r\n"),
+        ("a\r\nb\r\n", "b", "1\n2", "a\r\n1\r\n2\r\n"),
+        ("a\r\nb\nc\n", "b\nc", "1\n2", "a\r\n1\n2\n"),
+        ("a\nb\n", "a\nb", "1\n2", "1\n2\n"),
+        ("\u{feff}a\nb", "a", "1", "\u{feff}1\nb"),
+    ];
+    for (file, old, new, expected) in table {
+        let place = Place::new(&[("f", file)]);
+        place.call("edit_file", json!({"path": "f", "old_text": old, "new_text": new})).await.unwrap();
+        assert_eq!(place.content("f"), expected, "{file:?} {old:?}");
+    }
+}
+
+#[tokio::test]
+async fn edits_at_once_do_not_undo_each_other() {
+    let content: String = (0..16).map(|number| format!("<{number}>\n")).collect();
+    let place = Place::new(&[("f", &content)]);
+    let edits = (0..16).map(|number| {
+        let edit = json!({"path": "f", "old_text": format!("<{number}>"), "new_text": format!("[{number}]")});
+        place.call("edit_file", edit)
+    });
+    for edit in futures::future::join_all(edits).await {
+        edit.unwrap();
+    }
+    assert!(!place.content("f").contains('<'), "{}", place.content("f"));
+}

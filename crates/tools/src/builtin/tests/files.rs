@@ -1,0 +1,115 @@
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::Place;
+
+#[tokio::test]
+async fn read_file_gives_plain_text_and_says_what_is_left() {
+    let place = Place::new(&[("a.txt", "1\n2\n3\n4\n"), ("no_end.txt", "x\ny"), ("empty", ""), ("src/main.rs", "")]);
+    let table = [
+        (json!({"path": "a.txt"}), "1\n2\n3\n4\n"),
+        (json!({"path": "./a.txt", "offset": 3}), "3\n4\n"),
+        (json!({"path": "a.txt", "limit": 2}), "1\n2\n[lines 1 to 2 of 4; go on with offset 3]"),
+        (json!({"path": "a.txt", "offset": "2", "limit": 1}), "2\n[lines 2 to 2 of 4; go on with offset 3]"),
+        (json!({"path": "no_end.txt"}), "x\ny"),
+        (json!({"path": "empty"}), "(empty)"),
+        (json!({"path": "a.txt", "offset": 5}), "Error: `a.txt` has 4 lines; offset 5 is behind its end"),
+        (json!({"path": "a.txt", "offset": 0}), "Error: The parameters do not fit: `offset` must be at least 1, not 0."),
+        (json!({"path": "b.txt"}), "Error: `b.txt` does not exist; did you mean `a.txt`?"),
+        (json!({"path": "src/Main.rs"}), "Error: `src/Main.rs` does not exist; did you mean `src/main.rs`?"),
+        (json!({"path": "far/away.xyz"}), "Error: `far/away.xyz` does not exist"),
+        (json!({"path": "src"}), "Error: `src` is a folder, not a file; use `list_dir`"),
+        (json!({"path": ""}), "Error: the path is empty; `.` is the working folder"),
+    ];
+    for (parameters, expected) in table {
+        assert_eq!(place.text("read_file", parameters.clone()).await, expected, "{parameters}");
+    }
+    let output = place.call("read_file", json!({"path": "a.txt"})).await.unwrap();
+    assert_eq!(output.value, Value::Null, "references insert the text");
+}
+
+#[tokio::test]
+async fn read_file_refuses_what_is_no_text() {
+    let place = Place::new(&[]);
+    let table: [(&str, &[u8], &str); 5] = [
+        ("a.png", b"\x89PNG\r\n\x1a\n...", "`a.png` is a PNG image of 11 bytes; read_file reads text only"),
+        ("a.bin", b"text\0more", "`a.bin` is a binary file of 9 bytes; read_file reads text only"),
+        ("a.webp", b"RIFF....WEBPVP8 ", "`a.webp` is a WebP image of 16 bytes; read_file reads text only"),
+        ("a.bmp", b"BM\0\0", "`a.bmp` is a bitmap image of 4 bytes; read_file reads text only"),
+        ("a.pdf", b"%PDF-1.7", "`a.pdf` is a PDF document of 8 bytes; read_file reads text only"),
+    ];
+    for (name, bytes, expected) in table {
+        fs::write(place.root().join(name), bytes).unwrap();
+        assert_eq!(place.text("read_file", json!({"path": name})).await, format!("Error: {expected}"));
+    }
+    fs::write(place.root().join("bm.txt"), "BM is the name of a road").unwrap();
+    assert_eq!(place.text("read_file", json!({"path": "bm.txt"})).await, "BM is the name of a road");
+    fs::write(place.root().join("latin.txt"), b"caf\xe9").unwrap();
+    assert_eq!(place.text("read_file", json!({"path": "latin.txt"})).await, "caf\u{fffd}");
+}
+
+#[tokio::test]
+async fn read_file_cuts_for_a_model_at_a_line_and_not_for_a_task() {
+    let long: String = (1..=3_000).map(|number| format!("line {number}\n")).collect();
+    let place = Place::new(&[("long.txt", &long), ("wide.txt", &"x".repeat(20_000))]);
+    let text = place.text("read_file", json!({"path": "long.txt"})).await;
+    let (shown, note) = text.rsplit_once('\n').unwrap();
+    let last = shown.lines().count();
+    assert!(long.starts_with(shown) && text.chars().count() <= 10_000);
+    assert_eq!(note, format!("[lines 1 to {last} of 3000; go on with offset {}]", last + 1));
+    let next = place.text("read_file", json!({"path": "long.txt", "offset": last + 1})).await;
+    assert!(next.starts_with(&format!("line {}\n", last + 1)));
+
+    let wide = place.text("read_file", json!({"path": "wide.txt"})).await;
+    assert!(wide.ends_with("[line 1 of 1 has 20000 characters, 9800 of them here; use `grep` or `bash` to see into it]"), "{wide}");
+
+    let mut task = place;
+    task.context = task.context.clone().with_whole_results();
+    assert_eq!(task.text("read_file", json!({"path": "long.txt"})).await, long);
+    assert_eq!(task.text("read_file", json!({"path": "long.txt", "limit": 1})).await, "line 1\n", "no note in what goes on to others");
+}
+
+#[tokio::test]
+async fn write_file_makes_and_replaces() {
+    let place = Place::new(&[("old.txt", "old")]);
+    let new = place.call("write_file", json!({"path": "a/b/new.txt", "content": "ä\n"})).await.unwrap();
+    assert_eq!(new.text, "Created `a/b/new.txt`: 1 line, 3 bytes.");
+    assert_eq!(new.value, json!({"path": "a/b/new.txt", "bytes": 3, "created": true}));
+    assert_eq!(new.references, ["a/b/new.txt"]);
+    assert_eq!(place.content("a/b/new.txt"), "ä\n");
+    let absolute = place.root().join("old.txt");
+    let old = place.call("write_file", json!({"path": absolute, "content": ""})).await.unwrap();
+    assert_eq!(old.value, json!({"path": "old.txt", "bytes": 0, "created": false}));
+    assert_eq!(place.content("old.txt"), "");
+    let text = place.text("write_file", json!({"path": "old.txt/x", "content": ""})).await;
+    assert_eq!(text, "Error: `old.txt/x` is not a folder, or a part of that path is not");
+}
+
+#[tokio::test]
+async fn list_dir_tells_names_kinds_and_sizes() {
+    let place = Place::new(&[("b.txt", "12"), ("sub/x", ""), (".hidden", "1"), (".aime/aime.db", "")]);
+    std::os::unix::fs::symlink("b.txt", place.root().join("link")).unwrap();
+    fs::create_dir(place.root().join("void")).unwrap();
+    let output = place.call("list_dir", json!({"path": "."})).await.unwrap();
+    assert_eq!(output.text, ".hidden (1 byte)\nb.txt (2 bytes)\nlink (link)\nsub/\nvoid/");
+    assert_eq!(output.value["count"], 5);
+    assert_eq!(output.value["entries"][1], json!({"name": "b.txt", "kind": "file", "size": 2}));
+    assert_eq!(output.value["entries"][3]["kind"], "folder");
+    assert_eq!(place.text("list_dir", json!({"path": "void"})).await, "`void` is empty.");
+    assert_eq!(place.value("list_dir", json!({"path": "sub/"})).await["path"], "sub");
+    let file = place.text("list_dir", json!({"path": "b.txt"})).await;
+    assert_eq!(file, "Error: `b.txt` is not a folder, or a part of that path is not; use `read_file` for a file");
+    assert_eq!(place.text("list_dir", json!({"path": "no"})).await, "Error: `no` does not exist");
+}
+
+#[tokio::test]
+async fn list_dir_is_bounded_and_counts_all() {
+    let place = Place::new(&[]);
+    for number in 0..1_010 {
+        fs::write(place.root().join(format!("{number:04}")), "").unwrap();
+    }
+    let output = place.call("list_dir", json!({"path": "."})).await.unwrap();
+    assert_eq!((output.value["count"].as_u64(), output.value["entries"].as_array().map(Vec::len)), (Some(1_010), Some(1_000)));
+    assert!(output.text.ends_with("[10 entries more; use `glob` for some of them]"), "{}", output.text);
+}

@@ -1,0 +1,102 @@
+//! Bundles: complete sets of tools under one name.
+
+use crate::names::{nearest_first, quoted};
+
+/// A set of tools that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bundle {
+    /// Its name.
+    pub name: &'static str,
+    /// What one can do with it, in a phrase: planners read it.
+    pub description: &'static str,
+    /// The names of its tools.
+    pub tools: &'static [&'static str],
+}
+
+/// Every bundle there is.
+pub const BUNDLES: &[Bundle] = &[
+    Bundle {
+        name: "files",
+        description: "read, search and change files",
+        tools: &["read_file", "write_file", "edit_file", "list_dir", "glob", "grep"],
+    },
+    Bundle { name: "files_read", description: "read and search files", tools: &["read_file", "list_dir", "glob", "grep"] },
+    Bundle { name: "shell", description: "run shell commands", tools: &["bash"] },
+    Bundle {
+        name: "code",
+        description: "change files, run commands and Python",
+        tools: &["read_file", "write_file", "edit_file", "list_dir", "glob", "grep", "bash", "python"],
+    },
+    Bundle {
+        name: "coordination",
+        description: "keep a TODO list, report, ask a person, end the task",
+        tools: &["todo", "update_progress", "report_evidence", "ask_human", "terminate"],
+    },
+];
+
+/// There is no such bundle.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Unknown bundle: {name}. The bundles are: {}", quoted(self.known.iter().copied()))]
+pub struct UnknownBundle {
+    /// As asked for.
+    pub name: String,
+    /// The names that exist, the nearest first.
+    pub known: Vec<&'static str>,
+}
+
+/// Finds a bundle by its name.
+///
+/// # Errors
+/// [`UnknownBundle`] with the names that exist.
+pub fn bundle(name: &str) -> Result<&'static Bundle, UnknownBundle> {
+    BUNDLES
+        .iter()
+        .find(|bundle| bundle.name == name)
+        .ok_or_else(|| UnknownBundle { name: name.to_owned(), known: nearest_first(name, BUNDLES.iter().map(|bundle| bundle.name)) })
+}
+
+/// The tools of several bundles, each once, in order.
+///
+/// # Errors
+/// [`UnknownBundle`] for the first name that is none.
+pub fn tools_of<N: AsRef<str>>(bundles: impl IntoIterator<Item = N>) -> Result<Vec<&'static str>, UnknownBundle> {
+    let mut tools = Vec::new();
+    for name in bundles {
+        for tool in bundle(name.as_ref())?.tools {
+            if !tools.contains(tool) {
+                tools.push(*tool);
+            }
+        }
+    }
+    Ok(tools)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+
+    #[test]
+    fn bundles_hold_tools_that_exist_and_every_tool_is_in_one() {
+        let registry = builtin();
+        for tool in tools_of(BUNDLES.iter().map(|bundle| bundle.name)).unwrap() {
+            assert!(registry.get(tool).is_some(), "{tool}");
+        }
+        for name in registry.names() {
+            assert!(BUNDLES.iter().any(|bundle| bundle.tools.contains(&name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn files_read_changes_nothing() {
+        let registry = builtin();
+        assert!(bundle("files_read").unwrap().tools.iter().all(|tool| registry.get(tool).unwrap().sheet().read_only));
+    }
+
+    #[test]
+    fn tools_come_once_and_in_order() {
+        assert_eq!(tools_of(["shell", "files_read", "shell"]).unwrap(), ["bash", "read_file", "list_dir", "glob", "grep"]);
+        let unknown = tools_of(["shell", "file"]).unwrap_err();
+        assert_eq!(unknown.to_string(), "Unknown bundle: file. The bundles are: `files`, `files_read`, `shell`, `code`, `coordination`");
+    }
+}

@@ -1,0 +1,71 @@
+//! Cutting long results for a model.
+
+use std::borrow::Cow;
+
+/// The characters of a result that a model sees.
+pub const MAX_SHOWN_CHARS: usize = 10_000;
+
+/// Cuts a long text in the middle to `limit` characters: two thirds from its beginning and one third from its end, where commands say
+/// how they ended. A note says how much was left out, and `whole` where all of it is.
+#[must_use]
+pub fn cut_output<'a>(text: &'a str, limit: usize, whole: Option<&str>) -> Cow<'a, str> {
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
+    let total = text.chars().count();
+    if total <= limit {
+        return Cow::Borrowed(text);
+    }
+    let tail_chars = limit / 3;
+    let head = text.get(..byte_of(text, limit - tail_chars)).unwrap_or_default();
+    let tail = text.get(byte_of(text, total - tail_chars)..).unwrap_or_default();
+    // Whole lines, unless that would cost too much of a part.
+    let head = head.rfind('\n').filter(|end| *end > head.len() / 2).and_then(|end| head.get(..end)).unwrap_or(head);
+    let tail = tail.find('\n').filter(|start| *start < tail.len() / 2).and_then(|start| tail.get(start + 1..)).unwrap_or(tail);
+    let left_out = total - head.chars().count() - tail.chars().count();
+    let place = whole.map_or_else(|| "ask for less at once".to_owned(), |place| format!("the whole is in {place}"));
+    Cow::Owned(format!("{head}\n[{left_out} of {total} characters left out; {place}]\n{tail}"))
+}
+
+/// Where the character with this number begins.
+fn byte_of(text: &str, character: usize) -> usize {
+    text.char_indices().nth(character).map_or(text.len(), |(byte, _)| byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn cuts_the_middle_and_says_so() {
+        let table = [
+            ("short", 9, None, "short"),
+            ("äöüäöüäöü", 9, None, "äöüäöüäöü"),
+            ("abcdefghijkl", 9, None, "abcdef\n[3 of 12 characters left out; ask for less at once]\njkl"),
+            ("äbcdefghijkö", 9, Some("x.txt"), "äbcdef\n[3 of 12 characters left out; the whole is in x.txt]\njkö"),
+            ("first\nsecond\nthird\nexit code 1", 24, None, "first\nsecond\n[12 of 30 characters left out; ask for less at once]\ncode 1"),
+        ];
+        for (text, limit, whole, expected) in table {
+            let got = cut_output(text, limit, whole);
+            assert_eq!(got, expected, "{text:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn is_bounded_and_keeps_both_ends(text in "\\PC{0,60}(\n\\PC{0,10}){0,5}", limit in 6_usize..40) {
+            let cut = cut_output(&text, limit, None);
+            if text.chars().count() <= limit {
+                prop_assert_eq!(cut, text);
+            } else {
+                let (head, rest) = cut.split_once("\n[").unwrap();
+                let tail = rest.rsplit_once("]\n").unwrap().1;
+                prop_assert!(text.starts_with(head) || head.contains("\n["));
+                prop_assert!(text.ends_with(tail));
+                prop_assert!(cut.chars().count() <= limit + 70);
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Hints away from tools that keep failing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ToolSheet, names::quoted};
+
+/// After so many failures in a row a tool gets a hint.
+pub const FAILURES_BEFORE_HINT: u32 = 2;
+
+/// Counts each tool's failures in a row. Pure, and part of an actor's state.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolRouter {
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    failures: BTreeMap<String, u32>,
+    /// Tools that failed since the last hint.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    due: BTreeSet<String>,
+}
+
+impl ToolRouter {
+    /// Takes note of a call's outcome. A success ends the row of failures.
+    pub fn record(&mut self, tool: &str, succeeded: bool) {
+        if succeeded {
+            self.failures.remove(tool);
+            self.due.remove(tool);
+            return;
+        }
+        let failures = self.failures.entry(tool.to_owned()).or_default();
+        *failures = failures.saturating_add(1);
+        if *failures >= FAILURES_BEFORE_HINT {
+            self.due.insert(tool.to_owned());
+        }
+    }
+
+    /// The hint for the next request, where a tool failed twice or more in a row and has failed since the last hint. `offered` are the
+    /// tools of the actor: only those are named as alternatives.
+    pub fn take_hint<'a>(&mut self, offered: impl IntoIterator<Item = &'a ToolSheet>) -> Option<String> {
+        if self.due.is_empty() {
+            return None;
+        }
+        let offered: Vec<_> = offered.into_iter().collect();
+        let hints: Vec<_> = std::mem::take(&mut self.due).iter().map(|tool| self.hint(tool, &offered)).collect();
+        Some(hints.join("\n"))
+    }
+
+    fn hint(&self, tool: &str, offered: &[&ToolSheet]) -> String {
+        let failures = self.failures.get(tool).copied().unwrap_or_default();
+        let sheet = offered.iter().find(|sheet| sheet.name() == tool);
+        let instead = sheet.into_iter().flat_map(|sheet| &sheet.alternatives).map(String::as_str);
+        let instead = quoted(instead.filter(|name| offered.iter().any(|sheet| sheet.name() == *name)));
+        let instead = if instead.is_empty() { "another way".to_owned() } else { instead };
+        format!("`{tool}` failed {failures} times in a row. Read its last error and change the parameters, or try {instead} instead.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+
+    fn sheets(names: &[&str]) -> Vec<std::sync::Arc<ToolSheet>> {
+        builtin().sheets(names).unwrap()
+    }
+
+    #[test]
+    fn the_second_failure_in_a_row_gives_a_hint_once() {
+        let offered = sheets(&["edit_file", "write_file", "grep"]);
+        let mut router = ToolRouter::default();
+        let mut hint = |outcomes: &[(&str, bool)]| {
+            outcomes.iter().for_each(|(tool, ok)| router.record(tool, *ok));
+            router.take_hint(offered.iter().map(AsRef::as_ref))
+        };
+        assert_eq!(hint(&[("edit_file", false)]), None);
+        assert_eq!(hint(&[("grep", true), ("edit_file", true), ("edit_file", false)]), None, "a success between them");
+        let second = "`edit_file` failed 2 times in a row. Read its last error and change the parameters, or try `write_file` instead.";
+        assert_eq!(hint(&[("edit_file", false)]).as_deref(), Some(second), "only tools that are offered are named");
+        assert_eq!(hint(&[("grep", true)]), None, "said once");
+        assert_eq!(hint(&[("edit_file", false)]).as_deref(), Some(second.replace('2', "3").as_str()));
+        assert_eq!(hint(&[("edit_file", true), ("edit_file", false)]), None);
+    }
+
+    #[test]
+    fn a_tool_that_nobody_knows_gets_a_hint_too() {
+        let mut router = ToolRouter::default();
+        router.record("fly", false);
+        router.record("fly", false);
+        let hint = router.take_hint([]).unwrap();
+        assert_eq!(hint, "`fly` failed 2 times in a row. Read its last error and change the parameters, or try another way instead.");
+    }
+
+    #[test]
+    fn survives_a_journal() {
+        let mut router = ToolRouter::default();
+        router.record("bash", false);
+        router.record("bash", false);
+        let text = serde_json::to_string(&router).unwrap();
+        assert_eq!(serde_json::from_str::<ToolRouter>(&text).unwrap(), router);
+        assert_eq!(serde_json::from_str::<ToolRouter>("{}").unwrap(), ToolRouter::default());
+    }
+}

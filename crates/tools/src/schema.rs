@@ -1,0 +1,84 @@
+//! JSON Schemas from types, and parameters checked against them.
+
+mod check;
+mod coerce;
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::{Map, Value};
+
+pub(crate) use check::Checker;
+
+/// The JSON Schema of a tool's parameters: inlined, and without what a model need not read.
+pub(crate) fn schema_of<P: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<P>().to_value();
+    tidy(&mut schema);
+    if let Some(schema) = schema.as_object_mut() {
+        // It would say again what the tool's description says.
+        schema.remove("description");
+        schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
+    schema
+}
+
+/// Takes away titles, number formats and null alternatives, and turns described constants into a plain `enum`.
+fn tidy(schema: &mut Value) {
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
+    for noise in ["title", "format"] {
+        object.remove(noise);
+    }
+    if object.get("default").is_some_and(Value::is_null) {
+        object.remove("default");
+    }
+    without_null(object);
+    constants_to_enum(object);
+    for (keyword, part) in object.iter_mut() {
+        match (keyword.as_str(), part) {
+            ("properties", Value::Object(properties)) => properties.values_mut().for_each(tidy),
+            ("items", part) => tidy(part),
+            ("anyOf" | "oneOf", Value::Array(parts)) => parts.iter_mut().for_each(tidy),
+            _ => {}
+        }
+    }
+}
+
+/// A parameter that may be left out need not be null as well.
+fn without_null(object: &mut Map<String, Value>) {
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(parts)) = object.get_mut("anyOf") {
+        parts.retain(|part| part.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = parts.as_slice() {
+            let only = only.clone();
+            object.remove("anyOf");
+            let description = object.remove("description");
+            object.extend(only);
+            object.extend(description.map(|description| ("description".to_owned(), description)));
+        }
+    }
+}
+
+/// `oneOf` of constants with descriptions, as schemars writes a documented enum.
+fn constants_to_enum(object: &mut Map<String, Value>) {
+    let Some(Value::Array(parts)) = object.get("oneOf") else {
+        return;
+    };
+    let constants: Option<Vec<_>> = parts.iter().map(|part| part.get("const").filter(|constant| constant.is_string()).cloned()).collect();
+    if let Some(constants) = constants {
+        object.remove("oneOf");
+        // The description of the type says nothing to a model that the values do not say.
+        object.remove("description");
+        object.insert("type".to_owned(), "string".into());
+        object.insert("enum".to_owned(), Value::Array(constants));
+    }
+}

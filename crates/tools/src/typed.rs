@@ -1,0 +1,124 @@
+//! A tool made from a type and a function.
+
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
+
+use aime_llm::ToolDefinition;
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::{HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, schema::schema_of};
+
+/// The time limit of a tool that sets none.
+const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(30);
+/// How much longer the runtime waits for a tool that keeps the chosen time limit itself, so that the tool can say how far it came.
+const BEHIND_CHOSEN: Duration = Duration::from_secs(5);
+
+/// A tool whose parameters are a type: its fields' doc comments are what a model reads. Begins as one that changes nothing outside
+/// the run; the setters say what else it does.
+pub struct TypedTool<P, F> {
+    sheet: Arc<ToolSheet>,
+    chosen_limit: Option<&'static str>,
+    call: F,
+    parameters: PhantomData<fn(P)>,
+}
+
+impl<P, F, C> TypedTool<P, F>
+where
+    P: DeserializeOwned + JsonSchema,
+    F: Fn(P, ToolContext) -> C + Send + Sync,
+    C: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+{
+    /// A tool that answers calls with `call`. `name`: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub fn new(name: &str, description: &str, call: F) -> Self {
+        Self { sheet: Arc::new(sheet::<P>(name, description)), chosen_limit: None, call, parameters: PhantomData }
+    }
+
+    /// It changes nothing, and so may be called again.
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        self.with(|sheet| (sheet.read_only, sheet.idempotent) = (true, true))
+    }
+
+    /// A second identical call changes nothing more.
+    #[must_use]
+    pub fn idempotent(self) -> Self {
+        self.with(|sheet| sheet.idempotent = true)
+    }
+
+    /// What it may touch.
+    #[must_use]
+    pub fn touches(self, touches: Touches) -> Self {
+        self.with(|sheet| sheet.touches = touches)
+    }
+
+    /// How long a call may take.
+    #[must_use]
+    pub fn time_limit(self, limit: Duration) -> Self {
+        self.with(|sheet| sheet.time_limit = limit)
+    }
+
+    /// The parameter in which the caller may choose another time limit, in seconds. The tool keeps that limit itself.
+    #[must_use]
+    pub fn time_limit_chosen_in(mut self, parameter: &'static str) -> Self {
+        self.chosen_limit = Some(parameter);
+        self
+    }
+
+    /// Tools that may do instead when this one fails.
+    #[must_use]
+    pub fn alternatives(self, names: &[&str]) -> Self {
+        self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut ToolSheet)) -> Self {
+        change(Arc::make_mut(&mut self.sheet));
+        self
+    }
+}
+
+/// The sheet of a tool with parameters of a type, that changes nothing outside the run.
+pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSheet {
+    ToolSheet {
+        definition: ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters: schema_of::<P>() },
+        read_only: false,
+        idempotent: false,
+        touches: Touches::Nothing,
+        handled_by: HandledBy::Runtime,
+        time_limit: DEFAULT_TIME_LIMIT,
+        alternatives: Vec::new(),
+    }
+}
+
+impl<P, F, C> Tool for TypedTool<P, F>
+where
+    P: DeserializeOwned + JsonSchema,
+    F: Fn(P, ToolContext) -> C + Send + Sync,
+    C: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+{
+    fn sheet(&self) -> &Arc<ToolSheet> {
+        &self.sheet
+    }
+
+    fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {
+        let Some(parameter) = self.chosen_limit else {
+            return self.sheet.time_limit;
+        };
+        let chosen = parameters.get(parameter).and_then(Value::as_u64).map(Duration::from_secs);
+        chosen.unwrap_or(self.sheet.time_limit).saturating_add(BEHIND_CHOSEN)
+    }
+
+    fn call<'a>(&'a self, parameters: Map<String, Value>, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        match serde_json::from_value(Value::Object(parameters)) {
+            Ok(parameters) => Box::pin((self.call)(parameters, context.clone())),
+            Err(error) => Box::pin(async move { Err(ToolError::InvalidParameters(format!("The parameters do not fit: {error}."))) }),
+        }
+    }
+}
+
+impl<P, F> fmt::Debug for TypedTool<P, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TypedTool").field("sheet", &self.sheet).finish_non_exhaustive()
+    }
+}
