@@ -5,6 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::{Commit, JournalError, Loaded, Machine, Recorded, UnixMillis};
 
 /// Makes commits durable: a stream of the journal, memory, or one of them wrapped.
+///
+/// A wrapper may hand a machine's events up to another one once they are durable. After a crash in between it hands up again what
+/// [`replay`](crate::replay) gives, with the same running numbers, and the receiver drops what it has.
 pub trait Sink<M: Machine>: Send {
     /// Why it cannot.
     type Error;

@@ -48,7 +48,7 @@ impl<M: Machine> Loaded<M> {
 struct Record<T> {
     seq: i64,
     version: u32,
-    events: i64,
+    events: usize,
     /// None if the checksum does not fit.
     recorded: Option<serde_json::Result<Recorded<T>>>,
 }
@@ -59,7 +59,7 @@ impl<T: DeserializeOwned> Record<T> {
         let body = row.get_ref(5)?.as_bytes()?;
         let intact = row.get::<_, i64>(4)? == checksum(seq, at, version, events, body);
         let recorded = intact.then(|| serde_json::from_slice(body).map(|fact| Recorded { at, fact }));
-        Ok(Self { seq, version, events, recorded })
+        Ok(Self { seq, version, events: usize::try_from(events).unwrap_or_default(), recorded })
     }
 }
 
@@ -108,22 +108,18 @@ impl Loading<'_> {
     }
 
     fn load<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
-        let Some((input, mut events)) = self.input::<M>()? else {
+        let Some(mut loaded) = self.input::<M>()? else {
             return Ok(None);
         };
-        let mut facts = Vec::new();
-        let mut damage = self.facts::<M>(&mut facts, &mut events)?;
-        if damage.is_none() {
-            damage = self.events(events).err();
-        }
-        let mut loaded = Loaded::whole(input, facts, usize::try_from(events).unwrap_or_default());
-        if let Some(damage) = damage {
+        let damage = self.facts(&mut loaded)?;
+        if let Some(damage) = damage.or_else(|| self.events(loaded.events).err()) {
             self.cut(&mut loaded, damage)?;
         }
         Ok(Some(loaded))
     }
 
-    fn input<M: Machine>(&self) -> Result<Option<(Recorded<M::Input>, i64)>, JournalError> {
+    /// What the stream started from, as yet without facts.
+    fn input<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
         let sql = format!("{COLUMNS} ORDER BY seq LIMIT 1");
         let mut statement = self.connection.prepare_cached(&sql).map_err(|error| self.fault(error))?;
         let first = statement.query_row(params![self.run, self.stream], Record::<M::Input>::read).optional();
@@ -135,11 +131,11 @@ impl Loading<'_> {
         }
         let recorded = first.recorded.ok_or_else(|| self.beginning("its checksum does not fit"))?;
         let input = self.known::<M, _>(0, first.version, recorded)?;
-        Ok(Some((input, first.events)))
+        Ok(Some(Loaded::whole(input, Vec::new(), first.events)))
     }
 
     /// Reads facts up to the first that is damaged, and says what is wrong with that one.
-    fn facts<M: Machine>(&self, facts: &mut Vec<Recorded<M::Fact>>, events: &mut i64) -> Result<Option<String>, JournalError> {
+    fn facts<M: Machine>(&self, loaded: &mut Loaded<M>) -> Result<Option<String>, JournalError> {
         let sql = format!("{COLUMNS} AND seq > 0 ORDER BY seq");
         let mut statement = self.connection.prepare_cached(&sql).map_err(|error| self.fault(error))?;
         let records = statement.query_map(params![self.run, self.stream], Record::<M::Fact>::read).map_err(|error| self.fault(error))?;
@@ -154,14 +150,14 @@ impl Loading<'_> {
             let Some(recorded) = record.recorded else {
                 return Ok(Some(format!("record {seq} is not as it was written: its checksum does not fit")));
             };
-            facts.push(self.known::<M, _>(seq, record.version, recorded)?);
-            *events = record.events;
+            loaded.facts.push(self.known::<M, _>(seq, record.version, recorded)?);
+            loaded.events = record.events;
         }
         Ok(None)
     }
 
     /// Whether the run's events are all there and can be read.
-    fn events(&self, expected: i64) -> Result<(), String> {
+    fn events(&self, expected: usize) -> Result<(), String> {
         if self.stream != RUN_STREAM {
             return Ok(());
         }
@@ -170,7 +166,7 @@ impl Loading<'_> {
             .connection
             .query_row(sql, params![self.run], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))
             .map_err(|error| format!("the events cannot be read: {error}"))?;
-        if found.iter().all(|count| *count == expected) {
+        if found.iter().all(|count| *count == number(expected)) {
             return Ok(());
         }
         let [count, last, readable] = found;

@@ -87,3 +87,22 @@ async fn what_is_waiting_is_written_before_the_journal_closes() {
     assert_eq!(Journal::open(&path).unwrap().inbox("r").unwrap().len(), 20);
     assert!(!path.with_extension("db-wal").exists() || std::fs::metadata(path.with_extension("db-wal")).unwrap().len() == 0);
 }
+
+/// A file as version 1 wrote it is read for ever: its tables, numbers and checksums are a protocol. A change of schema adds a step and a
+/// fixture and leaves this one as it is.
+#[tokio::test]
+async fn a_file_of_version_1_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("aime.db");
+    Connection::open(&path).unwrap().execute_batch(include_str!("fixtures/journal-v1.sql")).unwrap();
+    let journal = Journal::open(&path).unwrap();
+    let loaded = journal.load::<Toy>("r", RUN_STREAM).unwrap().unwrap();
+    assert_eq!((texts(&loaded), loaded.damage.clone()), (vec!["a", "星"], None));
+    assert_eq!(events(&journal, "r"), numbered(&["began", "a", "星"]));
+    let message = Message { id: 1, at: 3_000, body: r#"{"answer":"yes"}"#.to_owned() };
+    assert_eq!(journal.inbox("r").unwrap(), [message]);
+    let hash = blake3::hash(b"large").to_hex();
+    assert_eq!(journal.get_blob(hash.as_str()).unwrap(), Some(b"large".to_vec()));
+    note(&mut journal.stream("r", RUN_STREAM).after(&loaded), &["more"]).await.unwrap();
+    assert_eq!(events(&journal, "r").len(), 4);
+}

@@ -130,7 +130,11 @@ async fn a_dead_writer_answers_closed() {
 #[tokio::test]
 async fn another_process_that_keeps_writing_is_waited_for() {
     let (_folder, path, writer) = counting();
-    writer.write(|connection| Ok(connection.busy_timeout(std::time::Duration::from_millis(1)).unwrap())).await.unwrap();
+    let impatient = writer.write(|connection| {
+        connection.busy_timeout(std::time::Duration::from_millis(1)).unwrap();
+        Ok(())
+    });
+    impatient.await.unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let outcome = insert(&writer, 1).await;
