@@ -1,1 +1,48 @@
 //! From a goal to a validated plan, and from trouble to a plan patch.
+//!
+//! [`route`] decides how a goal is planned, [`Planner::plan`] asks a model for the plan and checks it in layers
+//! ([`PlanChecker`]), [`Planner::replan`] asks for a patch, [`verdict`] asks whether criteria hold. Nothing a model says is
+//! trusted: it is read leniently, checked strictly, and asked for again with every fault.
+//!
+//! ```
+//! use aime_planner::{PlanChecker, parse_plan};
+//!
+//! let answer = r#"Sure! ```json
+//! {"plan": {"steps": [
+//!   {"id": 1, "title": "Read notes.txt", "depends_on": []},
+//!   {"id": 2, "title": "Write summary.txt", "depends_on": [1]},
+//! ]}}
+//! ```"#;
+//! let checked = PlanChecker::default().check(answer).unwrap();
+//! assert_eq!(checked.plan.tasks[1].dependencies[0].as_str(), "1");
+//! assert!(!checked.repairs.is_empty()); // every mend is told
+//! ```
+
+mod cache;
+mod classifier;
+mod fault;
+mod parse;
+mod planner;
+mod prompt;
+mod route;
+mod schema;
+mod spent;
+mod validate;
+mod verdict;
+
+pub use cache::{PlanCache, PlanKey, PlanningMetrics};
+pub use classifier::{AskedRoute, ask_route};
+pub use fault::PlanFault;
+pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value, plan_from_value};
+pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, direct_plan};
+pub use prompt::{FailedTask, PatchContext, PlanContext, ProfileBrief, PromptError, Prompts, RouteContext, ToolLine, VerdictContext};
+pub use route::{
+    BypassSettings, Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, Route, RouteSettings, Routed, Signals,
+    Stage1, Stage1Verdict, Strategy, Undecided, classify, default_categories, match_category, read_categories, route,
+};
+pub use validate::{CheckedPlan, PlanChecker, PlanLimits, PlanValidator};
+pub use verdict::{Judged, Verdict, verdict};
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -1,0 +1,77 @@
+//! Stage 2 of the classifier: a model chooses where the rules are unsure.
+
+use std::sync::Arc;
+
+use aime_llm::{ChatModel, StructuredRequest, Tiers, ask};
+use aime_progress::{PlanMode, Spent};
+use serde_json::Value;
+
+use crate::{
+    PromptError, Prompts, Routed, Undecided,
+    prompt::{RouteContext, cut},
+    schema, spent,
+};
+
+/// The most characters of a goal that the classifier sees.
+const MAX_GOAL: usize = 4_000;
+
+/// The answer of stage 2.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedRoute {
+    /// The way that was chosen.
+    pub routed: Routed,
+    /// What the question cost.
+    pub spent: Spent,
+    /// The model that was asked.
+    pub model: String,
+    /// Why it gave no usable answer, where it gave none; the way is complex then.
+    pub failure: Option<String>,
+}
+
+/// Asks a model, at temperature 0, whether a goal is simple or complex. When it gives no usable answer the goal is complex: a plan
+/// that is too large costs less than one that is too small. A model that cannot be reached is no error here; planning will meet it.
+///
+/// # Errors
+/// [`PromptError`] if a user's prompt cannot be filled in.
+pub async fn ask_route(
+    model: &dyn ChatModel,
+    tiers: &Tiers,
+    prompts: &Prompts,
+    goal: &str,
+    undecided: Undecided,
+) -> Result<AskedRoute, PromptError> {
+    let messages = prompts.route(&RouteContext { goal: cut(goal.trim(), MAX_GOAL) })?;
+    let question = StructuredRequest {
+        must_fit: false,
+        temperature: Some(0.0),
+        max_output_tokens: Some(model.limits().max_output_tokens),
+        tries: 2,
+        ..StructuredRequest::new("aime_route", schema::route(), messages.into_iter().map(Arc::new).collect())
+    };
+    let answer = ask(model, tiers, question, |value| read(&value)).await;
+    let Undecided { score, category, mut reasons } = undecided;
+    let (mode, spent, failure) = match answer {
+        Ok(answer) => {
+            let (mode, reason) = answer.value;
+            reasons.push(format!("{}: {reason}", model.name()));
+            (mode, spent::of(answer.spent), None)
+        }
+        Err(error) => {
+            reasons.push("the model gave no usable answer, so it is taken as complex".to_owned());
+            (PlanMode::Complex, spent::of(error.spent()), Some(error.to_string()))
+        }
+    };
+    let routed = Routed { mode, by: "model".to_owned(), score: Some(score), category, reasons };
+    Ok(AskedRoute { routed, spent, model: model.name().to_owned(), failure })
+}
+
+fn read(value: &Value) -> Result<(PlanMode, String), Vec<String>> {
+    let text = |names: &[&str]| names.iter().find_map(|name| value.get(*name)).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let written = text(&["complexity", "mode", "answer"]);
+    let mode = match written.trim().to_lowercase().as_str() {
+        "simple" => PlanMode::Simple,
+        "complex" => PlanMode::Complex,
+        _ => return Err(vec![format!("complexity is {written:?}, must be \"simple\" or \"complex\"")]),
+    };
+    Ok((mode, cut(text(&["reason", "reasoning"]).trim(), 300)))
+}

@@ -1,0 +1,308 @@
+//! Reading plans and patches as models and people write them.
+//!
+//! Reading is lenient: other names for members, ids of any kind, nested lists, the step form. Each thing that had to be mended
+//! is told in words. What cannot be understood is a fault with its place, and all faults are told at once.
+
+mod coerce;
+mod ids;
+mod patch;
+mod strategic;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use aime_llm::read_json;
+use aime_progress::{Edge, EdgeType, PLAN_SCHEMA, Plan, TaskId, TaskKind, TaskSpec};
+use serde_json::{Map, Value};
+
+use self::{
+    coerce::{Members, Notes, snake, text},
+    ids::Names,
+    task::{CHILDREN, Draft, kind_of, read_list},
+};
+use crate::PlanFault;
+
+pub use patch::{ParsedPatch, parse_patch, patch_from_value};
+
+/// The most tasks that are read from one plan; a bound, not a rule for good plans.
+const MAX_TASKS: usize = 1_000;
+
+/// A plan as it was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedPlan {
+    /// The plan. Nothing is known of it but that every member has the right type.
+    pub plan: Plan,
+    /// What was mended, in words.
+    pub repairs: Vec<String>,
+    /// Where each task stood in the document: `tasks[2]`, `steps[0]`, `tasks[0].actions[1]`.
+    pub places: Vec<String>,
+}
+
+/// Reads a plan from a text: an answer of a model, or a file.
+///
+/// ```
+/// let read = aime_planner::parse_plan(r#"Here: {"steps": [{"step_id": 1, "description": "Look"},
+///     {"step_id": 2, "description": "Tell", "dependencies": [1]}]}"#).unwrap();
+/// assert_eq!(read.plan.tasks.len(), 2);
+/// assert_eq!(read.plan.tasks[1].dependencies[0].as_str(), "1");
+/// ```
+///
+/// # Errors
+/// Every fault that keeps it from being understood. Rules between tasks are checked by [`PlanChecker`](crate::PlanChecker).
+pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
+    let (value, repairs) = read_whole(text)?;
+    let mut parsed = plan_from_value(&value)?;
+    parsed.repairs.splice(0..0, repairs);
+    Ok(parsed)
+}
+
+/// The JSON of a text, refused if its end is missing.
+fn read_whole(text: &str) -> Result<(Value, Vec<String>), Vec<PlanFault>> {
+    let read = read_json(text).map_err(|error| vec![PlanFault::new("json", error.to_string()).hint("answer with one JSON object")])?;
+    if read.cut {
+        let fault = PlanFault::new("json", "it ends before its end, so something is missing");
+        return Err(vec![fault.hint("write the whole again, shorter")]);
+    }
+    Ok((read.value, read.repairs))
+}
+
+/// Reads a plan from JSON.
+///
+/// # Errors
+/// Every fault that keeps it from being understood.
+pub fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
+    let mut notes = Notes::default();
+    let mut faults = Vec::new();
+    let value = unwrap(value, &mut notes, 0);
+    let mut plan =
+        Plan { schema: PLAN_SCHEMA.to_owned(), goal: String::new(), strategic: <_>::default(), tasks: Vec::new(), edges: Vec::new() };
+    let mut drafts = Vec::new();
+    let mut edges = None;
+    match value {
+        Value::Array(_) => {
+            notes.add("a plan that was only a list was read as its tasks");
+            read_list(value, "tasks", None, &mut drafts, &mut notes, &mut faults);
+        }
+        Value::Object(object) => {
+            let mut members = Members::of(object);
+            read_head(&mut members, &mut plan, &mut notes, &mut faults);
+            let is_list = |value: &Value| value.is_array() || value.is_object() || value.is_string();
+            let others: Vec<&str> = ["plan", "dag", "graph", "changes"].iter().chain(CHILDREN).copied().collect();
+            match members.take_where("tasks", &others, &mut notes, is_list) {
+                Some(list) => {
+                    let place = if object.contains_key("steps") && !object.contains_key("tasks") { "steps" } else { "tasks" };
+                    read_list(list, place, None, &mut drafts, &mut notes, &mut faults);
+                }
+                None => {
+                    faults.push(PlanFault::new("tasks", "there are no tasks").hint("a plan is {\"tasks\": [{\"id\", \"description\", …}]}"))
+                }
+            }
+            edges = members.take("edges", &["links"], &mut notes);
+            for key in members.rest() {
+                if !matches!(snake(key).as_str(), "plan_id" | "task_id" | "version" | "mode" | "reasoning" | "id" | "name" | "thought") {
+                    notes.add(format!("the member `{key}` of the plan is not known and was left out"));
+                }
+            }
+        }
+        other => faults.push(PlanFault::new("plan", format!("must be an object and is {}", kind_of(other)))),
+    }
+    if drafts.len() > MAX_TASKS {
+        faults.push(PlanFault::new("tasks", format!("there are {} tasks; at most {MAX_TASKS} are read", drafts.len())));
+        return Err(faults);
+    }
+    if drafts.is_empty() && faults.is_empty() {
+        faults.push(PlanFault::new("tasks", "there are no tasks").hint("name at least one task with an id and a description"));
+    }
+    let places = drafts.iter().map(|draft| draft.place.clone()).collect();
+    let names = assemble(drafts, &mut plan, &mut notes, &mut faults);
+    if let Some(edges) = edges {
+        plan.edges = read_edges(edges, &names, &mut notes, &mut faults);
+    }
+    if faults.is_empty() { Ok(ParsedPlan { plan, repairs: notes.list, places }) } else { Err(faults) }
+}
+
+/// Takes a plan out of the objects that models put around it.
+fn unwrap<'a>(value: &'a Value, notes: &mut Notes, depth: usize) -> &'a Value {
+    let Value::Object(object) = value else { return value };
+    let has_tasks = object.keys().any(|key| matches!(snake(key).as_str(), "tasks" | "steps"));
+    if has_tasks || depth > 4 {
+        return value;
+    }
+    let wrappers =
+        ["plan", "aime_plan", "patch", "aime_patch", "result", "response", "output", "answer", "data", "json", "arguments", "parameters"];
+    let inner = object.iter().find(|(key, inner)| wrappers.contains(&snake(key).as_str()) && inner.is_object());
+    match inner {
+        Some((key, inner)) => {
+            notes.add(format!("the content of `{key}` was taken out"));
+            unwrap(inner, notes, depth + 1)
+        }
+        None => value,
+    }
+}
+
+/// Everything of a plan but its tasks and edges.
+fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faults: &mut Vec<PlanFault>) {
+    if let Some(schema) = members.take("schema", &["$schema"], notes).and_then(text)
+        && schema != PLAN_SCHEMA
+        && schema.starts_with("aime.")
+    {
+        faults.push(PlanFault::new("schema", format!("this is {schema:?}")).hint(format!("a plan is {PLAN_SCHEMA:?}")));
+    }
+    let is_text = |value: &Value| value.is_string();
+    plan.goal =
+        members.take_where("goal", &["objective", "title", "task", "description"], notes, is_text).and_then(text).unwrap_or_default();
+    plan.strategic = strategic::read(members, notes);
+}
+
+/// Gives ids, resolves mentions, infers kinds.
+fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Names {
+    let mut names = Names::default();
+    for draft in &drafts {
+        names.reserve(draft.id.as_deref().unwrap_or_default());
+    }
+    let ids: Vec<TaskId> =
+        drafts.iter().enumerate().map(|(at, draft)| names.give(draft.id.as_deref(), &draft.name, at + 1, notes)).collect();
+    let parents: Vec<Option<TaskId>> = drafts.iter().zip(&ids).map(|(draft, id)| parent_of(draft, id, &ids, &names, notes)).collect();
+    for ((draft, id), parent) in drafts.into_iter().zip(&ids).zip(&parents) {
+        let is_parent = parents.iter().flatten().any(|parent| parent == id);
+        let place = draft.place.clone();
+        let mut spec = spec_of(draft, id.clone(), is_parent, &names, notes);
+        spec.parent = parent.clone();
+        let relation = |other: &TaskId| {
+            let parent_of = |child: &TaskId| ids.iter().zip(&parents).find(|(id, _)| *id == child).and_then(|(_, parent)| parent.clone());
+            let around = std::iter::successors(parent.clone(), parent_of).take(ids.len()).any(|group| group == *other);
+            let inside = std::iter::successors(parent_of(other), parent_of).take(ids.len()).any(|group| group == *id);
+            around || inside
+        };
+        spec.dependencies.retain(|other| {
+            let keep = other == id || !relation(other);
+            if !keep {
+                notes.add(format!("`{id}` needs no dependency on `{other}`: one is inside the other"));
+            }
+            keep
+        });
+        if spec.kind != TaskKind::Tool && spec.description.is_empty() {
+            if spec.name.is_empty() {
+                faults
+                    .push(PlanFault::new(place, format!("the task `{id}` does not say what is to be done")).hint("give it a description"));
+            } else if spec.kind == TaskKind::Actor {
+                notes.add(format!("the name of `{id}` is also its description"));
+                spec.description.clone_from(&spec.name);
+            }
+        }
+        plan.tasks.push(spec);
+    }
+    names
+}
+
+fn parent_of(draft: &Draft, id: &TaskId, ids: &[TaskId], names: &Names, notes: &mut Notes) -> Option<TaskId> {
+    if let Some(inside) = draft.inside.and_then(|at| ids.get(at)) {
+        return Some(inside.clone());
+    }
+    let written = draft.parent.as_deref()?;
+    let found = names.find(written).filter(|parent| parent != id && ids.contains(parent));
+    if found.is_none() {
+        notes.add(format!("the parent {written:?} of `{id}` is no task and was left out"));
+    }
+    found
+}
+
+fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut Notes) -> TaskSpec {
+    let mut spec = TaskSpec::actor(id, draft.description);
+    spec.name = draft.name;
+    spec.completion_criteria = draft.criteria;
+    spec.profile = draft.profile;
+    spec.bundles = draft.bundles;
+    spec.effort_seconds = draft.effort;
+    let mut dependencies: Vec<TaskId> = Vec::new();
+    for mention in &draft.dependencies {
+        if let Some(other) = names.resolve(mention, notes)
+            && !dependencies.contains(&other)
+        {
+            dependencies.push(other);
+        }
+    }
+    spec.dependencies = dependencies;
+    spec.kind = kind(draft.kind, draft.tool.is_some(), is_parent, &spec, notes);
+    if spec.kind == TaskKind::Tool {
+        spec.tool = draft.tool;
+        let mut parameters = Value::Object(draft.parameters);
+        names.rename_references(&mut parameters);
+        spec.parameters = if let Value::Object(map) = parameters { map } else { Map::new() };
+    } else if let Some(tool) = draft.tool {
+        notes.add(format!("`{}` is not run as a tool; its tool `{tool}` was left out", spec.id));
+    }
+    names.rename_in_text(&mut spec.description);
+    spec
+}
+
+/// The kind that was written where it can be, else the one that follows from the other members.
+fn kind(written: Option<TaskKind>, has_tool: bool, is_parent: bool, spec: &TaskSpec, notes: &mut Notes) -> TaskKind {
+    let id = &spec.id;
+    match written {
+        _ if is_parent => {
+            if matches!(written, Some(TaskKind::Actor | TaskKind::Tool)) {
+                notes.add(format!("`{id}` has tasks inside it and is a group"));
+            }
+            TaskKind::Group
+        }
+        Some(TaskKind::Group) => {
+            notes.add(format!("the group `{id}` has no tasks and is done by an actor"));
+            TaskKind::Actor
+        }
+        Some(TaskKind::Tool) if !has_tool && !(spec.description.is_empty() && spec.name.is_empty()) => {
+            notes.add(format!("`{id}` names no tool and is done by an actor"));
+            TaskKind::Actor
+        }
+        Some(kind) => kind,
+        None if has_tool => TaskKind::Tool,
+        None => TaskKind::Actor,
+    }
+}
+
+fn read_edges(value: &Value, names: &Names, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Vec<Edge> {
+    let Value::Array(items) = value else {
+        faults.push(PlanFault::new("edges", format!("must be a list and is {}", kind_of(value))));
+        return Vec::new();
+    };
+    let read = |(at, item): (usize, &Value)| match item {
+        Value::Object(object) => read_edge(&mut Members::of(object), &format!("edges[{at}]"), names, notes, faults),
+        other => {
+            faults.push(PlanFault::new(format!("edges[{at}]"), format!("must be an object and is {}", kind_of(other))));
+            None
+        }
+    };
+    items.iter().enumerate().filter_map(read).collect()
+}
+
+/// Reads one edge.
+fn read_edge(members: &mut Members<'_>, place: &str, names: &Names, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Option<Edge> {
+    let mut end = |name: &str, other: &[&str], notes: &mut Notes| {
+        let id = members.take(name, other, notes).and_then(text).and_then(|mention| names.resolve(&mention, notes));
+        if id.is_none() {
+            faults.push(PlanFault::new(format!("{place}.{name}"), "no task is named").hint("an edge is {\"from\", \"to\", \"type\"}"));
+        }
+        id
+    };
+    let from = end("from", &["source", "from_id"], notes);
+    let to = end("to", &["target", "to_id"], notes);
+    let mut condition = members.take("condition", &["when", "if"], notes).and_then(text).filter(|text| !text.is_empty());
+    if let Some(condition) = &mut condition {
+        names.rename_in_text(condition);
+    }
+    let written = members.take("type", &["kind", "edge_type"], notes).and_then(text).unwrap_or_default();
+    let kind = match snake(&written).as_str() {
+        "" if condition.is_some() => EdgeType::Conditional,
+        "" | "dependency" | "depends" | "sequential" => EdgeType::Dependency,
+        "conditional" | "condition" => EdgeType::Conditional,
+        "rollback" | "compensation" => EdgeType::Rollback,
+        _ => {
+            faults.push(
+                PlanFault::new(format!("{place}.type"), format!("{written:?} is no kind of edge"))
+                    .hint("there are: dependency, conditional, rollback"),
+            );
+            return None;
+        }
+    };
+    Some(Edge { from: from?, to: to?, kind, condition })
+}

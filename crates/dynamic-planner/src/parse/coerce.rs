@@ -1,0 +1,154 @@
+//! Reading values of the wrong type as what was meant.
+
+use aime_llm::read_json;
+use serde_json::{Map, Value};
+
+/// What was repaired while reading, each thing once.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub(super) list: Vec<String>,
+}
+
+impl Notes {
+    pub(super) fn add(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.list.contains(&note) {
+            self.list.push(note);
+        }
+    }
+}
+
+/// Members of an object under their own name or another one that models use.
+pub(super) struct Members<'a> {
+    object: &'a Map<String, Value>,
+    used: Vec<&'a str>,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn of(object: &'a Map<String, Value>) -> Self {
+        Self { object, used: Vec::new() }
+    }
+
+    /// The member `name`, or the first of its other names that is there and not null. A member is taken once.
+    pub(super) fn take(&mut self, name: &str, others: &[&str], notes: &mut Notes) -> Option<&'a Value> {
+        self.take_where(name, others, notes, |_| true)
+    }
+
+    /// As [`Self::take`], for values that `fit`.
+    pub(super) fn take_where(&mut self, name: &str, others: &[&str], notes: &mut Notes, fit: impl Fn(&Value) -> bool) -> Option<&'a Value> {
+        for wanted in std::iter::once(&name).chain(others) {
+            let Some((key, value)) = self.object.iter().find(|(key, _)| snake(key) == *wanted) else { continue };
+            if self.used.contains(&key.as_str()) {
+                continue;
+            }
+            if value.is_null() {
+                self.used.push(key);
+                continue;
+            }
+            if fit(value) {
+                self.used.push(key);
+                if key != name && !is_step_form(key) {
+                    notes.add(format!("read `{key}` as `{name}`"));
+                }
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// Keys that nobody took.
+    pub(super) fn rest(&self) -> impl Iterator<Item = &'a str> {
+        self.object.keys().map(String::as_str).filter(|key| !self.used.contains(key)).collect::<Vec<_>>().into_iter()
+    }
+}
+
+/// The members of the step form, which is a format of its own and needs no mending.
+fn is_step_form(key: &str) -> bool {
+    matches!(key, "steps" | "step_id" | "tool_name" | "tool_parameters" | "plan_id" | "task_id")
+}
+
+/// `dependsOn`, `Depends On`, `depends-on` → `depends_on`.
+pub(super) fn snake(key: &str) -> String {
+    let mut out = String::with_capacity(key.len());
+    let mut lower_before = false;
+    for c in key.trim().chars() {
+        if c.is_ascii_uppercase() && lower_before {
+            out.push('_');
+        }
+        lower_before = c.is_ascii_lowercase() || c.is_ascii_digit();
+        out.push(if c == '-' || c == ' ' { '_' } else { c.to_ascii_lowercase() });
+    }
+    out
+}
+
+/// A text, or a number or truth value as text.
+pub(super) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => format!("{float:.0}"),
+            _ => number.to_string(),
+        }),
+        Value::Bool(truth) => Some(truth.to_string()),
+        _ => None,
+    }
+}
+
+/// Words that mean *nothing here*.
+pub(super) fn is_nothing(text: &str) -> bool {
+    matches!(text.trim().to_lowercase().as_str(), "" | "none" | "null" | "nil" | "n/a" | "na" | "-" | "[]" | "无")
+}
+
+/// A list of texts from a list, a lone text, or objects that hold a text.
+pub(super) fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(object) => {
+            let known = ["text", "criterion", "description", "name", "value", "id"];
+            known.iter().find_map(|key| object.get(*key).and_then(text)).into_iter().collect()
+        }
+        other => text(other).filter(|text| !is_nothing(text)).into_iter().collect(),
+    }
+}
+
+/// Mentions of tasks: a list, a lone mention, `a, b`, numbers, or objects with an id.
+pub(super) fn mentions(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(mentions).collect(),
+        Value::Object(object) => {
+            let known = ["id", "task_id", "step_id", "task", "step", "from", "name"];
+            known.iter().find_map(|key| object.get(*key).and_then(text)).into_iter().collect()
+        }
+        Value::String(list) => list.split([',', ';', '，', '、']).map(str::trim).filter(|m| !is_nothing(m)).map(str::to_owned).collect(),
+        other => text(other).into_iter().collect(),
+    }
+}
+
+/// An object, also one that stands in a string.
+pub(super) fn object(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object.clone()),
+        Value::String(text) if is_nothing(text) => Some(Map::new()),
+        Value::String(text) => match read_json(text).ok()?.value {
+            Value::Object(object) => Some(object),
+            _ => None,
+        },
+        Value::Array(items) if items.is_empty() => Some(Map::new()),
+        _ => None,
+    }
+}
+
+/// Seconds from a number or a text that begins with one; `5 minutes` is understood.
+pub(super) fn seconds(value: &Value) -> Option<u32> {
+    let text = text(value)?;
+    let digits: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    let number: f64 = digits.parse().ok()?;
+    let unit = text.get(digits.len()..).unwrap_or("").trim().to_lowercase();
+    let factor = match unit.chars().next() {
+        Some('m') => 60.0,
+        Some('h') => 3600.0,
+        _ => 1.0,
+    };
+    let seconds = (number * factor).round();
+    if (0.0..=f64::from(u32::MAX)).contains(&seconds) { format!("{seconds:.0}").parse().ok() } else { None }
+}

@@ -1,0 +1,172 @@
+//! Identifiers as models write them, made valid, and every mention of them with them.
+
+use std::collections::BTreeMap;
+
+use aime_progress::{MAX_ID_BYTES, TaskId};
+use serde_json::Value;
+
+use super::coerce::Notes;
+
+/// The valid identifier nearest to a text; nothing if no character of it can stay.
+pub(super) fn normalise(text: &str) -> Option<TaskId> {
+    if let Ok(id) = TaskId::new(text) {
+        return Some(id);
+    }
+    let mut out = String::new();
+    for c in text.trim().chars() {
+        let c = if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '-' };
+        if !(c == '-' && (out.is_empty() || out.ends_with('-'))) && out.len() < MAX_ID_BYTES {
+            out.push(c);
+        }
+    }
+    TaskId::new(out.trim_matches(['-', '.'])).ok()
+}
+
+/// What the tasks of a plan are called, and what they were called by the model.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    ids: Vec<TaskId>,
+    written: BTreeMap<String, TaskId>,
+    titles: BTreeMap<String, Option<TaskId>>,
+}
+
+impl Names {
+    /// Keeps a text for the task that was given it, if it is a valid id: who wrote a valid one shall have it.
+    pub(super) fn reserve(&mut self, written: &str) {
+        if let Ok(id) = TaskId::new(written) {
+            self.push(&id);
+            self.written.insert(written.to_owned(), id);
+        }
+    }
+
+    /// Gives a task its id. A text that was given before gets the same id again: two tasks with one id are a fault to be told.
+    pub(super) fn give(&mut self, written: Option<&str>, title: &str, position: usize, notes: &mut Notes) -> TaskId {
+        let id = match written.filter(|text| !text.is_empty()) {
+            Some(text) => self.named(text, position, notes),
+            None => {
+                let id = self.free(&position.to_string());
+                notes.add(format!("task {position} had no id and is now `{id}`"));
+                id
+            }
+        };
+        self.push(&id);
+        self.title(title, &id);
+        id
+    }
+
+    /// How many ids are known.
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn push(&mut self, id: &TaskId) {
+        if !self.ids.contains(id) {
+            self.ids.push(id.clone());
+        }
+    }
+
+    fn named(&mut self, text: &str, position: usize, notes: &mut Notes) -> TaskId {
+        if let Some(id) = self.written.get(text) {
+            return id.clone();
+        }
+        let id = match normalise(text) {
+            Some(id) if !self.ids.contains(&id) => id,
+            Some(id) => self.free(id.as_str()),
+            None => self.free(&format!("task-{position}")),
+        };
+        if id.as_str() != text {
+            notes.add(format!("the id {text:?} is now `{id}`"));
+        }
+        self.written.insert(text.to_owned(), id.clone());
+        id
+    }
+
+    /// An id that begins like `stem` and is not taken.
+    fn free(&self, stem: &str) -> TaskId {
+        let stem: String = stem.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(MAX_ID_BYTES - 20).collect();
+        let stem = if stem.is_empty() { "task".to_owned() } else { stem };
+        let mut candidate = stem.clone();
+        let mut number = 2_u64;
+        loop {
+            match TaskId::new(candidate) {
+                Ok(id) if !self.ids.contains(&id) => return id,
+                _ => candidate = format!("{stem}-{number}"),
+            }
+            number += 1;
+        }
+    }
+
+    fn title(&mut self, title: &str, id: &TaskId) {
+        let key = plain(title);
+        if !key.is_empty() {
+            self.titles.entry(key).and_modify(|known| *known = None).or_insert_with(|| Some(id.clone()));
+        }
+    }
+
+    /// The task that a mention means: by what the model wrote, by id, by name, or by number.
+    pub(super) fn find(&self, mention: &str) -> Option<TaskId> {
+        if let Some(id) = self.written.get(mention) {
+            return Some(id.clone());
+        }
+        let normal = normalise(mention);
+        if let Some(id) = normal.and_then(|id| self.ids.iter().find(|known| **known == id)) {
+            return Some(id.clone());
+        }
+        let key = plain(mention);
+        let by_id = || {
+            let mut same = self.ids.iter().filter(|id| plain(id.as_str()) == key);
+            same.next().filter(|_| same.next().is_none()).cloned()
+        };
+        let by_number = || {
+            let number = ["task", "step", "subtask", "步骤", "任务"].iter().find_map(|word| key.strip_prefix(word))?;
+            self.ids.iter().find(|id| id.as_str() == number).cloned()
+        };
+        if key.is_empty() {
+            return None;
+        }
+        by_id().or_else(|| self.titles.get(&key).cloned().flatten()).or_else(by_number)
+    }
+
+    /// [`Self::find`]; a mention of no task stays as it is, so that the validation can name it.
+    pub(super) fn resolve(&self, mention: &str, notes: &mut Notes) -> Option<TaskId> {
+        let found = self.find(mention);
+        if let Some(id) = &found
+            && id.as_str() != mention
+            && !self.written.contains_key(mention)
+        {
+            notes.add(format!("{mention:?} was read as the task `{id}`"));
+        }
+        found.or_else(|| normalise(mention))
+    }
+
+    /// The ids that are not what the model wrote.
+    pub(super) fn renamed(&self) -> impl Iterator<Item = (&str, &TaskId)> {
+        self.written.iter().map(|(text, id)| (text.as_str(), id)).filter(|(text, id)| *text != id.as_str())
+    }
+
+    /// Puts new ids into the references `@{steps.ID…}` of a value.
+    pub(super) fn rename_references(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.rename_in_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.rename_references(item)),
+            Value::Object(object) => object.values_mut().for_each(|item| self.rename_references(item)),
+            _ => {}
+        }
+    }
+
+    /// The same for one text.
+    pub(super) fn rename_in_text(&self, text: &mut String) {
+        if text.contains("@{steps.") {
+            for (old, new) in self.renamed() {
+                for end in [".", "[", "}"] {
+                    *text = text.replace(&format!("@{{steps.{old}{end}"), &format!("@{{steps.{new}{end}"));
+                }
+            }
+        }
+    }
+}
+
+/// Letters and digits alone, in lower case.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}

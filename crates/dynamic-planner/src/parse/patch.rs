@@ -1,0 +1,372 @@
+//! Reading plan patches.
+
+use aime_progress::{PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
+use serde_json::{Map, Value};
+
+use super::{
+    coerce::{Members, Notes, mentions, object, seconds, snake, text, texts},
+    ids::{Names, normalise},
+    read_edge, read_whole, spec_of, strategic,
+    task::{kind_of, read_object},
+    unwrap,
+};
+use crate::PlanFault;
+
+/// A patch as it was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedPatch {
+    /// The patch. Nothing is known of it but that every member has the right type.
+    pub patch: PlanPatch,
+    /// What was mended, in words.
+    pub repairs: Vec<String>,
+}
+
+/// Reads a patch from a text. An empty list of changes is legal: the plan stays as it is.
+///
+/// # Errors
+/// Every fault that keeps it from being understood. Whether it fits a plan is for the progress state to say.
+pub fn parse_patch(text: &str) -> Result<ParsedPatch, Vec<PlanFault>> {
+    let (value, repairs) = read_whole(text)?;
+    let mut parsed = patch_from_value(&value)?;
+    parsed.repairs.splice(0..0, repairs);
+    Ok(parsed)
+}
+
+/// Reads a patch from JSON.
+///
+/// # Errors
+/// Every fault that keeps it from being understood.
+pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
+    let mut notes = Notes::default();
+    let mut faults = Vec::new();
+    let mut patch = PlanPatch { schema: PATCH_SCHEMA.to_owned(), reasoning: String::new(), changes: Vec::new() };
+    let list = match unwrap(value, &mut notes, 0) {
+        Value::Array(list) => {
+            notes.add("a patch that was only a list was read as its changes");
+            list.as_slice()
+        }
+        Value::Object(object) => {
+            let mut members = Members::of(object);
+            if let Some(schema) = members.take("schema", &["$schema"], &mut notes).and_then(text)
+                && schema != PATCH_SCHEMA
+                && schema.starts_with("aime.")
+            {
+                faults.push(PlanFault::new("schema", format!("this is {schema:?}")).hint(format!("a patch is {PATCH_SCHEMA:?}")));
+            }
+            patch.reasoning = members
+                .take("reasoning", &["reason", "explanation", "rationale", "thought"], &mut notes)
+                .and_then(text)
+                .unwrap_or_default();
+            let others = [
+                "change",
+                "operations",
+                "ops",
+                "patch",
+                "actions",
+                "modifications",
+                "updates",
+                "plan_changes",
+                "tasks",
+                "new_tasks",
+                "steps",
+            ];
+            match members.take("changes", &others, &mut notes) {
+                Some(Value::Array(list)) => list.as_slice(),
+                Some(one @ Value::Object(_)) => std::slice::from_ref(one),
+                Some(other) => {
+                    faults.push(PlanFault::new("changes", format!("must be a list and is {}", kind_of(other))));
+                    &[]
+                }
+                None if object.keys().any(|key| is_operation(key)) => std::slice::from_ref(value),
+                None if object.contains_key("changes") => &[],
+                None => {
+                    faults.push(PlanFault::new("changes", "there are no changes").hint("to keep the plan, answer with \"changes\": []"));
+                    &[]
+                }
+            }
+        }
+        other => {
+            faults.push(PlanFault::new("patch", format!("must be an object and is {}", kind_of(other))));
+            &[]
+        }
+    };
+    let mut names = Names::default();
+    let mut given = Vec::new();
+    list.iter().flat_map(|item| item.as_object()).for_each(|change| given.extend(new_task_id(change)));
+    given.iter().for_each(|id| names.reserve(id));
+    for (at, id) in given.iter().enumerate() {
+        names.give(Some(id), "", at + 1, &mut notes);
+    }
+    for (at, item) in list.iter().enumerate() {
+        let place = format!("changes[{at}]");
+        match item {
+            Value::Object(change) => {
+                let mut reader = Reader { place, names: &mut names, notes: &mut notes, faults: &mut faults };
+                patch.changes.extend(reader.change(change));
+            }
+            Value::Null => {}
+            other => faults.push(PlanFault::new(place, format!("must be a change and is {}", kind_of(other)))),
+        }
+    }
+    if faults.is_empty() { Ok(ParsedPatch { patch, repairs: notes.list }) } else { Err(faults) }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Op {
+    Add,
+    Modify,
+    Remove,
+    Merge,
+    Block,
+    Unblock,
+    Cancel,
+    AddEdge,
+    RemoveEdge,
+    Strategic,
+    Keep,
+}
+
+const OPS: &str =
+    "add_task, modify_task, remove_task, merge_tasks, block_task, unblock_task, cancel_task, add_edge, remove_edge, set_strategic";
+const OP_NAMES: &[&str] = &["op", "operation", "action", "type", "kind", "change_type"];
+
+fn read_op(written: &str) -> Option<Op> {
+    Some(match snake(written).trim_end_matches("_task").trim_end_matches("_tasks") {
+        "add" | "create" | "insert" | "new" | "replace" | "split" => Op::Add,
+        "modify" | "update" | "change" | "edit" | "revise" | "rewrite" => Op::Modify,
+        "remove" | "delete" | "skip" | "drop" => Op::Remove,
+        "merge" | "combine" | "join" => Op::Merge,
+        "block" | "hold" | "pause" => Op::Block,
+        "unblock" | "retry" | "resume" | "rerun" | "restart" => Op::Unblock,
+        "cancel" | "stop" | "abort" => Op::Cancel,
+        "add_edge" | "add_dependency" => Op::AddEdge,
+        "remove_edge" | "remove_dependency" | "delete_edge" => Op::RemoveEdge,
+        "set_strategic" | "set_strategy" | "update_strategic" | "update_strategy" => Op::Strategic,
+        "keep" | "no_change" | "none" | "noop" | "continue" => Op::Keep,
+        _ => return None,
+    })
+}
+
+/// Whether a key names an operation by its full name, as in `{"add_task": {…}}`.
+fn is_operation(key: &str) -> bool {
+    let key = snake(key);
+    (key.ends_with("_task") || key.ends_with("_tasks") || key.ends_with("_edge") || key == "op") && (key == "op" || read_op(&key).is_some())
+}
+
+/// The id of the task that a change brings, as it was written.
+fn new_task_id(change: &Map<String, Value>) -> Option<String> {
+    let (op, body) = operation(change)?;
+    let id = |object: &Map<String, Value>| ["id", "task_id", "step_id"].iter().find_map(|key| object.get(*key).and_then(text));
+    match (op, body.get("task").or_else(|| body.get("new_task"))) {
+        (Op::Add | Op::Merge, Some(Value::Object(task))) => id(task),
+        (Op::Add, _) => id(body),
+        _ => None,
+    }
+}
+
+/// The operation of a change and the object that holds the rest of it.
+fn operation(change: &Map<String, Value>) -> Option<(Op, &Map<String, Value>)> {
+    let named =
+        OP_NAMES.iter().find_map(|key| change.iter().find(|(k, _)| snake(k) == *key)).and_then(|(_, value)| read_op(value.as_str()?));
+    if let Some(op) = named {
+        return Some((op, change));
+    }
+    change.iter().find_map(|(key, value)| match value {
+        Value::Object(inner) if is_operation(key) => Some((read_op(key)?, inner)),
+        _ => None,
+    })
+}
+
+struct Reader<'a> {
+    place: String,
+    names: &'a mut Names,
+    notes: &'a mut Notes,
+    faults: &'a mut Vec<PlanFault>,
+}
+
+impl Reader<'_> {
+    fn change(&mut self, change: &Map<String, Value>) -> Option<PlanChange> {
+        let written = OP_NAMES.iter().find_map(|key| change.get(*key)).and_then(Value::as_str);
+        let Some((op, body)) = operation(change) else {
+            // A task without an operation can only be a new one.
+            if written.is_none_or(|word| matches!(word, "actor" | "tool" | "group")) && change.contains_key("description") {
+                self.notes.add("a change without `op` that describes a task was read as `add_task`");
+                return self.add(change);
+            }
+            let message = written.map_or_else(|| "it names no `op`".to_owned(), |op| format!("there is no change {op:?}"));
+            self.faults.push(PlanFault::new(format!("{}.op", self.place), message).hint(format!("there are: {OPS}")));
+            return None;
+        };
+        let mut members = Members::of(body);
+        let reason = |members: &mut Members<'_>, notes: &mut Notes| {
+            members.take("reason", &["reasoning", "why"], notes).and_then(text).unwrap_or_default()
+        };
+        match op {
+            Op::Keep => {
+                self.notes.add("a change that keeps the plan was left out");
+                None
+            }
+            Op::Add => self.add(body),
+            Op::Merge => {
+                let ids = self.ids(&mut members, "ids", &["task_ids", "tasks", "merge", "sources"]);
+                let Some(Value::Object(task)) = members.take("task", &["new_task", "into", "merged", "merged_task", "result"], self.notes)
+                else {
+                    self.fault("task", "the task that takes their place is missing");
+                    return None;
+                };
+                Some(PlanChange::MergeTasks { ids, task: Box::new(self.task(task)?) })
+            }
+            Op::Modify => self.modify(body),
+            Op::Remove => Some(PlanChange::RemoveTask { id: self.id(&mut members)?, reason: reason(&mut members, self.notes) }),
+            Op::Block => Some(PlanChange::BlockTask { id: self.id(&mut members)?, reason: reason(&mut members, self.notes) }),
+            Op::Unblock => Some(PlanChange::UnblockTask { id: self.id(&mut members)? }),
+            Op::Cancel => Some(PlanChange::CancelTask { id: self.id(&mut members)?, reason: reason(&mut members, self.notes) }),
+            Op::AddEdge => {
+                let mut inner = match body.get("edge") {
+                    Some(Value::Object(edge)) => Members::of(edge),
+                    _ => {
+                        let mut flat = Members::of(body);
+                        // `type` may be the operation itself.
+                        flat.take_where("type", OP_NAMES, &mut Notes::default(), |value| value.as_str().and_then(read_op).is_some());
+                        flat
+                    }
+                };
+                let edge = read_edge(&mut inner, &self.place, self.names, self.notes, self.faults)?;
+                Some(PlanChange::AddEdge { edge })
+            }
+            Op::RemoveEdge => {
+                let inner = if let Some(Value::Object(edge)) = body.get("edge") { edge } else { body };
+                let mut inner: Map<String, Value> = inner.clone();
+                OP_NAMES.iter().for_each(|key| {
+                    inner.remove(*key);
+                });
+                let edge = read_edge(&mut Members::of(&inner), &self.place, self.names, self.notes, self.faults)?;
+                Some(PlanChange::RemoveEdge { from: edge.from, to: edge.to })
+            }
+            Op::Strategic => {
+                let value =
+                    members.take("strategic", &["strategy", "value"], self.notes).cloned().unwrap_or_else(|| Value::Object(body.clone()));
+                Some(PlanChange::SetStrategic { strategic: strategic::from_value(&value, self.notes) })
+            }
+        }
+    }
+
+    fn fault(&mut self, member: &str, message: &str) {
+        self.faults.push(PlanFault::new(format!("{}.{member}", self.place), message));
+    }
+
+    fn id(&mut self, members: &mut Members<'_>) -> Option<TaskId> {
+        let written = members
+            .take("id", &["task_id", "task", "step_id", "target", "name"], self.notes)
+            .and_then(|value| mentions(value).into_iter().next());
+        let id = written.and_then(|mention| self.names.resolve(&mention, self.notes));
+        if id.is_none() {
+            self.fault("id", "no task is named");
+        }
+        id
+    }
+
+    fn ids(&mut self, members: &mut Members<'_>, name: &str, others: &[&str]) -> Vec<TaskId> {
+        let written = members.take(name, others, self.notes).map(mentions).unwrap_or_default();
+        written.iter().filter_map(|mention| self.names.resolve(mention, self.notes)).collect()
+    }
+
+    fn add(&mut self, body: &Map<String, Value>) -> Option<PlanChange> {
+        let mut members = Members::of(body);
+        let replaces = self.ids(&mut members, "replaces", &["replace", "instead_of", "replacing", "replaced"]);
+        let nested = members.take_where("task", &["new_task", "step", "value"], self.notes, Value::is_object);
+        let task = match nested {
+            Some(Value::Object(task)) => {
+                let inner = self.ids(&mut Members::of(task), "replaces", &["replace", "instead_of"]);
+                let replaces = if replaces.is_empty() { inner } else { replaces };
+                return Some(PlanChange::AddTask { task: Box::new(self.task(task)?), replaces });
+            }
+            _ => {
+                self.notes.add("a task whose members stood in the change itself was read as `task`");
+                let mut flat = body.clone();
+                for key in OP_NAMES.iter().chain(&["replaces", "replace", "instead_of", "replacing", "replaced"]) {
+                    let is_kind = *key == "kind" && flat.get(*key).and_then(Value::as_str).is_some_and(|word| read_op(word).is_none());
+                    if !is_kind {
+                        flat.remove(*key);
+                    }
+                }
+                flat
+            }
+        };
+        Some(PlanChange::AddTask { task: Box::new(self.task(&task)?), replaces })
+    }
+
+    fn task(&mut self, task: &Map<String, Value>) -> Option<TaskSpec> {
+        let place = format!("{}.task", self.place);
+        let mut members = Members::of(task);
+        let (draft, children) = read_object(&mut members, &place, self.notes, self.faults);
+        if children.is_some() {
+            self.faults
+                .push(PlanFault::new(&place, "a new task holds tasks").hint("add each of them by a change of its own, with `parent`"));
+            return None;
+        }
+        let written = draft.id.clone();
+        let position = self.names.len() + 1;
+        let id = match &written {
+            Some(text) => self.names.give(Some(text), &draft.name, position, self.notes),
+            None => {
+                let stem = normalise(&draft.name).map_or_else(|| format!("new-{position}"), |id| id.as_str().to_lowercase());
+                self.names.give(Some(&stem), &draft.name, position, self.notes)
+            }
+        };
+        let parent = draft.parent.clone();
+        let is_group = draft.kind == Some(TaskKind::Group);
+        let mut spec = spec_of(draft, id, is_group, self.names, self.notes);
+        spec.parent = parent.and_then(|mention| self.names.resolve(&mention, self.notes)).filter(|parent| *parent != spec.id);
+        if spec.kind != TaskKind::Tool && spec.description.is_empty() {
+            if spec.name.is_empty() {
+                self.faults.push(PlanFault::new(&place, format!("the task `{}` does not say what is to be done", spec.id)));
+                return None;
+            }
+            spec.description.clone_from(&spec.name);
+        }
+        Some(spec)
+    }
+
+    fn modify(&mut self, body: &Map<String, Value>) -> Option<PlanChange> {
+        let mut members = Members::of(body);
+        let id = self.id(&mut members)?;
+        let others = ["changes", "fields", "set", "updates", "with", "new_values", "modifications", "task"];
+        let nested = members.take_where("change", &others, self.notes, Value::is_object);
+        let fields = match nested {
+            Some(Value::Object(fields)) => fields,
+            _ => {
+                self.notes.add("changed members that stood in the change itself were read as `change`");
+                body
+            }
+        };
+        let mut fields = Members::of(fields);
+        let mut one = |name: &str, others: &[&str], notes: &mut Notes| fields.take(name, others, notes).cloned();
+        let mut change = TaskChange {
+            name: if nested.is_some() { one("name", &["title"], self.notes).as_ref().and_then(text) } else { None },
+            description: one("description", &["desc", "instructions", "details"], self.notes).as_ref().and_then(text),
+            completion_criteria: one("completion_criteria", &["criteria", "acceptance_criteria"], self.notes).as_ref().map(texts),
+            tool: one("tool", &["tool_name"], self.notes).as_ref().and_then(text),
+            profile: one("profile", &["actor", "agent"], self.notes).as_ref().and_then(text),
+            bundles: one("bundles", &["tool_bundles"], self.notes).as_ref().map(texts),
+            effort_seconds: one("effort_seconds", &["effort"], self.notes).as_ref().and_then(seconds),
+            ..TaskChange::default()
+        };
+        if let Some(parameters) = one("parameters", &["tool_parameters", "params", "arguments", "args"], self.notes) {
+            let mut parameters = Value::Object(object(&parameters).unwrap_or_default());
+            self.names.rename_references(&mut parameters);
+            if let Value::Object(parameters) = parameters {
+                change.parameters = Some(parameters);
+            }
+        }
+        if let Some(dependencies) = one("dependencies", &["depends_on", "deps", "requires"], self.notes) {
+            let found = mentions(&dependencies).iter().filter_map(|mention| self.names.resolve(mention, self.notes)).collect();
+            change.dependencies = Some(found);
+        }
+        if change == TaskChange::default() {
+            self.fault("change", "nothing is changed");
+            return None;
+        }
+        Some(PlanChange::ModifyTask { id, change: Box::new(change) })
+    }
+}

@@ -1,0 +1,269 @@
+//! One task as a model writes it.
+
+use aime_progress::TaskKind;
+use serde_json::{Map, Value};
+
+use super::coerce::{Members, Notes, is_nothing, mentions, object, seconds, snake, text, texts};
+use crate::PlanFault;
+
+/// Members that hold the tasks of a plan, or of a task.
+pub(super) const CHILDREN: &[&str] = &[
+    "subtasks",
+    "sub_tasks",
+    "children",
+    "actions",
+    "sub_goals",
+    "subgoals",
+    "steps",
+    "todos",
+    "task_list",
+    "items",
+    "nodes",
+    "substeps",
+    "sub_steps",
+];
+
+/// A task before its mentions are resolved.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) place: String,
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) kind: Option<TaskKind>,
+    pub(super) tool: Option<String>,
+    pub(super) parameters: Map<String, Value>,
+    pub(super) criteria: Vec<String>,
+    pub(super) dependencies: Vec<String>,
+    pub(super) parent: Option<String>,
+    /// The position of the task in which this one stood.
+    pub(super) inside: Option<usize>,
+    pub(super) profile: Option<String>,
+    pub(super) bundles: Vec<String>,
+    pub(super) effort: Option<u32>,
+}
+
+/// Reads a list of tasks, with those inside them, into `drafts`.
+pub(super) fn read_list(
+    list: &Value,
+    place: &str,
+    inside: Option<usize>,
+    drafts: &mut Vec<Draft>,
+    notes: &mut Notes,
+    faults: &mut Vec<PlanFault>,
+) {
+    match list {
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                read(item, &format!("{place}[{at}]"), None, inside, drafts, notes, faults);
+            }
+        }
+        Value::Object(map) => {
+            notes.add(format!("`{place}` was an object; its keys were read as ids"));
+            for (key, item) in map {
+                read(item, &format!("{place}.{key}"), Some(key), inside, drafts, notes, faults);
+            }
+        }
+        Value::String(lines) => {
+            notes.add(format!("`{place}` was a text; each line was read as a task"));
+            for (at, line) in lines.lines().filter(|line| !line.trim().is_empty()).enumerate() {
+                read(&Value::String(line.to_owned()), &format!("{place}[{at}]"), None, inside, drafts, notes, faults);
+            }
+        }
+        other => faults.push(PlanFault::new(place, format!("must be a list of tasks and is {}", kind_of(other)))),
+    }
+}
+
+fn read(
+    item: &Value,
+    place: &str,
+    key: Option<&str>,
+    inside: Option<usize>,
+    drafts: &mut Vec<Draft>,
+    notes: &mut Notes,
+    faults: &mut Vec<PlanFault>,
+) {
+    match item {
+        Value::String(line) => {
+            notes.add("a task that was only a text was read as its description");
+            let id = key.map(str::to_owned);
+            drafts.push(Draft { place: place.to_owned(), id, description: without_number(line), inside, ..Draft::default() });
+        }
+        Value::Object(members) => {
+            let at = drafts.len();
+            let mut members = Members::of(wrapped(members, notes));
+            let (mut draft, children) = read_object(&mut members, place, notes, faults);
+            draft.inside = inside;
+            draft.id = draft.id.or_else(|| key.map(str::to_owned));
+            drafts.push(draft);
+            if let Some((name, list)) = children {
+                notes.add(format!("tasks inside `{name}` of a task were read as tasks with a parent"));
+                read_list(list, &format!("{place}.{name}"), Some(at), drafts, notes, faults);
+            }
+        }
+        Value::Null => notes.add(format!("`{place}` was null and was left out")),
+        other => faults.push(PlanFault::new(place, format!("must be a task and is {}", kind_of(other)))),
+    }
+}
+
+/// `{"task": {…}}` and `{"add_task": {…}}` are the object inside.
+fn wrapped<'a>(members: &'a Map<String, Value>, notes: &mut Notes) -> &'a Map<String, Value> {
+    match members.iter().next() {
+        Some((key, Value::Object(inner))) if members.len() == 1 => {
+            notes.add(format!("the task inside `{key}` was taken out"));
+            inner
+        }
+        _ => members,
+    }
+}
+
+/// Reads the members of a task; what stands inside it is handed back.
+pub(super) fn read_object<'a>(
+    members: &mut Members<'a>,
+    place: &str,
+    notes: &mut Notes,
+    faults: &mut Vec<PlanFault>,
+) -> (Draft, Option<(String, &'a Value)>) {
+    let mut draft = Draft { place: place.to_owned(), ..Draft::default() };
+    let is_text = |value: &Value| matches!(value, Value::String(_) | Value::Number(_));
+    let children = CHILDREN.iter().chain(&["tasks"]).find_map(|name| {
+        let fit = |value: &Value| value.as_array().is_some_and(|list| list.iter().any(|item| item.is_object() || item.is_string()));
+        members.take_where(name, &[], notes, fit).map(|list| ((*name).to_owned(), list))
+    });
+    draft.id = members.take("id", &["step_id", "task_id", "key", "number", "step_number", "step"], notes).and_then(|value| {
+        if value.is_number() && !place.contains("steps") {
+            notes.add("ids that were numbers were read as text");
+        }
+        let id = text(value);
+        if id.is_none() {
+            faults.push(PlanFault::new(format!("{place}.id"), format!("must be a text and is {}", kind_of(value))));
+        }
+        id.filter(|id| !is_nothing(id))
+    });
+    draft.name =
+        members.take_where("name", &["title", "task_name", "step_name", "label"], notes, is_text).and_then(text).unwrap_or_default();
+    let described = [
+        "desc",
+        "instructions",
+        "instruction",
+        "details",
+        "detail",
+        "task",
+        "action",
+        "objective",
+        "goal",
+        "what",
+        "prompt",
+        "content",
+        "text",
+    ];
+    draft.description = members.take_where("description", &described, notes, is_text).and_then(text).unwrap_or_default();
+    draft.kind = members.take("kind", &["type", "task_type"], notes).and_then(|value| {
+        let written = text(value).unwrap_or_default();
+        let kind = read_kind(&written);
+        if kind.is_none() && !is_nothing(&written) {
+            notes.add(format!("{place}: the kind {written:?} is not known; it follows from the other members"));
+        }
+        kind
+    });
+    read_tool(members, &mut draft, notes, faults);
+    let criteria =
+        ["completion_criterion", "acceptance_criteria", "criteria", "success_criteria", "done_when", "expected_output", "expected_outcome"];
+    if let Some(value) = members.take("completion_criteria", &criteria, notes) {
+        if value.is_string() {
+            notes.add("criteria that were one text were read as a list of one");
+        }
+        draft.criteria = texts(value);
+    }
+    let waits = ["depends_on", "dependency", "deps", "dependson", "requires", "after", "needs", "prerequisites", "blocked_by"];
+    if let Some(value) = members.take("dependencies", &waits, notes) {
+        let list = mentions(value);
+        let plain = value.as_array().is_some_and(|items| items.iter().all(Value::is_string));
+        if !plain && !place.contains("steps") && !list.is_empty() {
+            notes.add("dependencies that were no list of ids were read as one");
+        }
+        draft.dependencies = list;
+    }
+    draft.parent = members
+        .take("parent", &["parent_id", "parent_task", "group", "sub_goal", "subgoal"], notes)
+        .and_then(|value| mentions(value).into_iter().next());
+    let is_name = |value: &Value| value.is_string();
+    draft.profile = members
+        .take_where("profile", &["actor", "agent", "role", "assignee", "actor_profile"], notes, is_name)
+        .and_then(text)
+        .filter(|p| !is_nothing(p));
+    draft.bundles = members.take("bundles", &["bundle", "tool_bundles"], notes).map(texts).unwrap_or_default();
+    draft.effort = members
+        .take("effort_seconds", &["effort", "estimated_seconds", "estimate_seconds", "estimated_time", "duration"], notes)
+        .and_then(seconds);
+    for key in members.rest() {
+        if !matches!(snake(key).as_str(), "schema" | "plan_id" | "task_id" | "status" | "op" | "replaces")
+            && !CHILDREN.contains(&snake(key).as_str())
+        {
+            notes.add(format!("the member `{key}` of a task is not known and was left out"));
+        }
+    }
+    (draft, children)
+}
+
+fn read_tool(members: &mut Members<'_>, draft: &mut Draft, notes: &mut Notes, faults: &mut Vec<PlanFault>) {
+    let place = draft.place.clone();
+    let mut parameters = None;
+    if let Some(value) = members.take("tool", &["tool_name", "tool_call", "function", "function_call"], notes) {
+        match value {
+            Value::Object(call) => {
+                notes.add("a tool call that was an object was read as tool and parameters");
+                let mut call = Members::of(call);
+                draft.tool = call.take("name", &["tool", "tool_name", "function"], notes).and_then(text);
+                parameters = call.take("parameters", PARAMETERS, notes).cloned();
+            }
+            other => draft.tool = text(other),
+        }
+    }
+    draft.tool = draft.tool.take().filter(|tool| !is_nothing(tool));
+    if let Some(value) = members.take("parameters", PARAMETERS, notes).cloned().or(parameters) {
+        match object(&value) {
+            Some(parameters) => {
+                if value.is_string() && !parameters.is_empty() {
+                    notes.add(format!("{place}: parameters that were a text were read as an object"));
+                }
+                draft.parameters = parameters;
+            }
+            None => faults.push(
+                PlanFault::new(format!("{place}.parameters"), format!("must be an object and is {}", kind_of(&value)))
+                    .hint("name each parameter: {\"path\": \"notes.txt\"}"),
+            ),
+        }
+    }
+}
+
+const PARAMETERS: &[&str] = &["tool_parameters", "params", "arguments", "args", "input", "inputs", "tool_input", "tool_args"];
+
+fn read_kind(written: &str) -> Option<TaskKind> {
+    match snake(written).as_str() {
+        "actor" | "agent" | "action" | "llm" | "model" | "actor_task" => Some(TaskKind::Actor),
+        "tool" | "tool_call" | "function" | "tool_task" => Some(TaskKind::Tool),
+        "group" | "goal" | "sub_goal" | "subgoal" | "phase" | "composite" | "parent" => Some(TaskKind::Group),
+        _ => None,
+    }
+}
+
+/// `1. Read it` → `Read it`.
+fn without_number(line: &str) -> String {
+    let line = line.trim().trim_start_matches(['-', '*']).trim_start();
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = if rest.len() < line.len() { rest.strip_prefix(['.', ')', ':', '、']).unwrap_or(line) } else { line };
+    rest.trim().to_owned()
+}
+
+/// What a value is, in words.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

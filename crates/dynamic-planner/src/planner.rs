@@ -1,0 +1,347 @@
+//! The planner: asks a model for a plan, checks it, asks again with the faults, and falls back rather than giving up.
+
+mod direct;
+mod replan;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use aime_llm::{ChatModel, ModelError, Refused, StructuredError, StructuredRequest, Tiers, ask};
+use aime_progress::{Plan, PlanMode, Spent};
+use serde_json::Value;
+
+use crate::{
+    CheckedPlan, PlanCache, PlanChecker, PlanFault, PlanKey, PlanValidator, PromptError, Prompts, plan_from_value,
+    prompt::PlanContext,
+    schema::{self, TaskShape},
+    spent,
+};
+
+pub use direct::direct_plan;
+pub use replan::{ReplanRequest, Replanned};
+pub use request::{Fallback, PlanRequest, PlannerSettings};
+
+/// The temperature of a plan: a little freedom, so that a second try can differ from the first.
+const TEMPERATURE: f32 = 0.2;
+
+/// A plan that may be run, and how it was come by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// Harmless faults that were mended, in words.
+    pub repairs: Vec<String>,
+    /// The answers that were refused on the way, each with all its faults.
+    pub refused: Vec<Refused>,
+    /// Why it is not what the model was asked for first, where it is not.
+    pub fallback: Option<String>,
+    /// What all requests cost.
+    pub spent: Spent,
+    /// The model that was asked.
+    pub model: String,
+}
+
+/// Why there is no plan or patch. What was spent until then is told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlannerError {
+    /// The model could not be used. A fallback would need it too.
+    #[error("the planner's model {model} gave no answer")]
+    Model {
+        /// The model.
+        model: String,
+        /// Why.
+        #[source]
+        source: ModelError,
+        /// The answers before that were refused.
+        refused: Vec<Refused>,
+        /// What it cost until then.
+        spent: Spent,
+    },
+    /// No answer could be used, and the settings forbid the fallback.
+    #[error("no plan of {model} could be used; the last was refused because: {}", last_faults(.refused))]
+    NoPlan {
+        /// The model.
+        model: String,
+        /// Each answer with its faults.
+        refused: Vec<Refused>,
+        /// What it cost.
+        spent: Spent,
+    },
+    /// No patch could be used: the plan stays as it is.
+    #[error("no patch of {model} could be used; the last was refused because: {}", last_faults(.refused))]
+    NoPatch {
+        /// The model.
+        model: String,
+        /// Each answer with its faults.
+        refused: Vec<Refused>,
+        /// What it cost.
+        spent: Spent,
+    },
+    /// No verdict could be read.
+    #[error("no verdict of {model} could be read; the last was refused because: {}", last_faults(.refused))]
+    NoVerdict {
+        /// The model.
+        model: String,
+        /// Each answer with its faults.
+        refused: Vec<Refused>,
+        /// What it cost.
+        spent: Spent,
+    },
+    /// A prompt that a user replaced cannot be filled in.
+    #[error("a prompt cannot be used")]
+    Prompt(#[from] PromptError),
+    /// A schema that was asked for is none, for example because of a tool's odd name.
+    #[error("the question cannot be asked: {reason}")]
+    Question {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+fn last_faults(refused: &[Refused]) -> String {
+    refused.last().map(|last| last.faults.join("; ")).unwrap_or_default()
+}
+
+impl PlannerError {
+    /// What was spent before it failed.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        match self {
+            Self::Model { spent, .. } | Self::NoPlan { spent, .. } | Self::NoPatch { spent, .. } | Self::NoVerdict { spent, .. } => *spent,
+            Self::Prompt(_) | Self::Question { .. } => Spent::default(),
+        }
+    }
+
+    /// The answers that were refused.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        match self {
+            Self::Model { refused, .. }
+            | Self::NoPlan { refused, .. }
+            | Self::NoPatch { refused, .. }
+            | Self::NoVerdict { refused, .. } => refused,
+            Self::Prompt(_) | Self::Question { .. } => &[],
+        }
+    }
+}
+
+/// Makes plans and patches with a model.
+///
+/// Dropping a future that it returned cancels the request. One planner serves many goals at once.
+#[derive(Clone)]
+pub struct Planner {
+    model: Arc<dyn ChatModel>,
+    settings: PlannerSettings,
+    prompts: Arc<Prompts>,
+    tiers: Arc<Tiers>,
+    validators: Arc<[Arc<dyn PlanValidator>]>,
+    cache: Option<Arc<Mutex<PlanCache>>>,
+}
+
+impl std::fmt::Debug for Planner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Planner").field("model", &self.model.name()).field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+impl Planner {
+    /// A planner with the built-in prompts, no added rules and no cache.
+    #[must_use]
+    pub fn new(model: Arc<dyn ChatModel>, settings: PlannerSettings) -> Self {
+        let prompts = Arc::new(Prompts::default());
+        Self { model, settings, prompts, tiers: Arc::new(Tiers::new()), validators: Arc::from([]), cache: None }
+    }
+
+    /// The same planner with other prompts.
+    #[must_use]
+    pub fn with_prompts(mut self, prompts: Arc<Prompts>) -> Self {
+        self.prompts = prompts;
+        self
+    }
+
+    /// The same planner with what is known of the servers' abilities, shared with others that ask them.
+    #[must_use]
+    pub fn with_tiers(mut self, tiers: Arc<Tiers>) -> Self {
+        self.tiers = tiers;
+        self
+    }
+
+    /// The same planner with further rules for plans.
+    #[must_use]
+    pub fn with_validators(mut self, validators: Vec<Arc<dyn PlanValidator>>) -> Self {
+        self.validators = validators.into();
+        self
+    }
+
+    /// The same planner with a cache of plans.
+    #[must_use]
+    pub fn with_cache(mut self, cache: Arc<Mutex<PlanCache>>) -> Self {
+        self.cache = Some(cache);
+        self
+    }
+
+    /// Makes the first plan of a goal.
+    ///
+    /// `direct` needs no model. Otherwise the model is asked, and asked again with all faults, as often as the settings allow; then
+    /// once for a simplified plan; then the goal goes whole to its category's actor, as a plan of one task. An emergent goal is
+    /// planned like a complex one for now: nothing grows its plan yet, so its first few TODOs would be all that is done.
+    ///
+    /// # Errors
+    /// [`PlannerError::Model`] if the model cannot be used; [`PlannerError::NoPlan`] if nothing fits and there is to be no fallback.
+    pub async fn plan(&self, request: &PlanRequest) -> Result<Planned, PlannerError> {
+        let model = self.model.name().to_owned();
+        if request.mode == PlanMode::Direct {
+            let plan = direct_plan(&request.goal, request.category_profile.as_deref());
+            return Ok(Planned { plan, repairs: Vec::new(), refused: Vec::new(), fallback: None, spent: Spent::default(), model });
+        }
+        let key = PlanKey::of(request);
+        if let Some(plan) = self.cached(&key) {
+            let repairs = vec!["an earlier plan of the same goal over the same tools was used again".to_owned()];
+            return Ok(Planned { plan, repairs, refused: Vec::new(), fallback: None, spent: Spent::default(), model });
+        }
+        let context = request.context(&self.settings);
+        let (mut refused, mut cost) = match self.ask_plan(request, &context).await {
+            Ok((checked, refused, cost)) => {
+                self.remember(key, &checked.plan);
+                return Ok(Planned { plan: checked.plan, repairs: checked.repairs, refused, fallback: None, spent: cost, model });
+            }
+            Err(error) => self.refusals(error)?,
+        };
+        let why = refused.last().map(|last| last.faults.join("; ")).unwrap_or_else(|| "the request was too long".to_owned());
+        match self.ask_simplified(request, &context).await {
+            Ok((checked, further, further_cost)) => {
+                refused.extend(further);
+                let fallback = Some(format!("simplified: no full plan could be used; the last fault was: {why}"));
+                let spent = spent::sum(cost, further_cost);
+                Ok(Planned { plan: checked.plan, repairs: checked.repairs, refused, fallback, spent, model })
+            }
+            Err(error) => {
+                let (further, further_cost) = self.refusals(error)?;
+                let before = refused.len();
+                refused.extend(further.into_iter().map(|one| Refused { attempt: one.attempt + u32::try_from(before).unwrap_or(0), ..one }));
+                cost = spent::sum(cost, further_cost);
+                if self.settings.fallback == Fallback::Fail {
+                    return Err(PlannerError::NoPlan { model, refused, spent: cost });
+                }
+                let plan = direct_plan(&request.goal, request.category_profile.as_deref());
+                let fallback =
+                    Some(format!("category: no plan could be used, so one actor does the whole goal; the last fault was: {why}"));
+                Ok(Planned { plan, repairs: Vec::new(), refused, fallback, spent: cost, model })
+            }
+        }
+    }
+
+    async fn ask_plan(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
+        let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: context.tool_tasks };
+        let limits = self.settings.limits;
+        let (messages, schema) = match request.mode {
+            PlanMode::Complex | PlanMode::Emergent => {
+                (self.prompts.plan_complex(context)?, schema::plan_complex(shape, limits.max_sub_goals, limits.max_actions))
+            }
+            PlanMode::Simple | PlanMode::Direct => (self.prompts.plan_simple(context)?, schema::plan_simple(shape, limits.max_tasks)),
+        };
+        let question = self.question("aime_plan", schema, messages, self.settings.tries);
+        let checker = self.checker(request, request.mode);
+        self.ask(question, |value| check(&checker, &value, &request.goal)).await
+    }
+
+    async fn ask_simplified(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
+        let schema = schema::plan_simplified(self.settings.limits.max_tasks);
+        let question = self.question("aime_plan", schema, self.prompts.plan_simplified(context)?, 1);
+        let checker = self.checker(request, PlanMode::Simple);
+        self.ask(question, |value| check(&checker, &value, &request.goal)).await
+    }
+
+    fn question(&self, name: &str, schema: Value, messages: Vec<aime_llm::Message>, tries: u32) -> StructuredRequest {
+        StructuredRequest {
+            // More forms are read than are asked for, so the schema guides the model and the checker judges.
+            must_fit: false,
+            temperature: Some(TEMPERATURE),
+            max_output_tokens: Some(self.model.limits().max_output_tokens),
+            tries,
+            ..StructuredRequest::new(name, schema, messages.into_iter().map(Arc::new).collect())
+        }
+    }
+
+    async fn ask<T>(&self, question: StructuredRequest, judge: impl Fn(Value) -> Result<T, Vec<PlanFault>>) -> Asked<T> {
+        let judge = |value| judge(value).map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let answer = ask(self.model.as_ref(), &self.tiers, question, judge).await?;
+        Ok((answer.value, answer.refused, spent::of(answer.spent)))
+    }
+
+    fn checker<'a>(&'a self, request: &'a PlanRequest, mode: PlanMode) -> PlanChecker<'a> {
+        PlanChecker {
+            tools: &request.tools,
+            actor_tools: &request.actor_tools,
+            profiles: &request.profiles,
+            bundles: &request.bundles,
+            validators: &self.validators,
+            mode: Some(mode),
+            limits: self.settings.limits,
+        }
+    }
+
+    /// The refused answers behind an error, where the model itself can still be used.
+    fn refusals(&self, error: AskError) -> Result<(Vec<Refused>, Spent), PlannerError> {
+        let model = self.model.name().to_owned();
+        match error {
+            AskError::Prompt(error) => Err(PlannerError::Prompt(error)),
+            AskError::Structured(StructuredError::Refused { refused, spent, .. }) => Ok((refused, spent::of(spent))),
+            // A shorter question may still fit.
+            AskError::Structured(StructuredError::Model { source: ModelError::ContextOverflow { .. }, refused, spent, .. }) => {
+                Ok((refused, spent::of(spent)))
+            }
+            AskError::Structured(StructuredError::Model { source, refused, spent, .. }) => {
+                Err(PlannerError::Model { model, source, refused, spent: spent::of(spent) })
+            }
+            AskError::Structured(other) => Err(PlannerError::Question { reason: chain(&other) }),
+        }
+    }
+
+    fn cached(&self, key: &PlanKey) -> Option<Plan> {
+        let cache = self.cache.as_ref()?;
+        cache.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn remember(&self, key: PlanKey, plan: &Plan) {
+        if let Some(cache) = &self.cache {
+            cache.lock().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
+        }
+    }
+}
+
+/// An answer, the refused ones before it, and the cost of all.
+type Asked<T> = Result<(T, Vec<Refused>, Spent), AskError>;
+
+/// Why a question has no answer.
+enum AskError {
+    Prompt(PromptError),
+    Structured(StructuredError),
+}
+
+impl From<PromptError> for AskError {
+    fn from(error: PromptError) -> Self {
+        Self::Prompt(error)
+    }
+}
+
+impl From<StructuredError> for AskError {
+    fn from(error: StructuredError) -> Self {
+        Self::Structured(error)
+    }
+}
+
+fn check(checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
+    let mut checked = checker.check_parsed(plan_from_value(value)?)?;
+    goal.clone_into(&mut checked.plan.goal);
+    Ok(checked)
+}
+
+/// An error and its causes on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,23 @@
+//! The plan that needs no planning.
+
+use aime_progress::{PLAN_SCHEMA, Plan, Strategic, TaskId, TaskSpec};
+
+use crate::prompt::{cut, first_sentence};
+
+/// The longest name of the one task, in characters.
+const MAX_NAME: usize = 60;
+
+/// A plan of one actor task, `main`, that does the whole goal.
+#[must_use]
+pub fn direct_plan(goal: &str, profile: Option<&str>) -> Plan {
+    let mut tasks = Vec::new();
+    // `main` is a valid identifier, so there is always exactly one task.
+    if let Ok(id) = TaskId::new("main") {
+        let mut task = TaskSpec::actor(id, goal.trim());
+        task.name = cut(&first_sentence(goal), MAX_NAME);
+        task.profile = profile.map(str::to_owned);
+        tasks.push(task);
+    }
+    let strategic = Strategic { approach: "One actor does the whole goal.".to_owned(), ..Strategic::default() };
+    Plan { schema: PLAN_SCHEMA.to_owned(), goal: goal.to_owned(), strategic, tasks, edges: Vec::new() }
+}

@@ -1,0 +1,140 @@
+//! Replanning: from trouble to a patch.
+
+use aime_llm::{Refused, StructuredError, ToolDefinition};
+use aime_progress::{Evidence, PlanMode, PlanPatch, Significance, Spent, TriggerReason};
+
+use super::{AskError, Planner, PlannerError, chain, request::choice};
+use crate::{
+    FailedTask, ParsedPatch, PlanChecker, PlanFault, ProfileBrief, patch_from_value,
+    prompt::{PatchContext, ToolLine, cut},
+    schema::{self, TaskShape},
+    spent,
+};
+
+/// The longest error, evidence or trigger in a prompt, in characters.
+const MAX_LINE: usize = 400;
+/// The most failed tasks, and the most pieces of evidence, in a prompt.
+const MAX_LINES: usize = 10;
+
+/// What a patch is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplanRequest {
+    /// What is wanted.
+    pub goal: String,
+    /// The plan and its progress, as Markdown.
+    pub state: String,
+    /// Why the plan must be looked at.
+    pub triggers: Vec<TriggerReason>,
+    /// What was learnt and not yet used.
+    pub evidence: Vec<Evidence>,
+    /// What failed.
+    pub failed: Vec<FailedTask>,
+    /// The tools that the runtime runs.
+    pub tools: Vec<ToolDefinition>,
+    /// The names of tools that only an actor can call.
+    pub actor_tools: Vec<String>,
+    /// The profiles that there are.
+    pub profiles: Vec<ProfileBrief>,
+    /// The tool bundles that there are.
+    pub bundles: Vec<String>,
+}
+
+/// A patch that can be applied, and how it was come by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replanned {
+    /// The patch; without changes, the plan stays as it is.
+    pub patch: PlanPatch,
+    /// Harmless faults that were mended, in words.
+    pub repairs: Vec<String>,
+    /// The answers that were refused on the way.
+    pub refused: Vec<Refused>,
+    /// What all requests cost.
+    pub spent: Spent,
+    /// The model that was asked.
+    pub model: String,
+}
+
+impl ReplanRequest {
+    fn context(&self, state_chars: usize) -> PatchContext {
+        let line = |text: &str| cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_LINE);
+        let significance = |significance: Significance| match significance {
+            Significance::Low => "low",
+            Significance::Medium => "medium",
+            Significance::High => "high",
+            Significance::Critical => "critical",
+        };
+        let mut evidence: Vec<&Evidence> = self.evidence.iter().collect();
+        evidence.sort_by_key(|evidence| std::cmp::Reverse(evidence.significance));
+        let mut triggers: Vec<&TriggerReason> = self.triggers.iter().collect();
+        triggers.sort_by_key(|trigger| std::cmp::Reverse(trigger.priority));
+        let failed = |task: &FailedTask| FailedTask { error: line(&task.error), ..task.clone() };
+        PatchContext {
+            goal: self.goal.trim().to_owned(),
+            state: cut(self.state.trim(), state_chars),
+            failed: self.failed.iter().take(MAX_LINES).map(failed).collect(),
+            evidence: evidence
+                .into_iter()
+                .take(MAX_LINES)
+                .map(|evidence| line(&format!("{}: {}", significance(evidence.significance), evidence.content)))
+                .collect(),
+            triggers: triggers.into_iter().map(|trigger| line(&trigger.detail)).collect(),
+            tools: self.tools.iter().map(ToolLine::of).collect(),
+            profiles: choice(&self.profiles),
+        }
+    }
+}
+
+impl Planner {
+    /// Asks for a patch of a plan that is in trouble. `judge` says whether the patch fits the plan as it stands, or every fault;
+    /// `ProgressState::check_patch` is such a judge. A patch without changes is legal: the plan stays.
+    ///
+    /// # Errors
+    /// [`PlannerError::NoPatch`] with all faults if no answer could be used; [`PlannerError::Model`] if the model cannot be used.
+    pub async fn replan(
+        &self,
+        request: &ReplanRequest,
+        judge: impl Fn(&PlanPatch) -> Result<(), Vec<String>>,
+    ) -> Result<Replanned, PlannerError> {
+        let model = self.model.name().to_owned();
+        let context = request.context(self.settings.state_chars);
+        let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
+        let question = self.question("aime_patch", schema::patch(shape), self.prompts.patch(&context)?, self.settings.tries);
+        let checker = PlanChecker {
+            tools: &request.tools,
+            actor_tools: &request.actor_tools,
+            profiles: &request.profiles,
+            bundles: &request.bundles,
+            mode: Some(PlanMode::Complex),
+            ..PlanChecker::default()
+        };
+        let answer = self.ask(question, |value| {
+            let ParsedPatch { mut patch, mut repairs } = patch_from_value(&value)?;
+            // Both judges are heard, so that all faults are told at once.
+            let mut faults = Vec::new();
+            match checker.check_patch(&mut patch) {
+                Ok(mended) => repairs.extend(mended),
+                Err(found) => faults.extend(found),
+            }
+            if !patch.changes.is_empty()
+                && let Err(found) = judge(&patch)
+            {
+                faults.extend(found.into_iter().map(|fault| match fault.split_once(": ") {
+                    Some((place, message)) if !place.contains(' ') => PlanFault::new(place, message),
+                    _ => PlanFault::new("patch", fault),
+                }));
+            }
+            if faults.is_empty() { Ok((patch, repairs)) } else { Err(faults) }
+        });
+        match answer.await {
+            Ok(((patch, repairs), refused, spent)) => Ok(Replanned { patch, repairs, refused, spent, model }),
+            Err(AskError::Prompt(error)) => Err(error.into()),
+            Err(AskError::Structured(error)) => Err(match error {
+                StructuredError::Refused { refused, spent, .. } => PlannerError::NoPatch { model, refused, spent: spent::of(spent) },
+                StructuredError::Model { source, refused, spent, .. } => {
+                    PlannerError::Model { model, source, refused, spent: spent::of(spent) }
+                }
+                other => PlannerError::Question { reason: chain(&other) },
+            }),
+        }
+    }
+}

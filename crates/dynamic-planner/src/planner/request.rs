@@ -1,0 +1,117 @@
+//! What a planner is set to, and what it is asked.
+
+use aime_llm::ToolDefinition;
+use aime_progress::PlanMode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    PlanLimits, ProfileBrief,
+    prompt::{PlanContext, ToolLine, cut, first_sentence},
+};
+
+/// What is done when no plan could be had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fallback {
+    /// The actor of the goal's category does the whole goal.
+    #[default]
+    Category,
+    /// Planning fails.
+    Fail,
+}
+
+/// How a planner works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlannerSettings {
+    /// How many answers are asked for before something simpler is done.
+    pub tries: u32,
+    /// Whether a task may be a single tool call.
+    pub tool_tasks: bool,
+    /// The most characters of project notes in a prompt.
+    pub project_chars: usize,
+    /// The most characters of the folder's listing in a prompt.
+    pub folder_chars: usize,
+    /// The most characters of the plan's state in a prompt for a patch.
+    pub state_chars: usize,
+    /// What is done when no plan could be had.
+    pub fallback: Fallback,
+    /// How large plans may be.
+    pub limits: PlanLimits,
+}
+
+impl Default for PlannerSettings {
+    fn default() -> Self {
+        Self {
+            tries: 3,
+            tool_tasks: true,
+            project_chars: 1_500,
+            folder_chars: 800,
+            state_chars: 8_000,
+            fallback: Fallback::default(),
+            limits: PlanLimits::default(),
+        }
+    }
+}
+
+/// What is to be planned, and with what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanRequest {
+    /// What is wanted.
+    pub goal: String,
+    /// How it is planned.
+    pub mode: PlanMode,
+    /// What the project says of itself, such as `AGENTS.md`; may be empty.
+    pub project: String,
+    /// What the working folder holds, a name a line; may be empty.
+    pub folder: String,
+    /// The tools that the runtime runs.
+    pub tools: Vec<ToolDefinition>,
+    /// The names of tools that only an actor can call.
+    pub actor_tools: Vec<String>,
+    /// The profiles that there are.
+    pub profiles: Vec<ProfileBrief>,
+    /// The tool bundles that there are.
+    pub bundles: Vec<String>,
+    /// The profile of the goal's category, for direct plans.
+    pub category_profile: Option<String>,
+}
+
+impl PlanRequest {
+    /// A request with nothing but a goal and a mode.
+    #[must_use]
+    pub fn new(goal: impl Into<String>, mode: PlanMode) -> Self {
+        Self {
+            goal: goal.into(),
+            mode,
+            project: String::new(),
+            folder: String::new(),
+            tools: Vec::new(),
+            actor_tools: Vec::new(),
+            profiles: Vec::new(),
+            bundles: Vec::new(),
+            category_profile: None,
+        }
+    }
+
+    pub(super) fn context(&self, settings: &PlannerSettings) -> PlanContext {
+        PlanContext {
+            goal: self.goal.trim().to_owned(),
+            project: cut(self.project.trim(), settings.project_chars),
+            folder: cut(self.folder.trim(), settings.folder_chars),
+            tools: self.tools.iter().map(ToolLine::of).collect(),
+            profiles: choice(&self.profiles),
+            tool_tasks: settings.tool_tasks && !self.tools.is_empty(),
+            max_tasks: settings.limits.max_tasks,
+            max_sub_goals: settings.limits.max_sub_goals,
+            max_actions: settings.limits.max_actions,
+        }
+    }
+}
+
+/// The profiles as a prompt shows them; none where there is nothing to choose.
+pub(super) fn choice(profiles: &[ProfileBrief]) -> Vec<ProfileBrief> {
+    let brief = |profile: &ProfileBrief| ProfileBrief { name: profile.name.clone(), description: first_sentence(&profile.description) };
+    if profiles.len() > 1 { profiles.iter().map(brief).collect() } else { Vec::new() }
+}

@@ -1,0 +1,287 @@
+//! The prompts: Markdown files with typed contexts, each of which a user's file of the same name can replace.
+//!
+//! A file has a part for the system message and a part for the user message, each after its mark. What differs from goal to
+//! goal stands in the user part, so that the system part is found in prefix caches.
+
+mod context;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use aime_llm::Message;
+use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
+use serde::Serialize;
+use serde_json::Value;
+
+pub use context::{FailedTask, PatchContext, PlanContext, ProfileBrief, RouteContext, ToolLine, VerdictContext};
+pub(crate) use context::{cut, first_sentence};
+
+const SYSTEM_MARK: &str = "<!-- system -->";
+const USER_MARK: &str = "<!-- user -->";
+
+const BUILT_IN: [(&str, &str); 6] = [
+    ("route", include_str!("../prompts/route.md")),
+    ("plan_simple", include_str!("../prompts/plan_simple.md")),
+    ("plan_complex", include_str!("../prompts/plan_complex.md")),
+    ("plan_simplified", include_str!("../prompts/plan_simplified.md")),
+    ("patch", include_str!("../prompts/patch.md")),
+    ("verdict", include_str!("../prompts/verdict.md")),
+];
+
+/// Why a prompt cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// There is no prompt of that name.
+    #[error("{name}.md: there is no prompt {name:?}; the prompts are {known}", known = names())]
+    NoSuchPrompt {
+        /// The name.
+        name: String,
+    },
+    /// It is not a template, or cannot be filled in.
+    #[error("{name}.md:{line}: {reason}")]
+    Broken {
+        /// The prompt.
+        name: String,
+        /// The line.
+        line: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// It uses a variable that it is not given.
+    #[error("{name}.md:{line}: there is no variable {variable:?} here; the variables are {known}")]
+    UnknownVariable {
+        /// The prompt.
+        name: String,
+        /// The line of its first use.
+        line: usize,
+        /// The variable.
+        variable: String,
+        /// Those that there are.
+        known: String,
+    },
+}
+
+fn names() -> String {
+    BUILT_IN.map(|(name, _)| name).join(", ")
+}
+
+/// All prompts, ready to be filled in. Templates are compiled once.
+#[derive(Debug)]
+pub struct Prompts {
+    environment: Environment<'static>,
+    lines: BTreeMap<String, usize>,
+}
+
+impl Default for Prompts {
+    fn default() -> Self {
+        let mut prompts = Self { environment: environment(), lines: BTreeMap::new() };
+        for (name, text) in BUILT_IN {
+            // A broken built-in prompt is found by the tests, and by the first rendering.
+            if let Err(error) = prompts.add(name, text) {
+                tracing::error!(%error, "a built-in prompt is broken");
+            }
+        }
+        prompts
+    }
+}
+
+impl Prompts {
+    /// The prompts with some of them replaced: a name, as in `plan_simple`, and the text that takes its place.
+    ///
+    /// # Errors
+    /// [`PromptError`] with file and line if a name is not known, a text is no template or uses what it is not given.
+    pub fn with_overrides(overrides: &BTreeMap<String, String>) -> Result<Self, PromptError> {
+        let mut prompts = Self::default();
+        for (name, text) in overrides {
+            if !BUILT_IN.iter().any(|(known, _)| known == name) {
+                return Err(PromptError::NoSuchPrompt { name: name.clone() });
+            }
+            prompts.add(name, text)?;
+            prompts.check(name, text)?;
+        }
+        Ok(prompts)
+    }
+
+    /// The texts that are built in, by name, to be copied and changed.
+    #[must_use]
+    pub fn built_in() -> &'static [(&'static str, &'static str)] {
+        &BUILT_IN
+    }
+
+    /// The question to the classifier.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn route(&self, context: &RouteContext) -> Result<Vec<Message>, PromptError> {
+        self.render("route", context)
+    }
+
+    /// The question for a plan of a few tasks in a row.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn plan_simple(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+        self.render("plan_simple", context)
+    }
+
+    /// The question for a plan of sub-goals and actions.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn plan_complex(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+        self.render("plan_complex", context)
+    }
+
+    /// The question for the plainest plan, when no better one could be had.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn plan_simplified(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+        self.render("plan_simplified", context)
+    }
+
+    /// The question for a patch.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
+        self.render("patch", context)
+    }
+
+    /// The question whether criteria hold.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn verdict(&self, context: &VerdictContext) -> Result<Vec<Message>, PromptError> {
+        self.render("verdict", context)
+    }
+
+    fn add(&mut self, name: &str, text: &str) -> Result<(), PromptError> {
+        for part in parts(text) {
+            let id = format!("{name}.{}", part.role);
+            self.lines.insert(id.clone(), part.line);
+            self.environment.add_template_owned(id, part.text.to_owned()).map_err(|error| broken(name, part.line, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Looks for variables that are not given, and fills the prompt in with a sample.
+    fn check(&self, name: &str, text: &str) -> Result<(), PromptError> {
+        let sample = sample(name);
+        let known: Vec<&str> = sample.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        for part in parts(text) {
+            let id = format!("{name}.{}", part.role);
+            let Ok(template) = self.environment.get_template(&id) else { continue };
+            let mut unknown: Vec<String> =
+                template.undeclared_variables(false).into_iter().filter(|variable| !known.contains(&variable.as_str())).collect();
+            unknown.retain(|variable| !self.environment.globals().any(|(global, _)| global == variable));
+            unknown.sort();
+            if let Some(variable) = unknown.into_iter().next() {
+                let line = part.line + part.text.lines().position(|line| names_variable(line, &variable)).unwrap_or(0);
+                return Err(PromptError::UnknownVariable { name: name.to_owned(), line, variable, known: known.join(", ") });
+            }
+        }
+        self.render(name, &sample).map(|_| ())
+    }
+
+    fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PromptError> {
+        let mut messages = Vec::new();
+        for role in ["system", "user"] {
+            let id = format!("{name}.{role}");
+            let line = self.lines.get(&id).copied().unwrap_or(1);
+            let template = self.environment.get_template(&id).map_err(|error| broken(name, line, &error))?;
+            let content = template.render(Serde(context)).map_err(|error| broken(name, line, &error))?.trim().to_owned();
+            if !content.is_empty() {
+                messages.push(if role == "system" { Message::System { content } } else { Message::User { content } });
+            }
+        }
+        Ok(messages)
+    }
+}
+
+struct Part<'a> {
+    role: &'static str,
+    text: &'a str,
+    /// The line of the file on which the text begins.
+    line: usize,
+}
+
+/// The two parts of a prompt file. A file without marks is the user part alone.
+fn parts(text: &str) -> [Part<'_>; 2] {
+    let (system, user) = match text.split_once(USER_MARK) {
+        Some((system, user)) => (system, user),
+        None if text.contains(SYSTEM_MARK) => (text, ""),
+        None => ("", text),
+    };
+    let before = text.len() - user.len();
+    let user_line = 1 + text.get(..before).map_or(0, |t| t.matches('\n').count());
+    let (preface, system) = match system.split_once(SYSTEM_MARK) {
+        Some((preface, system)) => (preface, system),
+        None => ("", system),
+    };
+    let system_line = 1 + preface.matches('\n').count();
+    [Part { role: "system", text: system, line: system_line }, Part { role: "user", text: user, line: user_line }]
+}
+
+fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
+        environment.set_syntax(syntax);
+    }
+    environment
+}
+
+fn broken(name: &str, first_line: usize, error: &minijinja::Error) -> PromptError {
+    let line = first_line + error.line().map_or(0, |line| line.saturating_sub(1));
+    let reason = match error.detail() {
+        Some(detail) => format!("{}: {detail}", error.kind()),
+        None => error.kind().to_string(),
+    };
+    PromptError::Broken { name: name.to_owned(), line, reason }
+}
+
+/// Whether a line of a template uses a variable.
+fn names_variable(line: &str, variable: &str) -> bool {
+    line.contains('{')
+        && line.match_indices(variable).any(|(at, _)| {
+            let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+            let before = line.get(..at).and_then(|t| t.chars().next_back());
+            let after = line.get(at + variable.len()..).and_then(|t| t.chars().next());
+            !word(before) && !word(after)
+        })
+}
+
+/// A context with something in every member.
+fn sample(name: &str) -> Value {
+    let tool = || ToolLine { name: "read_file".into(), parameters: "path".into(), summary: "Reads a file".into() };
+    let profile = || ProfileBrief { name: "sisyphus".into(), description: "general worker".into() };
+    let value = match name {
+        "route" => serde_json::to_value(RouteContext { goal: "goal".into() }),
+        "patch" => serde_json::to_value(PatchContext {
+            goal: "goal".into(),
+            state: "state".into(),
+            failed: vec![FailedTask { id: "a".into(), attempts: 3, error: "error".into() }],
+            evidence: vec!["evidence".into()],
+            triggers: vec!["trigger".into()],
+            tools: vec![tool()],
+            profiles: vec![profile()],
+        }),
+        "verdict" => {
+            serde_json::to_value(VerdictContext { goal: "goal".into(), criteria: vec!["criterion".into()], evidence: "evidence".into() })
+        }
+        _ => serde_json::to_value(PlanContext {
+            goal: "goal".into(),
+            project: "project".into(),
+            folder: "folder".into(),
+            tools: vec![tool()],
+            profiles: vec![profile()],
+            tool_tasks: true,
+            max_tasks: 6,
+            max_sub_goals: 5,
+            max_actions: 3,
+        }),
+    };
+    value.unwrap_or_default()
+}

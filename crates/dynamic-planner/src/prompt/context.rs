@@ -1,0 +1,127 @@
+//! What each prompt is given.
+
+use aime_llm::ToolDefinition;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The longest description of a tool or profile in a prompt, in characters.
+const MAX_SUMMARY: usize = 120;
+
+/// A profile, as the planner chooses among them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileBrief {
+    /// Its name.
+    pub name: String,
+    /// What it is good at, in a line.
+    pub description: String,
+}
+
+/// A tool in one line: what a planner must know of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolLine {
+    /// Its name.
+    pub name: String,
+    /// The names of its parameters, optional ones with a question mark: `path, offset?`.
+    pub parameters: String,
+    /// The first sentence of its description.
+    pub summary: String,
+}
+
+impl ToolLine {
+    /// The line of a tool.
+    #[must_use]
+    pub fn of(tool: &ToolDefinition) -> Self {
+        let required: Vec<&str> =
+            tool.parameters.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let names = tool.parameters.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let parameters: Vec<String> =
+            names.map(|(name, _)| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") }).collect();
+        Self { name: tool.name.clone(), parameters: parameters.join(", "), summary: first_sentence(&tool.description) }
+    }
+}
+
+/// What the prompts for a plan are given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlanContext {
+    /// What is wanted.
+    pub goal: String,
+    /// What the project says of itself, cut; may be empty.
+    pub project: String,
+    /// What the working folder holds, cut; may be empty.
+    pub folder: String,
+    /// The tools that the runtime runs.
+    pub tools: Vec<ToolLine>,
+    /// The profiles to choose from; empty when there is no choice.
+    pub profiles: Vec<ProfileBrief>,
+    /// Whether a task may be a single tool call.
+    pub tool_tasks: bool,
+    /// The most tasks in a row.
+    pub max_tasks: usize,
+    /// The most sub-goals.
+    pub max_sub_goals: usize,
+    /// The most actions of a sub-goal.
+    pub max_actions: usize,
+}
+
+/// What the prompt for a patch is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PatchContext {
+    /// What is wanted.
+    pub goal: String,
+    /// The plan and its progress, as Markdown.
+    pub state: String,
+    /// What failed.
+    pub failed: Vec<FailedTask>,
+    /// What was learnt, a line each.
+    pub evidence: Vec<String>,
+    /// Why the plan must be looked at, a line each.
+    pub triggers: Vec<String>,
+    /// The tools that the runtime runs.
+    pub tools: Vec<ToolLine>,
+    /// The profiles to choose from; empty when there is no choice.
+    pub profiles: Vec<ProfileBrief>,
+}
+
+/// A task that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedTask {
+    /// Its id.
+    pub id: String,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// How it failed the last time.
+    pub error: String,
+}
+
+/// What the prompt for the classifier is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RouteContext {
+    /// What is wanted.
+    pub goal: String,
+}
+
+/// What the prompt for a verdict is given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct VerdictContext {
+    /// What is wanted.
+    pub goal: String,
+    /// What must hold.
+    pub criteria: Vec<String>,
+    /// What is known to have happened.
+    pub evidence: String,
+}
+
+/// The first sentence of a text on one line, cut.
+pub(crate) fn first_sentence(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = line.split_once(". ").map_or(line.as_str(), |(first, _)| first);
+    cut(sentence.trim_end_matches('.'), MAX_SUMMARY)
+}
+
+/// The first `limit` characters of a text, with a mark where something was left out.
+pub(crate) fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text).trim_end()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Routing: whether a goal goes straight to an actor, and else how it is planned.
+//!
+//! [`route`] decides by rules alone. Only when they are unsure is a model asked, by [`ask_route`](crate::ask_route).
+
+mod category;
+mod classify;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use aime_progress::PlanMode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use category::{
+    Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, default_categories, match_category, read_categories,
+};
+pub use classify::{Signals, Stage1, Stage1Verdict, classify};
+
+/// Which goals are planned at all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// Every goal.
+    Always,
+    /// Those that the rules do not send straight to an actor.
+    #[default]
+    Adaptive,
+    /// None: every goal goes to its category's actor.
+    Never,
+}
+
+/// When a goal goes straight to an actor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct BypassSettings {
+    /// Goals up to this length do; a character of a dense script counts 3.
+    pub max_input_length: usize,
+    /// Goals that work on one named file do.
+    pub single_file: bool,
+    /// Goals that match a category clearly do.
+    pub clear_category: bool,
+}
+
+impl Default for BypassSettings {
+    fn default() -> Self {
+        Self { max_input_length: 100, single_file: true, clear_category: true }
+    }
+}
+
+/// How goals are routed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RouteSettings {
+    /// Which goals are planned.
+    pub strategy: Strategy,
+    /// The mode for all goals, whatever else is said.
+    pub mode: Option<PlanMode>,
+    /// When a goal goes straight to an actor.
+    pub bypass: BypassSettings,
+}
+
+/// The way that was chosen for a goal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routed {
+    /// The mode.
+    pub mode: PlanMode,
+    /// Who decided: `flag`, `strategy`, `bypass`, `rules` or `model`.
+    pub by: String,
+    /// The score of the rules, where they were asked.
+    pub score: Option<i32>,
+    /// The goal's category.
+    pub category: String,
+    /// Why.
+    pub reasons: Vec<String>,
+}
+
+/// A goal of which the rules are unsure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undecided {
+    /// The score of the rules: 0 or 1.
+    pub score: i32,
+    /// The goal's category.
+    pub category: String,
+    /// What the rules saw.
+    pub reasons: Vec<String>,
+}
+
+/// What [`route`] came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Route {
+    /// The mode is chosen.
+    Decided(Routed),
+    /// A model must choose between simple and complex.
+    AskModel(Undecided),
+}
+
+/// Chooses the way for a goal by settings and rules, without a model.
+///
+/// # Example
+/// ```
+/// use aime_planner::{Route, RouteSettings, default_categories, route};
+/// use aime_progress::PlanMode;
+///
+/// let Route::Decided(routed) = route("Fix the typo in README.md", &RouteSettings::default(), &default_categories()) else {
+///     unreachable!("a short goal needs no model");
+/// };
+/// assert_eq!(routed.mode, PlanMode::Direct);
+/// ```
+#[must_use]
+pub fn route(goal: &str, settings: &RouteSettings, categories: &[Category]) -> Route {
+    let category = match_category(goal, categories);
+    let decided = |mode, by: &str, score, reasons| {
+        Route::Decided(Routed { mode, by: by.to_owned(), score, category: category.name.clone(), reasons })
+    };
+    if let Some(mode) = settings.mode {
+        return decided(mode, "flag", None, vec!["the mode was set".to_owned()]);
+    }
+    if settings.strategy == Strategy::Never {
+        return decided(PlanMode::Direct, "strategy", None, vec!["the strategy is never to plan".to_owned()]);
+    }
+    let stage1 = classify(goal);
+    let score = Some(stage1.score);
+    if settings.strategy == Strategy::Adaptive && !stage1.needs_plan() {
+        let reasons = bypass(&settings.bypass, &stage1.signals, &category);
+        if !reasons.is_empty() {
+            return decided(PlanMode::Direct, "bypass", score, reasons);
+        }
+    }
+    match stage1.verdict {
+        Stage1Verdict::Exploratory => decided(PlanMode::Emergent, "rules", score, stage1.reasons),
+        Stage1Verdict::Simple => decided(PlanMode::Simple, "rules", score, stage1.reasons),
+        Stage1Verdict::Complex => decided(PlanMode::Complex, "rules", score, stage1.reasons),
+        Stage1Verdict::Unsure => Route::AskModel(Undecided { score: stage1.score, category: category.name, reasons: stage1.reasons }),
+    }
+}
+
+/// Why a goal needs no plan; empty if it does.
+fn bypass(settings: &BypassSettings, signals: &Signals, category: &CategoryMatch) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if signals.length <= settings.max_input_length {
+        reasons.push(format!("short: length {} of at most {}", signals.length, settings.max_input_length));
+    }
+    if settings.single_file && signals.is_single_file() {
+        reasons.push(format!("works on a single file: {}", signals.files.join(", ")));
+    }
+    if settings.clear_category && category.clear {
+        reasons.push(format!("clearly {}: {}", category.name, category.keywords.join(", ")));
+    }
+    reasons
+}

@@ -1,0 +1,177 @@
+//! Checking a plan in layers: what can be read, the rules between tasks, tools and their parameters, profiles, the limits of the
+//! mode, and the rules that others add. All faults are told at once, save that what cannot be read hides the rest, and that
+//! added rules only see plans without other faults.
+
+mod mode;
+mod patch;
+#[cfg(test)]
+mod tests;
+mod tool;
+
+use std::sync::Arc;
+
+use aime_llm::ToolDefinition;
+use aime_progress::{Plan, PlanMode, TaskSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ParsedPlan, PlanFault, ProfileBrief, fault::suggestion, parse_plan, plan_from_value};
+
+/// How large a plan may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PlanLimits {
+    /// The most tasks of a simple plan.
+    pub max_tasks: usize,
+    /// The most sub-goals of a complex plan.
+    pub max_sub_goals: usize,
+    /// The most actions of a sub-goal. A complex plan has at most as many tasks as all its sub-goals may have actions.
+    pub max_actions: usize,
+}
+
+impl Default for PlanLimits {
+    fn default() -> Self {
+        Self { max_tasks: 6, max_sub_goals: 5, max_actions: 3 }
+    }
+}
+
+/// A rule for plans that a user of this crate adds.
+pub trait PlanValidator: Send + Sync {
+    /// Every fault of the plan; none if it may stand. The plan has passed all other layers.
+    fn validate(&self, plan: &Plan) -> Vec<PlanFault>;
+}
+
+/// A plan that may be run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedPlan {
+    /// The plan.
+    pub plan: Plan,
+    /// What was mended, in words.
+    pub repairs: Vec<String>,
+}
+
+/// What plans are checked against.
+#[derive(Clone, Default)]
+pub struct PlanChecker<'a> {
+    /// The tools that the runtime runs.
+    pub tools: &'a [ToolDefinition],
+    /// The names of tools that only an actor can call, such as `todo` and `terminate`.
+    pub actor_tools: &'a [String],
+    /// The profiles that there are; nothing is checked when there are none.
+    pub profiles: &'a [ProfileBrief],
+    /// The bundles that there are; nothing is checked when there are none.
+    pub bundles: &'a [String],
+    /// Further rules.
+    pub validators: &'a [Arc<dyn PlanValidator>],
+    /// The mode that a model planned in. Without one the plan is a person's: no limits hold, and less is mended.
+    pub mode: Option<PlanMode>,
+    /// How large the plan may be.
+    pub limits: PlanLimits,
+}
+
+impl std::fmt::Debug for PlanChecker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tools: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
+        f.debug_struct("PlanChecker").field("tools", &tools).field("mode", &self.mode).field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl PlanChecker<'_> {
+    /// Reads a plan and checks it.
+    ///
+    /// # Example
+    /// ```
+    /// use aime_planner::PlanChecker;
+    ///
+    /// let faults = PlanChecker::default()
+    ///     .check(r#"{"tasks": [{"id": "a", "description": "x", "dependencies": ["b"]}, {"id": "b", "tool": "grep"}]}"#)
+    ///     .unwrap_err();
+    /// assert_eq!(faults[0].place, "tasks[1].tool");
+    /// ```
+    ///
+    /// # Errors
+    /// All faults at once; only those of reading, if it cannot be read.
+    pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
+        self.check_parsed(parse_plan(text)?)
+    }
+
+    /// Reads a plan from JSON and checks it.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_value(&self, value: &Value) -> Result<CheckedPlan, Vec<PlanFault>> {
+        self.check_parsed(plan_from_value(value)?)
+    }
+
+    /// Checks a plan that was read.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub fn check_parsed(&self, parsed: ParsedPlan) -> Result<CheckedPlan, Vec<PlanFault>> {
+        let ParsedPlan { mut plan, mut repairs, places } = parsed;
+        if self.mode == Some(PlanMode::Simple) {
+            repairs.extend(mode::chain(&mut plan));
+        }
+        let mut faults: Vec<PlanFault> = match plan.check() {
+            Ok(()) => Vec::new(),
+            Err(found) => found.faults.iter().map(|fault| PlanFault::new(fault.place.as_str(), fault.problem.to_string())).collect(),
+        };
+        for (at, task) in plan.tasks.iter_mut().enumerate() {
+            self.check_task(task, &format!("tasks[{at}]"), &mut repairs, &mut faults);
+        }
+        if let Some(mode) = self.mode {
+            faults.extend(mode::faults(&plan, mode, self.limits));
+        }
+        if faults.is_empty() {
+            faults.extend(self.validators.iter().flat_map(|validator| validator.validate(&plan)));
+        }
+        if faults.is_empty() {
+            return Ok(CheckedPlan { plan, repairs });
+        }
+        faults.iter_mut().for_each(|fault| locate(fault, &plan, &places));
+        Err(faults)
+    }
+
+    /// Checks tool, parameters, profile and bundles of one task.
+    fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
+        self.check_tool(task, place, repairs, faults);
+        if let Some(name) = task.profile.clone().filter(|_| !self.profiles.is_empty()) {
+            let known = || self.profiles.iter().map(|profile| profile.name.as_str());
+            if known().any(|known| known == name) {
+            } else if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(&name)) {
+                repairs.push(format!("the profile {name:?} of `{}` was read as `{same}`", task.id));
+                task.profile = Some(same.to_owned());
+            } else if self.mode.is_some() {
+                repairs.push(format!("the profile {name:?} of `{}` does not exist; the runtime chooses one", task.id));
+                task.profile = None;
+            } else {
+                let all: Vec<&str> = known().collect();
+                let fault = PlanFault::new(format!("{place}.profile"), format!("there is no profile {name:?}"));
+                faults.push(fault.hint(suggestion(&name, all.iter().copied())));
+            }
+        }
+        let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name);
+        for name in task.bundles.iter().filter(|name| !known(name)) {
+            if self.mode.is_some() {
+                repairs.push(format!("the bundle {name:?} of `{}` does not exist and was left out", task.id));
+            } else {
+                let fault = PlanFault::new(format!("{place}.bundles"), format!("there is no tool bundle {name:?}"));
+                faults.push(fault.hint(suggestion(name, self.bundles.iter().map(String::as_str))));
+            }
+        }
+        if self.mode.is_some() {
+            task.bundles.retain(known);
+        }
+    }
+}
+
+/// Says where in the document the fault lies, which may have been nested or in another form, and on which task.
+fn locate(fault: &mut PlanFault, plan: &Plan, places: &[String]) {
+    let Some((at, rest)) = fault.place.strip_prefix("tasks[").and_then(|rest| rest.split_once(']')) else { return };
+    let Ok(at) = at.parse::<usize>() else { return };
+    fault.task = plan.tasks.get(at).map(|task| task.id.to_string());
+    if let Some(place) = places.get(at) {
+        fault.place = format!("{place}{rest}");
+    }
+}

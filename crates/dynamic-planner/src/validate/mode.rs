@@ -1,0 +1,52 @@
+//! The limits of each mode.
+
+use aime_progress::{Plan, PlanMode, TaskId, TaskKind};
+
+use super::PlanLimits;
+use crate::PlanFault;
+
+/// Puts the tasks of a simple plan in a row where the model named no dependency at all.
+pub(super) fn chain(plan: &mut Plan) -> Option<String> {
+    let work = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group).count();
+    if work < 2 || !plan.edges.is_empty() || plan.tasks.iter().any(|task| !task.dependencies.is_empty()) {
+        return None;
+    }
+    let mut before: Option<TaskId> = None;
+    for task in plan.tasks.iter_mut().filter(|task| task.kind != TaskKind::Group) {
+        task.dependencies.extend(before.replace(task.id.clone()));
+    }
+    Some("no task named a dependency, so each waits for the one before it".to_owned())
+}
+
+/// What is more than the mode allows.
+pub(super) fn faults(plan: &Plan, mode: PlanMode, limits: PlanLimits) -> Vec<PlanFault> {
+    let mut faults = Vec::new();
+    let work = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group).count();
+    let most = match mode {
+        PlanMode::Direct => 1,
+        PlanMode::Simple => limits.max_tasks,
+        PlanMode::Complex | PlanMode::Emergent => limits.max_sub_goals.saturating_mul(limits.max_actions),
+    };
+    if work > most {
+        faults
+            .push(PlanFault::new("tasks", format!("there are {work} tasks, and at most {most} may be planned")).hint("merge some of them"));
+    }
+    if work == 0 {
+        faults.push(PlanFault::new("tasks", "there are only groups, and nothing to do").hint("add actions with `parent`"));
+    }
+    if matches!(mode, PlanMode::Complex | PlanMode::Emergent) {
+        let groups: Vec<&TaskId> = plan.tasks.iter().filter(|task| task.kind == TaskKind::Group).map(|task| &task.id).collect();
+        if groups.len() > limits.max_sub_goals {
+            let message = format!("there are {} sub-goals, and at most {} may be planned", groups.len(), limits.max_sub_goals);
+            faults.push(PlanFault::new("tasks", message).hint("merge some of them"));
+        }
+        for group in groups {
+            let actions = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group && task.parent.as_ref() == Some(group)).count();
+            if actions > limits.max_actions {
+                let message = format!("the sub-goal `{group}` has {actions} actions, and at most {} may be planned", limits.max_actions);
+                faults.push(PlanFault::new("tasks", message).hint("merge some of them"));
+            }
+        }
+    }
+    faults
+}

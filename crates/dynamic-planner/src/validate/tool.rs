@@ -1,0 +1,102 @@
+//! Tool tasks: the tool exists, the runtime can run it, and the parameters fit its schema.
+
+use aime_llm::{SchemaChecker, SchemaFault, ToolDefinition, coerce_to_schema};
+use aime_progress::{TaskKind, TaskSpec};
+use serde_json::{Map, Value};
+
+use super::PlanChecker;
+use crate::{PlanFault, fault::suggestion};
+
+impl PlanChecker<'_> {
+    pub(super) fn check_tool(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
+        if task.kind != TaskKind::Tool {
+            return;
+        }
+        let Some(name) = task.tool.clone() else {
+            faults.push(PlanFault::new(format!("{place}.tool"), format!("the tool task `{}` names no tool", task.id)));
+            return;
+        };
+        let Some(tool) = self.tool(&name, &format!("{place}.tool"), faults) else { return };
+        if tool.name != name {
+            repairs.push(format!("the tool {name:?} of `{}` was read as `{}`", task.id, tool.name));
+            task.tool = Some(tool.name.clone());
+        }
+        let before = repairs.len();
+        check_parameters(tool, &mut task.parameters, &format!("{place}.parameters"), repairs, faults);
+        for repair in repairs.iter_mut().skip(before) {
+            *repair = format!("parameters of `{}`: {repair}", task.id);
+        }
+    }
+
+    /// The tool of a name, also where it is spelt a little differently.
+    pub(super) fn tool(&self, name: &str, place: &str, faults: &mut Vec<PlanFault>) -> Option<&ToolDefinition> {
+        if let Some(tool) = self.tools.iter().find(|tool| tool.name == name) {
+            return Some(tool);
+        }
+        if self.actor_tools.iter().any(|known| known == name) {
+            let fault = PlanFault::new(place, format!("{name:?} can only be called by an actor in the middle of its work"));
+            faults.push(fault.hint("leave the tool out and describe the task"));
+            return None;
+        }
+        let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+        let mut same = self.tools.iter().filter(|tool| plain(&tool.name) == plain(name));
+        if let (Some(tool), None) = (same.next(), same.next()) {
+            return Some(tool);
+        }
+        let fault = PlanFault::new(place, format!("there is no tool {name:?}"));
+        faults.push(fault.hint(suggestion(name, self.tools.iter().map(|tool| tool.name.as_str()))));
+        None
+    }
+}
+
+/// Checks parameters against the tool's JSON Schema. What is or holds a reference fits everywhere: its value is not known yet.
+pub(super) fn check_parameters(
+    tool: &ToolDefinition,
+    parameters: &mut Map<String, Value>,
+    place: &str,
+    repairs: &mut Vec<String>,
+    faults: &mut Vec<PlanFault>,
+) {
+    let checker = match SchemaChecker::new(&tool.parameters) {
+        Ok(checker) => checker,
+        Err(error) => {
+            // The tool's own fault, not the plan's: the call will tell.
+            tracing::warn!(tool = tool.name, %error, "the parameters of a tool cannot be checked");
+            return;
+        }
+    };
+    let mut value = Value::Object(std::mem::take(parameters));
+    let mut referring = Vec::new();
+    places_of_references(&value, "", &mut referring);
+    // A lone reference keeps the type of what it stands for, so it must not be made into a list or a number here.
+    if referring.is_empty() && !checker.fits(&value) {
+        coerce_to_schema(&mut value, &tool.parameters, repairs);
+    }
+    let found = checker.check(&value).err().unwrap_or_default();
+    for fault in found.into_iter().filter(|fault: &SchemaFault| !referring.contains(&fault.place)) {
+        let place = if fault.place.is_empty() { place.to_owned() } else { format!("{place}.{}", fault.place) };
+        let message = if fault.place.is_empty() { format!("the parameters of `{}` {}", tool.name, fault.message) } else { fault.message };
+        faults.push(PlanFault::new(place, message));
+    }
+    if let Value::Object(map) = value {
+        *parameters = map;
+    }
+}
+
+fn places_of_references(value: &Value, place: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.contains("@{") => found.push(place.to_owned()),
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                places_of_references(item, &format!("{place}[{at}]"), found);
+            }
+        }
+        Value::Object(map) => {
+            for (key, item) in map {
+                let place = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+                places_of_references(item, &place, found);
+            }
+        }
+        _ => {}
+    }
+}
