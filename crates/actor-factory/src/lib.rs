@@ -1,1 +1,23 @@
-//! Actors: profiles, selection, composition and the think-act machine.
+#![doc = include_str!("../README.md")]
+
+mod calls_in_text;
+mod factory;
+mod history;
+mod machine;
+mod profile;
+mod prompts;
+mod repeats;
+mod select;
+mod spec;
+mod text;
+
+pub use calls_in_text::{CallsInText, calls_in_text};
+pub use factory::{ActorContext, ActorFactory, Composed, ComposeError};
+pub use machine::{
+    ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind,
+};
+pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileError};
+pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
+pub use repeats::{HOPELESS_AFTER, STUCK_AFTER};
+pub use select::{Selection, must_write, select};
+pub use spec::{ActorInput, ActorSpec, DEFAULT_MAX_STEPS};

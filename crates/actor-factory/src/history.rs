@@ -1,0 +1,206 @@
+//! What an actor remembers of its conversation, and how that is shortened to fit the context window.
+
+use std::sync::Arc;
+
+use aime_llm::{Message, ToolDefinition, estimate_tokens};
+use serde::{Deserialize, Serialize};
+
+use crate::text::cut_with_note;
+
+/// Messages at the end that compaction never removes.
+const KEPT: usize = 6;
+/// The shortest tool result that is worth replacing, in characters.
+const SHORT: usize = 200;
+/// The least that is kept of a tool result in need, in characters.
+const LEAST: usize = 400;
+
+/// A conversation: system prompt, task, and what followed. It grows only at its end, save for [`History::compact`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct History {
+    /// System, task, then what followed.
+    messages: Vec<Arc<Message>>,
+    /// The task as it was first said.
+    task: String,
+    /// The first message that no request has held yet.
+    unseen_from: usize,
+    /// Of all messages, estimated.
+    tokens: u64,
+}
+
+impl History {
+    pub(crate) fn new(system: String, task: String) -> Self {
+        let mut history = Self { messages: Vec::new(), task: task.clone(), unseen_from: 0, tokens: 0 };
+        history.push(Message::System { content: system });
+        history.push(Message::User { content: task });
+        history
+    }
+
+    pub(crate) fn push(&mut self, message: Message) {
+        self.tokens += message_tokens(&message);
+        self.messages.push(Arc::new(message));
+    }
+
+    pub(crate) fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// Tokens of all messages, estimated and not corrected.
+    pub(crate) const fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// A request that held all messages was answered.
+    pub(crate) const fn all_seen(&mut self) {
+        self.unseen_from = self.messages.len();
+    }
+
+    pub(crate) fn ends_with_results(&self) -> bool {
+        matches!(self.messages.last().map(AsRef::as_ref), Some(Message::Tool { .. }))
+    }
+
+    /// Shortens the history to about `target` tokens: first the results of older calls are replaced by a note of their size, then the
+    /// oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task, TODO list and the last messages
+    /// stay; calls stay with their results. Says whether anything changed.
+    pub(crate) fn compact(&mut self, target: u64, todos: &str) -> bool {
+        let before = self.tokens;
+        let keep_from = self.keep_from();
+        for message in self.messages.iter_mut().take(keep_from) {
+            if let Message::Tool { call_id, name, content } = message.as_ref() {
+                let length = content.chars().count();
+                if length > SHORT {
+                    let content = format!("[output of {name} removed, {length} characters]");
+                    *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content });
+                }
+            }
+        }
+        self.count();
+        if self.tokens > target {
+            self.drop_turns(target, keep_from, todos);
+        }
+        if self.tokens > target {
+            self.cut_results(target);
+        }
+        self.tokens < before
+    }
+
+    /// Where the messages begin that must stay: the last six and the unseen, and no result without its call.
+    fn keep_from(&self) -> usize {
+        let from = self.messages.len().saturating_sub(KEPT).min(self.unseen_from).max(HEAD);
+        let turn = self.messages.iter().take(from + 1).rposition(|m| begins_turn(m));
+        turn.unwrap_or(from).max(HEAD)
+    }
+
+    /// Drops the oldest turns, up to `keep_from` at most, until the rest fits.
+    fn drop_turns(&mut self, target: u64, keep_from: usize, todos: &str) {
+        let mut note = "[Earlier messages were removed to save space.]".to_owned();
+        if !todos.is_empty() {
+            note.push_str("\nYour TODO list:\n");
+            note.push_str(todos);
+        }
+        let mut tokens = self.tokens + estimate_tokens(&note);
+        let mut drop_to = HEAD;
+        for (at, message) in self.messages.iter().enumerate().take(keep_from).skip(HEAD) {
+            if tokens <= target && begins_turn(message) {
+                break;
+            }
+            tokens = tokens.saturating_sub(message_tokens(message));
+            drop_to = at + 1;
+        }
+        if drop_to == HEAD {
+            return;
+        }
+        self.messages.drain(HEAD..drop_to);
+        self.unseen_from = self.unseen_from.saturating_sub(drop_to - HEAD);
+        // In the task's own message: two messages of the user in a row are refused by some chat templates.
+        if let Some(task) = self.messages.get_mut(1) {
+            *task = Arc::new(Message::User { content: format!("{}\n\n{note}", self.task) });
+        }
+        self.count();
+    }
+
+    /// The last resort: gives each long result an equal share of what may be kept.
+    fn cut_results(&mut self, target: u64) {
+        let over = self.tokens.saturating_sub(target);
+        let long = |m: &Message| matches!(m, Message::Tool { content, .. } if content.chars().count() > LEAST);
+        let held: u64 = self.messages.iter().filter(|m| long(m)).map(|m| message_tokens(m)).sum();
+        if held == 0 {
+            return;
+        }
+        let left = held.saturating_sub(over);
+        for message in self.messages.iter_mut().filter(|m| long(m)) {
+            if let Message::Tool { call_id, name, content } = message.as_ref() {
+                let length = content.chars().count();
+                let share = usize::try_from(u64::try_from(length).unwrap_or(u64::MAX).saturating_mul(left) / held).unwrap_or(length);
+                let shorter = cut_with_note(content, share.max(LEAST));
+                if shorter.len() < content.len() {
+                    *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content: shorter });
+                }
+            }
+        }
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.tokens = self.messages.iter().map(|m| message_tokens(m)).sum();
+    }
+}
+
+/// System prompt and task.
+const HEAD: usize = 2;
+
+fn begins_turn(message: &Message) -> bool {
+    matches!(message, Message::Assistant { .. })
+}
+
+fn message_tokens(message: &Message) -> u64 {
+    const FRAME: u64 = 4;
+    FRAME
+        + match message {
+            Message::System { content } | Message::User { content } => estimate_tokens(content),
+            Message::Tool { content, name, .. } => estimate_tokens(content) + estimate_tokens(name),
+            Message::Assistant { content, tool_calls } => {
+                let calls = tool_calls.iter().map(|call| FRAME + estimate_tokens(&call.name) + estimate_tokens(&call.arguments));
+                estimate_tokens(content) + calls.sum::<u64>()
+            }
+        }
+}
+
+/// Tokens of the tools that a request offers, estimated.
+pub(crate) fn tools_tokens(tools: &[ToolDefinition]) -> u64 {
+    let tool = |t: &ToolDefinition| estimate_tokens(&t.name) + estimate_tokens(&t.description) + estimate_tokens(&t.parameters.to_string());
+    tools.iter().map(tool).sum()
+}
+
+/// Corrects estimates of tokens by what the server counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TokenMeter {
+    per_mille: u64,
+}
+
+impl Default for TokenMeter {
+    fn default() -> Self {
+        Self { per_mille: 1_000 }
+    }
+}
+
+impl TokenMeter {
+    /// A request that was estimated at `estimated` tokens had `counted`.
+    pub(crate) fn learn(&mut self, estimated: u64, counted: u64) {
+        if estimated > 0 && counted > 0 {
+            self.per_mille = (counted.saturating_mul(1_000) / estimated).clamp(300, 4_000);
+        }
+    }
+
+    /// The corrected estimate.
+    pub(crate) const fn corrected(self, estimated: u64) -> u64 {
+        estimated.saturating_mul(self.per_mille) / 1_000
+    }
+
+    /// The estimate that corrects to `tokens`.
+    pub(crate) const fn estimate_of(self, tokens: u64) -> u64 {
+        tokens.saturating_mul(1_000) / self.per_mille
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

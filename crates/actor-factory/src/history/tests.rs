@@ -1,0 +1,143 @@
+use std::collections::BTreeSet;
+
+use aime_llm::ToolCall;
+use proptest::prelude::*;
+
+use super::*;
+
+fn turn(history: &mut History, at: usize, results: &[usize]) {
+    let calls = (0..results.len()).map(|i| ToolCall { id: format!("c{at}-{i}"), name: "read_file".into(), arguments: "{}".into() });
+    history.push(Message::Assistant { content: String::new(), tool_calls: calls.collect() });
+    history.all_seen();
+    for (i, length) in results.iter().enumerate() {
+        history.push(Message::Tool { call_id: format!("c{at}-{i}"), name: "read_file".into(), content: "x".repeat(*length) });
+    }
+}
+
+fn history(turns: &[Vec<usize>]) -> History {
+    let mut history = History::new("system".into(), "task".into());
+    for (at, results) in turns.iter().enumerate() {
+        turn(&mut history, at, results);
+    }
+    history
+}
+
+/// Every call has its result after it, every result its call before it.
+pub(crate) fn paired(messages: &[Arc<Message>]) -> bool {
+    let mut open = BTreeSet::new();
+    for message in messages {
+        match message.as_ref() {
+            Message::Assistant { tool_calls, .. } => {
+                if !open.is_empty() {
+                    return false;
+                }
+                open.extend(tool_calls.iter().map(|c| c.id.clone()));
+            }
+            Message::Tool { call_id, .. } => {
+                if !open.remove(call_id) {
+                    return false;
+                }
+            }
+            Message::System { .. } | Message::User { .. } => {
+                if !open.is_empty() {
+                    return false;
+                }
+            }
+        }
+    }
+    open.is_empty()
+}
+
+fn contents(history: &History) -> Vec<String> {
+    let short = |m: &Arc<Message>| match m.as_ref() {
+        Message::System { content } => format!("system: {content}"),
+        Message::User { content } => format!("user: {content}"),
+        Message::Assistant { tool_calls, .. } => format!("assistant: {} calls", tool_calls.len()),
+        Message::Tool { content, .. } if content.starts_with('x') => format!("tool: {} x", content.matches('x').count()),
+        Message::Tool { content, .. } => format!("tool: {content}"),
+    };
+    history.messages().iter().map(short).collect()
+}
+
+#[test]
+fn results_of_older_calls_go_first() {
+    let mut history = history(&[vec![4_000], vec![50], vec![4_000], vec![4_000], vec![4_000]]);
+    assert!(history.compact(4_000, ""));
+    assert_eq!(
+        contents(&history),
+        [
+            "system: system",
+            "user: task",
+            "assistant: 1 calls",
+            "tool: [output of read_file removed, 4000 characters]",
+            "assistant: 1 calls",
+            "tool: 50 x",
+            "assistant: 1 calls",
+            "tool: 4000 x",
+            "assistant: 1 calls",
+            "tool: 4000 x",
+            "assistant: 1 calls",
+            "tool: 4000 x",
+        ]
+    );
+}
+
+#[test]
+fn then_the_oldest_turns_and_the_todo_list_stays() {
+    let mut history = history(&vec![vec![100]; 30]);
+    assert!(history.compact(400, "[ ] #1: go on"));
+    let contents = contents(&history);
+    assert_eq!(contents[1], "user: task\n\n[Earlier messages were removed to save space.]\nYour TODO list:\n[ ] #1: go on");
+    assert_eq!(contents[2], "assistant: 1 calls");
+    assert!(contents.len() < 30 && contents.len() >= 8, "{contents:?}");
+    assert!(history.tokens() <= 400);
+    assert!(history.compact(200, "[x] #1: go on"));
+    assert!(self::contents(&history)[1].ends_with("[x] #1: go on"), "the note is replaced, not repeated");
+}
+
+#[test]
+fn at_last_long_results_are_cut() {
+    let mut history = history(&[vec![8_000, 8_000, 100]]);
+    assert!(history.compact(2_000, ""));
+    assert!(history.tokens() <= 2_100, "{}", history.tokens());
+    assert!(contents(&history)[4] == "tool: 100 x");
+    assert!(matches!(history.messages()[3].as_ref(), Message::Tool { content, .. } if content.ends_with("of 8000 characters]")));
+}
+
+#[test]
+fn a_history_that_cannot_be_shortened_stays() {
+    let mut history = history(&[vec![10]]);
+    let before = history.clone();
+    assert!(!history.compact(5, ""));
+    assert_eq!(history, before);
+}
+
+#[test]
+fn estimates_are_corrected() {
+    let mut meter = TokenMeter::default();
+    assert_eq!(meter.corrected(100), 100);
+    meter.learn(100, 150);
+    assert_eq!((meter.corrected(200), meter.estimate_of(300)), (300, 200));
+    meter.learn(0, 5);
+    assert_eq!(meter.corrected(100), 150);
+}
+
+proptest! {
+    #[test]
+    fn compaction_keeps_pairs_and_the_end(
+        turns in proptest::collection::vec(proptest::collection::vec(0usize..3_000, 0..4), 0..20),
+        target in 0u64..6_000,
+    ) {
+        let mut history = history(&turns);
+        let before = history.clone();
+        let changed = history.compact(target, "[ ] #1: t");
+        prop_assert!(paired(history.messages()));
+        prop_assert_eq!(changed, history.tokens() < before.tokens());
+        prop_assert_eq!(&history.messages()[0], &before.messages()[0]);
+        let tail = |h: &History| contents(h).len().min(2 + KEPT);
+        prop_assert!(tail(&history) >= tail(&before).min(2 + KEPT));
+        let counted: u64 = history.messages().iter().map(|m| message_tokens(m)).sum();
+        prop_assert_eq!(counted, history.tokens());
+        prop_assert!(history.unseen_from <= history.messages().len());
+    }
+}

@@ -1,0 +1,258 @@
+//! The actor machine: think, act, and know when to end.
+
+mod conclude;
+mod fact;
+mod own_tools;
+mod status;
+mod think;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
+use aime_llm::ToolDefinition;
+use aime_progress::{Conclusion, ProgressEvent, TodoItem};
+use aime_tools::{ToolRouter, ToolSheet};
+use serde::{Deserialize, Serialize};
+
+pub use self::{
+    fact::{ActorEffect, ActorFact, ModelAnswer, ModelFault, QuestionKind},
+    status::{ActorStatus, ActorStep, IllegalStep},
+};
+use self::turn::Turn;
+use crate::{
+    ActorInput,
+    history::{History, TokenMeter},
+    repeats::Repeats,
+};
+
+/// An actor at work: asks the model, makes the calls it wants, until it concludes.
+///
+/// Pure: it learns from [`ActorFact`]s alone and answers with [`ActorEffect`]s, whose ids are `TASK/EXECUTION/REQUEST` for the model and
+/// `TASK/EXECUTION/REQUEST/CALL` for tools, and with the progress events of its task. Its output is the [`Conclusion`] of the task; an
+/// actor that was stopped gives one with the outcome `Interrupted` and goes on after [`ActorFact::Resumed`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ActorMachine {
+    input: ActorInput,
+    status: ActorStatus,
+    tools: Arc<[ToolDefinition]>,
+    /// Of the tools' definitions, estimated.
+    tools_tokens: u64,
+    history: History,
+    meter: TokenMeter,
+    /// The most tokens that the model has proved to hold less than.
+    window: u64,
+    /// Requests made, those without an answer included: the number in effect ids.
+    requests: u32,
+    /// Answers received.
+    steps: u32,
+    /// The model call under way, and its estimated tokens.
+    asked_model: Option<(EffectId, u64)>,
+    turn: Option<Turn>,
+    todos: Vec<TodoItem>,
+    rounds_without_todos: u32,
+    router: ToolRouter,
+    repeats: Repeats,
+    /// What the next request says at its end, besides the standing reminders.
+    notes: Vec<String>,
+    /// Answers without a tool call, in a row.
+    plain_in_row: u32,
+    /// The last plain answers: part of the result, whatever the actor says when it ends.
+    plain_text: String,
+    /// The last request did not fit.
+    overflowed: bool,
+    /// What the actor's calls made.
+    references: Vec<String>,
+    /// Calls that succeeded.
+    calls_ok: u32,
+    /// Whether a call was refused by a person or the approval mode.
+    denied: bool,
+    /// Tools that a person has allowed for good.
+    always_allowed: BTreeSet<String>,
+    /// Ids of calls that stand in the history.
+    call_ids: BTreeSet<String>,
+    stopping: Option<Reason>,
+    conclusion: Option<Conclusion>,
+}
+
+impl Machine for ActorMachine {
+    const VERSION: u32 = 1;
+    type Input = ActorInput;
+    type Fact = ActorFact;
+    type Effect = ActorEffect;
+    type Event = ProgressEvent;
+    type Output = Conclusion;
+
+    fn start(at: UnixMillis, input: &ActorInput, out: &mut Outbox<Self>) -> Self {
+        let mut machine = Self::new(input);
+        machine.go(ActorStep::Run);
+        machine.next_step(at, out);
+        machine
+    }
+
+    fn apply(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) -> Option<Conclusion> {
+        // Whoever resumes an actor that has ended is told again how it ended.
+        if self.conclusion.is_none() {
+            match fact {
+                ActorFact::ModelAnswered { id, answer, duration_ms } => {
+                    self.model_answered(at, id, answer, *duration_ms, out);
+                }
+                ActorFact::ToolEnded { .. } => self.tool_ended(at, fact, out),
+                ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
+                ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
+                ActorFact::Stopped { why } => self.stop(why, out),
+                ActorFact::Resumed {} => self.resume(at, out),
+            }
+        }
+        self.output()
+    }
+
+    fn answers(fact: &ActorFact) -> Option<&EffectId> {
+        match fact {
+            ActorFact::ModelAnswered { id, .. }
+            | ActorFact::ToolEnded { id, .. }
+            | ActorFact::Answered { id, .. }
+            | ActorFact::Revoked { id, .. } => Some(id),
+            ActorFact::Stopped { .. } | ActorFact::Resumed {} => None,
+        }
+    }
+
+    fn revoked(id: &EffectId, why: &Reason) -> ActorFact {
+        ActorFact::Revoked { id: id.clone(), why: why.clone() }
+    }
+}
+
+impl ActorMachine {
+    fn new(input: &ActorInput) -> Self {
+        let tools: Arc<[ToolDefinition]> = input.spec.tools.iter().map(|sheet| sheet.definition.clone()).collect();
+        let mut input = input.clone();
+        let history = History::new(std::mem::take(&mut input.system), std::mem::take(&mut input.task));
+        Self {
+            status: ActorStatus::Idle,
+            tools_tokens: crate::history::tools_tokens(&tools),
+            tools,
+            history,
+            meter: TokenMeter::default(),
+            window: u64::from(input.limits.context_tokens),
+            requests: 0,
+            steps: 0,
+            asked_model: None,
+            turn: None,
+            todos: Vec::new(),
+            rounds_without_todos: 0,
+            router: ToolRouter::default(),
+            repeats: Repeats::default(),
+            notes: Vec::new(),
+            plain_in_row: 0,
+            plain_text: String::new(),
+            overflowed: false,
+            references: Vec::new(),
+            calls_ok: 0,
+            denied: false,
+            always_allowed: BTreeSet::new(),
+            call_ids: BTreeSet::new(),
+            stopping: None,
+            conclusion: None,
+            input,
+        }
+    }
+
+    /// Where the actor stands.
+    #[must_use]
+    pub const fn status(&self) -> ActorStatus {
+        self.status
+    }
+
+    /// How many answers of the model it has used.
+    #[must_use]
+    pub const fn steps(&self) -> u32 {
+        self.steps
+    }
+
+    /// Who acts.
+    #[must_use]
+    pub const fn spec(&self) -> &crate::ActorSpec {
+        &self.input.spec
+    }
+
+    /// How the actor ended, once it has. An actor that was stopped has not.
+    #[must_use]
+    pub const fn conclusion(&self) -> Option<&Conclusion> {
+        self.conclusion.as_ref()
+    }
+
+    fn sheet(&self, name: &str) -> Option<&ToolSheet> {
+        self.input.spec.tool(name)
+    }
+
+    /// Takes a step of the state machine. The callers below take only legal ones; a test tries every order of facts.
+    fn go(&mut self, step: ActorStep) {
+        let next = self.status.after(step);
+        debug_assert!(next.is_ok(), "{next:?}");
+        self.status = next.unwrap_or(self.status);
+    }
+
+    /// Begins nothing new and revokes what is under way.
+    fn stop(&mut self, why: &Reason, out: &mut Outbox<Self>) {
+        if self.stopping.is_some() {
+            return;
+        }
+        self.stopping = Some(why.clone());
+        let model = self.asked_model.as_ref().map(|(id, _)| id);
+        let calls = self.turn.iter().flat_map(Turn::under_way);
+        for id in model.into_iter().chain(calls) {
+            out.revoke(id.clone(), why.clone());
+        }
+        self.rest_if_still();
+    }
+
+    /// Goes on after a stop. An actor that was not stopped has nothing to do here: what is under way is issued again by the host.
+    fn resume(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
+        if self.stopping.take().is_none() {
+            return;
+        }
+        if self.status == ActorStatus::Idle {
+            self.go(ActorStep::Run);
+        }
+        self.go_on(at, out);
+    }
+
+    /// An effect that was revoked is over: what it did, if anything, is not known.
+    fn effect_revoked(&mut self, at: UnixMillis, id: &EffectId, out: &mut Outbox<Self>) {
+        if self.asked_model.as_ref().is_some_and(|(asked, _)| asked == id) {
+            self.asked_model = None;
+        } else if !self.call_revoked(id, out) {
+            return;
+        }
+        if self.stopping.is_some() {
+            self.rest_if_still();
+        } else {
+            self.go_on(at, out);
+        }
+    }
+
+    /// Takes up the open turn, or asks the model.
+    fn go_on(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
+        if self.turn.is_some() {
+            if self.status == ActorStatus::Thinking {
+                self.go(ActorStep::Calls);
+            }
+            self.advance(at, out);
+        } else if self.asked_model.is_none() {
+            self.next_step(at, out);
+        }
+    }
+
+    fn under_way(&self) -> bool {
+        self.asked_model.is_some() || self.turn.as_ref().is_some_and(|turn| turn.under_way().next().is_some())
+    }
+
+    fn rest_if_still(&mut self) {
+        if self.status.running() && !self.under_way() {
+            self.go(ActorStep::Stop);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How an actor ends.
+
+use aime_durable::Reason;
+use aime_progress::{Conclusion, FailureCause, Outcome};
+use serde_json::Value;
+
+use super::{ActorMachine, ActorStep};
+use crate::text::cut;
+
+/// The longest summary, in characters.
+const SUMMARY: usize = 2_000;
+
+impl ActorMachine {
+    /// What `apply` gives: the conclusion, or that the actor was stopped and nothing is under way any more.
+    pub(super) fn output(&self) -> Option<Conclusion> {
+        if self.conclusion.is_some() {
+            return self.conclusion.clone();
+        }
+        let why = self.stopping.as_ref()?;
+        if self.under_way() {
+            return None;
+        }
+        let summary = match why {
+            Reason::Stopped => "stopped before its end",
+            Reason::Cancelled => "cancelled: the plan no longer wants it",
+            Reason::Deadline => "stopped: it took too long",
+        };
+        Some(Conclusion { references: self.references.clone(), ..conclusion(Outcome::Interrupted, summary.to_owned()) })
+    }
+
+    /// The actor said how its task ended.
+    pub(super) fn conclude_by_terminate(&mut self, success: bool, message: &str, result: Value, references: Vec<String>) {
+        let outcome = if success { Outcome::Success } else { Outcome::Failure };
+        let told = std::mem::take(&mut self.plain_text);
+        let text = match (told.trim(), message) {
+            ("", message) if message.chars().count() > SUMMARY => Some(message.to_owned()),
+            ("", _) => None,
+            (told, message) if told == message.trim() => None,
+            (told, message) if message.trim().is_empty() => Some(told.to_owned()),
+            (told, message) => Some(format!("{told}\n\n{message}")),
+        };
+        let summary = if message.trim().is_empty() { text.as_deref().unwrap_or_default() } else { message };
+        let mut conclusion = conclusion(outcome, cut(summary.trim(), SUMMARY));
+        conclusion.text = text;
+        conclusion.result = result;
+        conclusion.references = references;
+        for made in &self.references {
+            if !conclusion.references.contains(made) {
+                conclusion.references.push(made.clone());
+            }
+        }
+        if !success {
+            conclusion.error = Some(conclusion.summary.clone());
+            conclusion.cause = self.denied.then_some(FailureCause::Denied);
+        }
+        self.end(ActorStep::Finish, conclusion);
+    }
+
+    /// The actor's plain answer is the result.
+    pub(super) fn conclude_by_answer(&mut self) {
+        let told = std::mem::take(&mut self.plain_text);
+        let mut conclusion = conclusion(Outcome::Success, cut(told.trim(), SUMMARY));
+        conclusion.text = (told.trim() != conclusion.summary).then_some(told);
+        conclusion.references.clone_from(&self.references);
+        self.end(ActorStep::Finish, conclusion);
+    }
+
+    /// The actor cannot go on.
+    pub(super) fn fail(&mut self, error: String, cause: Option<FailureCause>) {
+        let failure = self.failure(error, cause);
+        self.end(ActorStep::Fail, failure);
+    }
+
+    /// The actor used up its steps: it is idle again, and its task is not done.
+    pub(super) fn out_of_steps(&mut self) {
+        let error = format!("reached max_steps ({})", self.input.spec.max_steps);
+        let failure = self.failure(error, Some(FailureCause::Steps));
+        self.end(ActorStep::Limit, failure);
+    }
+
+    fn failure(&self, error: String, cause: Option<FailureCause>) -> Conclusion {
+        let mut conclusion = conclusion(Outcome::Failure, format!("not done: {}", cut(&error, SUMMARY)));
+        conclusion.text = (!self.plain_text.trim().is_empty()).then(|| self.plain_text.clone());
+        conclusion.references.clone_from(&self.references);
+        conclusion.error = Some(error);
+        conclusion.cause = cause;
+        conclusion
+    }
+
+    fn end(&mut self, step: ActorStep, conclusion: Conclusion) {
+        self.go(step);
+        self.conclusion = Some(conclusion);
+    }
+}
+
+fn conclusion(outcome: Outcome, summary: String) -> Conclusion {
+    Conclusion { outcome, summary, text: None, result: Value::Null, references: Vec::new(), error: None, cause: None }
+}

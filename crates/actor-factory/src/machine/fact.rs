@@ -1,0 +1,158 @@
+//! What an actor learns and what it wants done.
+
+use aime_durable::{EffectId, Reason};
+use aime_llm::{ChatRequest, ChatResponse, ModelError};
+use aime_progress::{CallOutcome, QuestionId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What the world answers an actor. Kept in its journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ActorFact {
+    /// A model call ended.
+    ModelAnswered {
+        /// The effect.
+        id: EffectId,
+        /// The answer, or why there is none.
+        answer: ModelAnswer,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// A tool call ended.
+    ToolEnded {
+        /// The effect.
+        id: EffectId,
+        /// How it ended.
+        outcome: CallOutcome,
+        /// What the model is to see, already cut to the limit of the tools; for an error without `Error: ` before it.
+        text: String,
+        /// The same with structure, where there is one.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        value: Value,
+        /// Paths or addresses that were made or changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        references: Vec<String>,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// A person answered a question.
+    Answered {
+        /// The effect.
+        id: EffectId,
+        /// The answer.
+        text: String,
+    },
+    /// The actor must stop: nothing new is begun.
+    Stopped {
+        /// Why.
+        why: Reason,
+    },
+    /// The actor goes on where it was.
+    Resumed {},
+    /// An effect was revoked and is over.
+    Revoked {
+        /// The effect.
+        id: EffectId,
+        /// Why.
+        why: Reason,
+    },
+}
+
+/// What a model call came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ModelAnswer {
+    /// An answer.
+    Response {
+        /// The answer.
+        response: Box<ChatResponse>,
+    },
+    /// None, and it was retried as often as it may be.
+    Error {
+        /// What kind of error.
+        kind: ModelFault,
+        /// The error in words.
+        text: String,
+    },
+}
+
+/// What kind of error a model call ended in, where it decides what the actor does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFault {
+    /// The request does not fit the context window: the history is compacted once.
+    ContextOverflow,
+    /// The model cannot be used at all: unreachable, no key, unknown.
+    Unusable,
+    /// A bound on the run does not allow the call.
+    Bound,
+    /// Anything else.
+    Other,
+}
+
+impl From<Result<ChatResponse, ModelError>> for ModelAnswer {
+    fn from(result: Result<ChatResponse, ModelError>) -> Self {
+        match result {
+            Ok(response) => Self::Response { response: Box::new(response) },
+            Err(error) => Self::Error { kind: ModelFault::from(&error), text: error.to_string() },
+        }
+    }
+}
+
+impl From<&ModelError> for ModelFault {
+    fn from(error: &ModelError) -> Self {
+        match error {
+            ModelError::ContextOverflow { .. } => Self::ContextOverflow,
+            ModelError::Unreachable { .. } | ModelError::Unauthorized { .. } | ModelError::NoSuchModel { .. } => Self::Unusable,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// What an actor wants done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ActorEffect {
+    /// Ask the model of the actor's role. Answered by [`ActorFact::ModelAnswered`].
+    Model(ChatRequest),
+    /// Make one tool call. Answered by [`ActorFact::ToolEnded`]. A call that is issued again after a crash and is not repeatable
+    /// ([`ToolSheet::repeatable`](aime_tools::ToolSheet::repeatable)) is not made but answered with [`CallOutcome::InDoubt`].
+    Tool {
+        /// The call's id in the conversation.
+        call: String,
+        /// The tool.
+        name: String,
+        /// Its parameters.
+        parameters: Map<String, Value>,
+    },
+    /// Ask a person. Answered by [`ActorFact::Answered`].
+    Ask {
+        /// The question's name in the run; the actor has emitted `QuestionAsked` with it.
+        id: QuestionId,
+        /// The question.
+        question: String,
+        /// What the answer is for.
+        kind: QuestionKind,
+    },
+}
+
+/// What a person is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// Knowledge, or a choice.
+    Question,
+    /// Whether a call may be made: `yes`, `always` (this tool, for this actor), or anything else for no.
+    Approval,
+}
+
+impl QuestionKind {
+    /// As it stands in events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Question => "question",
+            Self::Approval => "approval",
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The tools that an actor answers itself: they change its own state, or tell people something.
+
+use aime_durable::{Outbox, UnixMillis};
+use aime_progress::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
+use aime_tools::{AskHuman, ReportEvidence, Terminate, ToolError, UpdateProgress};
+use serde_json::{Map, Value};
+
+use super::{
+    ActorMachine, QuestionKind,
+    turn::{Call, TERMINATE, TODO},
+};
+use crate::text::{cut, id_text};
+
+/// The longest report or piece of evidence, in characters.
+const LONGEST: usize = 4_000;
+const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
+
+impl ActorMachine {
+    pub(super) fn answer_own(&mut self, index: usize, call: &Call, at: UnixMillis, out: &mut Outbox<Self>) {
+        let answer = match call.name.as_str() {
+            TODO => self.replace_todos(&call.parameters, out),
+            "update_progress" => self.report(&call.parameters, out).map_err(|error| error.to_string()),
+            "report_evidence" => self.add_evidence(index, &call.parameters, at, out),
+            "ask_human" => match AskHuman::parse(&call.parameters) {
+                Ok(asked) if self.input.attended => return self.ask(index, asked.question, QuestionKind::Question, out),
+                Ok(_) => Ok(NOBODY.to_owned()),
+                Err(error) => Err(error.to_string()),
+            },
+            TERMINATE => self.terminate(index, &call.parameters),
+            other => Err(format!("`{other}` cannot be used here")),
+        };
+        match answer {
+            Ok(text) => self.finish(index, text, CallOutcome::Ok, 0, out),
+            Err(error) => self.finish(index, format!("Error: {error}"), CallOutcome::Error, 0, out),
+        }
+    }
+
+    /// The new list takes the place of the old one whole, or not at all.
+    fn replace_todos(&mut self, parameters: &Map<String, Value>, out: &mut Outbox<Self>) -> Result<String, String> {
+        let list = TodoList::from_parameters(parameters).map_err(|error| error.to_string())?;
+        self.todos = list.into_items();
+        out.emit(ProgressEvent::TodosChanged { task: self.input.spec.task.clone(), items: self.todos.clone() });
+        Ok(render_todos(&self.todos))
+    }
+
+    /// Whether something stands on the TODO list that is not done.
+    pub(super) fn todos_open(&self) -> bool {
+        self.todos.iter().any(|item| item.status != TodoStatus::Completed)
+    }
+
+    fn report(&self, parameters: &Map<String, Value>, out: &mut Outbox<Self>) -> Result<String, ToolError> {
+        let mut report = UpdateProgress::parse(parameters)?.report;
+        report.message = cut(&report.message, LONGEST);
+        report.status = cut(&report.status, 100);
+        out.emit(ProgressEvent::ProgressReported { task: self.input.spec.task.clone(), report });
+        Ok("Reported.".to_owned())
+    }
+
+    fn add_evidence(&self, index: usize, parameters: &Map<String, Value>, at: UnixMillis, out: &mut Outbox<Self>) -> Result<String, String> {
+        let reported = ReportEvidence::parse(parameters).map_err(|error| error.to_string())?;
+        let task = self.input.spec.task.clone();
+        let id = id_text(&format!("{task}-{}-{}-{}", self.input.execution, self.requests, index + 1));
+        let evidence = Evidence {
+            id: EvidenceId::new(id).map_err(|error| error.to_string())?,
+            at: Timestamp::from_millis(at),
+            task: Some(task),
+            kind: reported.kind,
+            significance: reported.significance,
+            content: cut(&reported.content, LONGEST),
+            processed: false,
+        };
+        out.emit(ProgressEvent::EvidenceAdded { evidence });
+        Ok("Recorded.".to_owned())
+    }
+
+    /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
+    fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
+        let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
+        if said.success && let Some(failed) = self.failed_before(index) {
+            return Err(format!("not ended: `{failed}` failed in this turn. Read its result first"));
+        }
+        let result = parameters.get("message").filter(|message| message.is_object() || message.is_array()).cloned();
+        let message = match &result {
+            Some(structured) if said.message.trim().is_empty() => structured.to_string(),
+            _ => said.message,
+        };
+        if message.trim().is_empty() && self.plain_text.is_empty() {
+            return Err("`message` is missing: say what was done, or why not".to_owned());
+        }
+        self.conclude_by_terminate(said.success, &message, result.unwrap_or_default(), said.references);
+        Ok("Ended.".to_owned())
+    }
+}

@@ -1,0 +1,97 @@
+//! Where an actor stands: `idle → running (thinking ⇄ executing) → finished | error`.
+
+use serde::{Deserialize, Serialize};
+
+/// Where an actor stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActorStatus {
+    /// Not running: new, stopped, or out of steps.
+    Idle,
+    /// Running: waits for the model.
+    Thinking,
+    /// Running: waits for tools or people.
+    Executing,
+    /// It ended by itself.
+    Finished,
+    /// It cannot go on.
+    Error,
+}
+
+/// What moves an actor from one status to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ActorStep {
+    /// It is started, or resumed.
+    Run,
+    /// The model asked for tools.
+    Calls,
+    /// All calls of the turn are done.
+    Results,
+    /// It concluded.
+    Finish,
+    /// It failed.
+    Fail,
+    /// It used up its steps.
+    Limit,
+    /// It was stopped.
+    Stop,
+}
+
+/// A step that the status does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an actor that is {from:?} cannot take the step {step:?}")]
+pub struct IllegalStep {
+    /// The status.
+    pub from: ActorStatus,
+    /// The step.
+    pub step: ActorStep,
+}
+
+impl ActorStatus {
+    /// The status after `step`.
+    ///
+    /// # Errors
+    /// [`IllegalStep`] for every pair that the state machine does not have, such as `Run` outside `Idle`.
+    pub const fn after(self, step: ActorStep) -> Result<Self, IllegalStep> {
+        Ok(match (self, step) {
+            (Self::Idle, ActorStep::Run) | (Self::Executing, ActorStep::Results) => Self::Thinking,
+            (Self::Thinking, ActorStep::Calls) => Self::Executing,
+            (Self::Thinking | Self::Executing, ActorStep::Finish) => Self::Finished,
+            (Self::Thinking | Self::Executing, ActorStep::Fail) => Self::Error,
+            (Self::Thinking | Self::Executing, ActorStep::Limit | ActorStep::Stop) => Self::Idle,
+            (from, step) => return Err(IllegalStep { from, step }),
+        })
+    }
+
+    /// Whether it runs.
+    #[must_use]
+    pub const fn running(self) -> bool {
+        matches!(self, Self::Thinking | Self::Executing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        ActorStatus::{Error, Executing, Finished, Idle, Thinking},
+        ActorStep::{Calls, Fail, Finish, Limit, Results, Run, Stop},
+    };
+
+    #[test]
+    fn the_whole_table() {
+        let steps = [Run, Calls, Results, Finish, Fail, Limit, Stop];
+        let table = [
+            (Idle, [Some(Thinking), None, None, None, None, None, None]),
+            (Thinking, [None, Some(Executing), None, Some(Finished), Some(Error), Some(Idle), Some(Idle)]),
+            (Executing, [None, None, Some(Thinking), Some(Finished), Some(Error), Some(Idle), Some(Idle)]),
+            (Finished, [None; 7]),
+            (Error, [None; 7]),
+        ];
+        for (from, row) in table {
+            for (step, expected) in steps.into_iter().zip(row) {
+                assert_eq!(from.after(step).ok(), expected, "{from:?} after {step:?}");
+            }
+        }
+        assert_eq!(Thinking.after(Run).unwrap_err().to_string(), "an actor that is Thinking cannot take the step Run");
+    }
+}

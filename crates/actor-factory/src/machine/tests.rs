@@ -1,0 +1,7 @@
+mod chaos;
+mod compaction;
+mod drive;
+mod rules;
+mod stop;
+mod support;
+mod transcripts;

@@ -1,0 +1,126 @@
+//! Any facts in any order: never a panic, never a call without its result, never work after the end.
+
+use aime_durable::{EffectId, Reason};
+use aime_llm::FinishReason;
+use aime_progress::CallOutcome;
+use aime_tools::Approval;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::support::{Play, answer, call, input, read, terminate, tool_ended, write};
+use crate::{ActorEffect, ActorFact, ModelAnswer, ModelFault};
+
+#[derive(Debug, Clone)]
+enum Move {
+    /// Answer the effect at this place of those open.
+    Answer { which: usize, how: usize },
+    Stop,
+    Resume,
+    Acknowledge { which: usize },
+    /// A fact that answers nothing.
+    Stray { id: &'static str, how: usize },
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let one = prop_oneof![
+        8 => (0usize..4, 0usize..12).prop_map(|(which, how)| Move::Answer { which, how }),
+        1 => Just(Move::Stop),
+        1 => Just(Move::Resume),
+        2 => (0usize..4).prop_map(|which| Move::Acknowledge { which }),
+        1 => (prop_oneof![Just("t/1/1"), Just("t/1/1/1"), Just("t/1/2/1/ask1"), Just("x")], 0usize..3)
+            .prop_map(|(id, how)| Move::Stray { id, how }),
+    ];
+    proptest::collection::vec(one, 0..60)
+}
+
+fn model_answer(how: usize) -> ModelAnswer {
+    let mut response = match how {
+        0 => answer("", vec![read("a", "1"), read("b", "2")]),
+        1 => answer("", vec![write("a", "1"), read("b", "2"), write("c", "3")]),
+        2 => answer("words", vec![]),
+        3 => answer("", vec![]),
+        4 => answer("", vec![call("a", "bash", &json!({"command": "x"})), call("q", "ask_human", &json!({"question": "?"}))]),
+        5 => answer("", vec![terminate("success", "done"), write("a", "1")]),
+        6 => answer("", vec![call("a", "fly", &json!({})), call("t", "todo", &json!({"items": [{"text": "t"}]}))]),
+        7 => answer("```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```", vec![]),
+        8 => answer("", vec![read("a", "1")]),
+        9 => return ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into() },
+        _ => answer("", vec![write("a", "1")]),
+    };
+    if how == 8 {
+        response.finish = FinishReason::Length;
+    }
+    ModelAnswer::Response { response: Box::new(response) }
+}
+
+fn reply(id: &EffectId, effect: &ActorEffect, how: usize) -> ActorFact {
+    let id = id.clone();
+    match effect {
+        ActorEffect::Model(_) => ActorFact::ModelAnswered { id, answer: model_answer(how), duration_ms: 1 },
+        ActorEffect::Tool { .. } => {
+            let outcome = [CallOutcome::Ok, CallOutcome::Error, CallOutcome::InDoubt, CallOutcome::Cancelled][how % 4];
+            tool_ended(&id, outcome, &"text ".repeat(how * how * 40))
+        }
+        ActorEffect::Ask { .. } => ActorFact::Answered { id, text: ["yes", "no", "always"][how % 3].into() },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #[test]
+    fn any_facts_in_any_order(moves in moves(), approval in prop_oneof![Just(Approval::All), Just(Approval::Ask)], small in any::<bool>()) {
+        let mut input = input();
+        input.spec.approval = approval;
+        if small {
+            input.limits.context_tokens = 2_000;
+        }
+        let mut play = Play::start(input);
+        let mut concluded = None;
+        for step in moves {
+            match step {
+                Move::Answer { which, how } => {
+                    let Some((id, effect)) = play.open.get(which % play.open.len().max(1)).cloned() else { continue };
+                    // As `drive` does: an answer to a revoked effect is its acknowledgement.
+                    if play.revoked.contains(&id) {
+                        play.revoked.retain(|r| *r != id);
+                        play.fact(ActorFact::Revoked { id, why: Reason::Stopped });
+                    } else {
+                        play.fact(reply(&id, &effect, how));
+                    }
+                }
+                Move::Stop => {
+                    play.fact(ActorFact::Stopped { why: Reason::Stopped });
+                }
+                Move::Resume => {
+                    play.fact(ActorFact::Resumed {});
+                }
+                Move::Acknowledge { which } => {
+                    if !play.revoked.is_empty() {
+                        let id = play.revoked.remove(which % play.revoked.len());
+                        play.fact(ActorFact::Revoked { id, why: Reason::Stopped });
+                    }
+                }
+                Move::Stray { id, how } => {
+                    let id = EffectId::new(id);
+                    if play.open.iter().any(|(open, _)| *open == id) {
+                        continue;
+                    }
+                    let fact = match how {
+                        0 => tool_ended(&id, CallOutcome::Ok, "stray"),
+                        1 => ActorFact::Answered { id, text: "yes".into() },
+                        _ => ActorFact::Revoked { id, why: Reason::Deadline },
+                    };
+                    play.fact(fact);
+                }
+            }
+            if let Some(conclusion) = play.machine.conclusion() {
+                prop_assert!(play.open.is_empty(), "something is under way after the end: {:?}", play.open_ids());
+                prop_assert!(play.output.as_ref() == Some(conclusion));
+                prop_assert!(concluded.is_none_or(|before| before == *conclusion), "the end changed");
+                concluded = Some(conclusion.clone());
+            } else {
+                prop_assert!(!play.open.is_empty() || play.output.is_some(), "it waits for nothing: {:?}", play.machine.status());
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The history against the context window.
+
+use aime_llm::Usage;
+use aime_progress::{Outcome, ProgressEvent};
+use serde_json::json;
+
+use super::support::{Play, answer, call, input, read};
+use crate::{ActorInput, ModelAnswer, ModelFault};
+
+fn compactions(play: &Play) -> Vec<(u64, u64)> {
+    let compacted = play.events.iter().filter_map(|e| match e {
+        ProgressEvent::HistoryCompacted { tokens_before, tokens_after, .. } => Some((*tokens_before, *tokens_after)),
+        _ => None,
+    });
+    compacted.collect()
+}
+
+fn small(context_tokens: u32) -> ActorInput {
+    let mut input = input();
+    input.limits.context_tokens = context_tokens;
+    input.spec.max_steps = 100;
+    input
+}
+
+fn work(play: &mut Play, steps: std::ops::RangeInclusive<u32>, characters: usize) {
+    for step in steps {
+        play.calls(vec![read("a", &step.to_string())]).tool(&format!("t/1/{step}/1"), &format!("{step} {}", "x".repeat(characters)));
+    }
+}
+
+#[test]
+fn a_full_window_is_made_room_in() {
+    let mut play = Play::start(small(4_000));
+    play.calls(vec![call("t", "todo", &json!({"items": [{"text": "read all"}]}))]);
+    work(&mut play, 2..=12, 1_200);
+    let compactions = compactions(&play);
+    assert!(!compactions.is_empty());
+    assert!(compactions.iter().all(|(before, after)| after < before && *after <= 4_000 * 8 / 10), "{compactions:?}");
+    assert!(compactions.len() < 6, "room for several turns is made at once: {compactions:?}");
+    let first = format!("{:?}", play.requests.last().unwrap().messages);
+    assert!(first.contains("You work.") && first.contains("Write a.txt."));
+    assert!(first.contains("#1: read all") || first.contains("Earlier messages") || !first.contains("todo"));
+    assert!(play.results().last().unwrap().contains("12 xxx"), "the newest result is whole");
+}
+
+#[test]
+fn the_servers_count_corrects_the_estimate() {
+    let mut play = Play::start(small(4_000));
+    let mut response = answer("", vec![read("a", "1")]);
+    response.usage_estimated = false;
+    response.usage = Usage { input_tokens: 1_000, cached_input_tokens: 0, output_tokens: 1 };
+    play.model(response).tool("t/1/1/1", &"x".repeat(6_000));
+    assert_eq!(compactions(&play).len(), 1, "four times as many tokens as estimated");
+    let mut play = Play::start(small(4_000));
+    play.calls(vec![read("a", "1")]).tool("t/1/1/1", &"x".repeat(6_000));
+    assert_eq!(compactions(&play).len(), 0);
+}
+
+#[test]
+fn a_request_that_is_too_long_is_shortened_once() {
+    let overflow = || ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into() };
+    let mut play = Play::start(small(100_000));
+    work(&mut play, 1..=6, 4_000);
+    play.model_says(overflow());
+    assert_eq!(compactions(&play).len(), 1);
+    assert_eq!(play.open_ids(), ["t/1/8"]);
+    play.calls(vec![read("a", "8")]).tool("t/1/8/1", "x");
+    assert_eq!(play.output, None, "an answer in between: it may be shortened again");
+    play.model_says(overflow()).model_says(overflow());
+    let conclusion = play.output.unwrap();
+    assert_eq!((conclusion.outcome, conclusion.error.as_deref()), (Outcome::Failure, Some("too long")));
+}

@@ -1,0 +1,175 @@
+//! The machine on `aime_durable::drive`: killed, stopped and replayed at every point.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use aime_durable::{Commit, EffectId, Ended, Host, Issue, Machine, Reason, Recorded, Resume, drive};
+use aime_progress::{CallOutcome, Outcome, ProgressEvent};
+use serde_json::json;
+
+use super::support::{answer, call, input, read, terminate, tool_ended, write};
+use crate::{ActorEffect, ActorFact, ActorMachine, ModelAnswer};
+
+/// The whole world of a run: what a script answers, and what was made durable.
+#[derive(Default)]
+struct World {
+    input: Option<Recorded<crate::ActorInput>>,
+    facts: Vec<Recorded<ActorFact>>,
+    events: Vec<Recorded<ProgressEvent>>,
+    ready: VecDeque<Recorded<ActorFact>>,
+    /// How often each call was made.
+    made: BTreeMap<String, u32>,
+    /// Dies after so many commits.
+    dies_after: Option<usize>,
+    /// Is stopped after so many commits.
+    stops_after: Option<usize>,
+    commits: usize,
+}
+
+#[derive(Debug)]
+struct Died;
+
+impl World {
+    /// What the script answers to an effect: the same whoever asks.
+    fn reply(&mut self, issue: &Issue<ActorEffect>) -> ActorFact {
+        match &issue.effect {
+            ActorEffect::Model(request) => {
+                // By what was done, not by the number of the request: an interrupted request is made again.
+                let answers = request.messages.iter().filter(|m| matches!(m.as_ref(), aime_llm::Message::Assistant { .. })).count();
+                let response = match answers {
+                    0 => answer("", vec![read("a", "1"), read("b", "2")]),
+                    1 => answer("", vec![write("c", "1"), call("d", "bash", &json!({"command": "x"})), read("e", "3")]),
+                    2 => answer("Almost done.", vec![]),
+                    _ => answer("", vec![terminate("success", "all done")]),
+                };
+                let answer = ModelAnswer::Response { response: Box::new(response) };
+                ActorFact::ModelAnswered { id: issue.id.clone(), answer, duration_ms: 3 }
+            }
+            ActorEffect::Tool { name, .. } => {
+                let repeatable = input().spec.tool(name).unwrap().repeatable();
+                if issue.reissued && !repeatable {
+                    return tool_ended(&issue.id, CallOutcome::InDoubt, "");
+                }
+                *self.made.entry(issue.id.to_string()).or_default() += 1;
+                tool_ended(&issue.id, CallOutcome::Ok, &format!("result of {}", issue.id))
+            }
+            ActorEffect::Ask { .. } => ActorFact::Answered { id: issue.id.clone(), text: "yes".into() },
+        }
+    }
+}
+
+impl Host<ActorMachine> for World {
+    type Error = Died;
+
+    fn issue(&mut self, issue: Issue<ActorEffect>) {
+        let fact = self.reply(&issue);
+        self.ready.push_back(Recorded { at: 2_000, fact });
+    }
+
+    fn revoke(&mut self, id: &EffectId, why: Reason) {
+        self.ready.push_back(Recorded { at: 3_000, fact: ActorMachine::revoked(id, &why) });
+    }
+
+    async fn next(&mut self) -> Result<Vec<Recorded<ActorFact>>, Died> {
+        if self.stops_after.is_some_and(|after| self.commits == after) {
+            self.stops_after = None;
+            return Ok(vec![Recorded { at: 2_500, fact: ActorFact::Stopped { why: Reason::Stopped } }]);
+        }
+        Ok(self.ready.pop_front().into_iter().collect())
+    }
+
+    async fn commit(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), Died> {
+        if self.dies_after == Some(self.commits) {
+            return Err(Died);
+        }
+        self.commits += 1;
+        if let Some(input) = commit.input {
+            self.input = Some(input.clone());
+        }
+        self.facts.extend_from_slice(commit.facts);
+        self.events.extend_from_slice(commit.events);
+        Ok(())
+    }
+}
+
+fn fresh() -> Resume<ActorMachine> {
+    Resume::Fresh(Recorded { at: 1_000, fact: input() })
+}
+
+/// What a new process finds in the journal.
+fn journal(world: &World, then: Vec<ActorFact>) -> Resume<ActorMachine> {
+    // Facts go through their written form, as in a journal.
+    let read = |r: &Recorded<ActorFact>| Recorded { at: r.at, fact: serde_json::from_str(&serde_json::to_string(&r.fact).unwrap()).unwrap() };
+    Resume::Journal {
+        input: world.input.clone().unwrap(),
+        facts: world.facts.iter().map(read).collect(),
+        events: world.events.len(),
+        then: then.into_iter().map(|fact| Recorded { at: 4_000, fact }).collect(),
+    }
+}
+
+fn reborn(world: World) -> World {
+    World { input: world.input, facts: world.facts, events: world.events, made: world.made, ..World::default() }
+}
+
+async fn whole() -> (World, Ended<ActorMachine>) {
+    let mut world = World::default();
+    let ended = drive(&mut world, fresh()).await.ok().unwrap();
+    (world, ended)
+}
+
+#[tokio::test]
+async fn a_replay_is_the_live_state() {
+    let (world, ended) = whole().await;
+    assert_eq!(ended.output.outcome, Outcome::Success);
+    let mut again = World::default();
+    let replayed = drive(&mut again, journal(&world, vec![])).await.ok().unwrap();
+    assert_eq!(replayed.output, ended.output);
+    assert_eq!(serde_json::to_string(&replayed.machine).unwrap(), serde_json::to_string(&ended.machine).unwrap());
+    assert_eq!(again.commits, 0);
+    let read: ActorMachine = serde_json::from_str(&serde_json::to_string(&ended.machine).unwrap()).unwrap();
+    assert_eq!(serde_json::to_string(&read).unwrap(), serde_json::to_string(&ended.machine).unwrap());
+}
+
+#[tokio::test]
+async fn killed_between_any_two_commits_it_ends_the_same_and_repeats_no_write() {
+    let (world, ended) = whole().await;
+    for cut in 1..world.commits {
+        let mut first = World { dies_after: Some(cut), ..World::default() };
+        assert!(drive(&mut first, fresh()).await.is_err(), "{cut}");
+        let mut second = reborn(first);
+        let found = journal(&second, vec![ActorFact::Resumed {}]);
+        let resumed = drive(&mut second, found).await.ok().unwrap();
+        assert_eq!(resumed.output.outcome, ended.output.outcome, "{cut}");
+        for (call, times) in &second.made {
+            let read_only = !matches!(call.as_str(), "t/1/2/1" | "t/1/2/2");
+            assert!(*times <= if read_only { 2 } else { 1 }, "killed after {cut} commits, {call} was made {times} times");
+        }
+    }
+}
+
+#[tokio::test]
+async fn stopped_at_any_point_it_goes_on_and_completed_calls_are_not_made_again() {
+    let (world, _) = whole().await;
+    for cut in 1..world.commits {
+        let mut first = World { stops_after: Some(cut), ..World::default() };
+        let stopped = drive(&mut first, fresh()).await.ok().unwrap();
+        assert_eq!(stopped.output.outcome, Outcome::Interrupted, "{cut}");
+        let finished = |events: &[Recorded<ProgressEvent>]| {
+            let ok = |e: &Recorded<ProgressEvent>| match &e.fact {
+                ProgressEvent::ToolCallFinished { call, outcome: CallOutcome::Ok, .. } => Some(call.clone()),
+                _ => None,
+            };
+            events.iter().filter_map(ok).collect::<Vec<_>>()
+        };
+        let done = finished(&first.events);
+        first.made.clear();
+        let mut second = reborn(first);
+        let found = journal(&second, vec![ActorFact::Resumed {}]);
+        let resumed = drive(&mut second, found).await.ok().unwrap();
+        assert_eq!(resumed.output.outcome, Outcome::Success, "{cut}");
+        assert!(done.iter().all(|call| !second.made.contains_key(call)), "{cut}: {done:?} {:?}", second.made);
+        let mut again = World::default();
+        let replayed = drive(&mut again, journal(&second, vec![])).await.ok().unwrap();
+        assert_eq!(serde_json::to_string(&replayed.machine).unwrap(), serde_json::to_string(&resumed.machine).unwrap(), "{cut}");
+    }
+}

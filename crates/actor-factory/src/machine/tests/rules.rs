@@ -1,0 +1,353 @@
+//! The rules of a turn, one table or case each.
+
+use aime_llm::{ChatResponse, FinishReason};
+use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent};
+use aime_tools::Approval;
+use serde_json::json;
+
+use super::support::{Play, answer, call, input, read, terminate, tool_ended, write};
+use crate::{ActorInput, ActorStatus, ModelAnswer, ModelFault};
+
+#[test]
+fn harmless_calls_run_at_once_and_results_keep_their_order() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), read("b", "2"), read("c", "3")]);
+    assert_eq!(play.open_ids(), ["t/1/1/1", "t/1/1/2", "t/1/1/3"]);
+    play.tool("t/1/1/3", "three").tool("t/1/1/1", "one");
+    assert_eq!(play.requests.len(), 1);
+    play.tool("t/1/1/2", "two");
+    assert_eq!(play.results(), ["a: one", "b: two", "c: three"]);
+    assert_eq!(play.open_ids(), ["t/1/2"]);
+}
+
+#[test]
+fn calls_that_change_something_run_in_order() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), write("b", "2"), read("c", "2")]);
+    for (id, text) in [("t/1/1/1", "one"), ("t/1/1/2", "two"), ("t/1/1/3", "three")] {
+        assert_eq!(play.open_ids(), [id]);
+        play.tool(id, text);
+    }
+    assert_eq!(play.results(), ["a: one", "b: two", "c: three"]);
+}
+
+#[test]
+fn a_call_that_is_not_run_gets_a_result_that_says_why() {
+    let cut = |mut response: ChatResponse| {
+        response.finish = FinishReason::Length;
+        response
+    };
+    let bad = |arguments: &str| {
+        let mut call = read("a", "1");
+        call.arguments = arguments.into();
+        vec![call]
+    };
+    let cases: [(&str, ChatResponse, &str); 4] = [
+        ("cut by the limit", cut(answer("", vec![read("a", "1")])), "a: Error: cut by the length limit; ask for less at once"),
+        (
+            "unknown",
+            answer("", vec![call("a", "fly", &json!({}))]),
+            "a: Unknown tool: fly. Available: read_file, grep, write_file, bash, todo, update_progress, report_evidence, ask_human, terminate",
+        ),
+        ("cut arguments", answer("", bad("{\"path\": \"a.t")), "a: Error: the arguments are cut off"),
+        ("no object", answer("", bad("[1]")), "a: Error: "),
+    ];
+    for (name, response, expected) in cases {
+        let mut play = Play::start(input());
+        play.model(response);
+        assert_eq!(play.open_ids(), ["t/1/2"], "{name}: nothing runs, the model is asked again");
+        assert!(play.results()[0].starts_with(expected), "{name}: {:?}", play.results());
+        let recorded = play.events.iter().filter(|e| matches!(e, ProgressEvent::ToolCallFinished { outcome: CallOutcome::Error, .. }));
+        assert_eq!(recorded.count(), 1, "{name}");
+    }
+}
+
+#[test]
+fn arguments_in_the_history_are_json_whatever_the_model_wrote() {
+    let mut play = Play::start(input());
+    let mut call = read("a", "1");
+    call.arguments = "{'path': 'x',}".into();
+    let mut other = read("b", "1");
+    other.arguments = "{\"path\": \"x".into();
+    play.calls(vec![call, other]).tool("t/1/1/1", "one");
+    assert!(play.log.contains("<a read_file {\"path\":\"x\"}> <b read_file {}>"), "{}", play.log);
+}
+
+#[test]
+fn ids_of_calls_are_unique_in_the_conversation() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("call_0", "1"), read("", "2")]).tool("t/1/1/1", "1").tool("t/1/1/2", "2");
+    play.calls(vec![read("call_0", "1")]).tool("t/1/2/1", "1");
+    assert_eq!(play.results(), ["call_0: 1", "call-1-2: 2", "call-2-1: 1"]);
+}
+
+#[test]
+fn permission_comes_before_the_call() {
+    let cases = [
+        (Approval::All, true, vec!["t/1/1/1"], ""),
+        (Approval::Edits, true, vec!["t/1/1/1/ask1"], ""),
+        (Approval::Edits, false, vec!["t/1/2"], "a: Error: not allowed: nobody is there to answer"),
+        (Approval::ReadOnly, true, vec!["t/1/2"], "a: Error: `bash` may change something"),
+    ];
+    for (approval, attended, open, result) in cases {
+        let mut input = ActorInput { attended, ..input() };
+        input.spec.approval = approval;
+        let mut play = Play::start(input);
+        play.calls(vec![call("a", "bash", &json!({"command": "ls"}))]);
+        assert_eq!(play.open_ids(), open, "{approval:?} {attended}");
+        assert!(play.results().first().is_none_or(|r| r.starts_with(result)), "{:?}", play.results());
+    }
+}
+
+#[test]
+fn only_a_clear_yes_is_consent() {
+    let cases =
+        [("yes", true), ("Y", true), ("OK.", true), ("可以", true), ("always", true), ("no", false), ("", false), ("yes but not now", false)];
+    for (words, runs) in cases {
+        let mut asking = input();
+        asking.spec.approval = Approval::Ask;
+        let mut play = Play::start(asking);
+        play.calls(vec![write("a", "1")]).person("t/1/1/1/ask1", words);
+        assert_eq!(play.open_ids() == ["t/1/1/1"], runs, "{words}: {:?}", play.open_ids());
+        if !runs {
+            assert_eq!(play.results(), [format!("a: Error: the user refused: {words}")]);
+        }
+    }
+    let mut asking = input();
+    asking.spec.approval = Approval::Ask;
+    let mut play = Play::start(asking);
+    play.calls(vec![write("a", "1"), write("b", "2")]).person("t/1/1/1/ask1", "always").tool("t/1/1/1", "ok");
+    assert_eq!(play.open_ids(), ["t/1/1/2"], "a tool that is always allowed is not asked for again");
+}
+
+#[test]
+fn a_failure_after_a_refusal_says_so() {
+    let mut input = input();
+    input.spec.approval = Approval::ReadOnly;
+    let mut play = Play::start(input);
+    play.calls(vec![write("a", "1")]).calls(vec![terminate("failure", "may not write")]);
+    let conclusion = play.output.unwrap();
+    assert_eq!((conclusion.outcome, conclusion.cause), (Outcome::Failure, Some(FailureCause::Denied)));
+}
+
+#[test]
+fn nobody_is_asked_when_nobody_is_there() {
+    let mut play = Play::start(ActorInput { attended: false, ..input() });
+    play.calls(vec![call("a", "ask_human", &json!({"question": "Which?"}))]);
+    assert_eq!(play.results(), ["a: Nobody is available to answer. Decide yourself and go on."]);
+}
+
+#[test]
+fn terminate_ends_and_nothing_runs_after_it() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), terminate("success", "done"), write("b", "2")]);
+    assert_eq!(play.open_ids(), ["t/1/1/1"]);
+    play.tool("t/1/1/1", "one");
+    assert!(play.open.is_empty());
+    assert_eq!(play.results(), ["a: one", "end: Ended.", "b: Error: not run: the task was ended before it"]);
+    assert_eq!(play.output.as_ref().unwrap().summary, "done");
+    assert_eq!(play.machine.status(), ActorStatus::Finished);
+}
+
+#[test]
+fn terminate_waits_for_calls_before_it_even_when_all_are_harmless() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), terminate("success", "done"), read("b", "2")]);
+    assert_eq!(play.open_ids(), ["t/1/1/1"]);
+    play.tool("t/1/1/1", "one");
+    assert!(play.output.is_some());
+}
+
+#[test]
+fn success_is_not_claimed_in_the_breath_of_a_failure() {
+    let mut play = Play::start(input());
+    play.calls(vec![write("a", "1"), terminate("success", "done")]).tool_error("t/1/1/1", "disk full");
+    assert_eq!(play.output, None);
+    assert_eq!(play.results()[1], "end: Error: not ended: `write_file` failed in this turn. Read its result first");
+}
+
+#[test]
+fn what_terminate_says() {
+    let cases = [
+        (json!({"status": "success", "message": "m"}), Some((Outcome::Success, "m"))),
+        (json!({"status": "Completed", "message": "m"}), Some((Outcome::Success, "m"))),
+        (json!({"status": "failure", "message": "m"}), Some((Outcome::Failure, "m"))),
+        (json!({"status": "success", "message": {"n": 3}}), Some((Outcome::Success, "{\"n\":3}"))),
+        (json!({"status": "maybe", "message": "m"}), None),
+        (json!({"status": "success"}), None),
+        (json!({}), None),
+    ];
+    for (arguments, expected) in cases {
+        let mut play = Play::start(input());
+        play.calls(vec![call("a", "terminate", &arguments)]);
+        let got = play.output.as_ref().map(|c| (c.outcome, c.summary.as_str()));
+        assert_eq!(got, expected, "{arguments}");
+    }
+}
+
+#[test]
+fn references_are_those_of_the_calls_and_of_the_actor() {
+    let mut play = Play::start(input());
+    play.calls(vec![write("a", "1")]);
+    let mut ended = tool_ended(&aime_durable::EffectId::new("t/1/1/1"), CallOutcome::Ok, "ok");
+    if let crate::ActorFact::ToolEnded { references, .. } = &mut ended {
+        *references = vec!["a.txt".into()];
+    }
+    play.fact(ended);
+    play.calls(vec![call("e", "terminate", &json!({"status": "success", "message": "m", "references": ["b.txt", "a.txt"]}))]);
+    assert_eq!(play.output.unwrap().references, ["b.txt", "a.txt"]);
+}
+
+#[test]
+fn a_plain_answer_is_nudged_once_and_then_taken() {
+    let mut play = Play::start(input());
+    play.model(answer("It is 4.", vec![]));
+    assert_eq!(play.nudges(), ["no_tool_call"]);
+    play.model(answer("It is 4.", vec![]));
+    let conclusion = play.output.clone().unwrap();
+    assert_eq!((conclusion.outcome, conclusion.summary.as_str(), conclusion.text), (Outcome::Success, "It is 4.", None));
+    assert_eq!(play.nudges(), ["no_tool_call"]);
+}
+
+#[test]
+fn what_was_answered_before_the_end_is_part_of_the_result() {
+    let mut play = Play::start(input());
+    play.model(answer("It is 4.", vec![])).calls(vec![terminate("success", "Task done.")]);
+    let conclusion = play.output.unwrap();
+    assert_eq!((conclusion.summary.as_str(), conclusion.text.as_deref()), ("Task done.", Some("It is 4.\n\nTask done.")));
+    let mut play = Play::start(input());
+    play.model(answer("I begin.", vec![])).calls(vec![read("a", "1")]).tool("t/1/2/1", "x").calls(vec![terminate("success", "Done.")]);
+    assert_eq!(play.output.unwrap().text, None, "words before other calls are not the result");
+}
+
+#[test]
+fn the_first_plain_answer_may_be_all() {
+    let may = |must_write_files| ActorInput { plain_answer_ends: true, must_write_files, ..input() };
+    let mut play = Play::start(may(false));
+    play.model(answer("4", vec![]));
+    assert_eq!(play.output.as_ref().unwrap().summary, "4");
+    let mut play = Play::start(may(true));
+    play.model(answer("Here is how you write it.", vec![]));
+    assert_eq!(play.output, None, "a file was asked for and no call was made");
+    play.calls(vec![write("a", "1")]).tool("t/1/2/1", "ok").model(answer("Written.", vec![]));
+    assert_eq!(play.output.as_ref().unwrap().summary, "Written.");
+}
+
+#[test]
+fn answers_that_are_none_end_in_a_failure() {
+    let with = |finish: FinishReason, content: &str| ChatResponse { finish, ..answer(content, vec![]) };
+    let cases = [
+        (vec![with(FinishReason::Stop, ""), with(FinishReason::Stop, " ")], "the model gave an empty answer twice"),
+        (vec![with(FinishReason::Length, "a"), with(FinishReason::Length, "b")], "cut by the length limit"),
+        (vec![with(FinishReason::ContentFilter, "")], "content filter"),
+    ];
+    for (answers, expected) in cases {
+        let mut play = Play::start(input());
+        for answer in answers {
+            play.model(answer);
+        }
+        let conclusion = play.output.clone().unwrap();
+        assert_eq!(conclusion.outcome, Outcome::Failure);
+        assert!(conclusion.error.unwrap().contains(expected), "{expected}");
+        assert_eq!(play.machine.status(), ActorStatus::Error);
+    }
+}
+
+#[test]
+fn repetition_is_told_and_at_last_fails() {
+    let mut input = input();
+    input.spec.max_steps = 100;
+    let mut play = Play::start(input);
+    for step in 1..=20 {
+        assert_eq!(play.output, None, "{step}");
+        assert_eq!(play.next_step_prompt().is_some_and(|p| p.contains("the same call `read_file`")), step > 3, "{step}");
+        play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
+    }
+    let conclusion = play.output.unwrap();
+    assert_eq!(conclusion.outcome, Outcome::Failure);
+    assert_eq!(conclusion.error.unwrap(), "stuck: `read_file` was called 20 times with the same arguments and the same result");
+}
+
+#[test]
+fn the_same_call_with_other_results_is_not_stuck() {
+    let mut play = Play::start(input());
+    for step in 1..=5 {
+        play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), &format!("line {step}"));
+    }
+    assert_eq!(play.nudges(), Vec::<&str>::new());
+}
+
+#[test]
+fn a_forgotten_todo_list_is_reminded_of_last_of_all() {
+    let mut play = Play::start(input());
+    let todo = |status: &str| call("todo", "todo", &json!({"items": [{"text": "one", "status": status}]}));
+    play.calls(vec![todo("pending")]);
+    for step in 2..=4 {
+        play.calls(vec![read("a", &step.to_string()), read("b", "x")]);
+        play.tool(&format!("t/1/{step}/1"), "a").tool(&format!("t/1/{step}/2"), &format!("b{step}"));
+    }
+    let results = play.results();
+    assert_eq!(results.last().unwrap(), "call-4-2: b4\n\n<reminder>Update your todos.</reminder>");
+    assert_eq!(results.iter().filter(|r| r.contains("<reminder>")).count(), 1);
+    assert_eq!(play.nudges(), ["todo_reminder"]);
+    play.calls(vec![todo("completed")]);
+    for step in 6..=10 {
+        play.calls(vec![read("a", &step.to_string())]).tool(&format!("t/1/{step}/1"), "a");
+    }
+    assert_eq!(play.nudges(), ["todo_reminder"], "a list with nothing open is left alone");
+}
+
+#[test]
+fn a_tool_that_keeps_failing_gets_a_hint() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
+    assert_eq!(play.next_step_prompt(), None);
+    play.calls(vec![read("b", "2")]).tool_error("t/1/2/1", "no such file");
+    assert!(play.next_step_prompt().unwrap().contains("try `grep` instead"));
+    assert_eq!(play.nudges(), ["tool_hint"]);
+}
+
+#[test]
+fn steps_run_out_and_that_is_no_success() {
+    let mut few = input();
+    few.spec.max_steps = 3;
+    let mut play = Play::start(ActorInput { nudge_each_step: true, ..few });
+    let expected = ["If the task is done", "Only 2 steps are left", "Only 1 steps are left"];
+    for (step, expected) in (1..=3).zip(expected) {
+        assert_eq!(play.next_step_prompt().is_some_and(|p| p.contains(expected)), step > 1 , "{step}");
+        play.calls(vec![read("a", &step.to_string())]).tool(&format!("t/1/{step}/1"), "x");
+    }
+    let conclusion = play.output.unwrap();
+    assert_eq!(conclusion.outcome, Outcome::Failure);
+    assert_eq!(conclusion.error.as_deref(), Some("reached max_steps (3)"));
+    assert_eq!(conclusion.cause, Some(FailureCause::Steps));
+    assert_eq!(play.machine.status(), ActorStatus::Idle);
+}
+
+#[test]
+fn a_model_that_cannot_answer_ends_the_actor() {
+    let cases = [
+        (ModelFault::Unusable, Some(FailureCause::Model)),
+        (ModelFault::Bound, None),
+        (ModelFault::Other, None),
+        (ModelFault::ContextOverflow, None),
+    ];
+    for (kind, cause) in cases {
+        let mut play = Play::start(input());
+        play.model_says(ModelAnswer::Error { kind, text: "the server is down".into() });
+        let conclusion = play.output.unwrap();
+        assert_eq!((conclusion.outcome, conclusion.cause), (Outcome::Failure, cause), "{kind:?}");
+        assert_eq!(conclusion.error.as_deref(), Some("the server is down"));
+        assert_eq!(play.machine.status(), ActorStatus::Error);
+    }
+}
+
+#[test]
+fn an_answer_to_nothing_changes_nothing() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1")]);
+    let before = serde_json::to_value(&play.machine).unwrap();
+    play.tool("t/1/9/9", "x").person("t/1/1/1", "yes").fact(crate::ActorFact::Resumed {});
+    assert_eq!(serde_json::to_value(&play.machine).unwrap(), before);
+    assert_eq!(play.output, None);
+}

@@ -1,0 +1,112 @@
+//! Stop and resume, one case each; every cut point is in `drive.rs`.
+
+use aime_durable::Reason;
+use aime_progress::{CallOutcome, Outcome, ProgressEvent};
+use aime_tools::Approval;
+use serde_json::json;
+
+use super::support::{Play, call, input, read, terminate, tool_ended, write};
+use crate::{ActorFact, ActorStatus};
+
+fn stop() -> ActorFact {
+    ActorFact::Stopped { why: Reason::Stopped }
+}
+
+#[test]
+fn a_stop_revokes_what_is_under_way_and_waits_for_its_end() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), read("b", "2")]).fact(stop());
+    assert_eq!(play.output, None);
+    assert_eq!(play.revoked.len(), 2);
+    let id = play.revoked.remove(0);
+    play.fact(ActorFact::Revoked { id, why: Reason::Stopped });
+    assert_eq!(play.output, None);
+    play.acknowledge();
+    let conclusion = play.output.clone().unwrap();
+    assert_eq!((conclusion.outcome, conclusion.error), (Outcome::Interrupted, None));
+    assert_eq!(play.machine.status(), ActorStatus::Idle);
+    assert!(play.open.is_empty());
+}
+
+#[test]
+fn it_goes_on_where_it_was() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), write("b", "2"), write("c", "3")]).tool("t/1/1/1", "one");
+    play.fact(stop()).acknowledge();
+    play.fact(ActorFact::Resumed {});
+    assert_eq!(
+        play.results(),
+        ["a: one", "b: Error: interrupted before it ended; check what it did", "c: Error: not run: the call before it did not end"]
+    );
+    assert_eq!(play.open_ids(), ["t/1/2"]);
+    let cancelled = play.events.iter().filter(|e| matches!(e, ProgressEvent::ToolCallFinished { outcome: CallOutcome::Cancelled, .. }));
+    assert_eq!(cancelled.count(), 1);
+    play.calls(vec![terminate("success", "done")]);
+    assert_eq!(play.output.unwrap().outcome, Outcome::Success);
+}
+
+#[test]
+fn a_model_call_is_made_again_under_a_new_id() {
+    let mut play = Play::start(input());
+    play.fact(stop()).acknowledge();
+    assert_eq!(play.output.as_ref().unwrap().outcome, Outcome::Interrupted);
+    play.fact(ActorFact::Resumed {});
+    assert_eq!(play.open_ids(), ["t/1/2"]);
+    assert_eq!(play.requests[0], play.requests[1]);
+    assert_eq!(play.machine.steps(), 0, "a request without an answer is no step");
+}
+
+#[test]
+fn a_question_is_asked_again_and_is_still_one_question() {
+    let mut asking = input();
+    asking.spec.approval = Approval::Ask;
+    let mut play = Play::start(asking);
+    play.calls(vec![write("a", "1")]).fact(stop()).acknowledge().fact(ActorFact::Resumed {});
+    assert_eq!(play.open_ids(), ["t/1/1/1/ask2"]);
+    let asked = |e: &&ProgressEvent| matches!(e, ProgressEvent::QuestionAsked { .. });
+    assert_eq!(play.events.iter().filter(asked).count(), 1);
+    play.person("t/1/1/1/ask2", "yes");
+    assert_eq!(play.open_ids(), ["t/1/1/1"]);
+}
+
+#[test]
+fn resumed_before_the_stop_was_acknowledged() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1")]).fact(stop()).fact(ActorFact::Resumed {});
+    assert_eq!(play.output, None);
+    play.acknowledge();
+    assert_eq!(play.output, None);
+    assert_eq!(play.results(), ["a: Error: interrupted before it ended; check what it did"]);
+    assert_eq!(play.open_ids(), ["t/1/2"]);
+}
+
+#[test]
+fn a_call_in_doubt_is_told_and_nothing_runs_after_it() {
+    let mut play = Play::start(input());
+    play.calls(vec![call("a", "bash", &json!({"command": "deploy"})), write("b", "1")]);
+    play.fact(tool_ended(&aime_durable::EffectId::new("t/1/1/1"), CallOutcome::InDoubt, ""));
+    assert_eq!(
+        play.results(),
+        [
+            "a: In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it",
+            "b: Error: not run: the call before it did not end",
+        ]
+    );
+}
+
+#[test]
+fn whoever_resumes_an_actor_that_has_ended_is_told_how() {
+    let mut play = Play::start(input());
+    play.calls(vec![terminate("success", "done")]);
+    let ended = play.output.clone();
+    play.fact(ActorFact::Resumed {});
+    assert_eq!(play.output, ended);
+    assert!(play.open.is_empty());
+}
+
+#[test]
+fn a_cancelled_actor_says_so() {
+    let mut play = Play::start(input());
+    play.fact(ActorFact::Stopped { why: Reason::Cancelled }).acknowledge();
+    assert_eq!(play.output.unwrap().summary, "cancelled: the plan no longer wants it");
+}

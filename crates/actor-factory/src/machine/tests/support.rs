@@ -1,0 +1,288 @@
+//! An actor on a table: facts go in, requests and events come out as text.
+
+use std::{fmt::Write, sync::Arc, time::Duration};
+
+use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
+use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolDefinition, Usage};
+use aime_progress::{ActorId, CallOutcome, Conclusion, PlanId, ProgressEvent, TaskId, Timestamp};
+use aime_tools::{Approval, HandledBy, ToolSheet, Touches};
+use serde_json::{Value, json};
+
+use crate::{
+    ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer,
+    history::tests::paired,
+};
+
+pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: HandledBy, parameters: Value) -> ToolSheet {
+    ToolSheet {
+        definition: ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters },
+        read_only,
+        idempotent: read_only,
+        touches,
+        handled_by,
+        time_limit: Duration::from_secs(30),
+        alternatives: if name == "read_file" { vec!["grep".into()] } else { vec![] },
+    }
+}
+
+fn schema(required: &[&str]) -> Value {
+    let properties: serde_json::Map<_, _> = required.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+pub(super) fn input() -> ActorInput {
+    let own = |name: &str, parameters| sheet(name, true, Touches::Nothing, HandledBy::Actor, parameters);
+    let tools = vec![
+        sheet("read_file", true, Touches::Files, HandledBy::Runtime, schema(&["path"])),
+        sheet("grep", true, Touches::Files, HandledBy::Runtime, schema(&["pattern"])),
+        sheet("write_file", false, Touches::Files, HandledBy::Runtime, schema(&["path", "content"])),
+        sheet("bash", false, Touches::Processes, HandledBy::Runtime, schema(&["command"])),
+        own("todo", json!({"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]})),
+        own("update_progress", schema(&["status", "message"])),
+        own("report_evidence", schema(&["type", "significance", "content"])),
+        own("ask_human", schema(&["question"])),
+        own("terminate", schema(&["status", "message"])),
+    ];
+    ActorInput {
+        spec: ActorSpec {
+            id: ActorId::new("t-1").unwrap(),
+            name: "sisyphus: t".into(),
+            description: String::new(),
+            profile: "sisyphus".into(),
+            tools,
+            persona: "You work.".into(),
+            model: "default".into(),
+            temperature: Some(0.5),
+            plan: PlanId::new("p").unwrap(),
+            task: TaskId::new("t").unwrap(),
+            max_steps: 20,
+            created_at: Timestamp::from_millis(0),
+            approval: Approval::All,
+        },
+        execution: 1,
+        system: "You work.".into(),
+        task: "Write a.txt.".into(),
+        limits: ModelLimits::default(),
+        attended: true,
+        nudge_each_step: false,
+        plain_answer_ends: false,
+        must_write_files: false,
+    }
+}
+
+pub(super) fn call(id: &str, name: &str, arguments: &Value) -> ToolCall {
+    ToolCall { id: id.into(), name: name.into(), arguments: arguments.to_string() }
+}
+
+pub(super) fn read(id: &str, path: &str) -> ToolCall {
+    call(id, "read_file", &json!({"path": path}))
+}
+
+pub(super) fn write(id: &str, path: &str) -> ToolCall {
+    call(id, "write_file", &json!({"path": path, "content": "x"}))
+}
+
+pub(super) fn terminate(status: &str, message: &str) -> ToolCall {
+    call("end", "terminate", &json!({"status": status, "message": message}))
+}
+
+pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
+    let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+    ChatResponse {
+        content: content.into(),
+        reasoning: String::new(),
+        tool_calls,
+        finish,
+        usage: Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 },
+        usage_estimated: true,
+        model: "scripted".into(),
+        cost_usd: 0.0,
+    }
+}
+
+pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
+    ActorFact::ToolEnded { id: id.clone(), outcome, text: text.into(), value: Value::Null, references: vec![], duration_ms: 5 }
+}
+
+/// An actor whose every request is checked: calls stay with their results, and each request extends the one before.
+pub(super) struct Play {
+    pub(super) machine: ActorMachine,
+    pub(super) output: Option<Conclusion>,
+    /// What was issued and has no answer.
+    pub(super) open: Vec<(EffectId, ActorEffect)>,
+    pub(super) requests: Vec<ChatRequest>,
+    pub(super) events: Vec<ProgressEvent>,
+    pub(super) revoked: Vec<EffectId>,
+    /// Everything, as text.
+    pub(super) log: String,
+    remembered: Vec<Arc<Message>>,
+    at: i64,
+}
+
+impl Play {
+    pub(super) fn start(input: ActorInput) -> Self {
+        let mut out = Outbox::default();
+        let machine = ActorMachine::start(1_000, &input, &mut out);
+        let mut play = Self {
+            machine,
+            output: None,
+            open: vec![],
+            requests: vec![],
+            events: vec![],
+            revoked: vec![],
+            log: String::new(),
+            remembered: vec![],
+            at: 1_000,
+        };
+        play.take(&mut out);
+        play
+    }
+
+    pub(super) fn fact(&mut self, fact: ActorFact) -> &mut Self {
+        let mut out = Outbox::default();
+        if let Some(id) = ActorMachine::answers(&fact) {
+            self.open.retain(|(open, _)| open != id);
+        }
+        self.at += 1_000;
+        self.output = self.machine.apply(self.at, &fact, &mut out);
+        self.take(&mut out);
+        if let Some(conclusion) = &self.output {
+            let _ = writeln!(self.log, "=> {}", serde_json::to_string_pretty(conclusion).unwrap());
+        }
+        self
+    }
+
+    fn take(&mut self, out: &mut Outbox<ActorMachine>) {
+        let (orders, events) = out.take();
+        let compacted = events.iter().any(|e| matches!(e, ProgressEvent::HistoryCompacted { .. }));
+        for event in &events {
+            let _ = writeln!(self.log, "event {}", serde_json::to_string(event).unwrap());
+        }
+        self.events.extend(events);
+        for order in orders {
+            match order {
+                Order::Issue(id, effect) => {
+                    if let ActorEffect::Model(request) = &effect {
+                        self.check(request, compacted);
+                        self.requests.push(request.clone());
+                    }
+                    let _ = write!(self.log, "{}", shown(&id, &effect));
+                    self.open.push((id, effect));
+                }
+                Order::Revoke(id, why) => {
+                    let _ = writeln!(self.log, "revoke {id} ({why:?})");
+                    self.revoked.push(id);
+                }
+            }
+        }
+    }
+
+    fn check(&mut self, request: &ChatRequest, compacted: bool) {
+        assert!(paired(&request.messages), "calls and results are apart: {:#?}", request.messages);
+        let history = self.machine.history.messages();
+        assert_eq!(request.messages.get(..history.len()), Some(history), "a request is the history and a next-step prompt");
+        assert!(request.messages.len() <= history.len() + 1);
+        if !compacted {
+            assert!(history.starts_with(&self.remembered), "a request grows only at its end");
+        }
+        self.remembered = history.to_vec();
+    }
+
+    /// Answers the model call that is open.
+    pub(super) fn model(&mut self, response: ChatResponse) -> &mut Self {
+        self.model_says(ModelAnswer::Response { response: Box::new(response) })
+    }
+
+    pub(super) fn calls(&mut self, calls: Vec<ToolCall>) -> &mut Self {
+        self.model(answer("", calls))
+    }
+
+    pub(super) fn model_says(&mut self, answer: ModelAnswer) -> &mut Self {
+        let id = self.open.iter().find(|(_, e)| matches!(e, ActorEffect::Model(_))).expect("no model call is open").0.clone();
+        self.fact(ActorFact::ModelAnswered { id, answer, duration_ms: 7 })
+    }
+
+    pub(super) fn tool(&mut self, id: &str, text: &str) -> &mut Self {
+        self.fact(tool_ended(&EffectId::new(id), CallOutcome::Ok, text))
+    }
+
+    pub(super) fn tool_error(&mut self, id: &str, text: &str) -> &mut Self {
+        self.fact(tool_ended(&EffectId::new(id), CallOutcome::Error, text))
+    }
+
+    pub(super) fn person(&mut self, id: &str, text: &str) -> &mut Self {
+        self.fact(ActorFact::Answered { id: EffectId::new(id), text: text.into() })
+    }
+
+    /// Acknowledges every revoke that is open.
+    pub(super) fn acknowledge(&mut self) -> &mut Self {
+        for id in std::mem::take(&mut self.revoked) {
+            self.fact(ActorFact::Revoked { id, why: Reason::Stopped });
+        }
+        self
+    }
+
+    pub(super) fn open_ids(&self) -> Vec<&str> {
+        self.open.iter().map(|(id, _)| id.as_str()).collect()
+    }
+
+    /// The results in the history, in order.
+    pub(super) fn results(&self) -> Vec<String> {
+        let tool = |m: &Arc<Message>| match m.as_ref() {
+            Message::Tool { call_id, content, .. } => Some(format!("{call_id}: {content}")),
+            _ => None,
+        };
+        self.machine.history.messages().iter().filter_map(tool).collect()
+    }
+
+    pub(super) fn nudges(&self) -> Vec<&str> {
+        let nudge = |e: &'_ ProgressEvent| matches!(e, ProgressEvent::ActorNudged { .. });
+        self.events
+            .iter()
+            .filter(|e| nudge(e))
+            .map(|e| match e {
+                ProgressEvent::ActorNudged { kind, .. } => kind.as_str(),
+                _ => "",
+            })
+            .collect()
+    }
+
+    /// The last message of the last request, if it is a next-step prompt.
+    pub(super) fn next_step_prompt(&self) -> Option<String> {
+        let request = self.requests.last()?;
+        let extra = request.messages.get(self.machine.history.messages().len())?;
+        match extra.as_ref() {
+            Message::User { content } => Some(content.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn shown(id: &EffectId, effect: &ActorEffect) -> String {
+    let mut text = String::new();
+    match effect {
+        ActorEffect::Model(request) => {
+            let tools: Vec<&str> = request.tools.iter().map(|t| t.name.as_str()).collect();
+            let _ = writeln!(text, "--- request {id} temperature {:?} tools {}", request.temperature, tools.join(" "));
+            for message in &request.messages {
+                let _ = match message.as_ref() {
+                    Message::System { content } => writeln!(text, "[system] {content}"),
+                    Message::User { content } => writeln!(text, "[user] {content}"),
+                    Message::Tool { call_id, name, content } => writeln!(text, "[tool {call_id} {name}] {content}"),
+                    Message::Assistant { content, tool_calls } => {
+                        let calls: Vec<_> = tool_calls.iter().map(|c| format!(" <{} {} {}>", c.id, c.name, c.arguments)).collect();
+                        writeln!(text, "[assistant] {content}{}", calls.concat())
+                    }
+                };
+            }
+            text.push_str("---\n");
+        }
+        ActorEffect::Tool { call, name, parameters } => {
+            let _ = writeln!(text, "tool {id}: {call} {name} {}", serde_json::to_string(parameters).unwrap());
+        }
+        ActorEffect::Ask { id: question, question: words, kind } => {
+            let _ = writeln!(text, "ask {id}: {question} {kind:?} {words:?}");
+        }
+    }
+    text
+}

@@ -1,0 +1,231 @@
+//! Asking the model and taking in its answer.
+
+use std::sync::Arc;
+
+use aime_durable::{EffectId, Outbox, UnixMillis};
+use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, estimate_tokens};
+use aime_progress::{FailureCause, ProgressEvent, Spent, render_todos};
+
+use super::{ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault, turn::Turn};
+use crate::{
+    calls_in_text,
+    prompts::{ANSWER_CUT, EACH_STEP, NO_TOOL_CALL, STEPS_LEFT},
+    text::cut,
+};
+
+/// The part of the context window that a request may fill, in percent, before the history is compacted.
+const FULL: u64 = 80;
+/// What a compaction aims at, in percent of the window.
+const ROOMY: u64 = 60;
+/// What a compaction aims at after the server refused a request as too long, in percent of that request.
+const REFUSED: u64 = 60;
+/// The longest text of an event, in characters.
+pub(super) const SHOWN: usize = 2_000;
+/// So few steps are left that the actor is told.
+const LAST_STEPS: u32 = 2;
+
+impl ActorMachine {
+    /// The next request to the model, if there is a step left.
+    pub(super) fn next_step(&mut self, _at: UnixMillis, out: &mut Outbox<Self>) {
+        if self.stopping.is_some() {
+            return;
+        }
+        if self.steps >= self.input.spec.max_steps {
+            self.out_of_steps();
+            return;
+        }
+        let prompt = self.next_step_prompt();
+        let extra = self.tools_tokens + prompt.as_deref().map_or(0, estimate_tokens);
+        self.make_room(extra, out);
+        let mut messages = self.history.messages().to_vec();
+        // The next-step prompt is said once and not remembered.
+        messages.extend(prompt.map(|content| Arc::new(Message::User { content })));
+        self.requests += 1;
+        let id = EffectId::new(format!("{}/{}", self.input.effect_prefix(), self.requests));
+        let request = ChatRequest {
+            messages,
+            tools: Arc::clone(&self.tools),
+            temperature: self.input.spec.temperature,
+            ..ChatRequest::default()
+        };
+        self.asked_model = Some((id.clone(), self.history.tokens() + extra));
+        out.issue(id, ActorEffect::Model(request));
+    }
+
+    /// Hints, notes and reminders. Only after results: after a word of the user nothing need be added.
+    fn next_step_prompt(&self) -> Option<String> {
+        if !self.history.ends_with_results() {
+            return None;
+        }
+        let mut lines = self.notes.clone();
+        let left = self.input.spec.max_steps.saturating_sub(self.steps);
+        if left <= LAST_STEPS {
+            lines.push(STEPS_LEFT.trim().replace("{left}", &left.to_string()));
+        } else if self.input.nudge_each_step {
+            lines.push(EACH_STEP.trim().to_owned());
+        }
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Compacts the history when the request would fill too much of the window.
+    fn make_room(&mut self, extra: u64, out: &mut Outbox<Self>) {
+        if self.meter.corrected(self.history.tokens() + extra) > self.window * FULL / 100 {
+            self.compact(self.window * ROOMY / 100, extra, out);
+        }
+    }
+
+    /// Says whether the history became shorter.
+    fn compact(&mut self, target: u64, extra: u64, out: &mut Outbox<Self>) -> bool {
+        let before = self.meter.corrected(self.history.tokens() + extra);
+        let target = self.meter.estimate_of(target).saturating_sub(extra);
+        let todos = if self.todos.is_empty() { String::new() } else { render_todos(&self.todos) };
+        let changed = self.history.compact(target, &todos);
+        if changed {
+            let after = self.meter.corrected(self.history.tokens() + extra);
+            out.emit(ProgressEvent::HistoryCompacted {
+                task: self.input.spec.task.clone(),
+                tokens_before: before,
+                tokens_after: after,
+            });
+        }
+        changed
+    }
+
+    pub(super) fn model_answered(&mut self, at: UnixMillis, id: &EffectId, answer: &ModelAnswer, duration_ms: u64, out: &mut Outbox<Self>) {
+        // While the actor is being stopped the answer is as good as none: it is asked for again.
+        let Some((_, estimated)) = self.asked_model.take_if(|(asked, _)| asked == id) else {
+            return;
+        };
+        if self.stopping.is_some() {
+            self.rest_if_still();
+            return;
+        }
+        match answer {
+            ModelAnswer::Response { response } => self.take_in(at, response, estimated, duration_ms, out),
+            ModelAnswer::Error { kind: ModelFault::ContextOverflow, .. } if !self.overflowed && self.shrink(estimated, out) => {
+                self.overflowed = true;
+                self.next_step(at, out);
+            }
+            ModelAnswer::Error { kind, text } => {
+                let cause = (*kind == ModelFault::Unusable).then_some(FailureCause::Model);
+                self.fail(text.clone(), cause);
+            }
+        }
+    }
+
+    /// The server refused a request as too long: its window is smaller than was thought.
+    fn shrink(&mut self, estimated: u64, out: &mut Outbox<Self>) -> bool {
+        let refused = self.meter.corrected(estimated);
+        self.window = self.window.min(refused);
+        let extra = estimated.saturating_sub(self.history.tokens());
+        self.compact(refused * REFUSED / 100, extra, out)
+    }
+
+    fn take_in(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
+        self.steps += 1;
+        self.overflowed = false;
+        self.notes.clear();
+        self.history.all_seen();
+        if !response.usage_estimated {
+            self.meter.learn(estimated, response.usage.input_tokens);
+        }
+        let (content, calls) = self.read_answer(response);
+        let model = if response.model.is_empty() { &self.input.spec.model } else { &response.model };
+        out.emit(ProgressEvent::ModelCalled {
+            task: Some(self.input.spec.task.clone()),
+            purpose: "act".to_owned(),
+            model: model.clone(),
+            spent: Spent {
+                requests: 1,
+                input_tokens: response.usage.input_tokens,
+                cached_input_tokens: response.usage.cached_input_tokens,
+                output_tokens: response.usage.output_tokens,
+                cost_usd: response.cost_usd,
+            },
+            duration_ms,
+            text: cut(&content, SHOWN),
+        });
+        if calls.is_empty() {
+            self.plain_answer(at, content, &response.finish, out);
+        } else {
+            self.plain_in_row = 0;
+            let cut_off = response.finish == FinishReason::Length;
+            let turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
+            self.remember_beside(&content, &turn);
+            self.history.push(Message::Assistant { content, tool_calls: turn.spoken() });
+            self.turn = Some(turn);
+            self.go(ActorStep::Calls);
+            self.advance(at, out);
+        }
+    }
+
+    /// The text and the calls of an answer, each call with an id of its own.
+    fn read_answer(&mut self, response: &ChatResponse) -> (String, Vec<ToolCall>) {
+        let (content, mut calls) = if response.tool_calls.is_empty() {
+            let offered: Vec<&str> = self.input.spec.tool_names();
+            let found = calls_in_text(&response.content, &offered);
+            (found.text, found.calls)
+        } else {
+            (response.content.clone(), response.tool_calls.clone())
+        };
+        for (at, call) in calls.iter_mut().enumerate() {
+            if call.id.is_empty() || self.call_ids.contains(&call.id) {
+                call.id = format!("call-{}-{}", self.requests, at + 1);
+            }
+            self.call_ids.insert(call.id.clone());
+        }
+        (content, calls)
+    }
+
+    /// Text beside the call that ends the task may be the result itself; text beside other calls is not.
+    fn remember_beside(&mut self, content: &str, turn: &Turn) {
+        match turn.last_words() {
+            None => self.plain_text.clear(),
+            Some(words) if content.trim().len() > words => self.remember(content),
+            Some(_) => {}
+        }
+    }
+
+    fn remember(&mut self, content: &str) {
+        let content = content.trim();
+        if content.is_empty() || self.plain_text.contains(content) {
+            return;
+        }
+        if content.contains(&self.plain_text) {
+            self.plain_text.clear();
+        } else {
+            self.plain_text.push_str("\n\n");
+        }
+        self.plain_text.push_str(content);
+    }
+
+    /// An answer without a tool call: the result, or a reason to nudge, once.
+    fn plain_answer(&mut self, at: UnixMillis, content: String, finish: &FinishReason, out: &mut Outbox<Self>) {
+        self.plain_in_row += 1;
+        let empty = content.trim().is_empty();
+        let whole = !matches!(finish, FinishReason::Length | FinishReason::ContentFilter);
+        self.remember(&content);
+        // An empty message is refused by some servers.
+        let content = if empty { "(no answer)".to_owned() } else { content };
+        self.history.push(Message::Assistant { content, tool_calls: Vec::new() });
+        let again = self.plain_in_row > 1;
+        let may_be_all = self.input.plain_answer_ends && (self.calls_ok > 0 || !self.input.must_write_files);
+        match finish {
+            FinishReason::ContentFilter => self.fail("the provider withheld the answer (content filter)".to_owned(), None),
+            _ if whole && !self.plain_text.is_empty() && (again || (may_be_all && !empty)) => self.conclude_by_answer(),
+            FinishReason::Length if again => self.fail("the answers of the model are cut by the length limit".to_owned(), None),
+            _ if again => self.fail("the model gave an empty answer twice".to_owned(), None),
+            _ => {
+                let text = if *finish == FinishReason::Length { ANSWER_CUT } else { NO_TOOL_CALL };
+                // Remembered, unlike a next-step prompt: two answers in a row without a word between are refused by some chat templates.
+                self.history.push(Message::User { content: text.trim().to_owned() });
+                self.nudged("no_tool_call", text.trim(), out);
+                self.next_step(at, out);
+            }
+        }
+    }
+
+    pub(super) fn nudged(&self, kind: &str, text: &str, out: &mut Outbox<Self>) {
+        out.emit(ProgressEvent::ActorNudged { task: self.input.spec.task.clone(), kind: kind.to_owned(), text: text.to_owned() });
+    }
+}

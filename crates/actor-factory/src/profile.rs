@@ -1,0 +1,284 @@
+//! Profiles: what kinds of actors there are. They are data; users add their own as TOML.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// The keys of a profile file, for the nearest one to a misspelt key.
+const KEYS: [&str; 13] = [
+    "name",
+    "description",
+    "category",
+    "domains",
+    "capabilities",
+    "complexity",
+    "bundles",
+    "tools",
+    "denied_tools",
+    "prompt",
+    "model",
+    "temperature",
+    "max_steps",
+];
+
+/// The longest persona, in characters: a longer one would leave small models little room.
+const MAX_PROMPT_CHARACTERS: usize = 8_000;
+
+/// How hard a task may be for a profile to fit it best.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Complexity {
+    /// Any task alike.
+    #[default]
+    Any,
+    /// One or two steps.
+    Low,
+    /// A handful of steps.
+    Medium,
+    /// Many steps, or much thought.
+    High,
+}
+
+/// A kind of actor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Unique; 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub name: String,
+    /// What it is for, in a sentence. Planners choose by it.
+    pub description: String,
+    /// The category of goals it serves best: `coding`, `research`, `writing`, `quick`, `analysis`, `general`, or one of the user's.
+    #[serde(default)]
+    pub category: String,
+    /// Words of tasks that it is made for.
+    #[serde(default)]
+    pub domains: Vec<String>,
+    /// What it can do: `read`, `search`, `write`, `execute`, `web`, `advise`. None named: everything. Some named and not `write`: read-only.
+    #[serde(default)]
+    pub capabilities: Vec<String>,
+    /// How hard its tasks are.
+    #[serde(default)]
+    pub complexity: Complexity,
+    /// Tool bundles that its actors always get.
+    #[serde(default)]
+    pub bundles: Vec<String>,
+    /// Single tools that its actors always get.
+    #[serde(default)]
+    pub tools: Vec<String>,
+    /// Tools that its actors never get, whoever asks for them.
+    #[serde(default)]
+    pub denied_tools: Vec<String>,
+    /// The persona: the beginning of the system prompt.
+    pub prompt: String,
+    /// The role of the model, as in `[models.ROLE]`; the run's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// 0 to 2; the server's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f32>,
+    /// How many answers of the model it may use; the run's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u32>,
+}
+
+impl Profile {
+    /// Whether it can do `capability`.
+    #[must_use]
+    pub fn can(&self, capability: &str) -> bool {
+        self.capabilities.is_empty() || self.capabilities.iter().any(|c| c == capability)
+    }
+
+    /// Whether its actors change nothing. Such an actor never gets a tool that could.
+    #[must_use]
+    pub fn read_only(&self) -> bool {
+        !self.can("write")
+    }
+
+    fn fault(&self) -> Option<String> {
+        let named = (1..=64).contains(&self.name.len())
+            && self.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        if !named {
+            return Some(format!("`name` is {:?}: use 1 to 64 of A-Z a-z 0-9 _ -", self.name));
+        }
+        if self.prompt.trim().is_empty() {
+            return Some("`prompt` is empty: say in a few sentences who the actor is".to_owned());
+        }
+        let length = self.prompt.chars().count();
+        if length > MAX_PROMPT_CHARACTERS {
+            return Some(format!("`prompt` has {length} characters, at most {MAX_PROMPT_CHARACTERS} are allowed"));
+        }
+        if let Some(t) = self.temperature.filter(|t| !(0.0..=2.0).contains(t)) {
+            return Some(format!("`temperature` is {t}: use 0 to 2"));
+        }
+        (self.max_steps == Some(0)).then(|| "`max_steps` is 0: use at least 1".to_owned())
+    }
+}
+
+/// Why a profile file is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProfileError {
+    /// It is not TOML, a key is missing or a value has the wrong type.
+    #[error("{file}:{line}: {message}")]
+    Syntax {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// It has a key that no profile has.
+    #[error("{file}:{line}: a profile has no key `{key}`; the nearest is `{nearest}`")]
+    UnknownKey {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// The key.
+        key: String,
+        /// The key that was probably meant.
+        nearest: String,
+    },
+    /// A value cannot stand.
+    #[error("{file}: {message}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+}
+
+/// The profiles that are known, by name, in the order in which they were added.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ProfileCatalog {
+    profiles: IndexMap<String, Profile>,
+}
+
+/// The profile that is taken where none fits better.
+pub const DEFAULT_PROFILE: &str = "sisyphus";
+
+impl ProfileCatalog {
+    /// The profiles that come with this crate: `sisyphus`, `oracle`, `librarian`, `explore`, `atlas`.
+    #[must_use]
+    pub fn builtin() -> Self {
+        let mut catalog = Self::default();
+        for (source, text) in BUILTIN {
+            // A test holds that each of them is sound; one that were not would be missing.
+            let _ = catalog.add_toml(text, source);
+        }
+        catalog
+    }
+
+    /// Adds the profile that `text` describes and gives its name. One of the same name is replaced, so users can change the built-in ones.
+    ///
+    /// # Errors
+    /// [`ProfileError`], which names `source` (a file name), the line and, for a misspelt key, the nearest one.
+    pub fn add_toml(&mut self, text: &str, source: &str) -> Result<String, ProfileError> {
+        let profile: Profile = toml::from_str(text).map_err(|error| explain(text, source, &error))?;
+        if let Some(message) = profile.fault() {
+            return Err(ProfileError::Invalid { file: source.to_owned(), message });
+        }
+        let name = profile.name.clone();
+        self.profiles.insert(name.clone(), profile);
+        Ok(name)
+    }
+
+    /// The profile of that name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Profile> {
+        self.profiles.get(name)
+    }
+
+    /// All profiles, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Profile> {
+        self.profiles.values()
+    }
+
+    /// The name nearest to `name`, for error messages.
+    #[must_use]
+    pub fn nearest(&self, name: &str) -> Option<&str> {
+        nearest(name, self.profiles.keys().map(String::as_str))
+    }
+
+    /// The profile for tasks that no other fits better: `sisyphus`, or the first that can write, or the first.
+    #[must_use]
+    pub fn fallback(&self) -> Option<&Profile> {
+        self.get(DEFAULT_PROFILE).or_else(|| self.iter().find(|p| !p.read_only())).or_else(|| self.iter().next())
+    }
+}
+
+const BUILTIN: [(&str, &str); 5] = [
+    ("sisyphus.toml", include_str!("../data/profiles/sisyphus.toml")),
+    ("oracle.toml", include_str!("../data/profiles/oracle.toml")),
+    ("librarian.toml", include_str!("../data/profiles/librarian.toml")),
+    ("explore.toml", include_str!("../data/profiles/explore.toml")),
+    ("atlas.toml", include_str!("../data/profiles/atlas.toml")),
+];
+
+fn explain(text: &str, source: &str, error: &toml::de::Error) -> ProfileError {
+    let start = error.span().map_or(0, |span| span.start);
+    let line = text.get(..start).map_or(1, |before| before.matches('\n').count() + 1);
+    let message = error.message();
+    let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
+    match unknown.and_then(|key| Some((key, nearest(key, KEYS)?))) {
+        Some((key, nearest)) => {
+            ProfileError::UnknownKey { file: source.to_owned(), line, key: key.to_owned(), nearest: nearest.to_owned() }
+        }
+        None => ProfileError::Syntax { file: source.to_owned(), line, message: message.to_owned() },
+    }
+}
+
+/// The one of `known` that is most like `text`.
+pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known.into_iter().max_by(|a, b| strsim::jaro_winkler(text, a).total_cmp(&strsim::jaro_winkler(text, b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_profile_is_sound() {
+        for (source, text) in BUILTIN {
+            let mut catalog = ProfileCatalog::default();
+            let name = catalog.add_toml(text, source).unwrap();
+            assert_eq!(format!("{name}.toml"), source);
+            let profile = catalog.get(&name).unwrap();
+            assert!(profile.prompt.chars().count() < 500, "{name}: personas are short, for small models");
+        }
+        let names: Vec<_> = ProfileCatalog::builtin().iter().map(|p| (p.name.clone(), p.read_only())).collect();
+        let expected = [("sisyphus", false), ("oracle", true), ("librarian", false), ("explore", true), ("atlas", false)];
+        assert_eq!(names, expected.map(|(name, read_only)| (name.to_owned(), read_only)));
+    }
+
+    #[test]
+    fn a_bad_file_is_refused_with_the_place_and_the_mend() {
+        let cases = [
+            (
+                "name = \"x\"\ndescription = \"d\"\npromt = \"p\"\n",
+                "mine.toml:3: a profile has no key `promt`; the nearest is `prompt`",
+            ),
+            ("name = \"x\"\ndescription = \n", "mine.toml:2: "),
+            ("name = \"x\"\ndescription = \"d\"\nprompt = \"p\"\nmax_steps = \"many\"\n", "mine.toml:4: invalid type"),
+            ("name = \"x\"\nprompt = \"p\"\n", "missing field `description`"),
+            ("name = \"a b\"\ndescription = \"d\"\nprompt = \"p\"\n", "mine.toml: `name` is \"a b\": use 1 to 64"),
+            ("name = \"x\"\ndescription = \"d\"\nprompt = \" \"\n", "mine.toml: `prompt` is empty"),
+            ("name = \"x\"\ndescription = \"d\"\nprompt = \"p\"\ntemperature = 3.0\n", "`temperature` is 3: use 0 to 2"),
+            ("name = \"x\"\ndescription = \"d\"\nprompt = \"p\"\nmax_steps = 0\n", "`max_steps` is 0"),
+        ];
+        for (text, expected) in cases {
+            let error = ProfileCatalog::builtin().add_toml(text, "mine.toml").unwrap_err().to_string();
+            assert!(error.contains(expected), "{error:?} does not contain {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_users_profile_replaces_the_built_in_one_of_its_name() {
+        let mut catalog = ProfileCatalog::builtin();
+        let count = catalog.iter().count();
+        catalog.add_toml("name = \"atlas\"\ndescription = \"mine\"\nprompt = \"p\"\n", "atlas.toml").unwrap();
+        assert_eq!(catalog.get("atlas").unwrap().description, "mine");
+        assert_eq!(catalog.iter().count(), count);
+        assert_eq!(catalog.nearest("sysiphus"), Some("sisyphus"));
+    }
+}

@@ -1,0 +1,241 @@
+//! Which profile fits a task: scores by the words of the task, with the reasons.
+
+use std::collections::BTreeSet;
+
+use aime_progress::TaskSpec;
+
+use crate::{Complexity, Profile, ProfileCatalog};
+
+/// The profile for a task, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    /// The profile's name.
+    pub profile: String,
+    /// Why it was chosen, in short sentences for people.
+    pub reasons: Vec<String>,
+    /// The score of every profile, highest first.
+    pub scores: Vec<(String, i32)>,
+}
+
+const CATEGORY: i32 = 2;
+const DOMAIN: i32 = 2;
+const MAX_DOMAINS: usize = 3;
+const CAPABILITY: i32 = 2;
+const COMPLEXITY: i32 = 1;
+const BUNDLE: i32 = 1;
+const UNFIT: i32 = -100;
+
+/// Words that ask for a capability. Latin words are compared whole or by their stem, dense scripts as a part of the text.
+const NEEDS: [(&str, &[&str]); 4] = [
+    ("search", &["find", "search", "locate", "where", "grep", "list", "look", "查找", "搜索", "定位"]),
+    ("execute", &["run", "execute", "command", "build", "compile", "test", "install", "benchmark", "执行", "运行", "测试", "安装"]),
+    ("web", &["web", "internet", "online", "url", "website", "download", "http", "https", "网页", "网络", "下载"]),
+    ("advise", &["advise", "advice", "recommend", "review", "evaluate", "assess", "judge", "opinion", "建议", "评审", "评估"]),
+];
+
+const WRITING: [&str; 33] = [
+    "write", "create", "save", "edit", "modify", "update", "add", "append", "insert", "implement", "fix", "repair", "refactor", "delete",
+    "remove", "rename", "move", "copy", "generate", "produce", "replace", "change", "convert", "写", "创建", "修改", "保存", "生成", "删除",
+    "添加", "实现", "修复", "编写",
+];
+
+const FILES: [&str; 13] =
+    ["file", "folder", "directory", "report", "script", "program", "module", "project", "code", "文件", "目录", "报告", "代码"];
+
+/// Chooses the profile for a task.
+///
+/// The task's own profile wins, if it is known. Otherwise each profile scores by the words of the task (`domains`, `capabilities`), by how
+/// hard the task looks, by the category of the goal and by the bundles the task names; of equal ones the default profile is taken. A task
+/// that has to write something never gets a read-only profile, even where it asks for one.
+#[must_use]
+pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Selection {
+    let words = Words::of(task);
+    let needs = needs(&words);
+    let mut reasons = Vec::new();
+    let fallback = catalog.fallback();
+    let mut scored: Vec<(&Profile, i32, Vec<String>)> = catalog
+        .iter()
+        .map(|profile| {
+            let (score, why) = score(profile, task, category, &words, &needs);
+            (profile, score, why)
+        })
+        .collect();
+    // Stable: of equal scores the default comes first, then the order of the catalog.
+    scored.sort_by_key(|(profile, score, _)| (-score, fallback.is_none_or(|f| f.name != profile.name)));
+    let scores = scored.iter().map(|(profile, score, _)| (profile.name.clone(), *score)).collect();
+
+    if let Some(asked) = &task.profile {
+        match catalog.get(asked) {
+            Some(profile) if profile.read_only() && needs.contains("write") => {
+                reasons.push(format!("the plan asks for `{asked}`, which is read-only, and the task has to write"));
+            }
+            Some(profile) => {
+                reasons.push(format!("the plan asks for `{asked}`"));
+                return Selection { profile: profile.name.clone(), reasons, scores };
+            }
+            None => {
+                let hint = catalog.nearest(asked).map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+                reasons.push(format!("the plan asks for `{asked}`, which does not exist{hint}"));
+            }
+        }
+    }
+    let best = scored.into_iter().next();
+    let profile = match best {
+        Some((profile, _, why)) => {
+            if why.is_empty() {
+                reasons.push(format!("`{}` is the default: nothing in the task speaks for another", profile.name));
+            }
+            reasons.extend(why);
+            profile.name.clone()
+        }
+        None => crate::profile::DEFAULT_PROFILE.to_owned(),
+    };
+    Selection { profile, reasons, scores }
+}
+
+/// Whether the words of a task ask for something to be written or changed. It errs towards yes: a criterion that names a file is enough.
+#[must_use]
+pub fn must_write(task: &TaskSpec) -> bool {
+    Words::of(task).ask_to_write()
+}
+
+/// Whether a task asks for a file to be written or changed, so that an answer in words alone cannot be all of it.
+pub(crate) fn must_write_files(task: &TaskSpec) -> bool {
+    let words = Words::of(task);
+    words.ask_to_write() && (words.any(&FILES) || words.names_a_file)
+}
+
+fn needs(words: &Words) -> BTreeSet<&'static str> {
+    let mut needs: BTreeSet<_> = NEEDS.iter().filter(|(_, asks)| words.any(asks)).map(|(need, _)| *need).collect();
+    if words.ask_to_write() {
+        needs.insert("write");
+    }
+    needs
+}
+
+fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, needs: &BTreeSet<&str>) -> (i32, Vec<String>) {
+    let mut score = 0;
+    let mut why = Vec::new();
+    if needs.contains("write") && profile.read_only() {
+        return (UNFIT, vec![format!("`{}` is read-only and the task has to write", profile.name)]);
+    }
+    if !category.is_empty() && profile.category == category {
+        score += CATEGORY;
+        why.push(format!("category {category} (+{CATEGORY})"));
+    }
+    let hits: Vec<&str> = profile.domains.iter().map(String::as_str).filter(|domain| words.has(domain)).take(MAX_DOMAINS).collect();
+    if !hits.is_empty() {
+        let points = DOMAIN * i32::try_from(hits.len()).unwrap_or(i32::MAX);
+        score += points;
+        why.push(format!("made for {} (+{points})", hits.join(", ")));
+    }
+    for need in needs {
+        if profile.can(need) {
+            score += CAPABILITY;
+            why.push(format!("can {need} (+{CAPABILITY})"));
+        } else {
+            score -= 2 * CAPABILITY;
+            why.push(format!("cannot {need} (-{})", 2 * CAPABILITY));
+        }
+    }
+    let looks = looks(task, words);
+    if profile.complexity == looks {
+        score += COMPLEXITY;
+        why.push(format!("the task looks {} (+{COMPLEXITY})", name(looks)));
+    }
+    let bundles = task.bundles.iter().filter(|bundle| profile.bundles.contains(bundle)).count();
+    if bundles > 0 {
+        let points = BUNDLE * i32::try_from(bundles).unwrap_or(i32::MAX);
+        score += points;
+        why.push(format!("has {bundles} of the task's bundles (+{points})"));
+    }
+    (score, why)
+}
+
+/// How hard a task looks: by its length and the number of its criteria.
+fn looks(task: &TaskSpec, words: &Words) -> Complexity {
+    let size = words.length + 8 * task.completion_criteria.len();
+    match size {
+        0..=12 => Complexity::Low,
+        13..=60 => Complexity::Medium,
+        _ => Complexity::High,
+    }
+}
+
+const fn name(complexity: Complexity) -> &'static str {
+    match complexity {
+        Complexity::Any => "like any other",
+        Complexity::Low => "easy",
+        Complexity::Medium => "medium",
+        Complexity::High => "hard",
+    }
+}
+
+/// The words of a task, in lower case.
+struct Words {
+    words: BTreeSet<String>,
+    text: String,
+    /// In words; a character of a dense script counts as one.
+    length: usize,
+    names_a_file: bool,
+    criteria_name_a_file: bool,
+}
+
+impl Words {
+    fn of(task: &TaskSpec) -> Self {
+        let mut text = format!("{}\n{}", task.name, task.description).to_lowercase();
+        for criterion in &task.completion_criteria {
+            text.push('\n');
+            text.push_str(&criterion.to_lowercase());
+        }
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect();
+        let dense = text.chars().filter(|c| dense(*c)).count();
+        let length = text.split_whitespace().count() + dense;
+        let names_a_file = text.split_whitespace().any(is_file_name);
+        let criteria_name_a_file = task.completion_criteria.iter().any(|criterion| criterion.split_whitespace().any(is_file_name));
+        Self { words, text, length, names_a_file, criteria_name_a_file }
+    }
+
+    fn ask_to_write(&self) -> bool {
+        self.any(&WRITING) || self.criteria_name_a_file
+    }
+
+    fn any(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.has(word))
+    }
+
+    fn has(&self, word: &str) -> bool {
+        if word.chars().any(dense) {
+            return self.text.contains(word);
+        }
+        self.words.contains(word) || INFLECTIONS.iter().any(|ending| self.words.contains(&format!("{word}{ending}"))) || self.stem(word)
+    }
+
+    /// `write` → `writing`, `move` → `moved`, `run` → `running`, `copy` → `copies`.
+    fn stem(&self, word: &str) -> bool {
+        let forms: [String; 3] = match word.char_indices().next_back() {
+            Some((at, 'e')) => ["ing", "ed", "es"].map(|ending| format!("{}{ending}", word.get(..at).unwrap_or_default())),
+            Some((at, 'y')) => ["ies", "ied", "ying"].map(|ending| format!("{}{ending}", word.get(..at).unwrap_or_default())),
+            Some((_, last)) => ["ing", "ed", "er"].map(|ending| format!("{word}{last}{ending}")),
+            None => return false,
+        };
+        forms.iter().any(|form| self.words.contains(form))
+    }
+}
+
+const INFLECTIONS: [&str; 4] = ["s", "es", "ed", "ing"];
+
+fn dense(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+}
+
+/// A word such as `report.md` or `src/main.rs`.
+fn is_file_name(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '.');
+    word.trim_end_matches('.').rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty() && (1..=5).contains(&extension.len()) && extension.chars().all(|c| c.is_ascii_alphanumeric()) && !extension.chars().all(|c| c.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+use aime_progress::TaskId;
+use proptest::prelude::*;
+
+use super::*;
+
+fn task(description: &str) -> TaskSpec {
+    TaskSpec::actor(TaskId::new("t").unwrap(), description)
+}
+
+fn chosen(description: &str, category: &str) -> String {
+    select(&ProfileCatalog::builtin(), &task(description), category).profile
+}
+
+#[test]
+fn a_profile_is_chosen_by_the_words_of_the_task() {
+    let cases = [
+        ("Write report.md with a table of all results and check that it is complete", "general", "sisyphus"),
+        ("Implement the parser, fix the failing test and build it", "coding", "sisyphus"),
+        ("Where is the retry logic?", "coding", "explore"),
+        ("Find all usages of the function parse", "coding", "explore"),
+        ("Find every TODO comment and write them to todo.md", "coding", "sisyphus"),
+        ("Review the architecture and recommend which risk to deal with first", "analysis", "oracle"),
+        ("Research articles on the web about durable execution and summarise the sources", "research", "librarian"),
+        ("Run the command make install", "quick", "atlas"),
+        ("What is 2+2?", "general", "sisyphus"),
+        ("", "", "sisyphus"),
+        ("在代码中查找所有用法", "coding", "explore"),
+        ("比较两种架构并给出建议", "analysis", "oracle"),
+        ("编写一个脚本并保存到文件", "coding", "sisyphus"),
+    ];
+    for (description, category, expected) in cases {
+        let selection = select(&ProfileCatalog::builtin(), &task(description), category);
+        assert_eq!(selection.profile, expected, "{description}: {selection:#?}");
+        assert!(!selection.reasons.is_empty());
+        assert_eq!(selection.scores.len(), 5);
+    }
+}
+
+#[test]
+fn the_tasks_own_profile_wins() {
+    let mut asked = task("Research the web");
+    asked.profile = Some("oracle".to_owned());
+    let selection = select(&ProfileCatalog::builtin(), &asked, "research");
+    assert_eq!(selection.profile, "oracle");
+    assert_eq!(selection.reasons, ["the plan asks for `oracle`"]);
+}
+
+#[test]
+fn a_read_only_profile_is_not_given_to_a_task_that_writes() {
+    let mut asked = task("Write the answer to out.txt");
+    asked.profile = Some("explore".to_owned());
+    let selection = select(&ProfileCatalog::builtin(), &asked, "coding");
+    assert_eq!(selection.profile, "sisyphus");
+    assert!(selection.reasons[0].contains("read-only"), "{:?}", selection.reasons);
+}
+
+#[test]
+fn an_unknown_profile_is_named_and_replaced() {
+    let mut asked = task("Look at it");
+    asked.profile = Some("sisyfus".to_owned());
+    let selection = select(&ProfileCatalog::builtin(), &asked, "general");
+    assert_eq!(selection.profile, "sisyphus");
+    assert!(selection.reasons[0].contains("`sisyfus`, which does not exist; the nearest is `sisyphus`"));
+}
+
+#[test]
+fn files_to_write_are_recognised() {
+    let cases = [
+        ("Write hello.txt", true),
+        ("Create a folder for the notes", true),
+        ("Fixing the script", true),
+        ("把结果写到文件里", true),
+        ("Write a haiku about rain", false),
+        ("What is in report.md?", false),
+        ("Add 1.5 and 2.5", false),
+    ];
+    for (description, expected) in cases {
+        assert_eq!(must_write_files(&task(description)), expected, "{description}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn whoever_must_write_can_write(
+        words in proptest::collection::vec(prop_oneof![
+            Just("find"), Just("where"), Just("review"), Just("write"), Just("web"), Just("run"), Just("report.md"), Just("查找"), Just("写"),
+        ], 0..12),
+        profile in proptest::option::of(prop_oneof![Just("oracle"), Just("explore"), Just("atlas"), Just("nobody")]),
+        category in prop_oneof![Just("coding"), Just("analysis"), Just("")],
+    ) {
+        let catalog = ProfileCatalog::builtin();
+        let mut spec = task(&words.join(" "));
+        spec.profile = profile.map(str::to_owned);
+        let selection = select(&catalog, &spec, category);
+        let profile = catalog.get(&selection.profile).unwrap();
+        prop_assert!(!(must_write(&spec) && profile.read_only()));
+        prop_assert_eq!(&selection, &select(&catalog, &spec, category));
+    }
+
+    #[test]
+    fn any_text_selects_something(text in "\\PC{0,80}") {
+        prop_assert!(!chosen(&text, "general").is_empty());
+    }
+}

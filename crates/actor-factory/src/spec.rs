@@ -1,0 +1,85 @@
+//! What an actor is, and what it starts from.
+
+use aime_llm::ModelLimits;
+use aime_progress::{ActorId, PlanId, TaskId, Timestamp};
+use aime_tools::{Approval, ToolSheet};
+use serde::{Deserialize, Serialize};
+
+/// How many answers of the model an actor may use, unless its profile or the run says otherwise.
+pub const DEFAULT_MAX_STEPS: u32 = 20;
+
+/// An actor, made for one task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActorSpec {
+    /// Unique in the run.
+    pub id: ActorId,
+    /// For people: the profile and the task.
+    pub name: String,
+    /// What it is there for, in a sentence.
+    pub description: String,
+    /// The profile it was made from.
+    pub profile: String,
+    /// Its tools, in the order in which the model sees them.
+    pub tools: Vec<ToolSheet>,
+    /// The beginning of its system prompt.
+    pub persona: String,
+    /// The role of its model, as in `[models.ROLE]`.
+    pub model: String,
+    /// 0 to 2; the server's default when absent.
+    pub temperature: Option<f32>,
+    /// The plan.
+    pub plan: PlanId,
+    /// The task.
+    pub task: TaskId,
+    /// How many answers of the model it may use.
+    pub max_steps: u32,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Which calls it may make by itself.
+    pub approval: Approval,
+}
+
+impl ActorSpec {
+    /// The sheet of one of its tools.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&ToolSheet> {
+        self.tools.iter().find(|sheet| sheet.name() == name)
+    }
+
+    /// The names of its tools, in order.
+    #[must_use]
+    pub fn tool_names(&self) -> Vec<&str> {
+        self.tools.iter().map(ToolSheet::name).collect()
+    }
+}
+
+/// What an actor's machine starts from. It holds the rendered prompts, so that a journal stays true when templates change.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActorInput {
+    /// Who acts.
+    pub spec: ActorSpec,
+    /// Which execution of the task this is, from 1. Part of every effect's id.
+    pub execution: u32,
+    /// The system prompt.
+    pub system: String,
+    /// The task as the model is told it.
+    pub task: String,
+    /// What the model can hold.
+    pub limits: ModelLimits,
+    /// Whether a person can be asked.
+    pub attended: bool,
+    /// Whether each round of results is followed by a short reminder of how to go on. It helps small models.
+    pub nudge_each_step: bool,
+    /// Whether the first answer without a tool call may be the result, as for a plain question.
+    pub plain_answer_ends: bool,
+    /// Whether the task asks for a file: an answer in words before any call is then not the result.
+    pub must_write_files: bool,
+}
+
+impl ActorInput {
+    /// The beginning of every effect's id: `TASK/EXECUTION`.
+    #[must_use]
+    pub fn effect_prefix(&self) -> String {
+        format!("{}/{}", self.spec.task, self.execution)
+    }
+}
