@@ -97,6 +97,6 @@ mod tests {
     fn tools_come_once_and_in_order() {
         assert_eq!(tools_of(["shell", "files_read", "shell"]).unwrap(), ["bash", "read_file", "list_dir", "glob", "grep"]);
         let unknown = tools_of(["shell", "file"]).unwrap_err();
-        assert_eq!(unknown.to_string(), "Unknown bundle: file. The bundles are: `files`, `files_read`, `shell`, `code`, `coordination`");
+        assert_eq!(unknown.to_string(), "Unknown bundle: file. The bundles are: `files`, `files_read`, `code`, `shell`, `coordination`");
     }
 }

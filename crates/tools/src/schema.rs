@@ -20,6 +20,8 @@ pub(crate) fn schema_of<P: JsonSchema>() -> Value {
         // It would say again what the tool's description says.
         schema.remove("description");
         schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+        // A misspelt name must not pass for a parameter that was left out.
+        schema.entry("additionalProperties").or_insert(Value::Bool(false));
     }
     schema
 }

@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 use super::Place;
 use crate::ToolError;
 
+/// A tool and the parameters for a path.
+type Call = (&'static str, fn(&str) -> Value);
+
 /// Paths that lead out of the working folder.
 fn escapes(place: &Place) -> Vec<String> {
     let root = place.root();
@@ -40,7 +43,7 @@ fn escapes(place: &Place) -> Vec<String> {
 #[tokio::test]
 async fn no_tool_leaves_the_working_folder() {
     let place = Place::new(&[("a.txt", "a")]);
-    let calls: [(&str, fn(&str) -> Value); 6] = [
+    let calls: [Call; 6] = [
         ("read_file", |path| json!({"path": path})),
         ("write_file", |path| json!({"path": path, "content": "evil"})),
         ("edit_file", |path| json!({"path": path, "old_text": "secret", "new_text": "evil"})),

@@ -95,7 +95,7 @@ async fn grep_tells_path_line_and_text() {
 #[tokio::test]
 async fn grep_tells_what_is_wrong() {
     let place = project();
-    assert_eq!(place.text("grep", json!({"pattern": "nowhere", "path": "src"})).await, "No line matches `nowhere` in 2 files.");
+    assert_eq!(place.text("grep", json!({"pattern": "nowhere", "path": "src"})).await, "No line matches `nowhere` in 3 files.");
     assert_eq!(place.text("grep", json!({"pattern": "x", "path": "gone"})).await, "Error: `gone` does not exist");
     let broken = place.text("grep", json!({"pattern": "main("})).await;
     assert!(broken.starts_with("Error: the pattern cannot be read: ") && broken.contains("put a backslash before"), "{broken}");
