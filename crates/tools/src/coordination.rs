@@ -1,6 +1,7 @@
 //! Tools that an actor answers itself: their parameters, read tolerantly.
 //!
-//! The actor machine calls the `parse` functions; the runtime never runs these tools. What a model meant is taken where it is plain:
+//! The actor machine calls the `parse` functions (for `todo` [`TodoList::from_parameters`](aime_progress::TodoList::from_parameters));
+//! the runtime never runs these tools. What a model meant is taken where it is plain:
 //! words in any case, common synonyms, numbers for texts. What is not plain is an error that says what is expected.
 
 use aime_progress::{EvidenceKind, ProgressReport, Significance};
@@ -9,13 +10,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::ToolError;
-
-/// `todo`: the whole list anew.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Todo {
-    /// The items as the model wrote them; the list of the progress crate reads them.
-    pub items: Value,
-}
 
 /// `update_progress`: a word on how the work goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,18 +45,6 @@ pub struct Terminate {
     pub message: String,
     /// What was made: paths, addresses.
     pub references: Vec<String>,
-}
-
-impl Todo {
-    /// Reads the parameters of a call.
-    ///
-    /// # Errors
-    /// [`ToolError::InvalidParameters`] when there are no items at all.
-    pub fn parse(parameters: &Map<String, Value>) -> Result<Self, ToolError> {
-        let items = ["items", "todos", "tasks", "list"].iter().find_map(|name| parameters.get(*name));
-        let items = items.filter(|items| !items.is_null()).ok_or_else(|| missing("items", "the whole list: [{id, text, status}]"))?;
-        Ok(Self { items: items.clone() })
-    }
 }
 
 impl UpdateProgress {
@@ -329,7 +311,5 @@ mod tests {
         assert!(UpdateProgress::parse(&Map::new()).is_err());
         assert_eq!(AskHuman::parse(&map(json!({"question": "why?"}))).unwrap().question, "why?");
         assert!(AskHuman::parse(&map(json!({"question": " "}))).is_err());
-        assert_eq!(Todo::parse(&map(json!({"items": "[]"}))).unwrap().items, json!("[]"));
-        assert!(Todo::parse(&map(json!({"items": null}))).is_err());
     }
 }

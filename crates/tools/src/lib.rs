@@ -17,7 +17,7 @@ pub use approval::{Approval, Decision, decide};
 pub use builtin::builtin;
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, tools_of};
 pub use context::ToolContext;
-pub use coordination::{AskHuman, ReportEvidence, Terminate, Todo, UpdateProgress};
+pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};
 pub use cut::{MAX_SHOWN_CHARS, cut_output};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
