@@ -110,6 +110,7 @@ impl TaskGraph {
     }
 
     /// Every knot of tasks that wait for one another, each shown by one shortest cycle with its first task repeated at the end.
+    /// A task that waits for itself alone is not among them; a check of the plan reports it.
     #[must_use]
     pub fn cycles(&self) -> Vec<Vec<TaskId>> {
         self.cycles_without(|_| false)
@@ -123,12 +124,12 @@ impl TaskGraph {
             |_, ()| Some(()),
             |edge, ()| {
                 let (from, to) = self.flow.edge_endpoints(edge)?;
-                (!left_out(from) && !left_out(to)).then_some(())
+                (from != to && !left_out(from) && !left_out(to)).then_some(())
             },
         );
         let mut knots: Vec<Vec<usize>> = kosaraju_scc(&live)
             .into_iter()
-            .filter(|knot| knot.len() > 1 || knot.iter().any(|at| live.contains_edge(*at, *at)))
+            .filter(|knot| knot.len() > 1)
             .map(|knot| knot.into_iter().map(NodeIndex::index).collect())
             .collect();
         knots.iter_mut().for_each(|knot| knot.sort_unstable());

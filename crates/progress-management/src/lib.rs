@@ -22,6 +22,8 @@ mod state;
 mod status;
 mod store;
 mod task;
+#[cfg(test)]
+mod testing;
 mod time;
 mod todo;
 
@@ -42,6 +44,6 @@ pub use snapshot::{PROGRESS_SCHEMA, Snapshot, SnapshotError, read_snapshot, writ
 pub use state::{ProgressState, Question, RunStatus};
 pub use status::IllegalTransition;
 pub use store::{LiveStore, StoreError};
-pub use task::{Conclusion, Outcome, ProgressReport, Task, TaskStatus};
+pub use task::{Conclusion, FailureCause, Outcome, ProgressReport, Task, TaskStatus};
 pub use time::Timestamp;
 pub use todo::{MAX_TODOS, TodoError, TodoItem, TodoList, TodoStatus, render_todos};

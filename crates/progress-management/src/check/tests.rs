@@ -1,1 +1,120 @@
+use serde_json::json;
 
+use super::*;
+use crate::testing::*;
+
+fn faults(tasks: Vec<TaskSpec>, edges: Vec<Edge>) -> Vec<String> {
+    plan_of(tasks, edges).check().map_or_else(|faults| faults.lines(), |()| vec![])
+}
+
+#[test]
+fn a_good_plan_has_no_faults() {
+    let tasks = vec![
+        spec("a"),
+        spec("g/: a"),
+        spec("g/b: a"),
+        tool("t: b", json!({"x": "@{steps.a.result.n} @@{steps.none.result} @{foo}"})),
+        spec("undo"),
+    ];
+    let edges = vec![edge("t", "undo", EdgeType::Rollback), conditional("a", "t", "@{steps.a.result.n} > 0")];
+    assert_eq!(faults(tasks, edges), [] as [&str; 0]);
+}
+
+#[test]
+fn every_fault_is_named_at_once_with_its_place() {
+    let mut no_tool = tool("no-tool", json!({}));
+    no_tool.tool = Some(" ".into());
+    let mut silent = spec("silent");
+    silent.description = String::new();
+    let mut child = spec("child");
+    child.parent = Some(id("find"));
+    let mut lost = spec("lost");
+    lost.parent = Some(id("nowhere"));
+    let tasks = vec![
+        spec("find"),
+        spec("find"),
+        spec("report: finde report unknown-thing"),
+        spec("x: y"),
+        spec("y: x"),
+        no_tool,
+        silent,
+        child,
+        lost,
+        spec("empty/"),
+        tool(
+            "t",
+            json!({"p": ["@{steps.fnid.result}"], "q": {"r": "@{steps.find.out}"}, "s": "@{steps.empty.result}", "me": "@{steps.t.result}"}),
+        ),
+    ];
+    let edges = vec![
+        edge("nope", "find", EdgeType::Dependency),
+        edge("x", "x", EdgeType::Rollback),
+        edge("find", "t", EdgeType::Conditional),
+        conditional("find", "t", "@{steps.find.result} >"),
+        conditional("find", "t", "@{steps.gone.result} > 1"),
+    ];
+    assert_eq!(
+        faults(tasks, edges),
+        [
+            "tasks[1].id: the id \"find\" is taken; choose another",
+            "tasks[2].dependencies[0]: unknown task \"finde\"; did you mean \"find\"?",
+            "tasks[2].dependencies[1]: the task depends on itself",
+            "tasks[2].dependencies[2]: unknown task \"unknown-thing\"",
+            "tasks[5].tool: a tool task names its tool",
+            "tasks[6].description: an actor task has a description of what is to be done",
+            "tasks[7].parent: the parent \"find\" is not a group; give it kind \"group\" or leave parent out",
+            "tasks[8].parent: unknown task \"nowhere\"",
+            "tasks[9]: the group has no tasks; name it as parent of some, or give it kind \"actor\" and a description",
+            "tasks[10].parameters.p[0]: unknown task \"fnid\"; did you mean \"find\"?",
+            "tasks[10].parameters.q.r: `@{steps.find.out}` is not a reference: write @{steps.ID.result}, @{steps.ID.result.field[0]} or @{steps.ID.status}, or @@{ for a literal @{",
+            "tasks[10].parameters.s: `@{steps.empty.result}`: \"empty\" is a group and has no result; refer to one of its tasks",
+            "tasks[10].parameters.me: the task depends on itself",
+            "edges[0].from: unknown task \"nope\"",
+            "edges[1]: the task depends on itself",
+            "edges[2].condition: a conditional edge has a condition, for example @{steps.ID.result.count} > 0",
+            "edges[3].condition: the condition `@{steps.find.result} >` cannot be read: a value is missing at the end; write for example @{steps.ID.result.count} > 0",
+            "edges[4].condition: unknown task \"gone\"",
+            "tasks[3].dependencies: a cycle: x → y → x; take one of these dependencies away",
+        ]
+    );
+}
+
+#[test]
+fn groups_that_hold_one_another_are_named() {
+    let mut one = spec("one/");
+    one.parent = Some(id("two"));
+    let mut two = spec("two/");
+    two.parent = Some(id("three"));
+    let mut three = spec("three/");
+    three.parent = Some(id("one"));
+    let found = faults(vec![one, two, three, spec("three/a")], vec![]);
+    assert!(found.contains(&"tasks[0].parent: groups hold one another: one → two → three → one".to_owned()), "{found:#?}");
+    assert_eq!(found.iter().filter(|fault| fault.contains("hold one another")).count(), 1, "{found:#?}");
+    let mut own = spec("own/");
+    own.parent = Some(id("own"));
+    assert!(faults(vec![own], vec![]).contains(&"tasks[0].parent: groups hold one another: own → own".to_owned()));
+}
+
+#[test]
+fn an_empty_plan_and_another_schema_are_faults() {
+    let mut plan = plan_of(vec![], vec![]);
+    plan.schema = "aime.plan/v9".into();
+    assert_eq!(
+        plan.check().unwrap_err().lines(),
+        ["schema: the schema is \"aime.plan/v9\"; this is read as \"aime.plan/v1\"", "tasks: a plan has at least one task"]
+    );
+}
+
+#[test]
+fn a_second_plan_is_refused() {
+    let plan = plan_of(specs("a"), vec![]);
+    assert_eq!(empty_state().check_plan(&plan), Ok(()));
+    let found = state("a").check_plan(&plan).unwrap_err();
+    assert_eq!(found.to_string(), "plan: the run has a plan already; change it by a patch");
+}
+
+#[test]
+fn a_knot_of_many_tasks_is_one_fault() {
+    let found = faults(specs("a: c\nb: a\nc: b\nd: c"), vec![]);
+    assert_eq!(found, ["tasks[0].dependencies: a cycle: a → b → c → a; take one of these dependencies away"]);
+}
