@@ -1,1 +1,112 @@
+use super::*;
+use crate::scripted::{Reply, ScriptedModel, When};
 
+fn down(model: &str) -> ModelError {
+    ModelError::GaveUp {
+        attempts: 5,
+        error: Box::new(ModelError::Server { model: model.into(), status: 500, message: "down".into(), retry_after: None }),
+    }
+}
+
+fn refused(model: &str) -> ModelError {
+    ModelError::Refused { model: model.into(), status: 400, message: "no".into() }
+}
+
+fn scripted(name: &str, replies: impl IntoIterator<Item = Reply>) -> ScriptedModel {
+    ScriptedModel::new(name).on(When::any(), replies)
+}
+
+fn with_fallback(primary: &ScriptedModel, other: &ScriptedModel) -> FallbackModel {
+    FallbackModel::new(Arc::new(primary.clone()), vec![Arc::new(other.clone())])
+}
+
+async fn said(model: &FallbackModel) -> String {
+    match model.complete(ChatRequest::default()).await {
+        Ok(answer) => answer.content,
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn only_faults_of_the_model_fall_back() {
+    let m = || "a".to_owned();
+    let cases = [
+        (ModelError::Unreachable { url: "u".into(), reason: "refused".into() }, true),
+        (ModelError::Timeout { model: m(), after: std::time::Duration::from_secs(1) }, true),
+        (ModelError::RateLimited { model: m(), message: String::new(), retry_after: None }, true),
+        (down("a"), true),
+        (ModelError::NoSuchModel { url: "u".into(), model: m(), message: String::new() }, true),
+        (ModelError::Unauthorized { url: "u".into(), status: 401, message: String::new() }, true),
+        (ModelError::Cut { model: m() }, true),
+        (refused("a"), false),
+        (ModelError::ContextOverflow { model: m(), message: String::new() }, false),
+        (ModelError::NotRecorded { model: m(), reason: String::new() }, false),
+    ];
+    for (error, falls) in cases {
+        let (a, b) = (scripted("a", [Reply::error(error.clone())]), scripted("b", [Reply::text("from b")]));
+        let answer = said(&with_fallback(&a, &b)).await;
+        assert_eq!(answer == "from b", falls, "{error:?}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn nobody_stays_with_the_fallback() {
+    let a = scripted("a", [Reply::error(down("a")), Reply::text("from a")]);
+    let b = scripted("b", [Reply::text("from b")]);
+    let model = with_fallback(&a, &b);
+    let mut answers = Vec::new();
+    for _ in 0..6 {
+        answers.push(said(&model).await);
+    }
+    assert_eq!(answers, ["from b", "from b", "from b", "from b", "from a", "from a"], "left out of three requests");
+    assert_eq!((a.requests().len(), b.requests().len()), (3, 4));
+}
+
+#[tokio::test]
+async fn the_pause_grows_while_it_keeps_failing() {
+    let a = scripted("a", [Reply::error(down("a"))]);
+    let b = scripted("b", [Reply::text("from b")]);
+    let model = with_fallback(&a, &b);
+    let mut tried_at = Vec::new();
+    for request in 0..100 {
+        let before = a.requests().len();
+        said(&model).await;
+        if a.requests().len() > before {
+            tried_at.push(request);
+        }
+    }
+    assert_eq!(tried_at, [0, 4, 11, 24, 49, 98]);
+}
+
+#[tokio::test]
+async fn all_failures_are_told_together() {
+    let a = scripted("a", [Reply::error(down("a"))]);
+    let b = scripted("b", [Reply::error(refused("b"))]);
+    let model = with_fallback(&a, &b);
+    let error = model.complete(ChatRequest::default()).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no model answered: (1) the server of a failed (500): down (gave up after 5 attempts); (2) b refused the request (400): no"
+    );
+    assert!(matches!(error.root(), ModelError::Refused { .. }));
+    assert!(!error.is_retryable());
+}
+
+#[tokio::test]
+async fn in_its_pause_a_model_is_still_the_last_hope() {
+    let a = scripted("a", [Reply::error(down("a")), Reply::text("from a")]);
+    let b = scripted("b", [Reply::text("from b"), Reply::error(down("b"))]);
+    let model = with_fallback(&a, &b);
+    assert_eq!(said(&model).await, "from b");
+    assert_eq!(said(&model).await, "from a", "b failed, so a was tried before its time");
+    assert_eq!(said(&model).await, "from a");
+}
+
+#[tokio::test]
+async fn a_stream_falls_back_before_its_first_part() {
+    let a = scripted("a", [Reply::error(down("a"))]);
+    let b = scripted("b", [Reply::text("from b")]);
+    let parts: Vec<_> = with_fallback(&a, &b).stream(ChatRequest::default()).collect().await;
+    assert!(parts.iter().all(Result::is_ok), "{parts:?}");
+    assert!(matches!(parts.last(), Some(Ok(StreamPart::Done(answer))) if answer.content == "from b"));
+}

@@ -56,7 +56,7 @@ impl Answer {
             // Ollama's own form, and servers that leave the choices out.
             if let Some(message) = event.get("message").filter(|message| message.is_object()) {
                 self.any = true;
-                self.absorb_message(message, out);
+                self.absorb_message(message, true, out);
             }
             return;
         };
@@ -69,9 +69,9 @@ impl Answer {
         match (choice.get("delta"), choice.get("message")) {
             (Some(delta), _) if is_filled(delta) => {
                 self.deltas = true;
-                self.absorb_message(delta, out);
+                self.absorb_message(delta, false, out);
             }
-            (_, Some(message)) if !self.deltas => self.absorb_message(message, out),
+            (_, Some(message)) if !self.deltas => self.absorb_message(message, true, out),
             _ => {
                 if let Some(text) = choice.get("text").and_then(Value::as_str) {
                     self.say(text, out);
@@ -104,7 +104,8 @@ impl Answer {
         }
     }
 
-    fn absorb_message(&mut self, message: &Value, out: &mut VecDeque<StreamPart>) {
+    /// Takes in a message, or a piece of one. The calls of a `whole` message are whole, each by itself.
+    fn absorb_message(&mut self, message: &Value, whole: bool, out: &mut VecDeque<StreamPart>) {
         // Some servers send the same reasoning under two names.
         let thought = ["reasoning_content", "reasoning", "thinking"].iter().find_map(|key| {
             let text = plain_text(message.get(*key)?);
@@ -126,12 +127,12 @@ impl Answer {
             self.refusal.push_str(refusal);
         }
         match message.get("tool_calls") {
-            Some(Value::Array(calls)) => calls.iter().for_each(|call| self.absorb_call(call, out)),
-            Some(call @ Value::Object(_)) => self.absorb_call(call, out),
+            Some(Value::Array(calls)) => calls.iter().for_each(|call| self.absorb_call(call, whole, out)),
+            Some(call @ Value::Object(_)) => self.absorb_call(call, whole, out),
             _ => {}
         }
         if let Some(call) = message.get("function_call").filter(|call| call.is_object()) {
-            self.absorb_call(call, out);
+            self.absorb_call(call, whole, out);
         }
     }
 
@@ -147,7 +148,7 @@ impl Answer {
         }
     }
 
-    fn absorb_call(&mut self, chunk: &Value, out: &mut VecDeque<StreamPart>) {
+    fn absorb_call(&mut self, chunk: &Value, whole: bool, out: &mut VecDeque<StreamPart>) {
         let function = chunk.get("function").filter(|function| function.is_object()).unwrap_or(chunk);
         let text = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.clone(),
@@ -165,7 +166,7 @@ impl Answer {
             Some(Value::Null) | None => String::new(),
             Some(value) => value.to_string(),
         };
-        let place = match self.place_of(index, &id, &name) {
+        let place = match self.place_of(index, &id, &name).filter(|_| !whole) {
             Some(place) => place,
             None => {
                 self.calls.push(Call { index, ..Call::default() });

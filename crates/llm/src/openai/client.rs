@@ -132,6 +132,10 @@ fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwest::Client, 
         let loopback = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
         if loopback { builder.no_proxy() } else { builder }
     };
+    if url.scheme() == "http" {
+        // No TLS, and redirects are not followed: reading the system's certificates would be for nothing.
+        return builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() });
+    }
     builder().build().or_else(|_| with_own_roots(builder())).map_err(|error| SettingsError::Tls { reason: error.to_string() })
 }
 

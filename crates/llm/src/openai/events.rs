@@ -17,8 +17,11 @@ pub(super) enum Shape {
     Unknown,
 }
 
+/// What some servers put before their text.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
 pub(super) fn shape(body: &[u8]) -> Shape {
-    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let body = body.trim_ascii_start();
     let field = |name: &[u8]| body.len() >= name.len() && body.starts_with(name) || name.starts_with(body);
     match body.first() {

@@ -1,1 +1,63 @@
+//! The client against a server that answers in all the ways that were met.
 
+mod documents;
+mod failures;
+mod requests;
+mod streams;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aime_scripted_server::{Reply, Script, ScriptedServer, When};
+use futures::StreamExt;
+
+use super::{OpenAiModel, OpenAiSettings};
+use crate::{ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, RetrySettings, StreamPart};
+
+/// A client for this server that waits next to nothing between attempts.
+pub(super) fn client(server: &ScriptedServer, change: impl FnOnce(&mut OpenAiSettings)) -> OpenAiModel {
+    let mut settings = OpenAiSettings::new("m", server.url());
+    settings.retry = RetrySettings { first_wait: Duration::from_millis(1), jitter_seed: Some(1), ..RetrySettings::default() };
+    change(&mut settings);
+    OpenAiModel::new(settings).unwrap()
+}
+
+/// The replies in turn, to whatever is asked.
+pub(super) async fn serve(replies: impl IntoIterator<Item = Reply>) -> ScriptedServer {
+    ScriptedServer::start(Script::new().on(When::any(), replies)).await
+}
+
+pub(super) fn ask(text: &str) -> ChatRequest {
+    ChatRequest { messages: vec![Arc::new(Message::User { content: text.to_owned() })], ..ChatRequest::default() }
+}
+
+/// An answer in one line: text, reasoning, calls, finish, tokens, model.
+pub(super) fn line(answer: &Result<ChatResponse, ModelError>) -> String {
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => return format!("error: {error}"),
+    };
+    let mut line = format!("{:?}", answer.content);
+    if !answer.reasoning.is_empty() {
+        line += &format!(" thinks {:?}", answer.reasoning);
+    }
+    for call in &answer.tool_calls {
+        line += &format!(" {}={}({})", call.id, call.name, call.arguments);
+    }
+    let finish = match &answer.finish {
+        FinishReason::Other(word) => format!("other {word:?}"),
+        known => format!("{known:?}").to_lowercase(),
+    };
+    let usage = answer.usage;
+    let tokens = if answer.usage_estimated {
+        "estimated".to_owned()
+    } else {
+        format!("{}+{}/{}", usage.input_tokens - usage.cached_input_tokens, usage.cached_input_tokens, usage.output_tokens)
+    };
+    format!("{line} {finish} {tokens} by {}", answer.model)
+}
+
+/// All parts of a stream.
+pub(super) async fn parts(model: &impl ChatModel, request: ChatRequest) -> Vec<Result<StreamPart, ModelError>> {
+    model.stream(request).collect().await
+}

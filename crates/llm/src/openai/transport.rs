@@ -13,7 +13,7 @@ use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt};
 use tokio::time::Instant;
 
-use super::events::{self, DoneWatch, Shape};
+use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
 use super::fault::{self, Asked, Fault};
 use crate::ModelError;
 
@@ -158,6 +158,9 @@ impl Sender {
                 shape => break shape,
             }
         };
+        if head.starts_with(BYTE_ORDER_MARK) {
+            head.drain(..BYTE_ORDER_MARK.len());
+        }
         let body = match (shape, attempt.streams) {
             (Shape::Page, _) => return Err(attempt.page()),
             (Shape::Events, true) => self.watched(head, pieces),

@@ -127,7 +127,8 @@ fn errors_inside_a_good_answer() {
 
 #[test]
 fn waits_that_servers_ask_for() {
-    let cases: &[(&[(&str, &str)], Option<Duration>)] = &[
+    type Headers = &'static [(&'static str, &'static str)];
+    let cases: &[(Headers, Option<Duration>)] = &[
         (&[("retry-after", "7")], Some(Duration::from_secs(7))),
         (&[("retry-after", "1.5")], Some(Duration::from_millis(1500))),
         (&[("retry-after", "0")], Some(Duration::ZERO)),
