@@ -56,8 +56,17 @@ pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
     Ok(parsed)
 }
 
+/// Reads a plan from JSON.
+///
+/// # Errors
+/// Every fault that keeps it from being understood.
+pub fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
+    let (parsed, faults) = read_plan(value);
+    if faults.is_empty() { Ok(parsed) } else { Err(faults) }
+}
+
 /// The JSON of a text, refused if its end is missing.
-fn read_whole(text: &str) -> Result<(Value, Vec<String>), Vec<PlanFault>> {
+pub(crate) fn read_whole(text: &str) -> Result<(Value, Vec<String>), Vec<PlanFault>> {
     let read = read_json(text).map_err(|error| vec![PlanFault::new("json", error.to_string()).hint("answer with one JSON object")])?;
     if read.cut {
         let fault = PlanFault::new("json", "it ends before its end, so something is missing");
@@ -66,11 +75,8 @@ fn read_whole(text: &str) -> Result<(Value, Vec<String>), Vec<PlanFault>> {
     Ok((read.value, read.repairs))
 }
 
-/// Reads a plan from JSON.
-///
-/// # Errors
-/// Every fault that keeps it from being understood.
-pub fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
+/// Reads as much of a plan as can be understood, and tells what cannot.
+pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
     let mut notes = Notes::default();
     let mut faults = Vec::new();
     let value = unwrap(value, &mut notes, 0);
@@ -108,17 +114,17 @@ pub fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
     }
     if drafts.len() > MAX_TASKS {
         faults.push(PlanFault::new("tasks", format!("there are {} tasks; at most {MAX_TASKS} are read", drafts.len())));
-        return Err(faults);
+        drafts.truncate(MAX_TASKS);
     }
     if drafts.is_empty() && faults.is_empty() {
         faults.push(PlanFault::new("tasks", "there are no tasks").hint("name at least one task with an id and a description"));
     }
     let places = drafts.iter().map(|draft| draft.place.clone()).collect();
-    let names = assemble(drafts, &mut plan, &mut notes, &mut faults);
+    let names = assemble(drafts, &mut plan, &mut notes);
     if let Some(edges) = edges {
         plan.edges = read_edges(edges, &names, &mut notes, &mut faults);
     }
-    if faults.is_empty() { Ok(ParsedPlan { plan, repairs: notes.list, places }) } else { Err(faults) }
+    (ParsedPlan { plan, repairs: notes.list, places }, faults)
 }
 
 /// Takes a plan out of the objects that models put around it.
@@ -155,7 +161,7 @@ fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faul
 }
 
 /// Gives ids, resolves mentions, infers kinds.
-fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Names {
+fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
     let mut names = Names::default();
     for draft in &drafts {
         names.reserve(draft.id.as_deref().unwrap_or_default());
@@ -165,7 +171,6 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes, faults: &mut
     let parents: Vec<Option<TaskId>> = drafts.iter().zip(&ids).map(|(draft, id)| parent_of(draft, id, &ids, &names, notes)).collect();
     for ((draft, id), parent) in drafts.into_iter().zip(&ids).zip(&parents) {
         let is_parent = parents.iter().flatten().any(|parent| parent == id);
-        let place = draft.place.clone();
         let mut spec = spec_of(draft, id.clone(), is_parent, &names, notes);
         spec.parent = parent.clone();
         let relation = |other: &TaskId| {
@@ -181,14 +186,9 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes, faults: &mut
             }
             keep
         });
-        if spec.kind != TaskKind::Tool && spec.description.is_empty() {
-            if spec.name.is_empty() {
-                faults
-                    .push(PlanFault::new(place, format!("the task `{id}` does not say what is to be done")).hint("give it a description"));
-            } else if spec.kind == TaskKind::Actor {
-                notes.add(format!("the name of `{id}` is also its description"));
-                spec.description.clone_from(&spec.name);
-            }
+        if spec.kind == TaskKind::Actor && spec.description.is_empty() && !spec.name.is_empty() {
+            notes.add(format!("the name of `{id}` is also its description"));
+            spec.description.clone_from(&spec.name);
         }
         plan.tasks.push(spec);
     }

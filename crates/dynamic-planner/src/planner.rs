@@ -13,7 +13,7 @@ use aime_progress::{Plan, PlanMode, Spent};
 use serde_json::Value;
 
 use crate::{
-    CheckedPlan, PlanCache, PlanChecker, PlanFault, PlanKey, PlanValidator, PromptError, Prompts, plan_from_value,
+    CheckedPlan, PlanCache, PlanChecker, PlanFault, PlanKey, PlanValidator, PromptError, Prompts,
     prompt::PlanContext,
     schema::{self, TaskShape},
     spent,
@@ -335,7 +335,7 @@ impl From<StructuredError> for AskError {
 }
 
 fn check(checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
-    let mut checked = checker.check_parsed(plan_from_value(value)?)?;
+    let mut checked = checker.check_value(value)?;
     goal.clone_into(&mut checked.plan.goal);
     Ok(checked)
 }

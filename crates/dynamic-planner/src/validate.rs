@@ -1,6 +1,5 @@
 //! Checking a plan in layers: what can be read, the rules between tasks, tools and their parameters, profiles, the limits of the
-//! mode, and the rules that others add. All faults are told at once, save that what cannot be read hides the rest, and that
-//! added rules only see plans without other faults.
+//! mode, and the rules that others add. All faults are told at once; only added rules see none but plans without other faults.
 
 mod mode;
 mod patch;
@@ -16,7 +15,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ParsedPlan, PlanFault, ProfileBrief, fault::suggestion, parse_plan, plan_from_value};
+use crate::{
+    ParsedPlan, PlanFault, ProfileBrief,
+    fault::suggestion,
+    parse::{read_plan, read_whole},
+};
 
 /// How large a plan may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -91,9 +94,12 @@ impl PlanChecker<'_> {
     /// ```
     ///
     /// # Errors
-    /// All faults at once; only those of reading, if it cannot be read.
+    /// All faults at once.
     pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
-        self.check_parsed(parse_plan(text)?)
+        let (value, repairs) = read_whole(text)?;
+        let mut checked = self.check_value(&value)?;
+        checked.repairs.splice(0..0, repairs);
+        Ok(checked)
     }
 
     /// Reads a plan from JSON and checks it.
@@ -101,22 +107,17 @@ impl PlanChecker<'_> {
     /// # Errors
     /// As [`Self::check`].
     pub fn check_value(&self, value: &Value) -> Result<CheckedPlan, Vec<PlanFault>> {
-        self.check_parsed(plan_from_value(value)?)
-    }
-
-    /// Checks a plan that was read.
-    ///
-    /// # Errors
-    /// As [`Self::check`].
-    pub fn check_parsed(&self, parsed: ParsedPlan) -> Result<CheckedPlan, Vec<PlanFault>> {
-        let ParsedPlan { mut plan, mut repairs, places } = parsed;
+        let (ParsedPlan { mut plan, mut repairs, places }, mut faults) = read_plan(value);
+        if plan.tasks.is_empty() && !faults.is_empty() {
+            return Err(faults);
+        }
         if self.mode == Some(PlanMode::Simple) {
             repairs.extend(mode::chain(&mut plan));
         }
-        let mut faults: Vec<PlanFault> = match plan.check() {
-            Ok(()) => Vec::new(),
-            Err(found) => found.faults.iter().map(|fault| PlanFault::new(fault.place.as_str(), fault.problem.to_string())).collect(),
-        };
+        let unread = faults.len();
+        if let Err(found) = plan.check() {
+            faults.extend(found.faults.iter().map(|fault| PlanFault::new(fault.place.as_str(), fault.problem.to_string())));
+        }
         for (at, task) in plan.tasks.iter_mut().enumerate() {
             self.check_task(task, &format!("tasks[{at}]"), &mut repairs, &mut faults);
         }
@@ -129,7 +130,8 @@ impl PlanChecker<'_> {
         if faults.is_empty() {
             return Ok(CheckedPlan { plan, repairs });
         }
-        faults.iter_mut().for_each(|fault| locate(fault, &plan, &places));
+        // What could not be read knows its place in the document already.
+        faults.iter_mut().skip(unread).for_each(|fault| locate(fault, &plan, &places));
         Err(faults)
     }
 

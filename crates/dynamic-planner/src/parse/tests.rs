@@ -1,1 +1,269 @@
-//! Tests.
+//! Plans and patches in the many forms in which they come.
+
+mod patch;
+
+use aime_progress::{Plan, TaskKind};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn read(value: Value) -> ParsedPlan {
+    plan_from_value(&value).unwrap_or_else(|faults| panic!("{value}\n{faults:?}"))
+}
+
+/// `id(kind)<-dependencies^parent` of each task.
+fn outline(plan: &Plan) -> String {
+    let one = |task: &TaskSpec| {
+        let kind = match task.kind {
+            TaskKind::Actor => "",
+            TaskKind::Tool => "(tool)",
+            TaskKind::Group => "(group)",
+        };
+        let waits: Vec<&str> = task.dependencies.iter().map(TaskId::as_str).collect();
+        let waits = if waits.is_empty() { String::new() } else { format!("<-{}", waits.join("+")) };
+        let parent = task.parent.as_ref().map(|parent| format!("^{parent}")).unwrap_or_default();
+        format!("{}{kind}{waits}{parent}", task.id)
+    };
+    plan.tasks.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_form_of_a_plan_is_read() {
+    let a = json!({"id": "a", "description": "x"});
+    let b = |deps: Value| json!({"id": "b", "description": "y", "dependencies": deps});
+    let cases = [
+        (json!({"tasks": [a, b(json!(["a"]))]}), "a b<-a"),
+        // Dependencies of every type.
+        (json!({"tasks": [a, b(json!("a"))]}), "a b<-a"),
+        (json!({"tasks": [a, b(json!({"id": "a"}))]}), "a b<-a"),
+        (json!({"tasks": [a, b(json!([{"task_id": "a"}]))]}), "a b<-a"),
+        (json!({"tasks": [a, b(json!(null))]}), "a b"),
+        (json!({"tasks": [a, b(json!("none"))]}), "a b"),
+        (json!({"tasks": [a, b(json!(["a", "a"]))]}), "a b<-a"),
+        (json!({"tasks": [a, {"id": "c", "description": "z"}, b(json!("a, c"))]}), "a c b<-a+c"),
+        (json!({"tasks": [a, {"id": "b", "description": "y", "dependsOn": ["a"]}]}), "a b<-a"),
+        // Ids of every type.
+        (json!({"tasks": [{"id": 1, "description": "x"}, {"id": 2, "description": "y", "dependencies": [1]}]}), "1 2<-1"),
+        (json!({"tasks": [{"id": 1.0, "description": "x"}, {"id": 2.0, "description": "y", "dependencies": [1]}]}), "1 2<-1"),
+        (json!({"tasks": [{"description": "x"}, {"description": "y", "dependencies": [1]}]}), "1 2<-1"),
+        (
+            json!({"tasks": [{"id": "read file", "description": "x"}, {"id": "b", "description": "y", "dependencies": ["read file"]}]}),
+            "read-file b<-read-file",
+        ),
+        (
+            json!({"tasks": [{"id": "读取", "description": "x"}, {"id": "b", "description": "y", "dependencies": ["读取"]}]}),
+            "task-1 b<-task-1",
+        ),
+        (
+            json!({"tasks": [{"id": "a b", "description": "x"}, {"id": "a-b", "description": "y", "dependencies": ["a b"]}]}),
+            "a-b-2 a-b<-a-b-2",
+        ),
+        // Mentions by name, case and number.
+        (json!({"tasks": [{"id": "a", "name": "Read it", "description": "x"}, b(json!(["read it"]))]}), "a b<-a"),
+        (json!({"tasks": [a, b(json!(["A"]))]}), "a b<-a"),
+        (json!({"tasks": [{"id": 1, "description": "x"}, b(json!(["Task 1"]))]}), "1 b<-1"),
+        (json!({"tasks": [a, b(json!(["zzz"]))]}), "a b<-zzz"),
+        // Kinds.
+        (json!({"tasks": [{"id": "a", "tool": "grep", "parameters": {}}]}), "a(tool)"),
+        (json!({"tasks": [{"id": "a", "tool": {"name": "grep", "arguments": "{\"pattern\": \"x\"}"}}]}), "a(tool)"),
+        (json!({"tasks": [{"id": "a", "description": "x", "tool": "none"}]}), "a"),
+        (json!({"tasks": [{"id": "a", "description": "x", "kind": "actor", "tool": "grep"}]}), "a"),
+        (json!({"tasks": [{"id": "a", "description": "x", "kind": "tool"}]}), "a"),
+        (json!({"tasks": [{"id": "g", "description": "x", "kind": "group"}]}), "g"),
+        (json!({"tasks": [{"id": "g", "name": "G"}, {"id": "a", "description": "x", "parent": "g"}]}), "g(group) a^g"),
+        (json!({"tasks": [a, {"id": "b", "description": "y", "parent": "root"}]}), "a b"),
+        (
+            json!({"tasks": [{"id": "g", "kind": "group"}, {"id": "a", "description": "x", "parent": "g", "dependencies": ["g"]}]}),
+            "g(group) a^g",
+        ),
+        (
+            json!({"tasks": [{"id": "g", "kind": "group", "dependencies": ["a"]}, {"id": "a", "description": "x", "parent": "g"}]}),
+            "g(group) a^g",
+        ),
+        // Nested lists.
+        (json!({"tasks": [{"id": "g", "subtasks": [a, b(json!(["a"]))]}]}), "g(group) a^g b<-a^g"),
+        (json!({"goals": 1, "sub_goals": [{"id": "g", "actions": ["look", "tell"]}]}), "g(group) 2^g 3^g"),
+        (json!({"tasks": [{"id": "g", "children": [{"id": "h", "children": [a]}]}]}), "g(group) h(group)^g a^h"),
+        // Whole plans in other shapes.
+        (
+            json!({"steps": [{"step_id": 1, "name": "A", "description": "x", "tool_name": "grep", "tool_parameters": {"pattern": "x"}, "dependencies": []},
+                          {"step_id": 2, "name": "B", "description": "y", "dependencies": [1]}], "plan_id": "p", "task_id": "t"}),
+            "1(tool) 2<-1",
+        ),
+        (json!([a, b(json!(["a"]))]), "a b<-a"),
+        (json!({"plan": {"tasks": [a]}}), "a"),
+        (json!({"result": {"plan": {"steps": [a]}}}), "a"),
+        (json!({"plan": [a]}), "a"),
+        (json!({"tasks": {"a": {"description": "x"}, "b": {"description": "y", "dependencies": ["a"]}}}), "a b<-a"),
+        (json!({"tasks": ["1. Look", "2. Tell"]}), "1 2"),
+        (json!({"tasks": "Look\nTell"}), "1 2"),
+        (json!({"tasks": [{"task": a}]}), "a"),
+        (json!({"tasks": [{"id": "a", "name": "only a name"}]}), "a"),
+        (json!({"tasks": [a, null]}), "a"),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(outline(&read(value.clone()).plan), expected, "{value}");
+    }
+}
+
+#[test]
+fn what_is_as_it_should_be_needs_no_repair() {
+    let contract = json!({
+        "schema": "aime.plan/v1",
+        "goal": "Count the TODO comments and write a report",
+        "strategic": {"approach": "a", "phases": [{"name": "n", "objective": "o"}], "risks": [{"description": "d", "mitigation": "m"}],
+                      "success_criteria": ["report.md exists"]},
+        "tasks": [
+            {"id": "find", "name": "Find TODOs", "kind": "tool", "tool": "grep", "parameters": {"pattern": "TODO", "path": "."}, "dependencies": []},
+            {"id": "report", "name": "Write report", "kind": "actor", "description": "d", "completion_criteria": ["report.md lists every match"],
+             "profile": "sisyphus", "bundles": ["files"], "dependencies": ["find"], "parent": null, "effort_seconds": 60},
+            {"id": "undo", "description": "undo it"},
+        ],
+        "edges": [{"from": "report", "to": "undo", "type": "rollback"},
+                  {"from": "find", "to": "report", "type": "conditional", "condition": "@{steps.find.result.count} > 0"}],
+    });
+    let parsed = read(contract.clone());
+    assert_eq!(parsed.repairs, Vec::<String>::new());
+    let strict: Plan = serde_json::from_value({
+        let mut value = contract;
+        value["tasks"][2]["kind"] = json!("actor");
+        value
+    })
+    .unwrap();
+    assert_eq!(parsed.plan, strict);
+    let steps = json!({"plan_id": "p", "task_id": "t", "steps": [
+        {"step_id": 1, "name": "n", "description": "d", "tool_name": "t", "tool_parameters": {"a": 1}, "dependencies": []},
+        {"step_id": 2, "name": "n", "description": "d", "dependencies": [1]}]});
+    assert_eq!(read(steps).repairs, Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_that_was_read_is_read_again_without_repairs() {
+    let parsed = read(json!({"plan": {"steps": [{"id": "a b", "todo": 1, "desc": "x", "substeps": ["y"]}]}}));
+    let again = plan_from_value(&serde_json::to_value(&parsed.plan).unwrap()).unwrap();
+    assert_eq!((again.plan, again.repairs), (parsed.plan, vec![]));
+}
+
+#[test]
+fn references_follow_a_renamed_task() {
+    let parsed = read(json!({"tasks": [
+        {"id": "find it", "tool": "grep", "parameters": {"pattern": "x"}},
+        {"id": "w", "tool": "write_file", "dependencies": ["find it"], "parameters": {"path": "o", "content": ["n: @{steps.find it.result.count}"]}},
+        {"id": "d", "description": "Use @{steps.find it.result}"}],
+        "edges": [{"from": "find it", "to": "d", "condition": "@{steps.find it.result} > 0"}]}));
+    let plan = parsed.plan;
+    assert_eq!(plan.tasks[1].parameters["content"], json!(["n: @{steps.find-it.result.count}"]));
+    assert_eq!(plan.tasks[2].description, "Use @{steps.find-it.result}");
+    assert_eq!(plan.edges[0].condition.as_deref(), Some("@{steps.find-it.result} > 0"));
+    assert_eq!(plan.edges[0].kind, EdgeType::Conditional);
+}
+
+#[test]
+fn each_repair_is_told_once() {
+    let parsed = read(json!({"plan": {"overview": "o", "phases": ["one"], "priority": 1, "tasks": [
+        {"id": 1, "title": "A", "criteria": "done", "depends_on": null, "priority": "high"},
+        {"id": 2, "title": "B", "criteria": "done", "depends_on": "1", "agent": "atlas", "args": "{\"a\": 1}", "tool": "grep"},
+        {"id": "x y", "title": "C", "type": "weird", "parent": "goal", "estimated_time": "5 minutes"}]}}));
+    assert_eq!(parsed.plan.tasks[2].effort_seconds, Some(300));
+    insta::assert_snapshot!(parsed.repairs.join("\n"));
+}
+
+#[test]
+fn all_that_cannot_be_read_is_told_at_once() {
+    let told = |value: Value| plan_from_value(&value).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(
+        [
+            told(json!("no plan")),
+            told(json!({"goal": "x"})),
+            told(json!({"tasks": []})),
+            told(json!({"schema": "aime.plan/v9", "tasks": [7, {"id": "a"}, {"id": {"x": 1}, "description": "x"}, {"id": "b", "tool": "grep", "parameters": [1]}],
+                        "edges": [1, {"from": "a"}, {"from": "a", "to": "b", "type": "weird"}]})),
+        ]
+        .join("\n--\n"));
+}
+
+#[test]
+fn a_text_that_is_cut_off_is_no_plan() {
+    let cut = r#"{"tasks": [{"id": "a", "description": "x"}, {"id": "b", "descr"#;
+    let faults = parse_plan(cut).unwrap_err();
+    assert_eq!(faults[0].place, "json");
+    assert!(parse_plan("Nothing here").is_err());
+    assert!(parse_plan("```json\n{'tasks': [{'id': 'a', 'description': 'x',}]}\n```").is_ok());
+}
+
+/// JSON of any shape, with the words of a plan in it more often than chance would have it.
+fn anything() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "tasks",
+        "steps",
+        "id",
+        "step_id",
+        "name",
+        "description",
+        "kind",
+        "tool",
+        "parameters",
+        "dependencies",
+        "parent",
+        "subtasks",
+        "plan",
+        "edges",
+        "from",
+        "to",
+        "type",
+        "condition",
+        "changes",
+        "op",
+        "task",
+        "replaces",
+        "change",
+        "ids",
+        "strategic",
+        "add_task",
+        "a",
+        "b",
+        "1",
+        "group",
+        "@{steps.a.result}",
+        "modify_task",
+        "merge_tasks",
+    ]);
+    let text = prop_oneof![4 => word.clone().prop_map(str::to_owned), 1 => ".{0,12}"];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        text.clone().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 80, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((text.clone(), inner), 0..7).prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn reading_never_panics(value in anything()) {
+        let _ = plan_from_value(&value);
+        let _ = patch_from_value(&value);
+    }
+
+    #[test]
+    fn reading_text_never_panics(text in ".{0,200}") {
+        let _ = parse_plan(&text);
+        let _ = parse_patch(&text);
+    }
+
+    #[test]
+    fn ids_are_always_valid_and_distinct_where_they_were(texts in prop::collection::btree_set(".{1,80}", 1..8)) {
+        let tasks: Vec<Value> = texts.iter().map(|id| json!({"id": id, "description": "x"})).collect();
+        let plan = plan_from_value(&json!({"tasks": tasks})).unwrap().plan;
+        let trimmed: std::collections::BTreeSet<&str> = texts.iter().map(|text| text.trim()).collect();
+        let ids: std::collections::BTreeSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
+        prop_assert!(ids.len() >= trimmed.len());
+    }
+}

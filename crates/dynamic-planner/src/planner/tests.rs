@@ -1,1 +1,287 @@
-//! Tests.
+//! A scripted model plans, replans, fails, and is asked again.
+
+mod requests;
+
+use std::sync::{Arc, Mutex};
+
+use aime_llm::{
+    Message, ModelError, ToolDefinition,
+    scripted::{Reply, ScriptedModel, When},
+};
+use aime_progress::{Evidence, EvidenceId, EvidenceKind, PlanPatch, Significance, TaskId, Timestamp, TriggerKind, TriggerReason};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{FailedTask, ProfileBrief, ReplanRequest};
+
+fn tools() -> Vec<ToolDefinition> {
+    let tool = |name: &str, description: &str, properties: Value, required: Value| ToolDefinition {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}),
+    };
+    let text = || json!({"type": "string"});
+    let number = || json!({"type": "integer"});
+    vec![
+        tool(
+            "read_file",
+            "Reads a text file. Long files are cut.",
+            json!({"path": text(), "offset": number(), "limit": number()}),
+            json!(["path"]),
+        ),
+        tool("write_file", "Writes a text file, and its folders.", json!({"path": text(), "content": text()}), json!(["path", "content"])),
+        tool(
+            "edit_file",
+            "Replaces a text that occurs once in a file.",
+            json!({"path": text(), "old_text": text(), "new_text": text(), "replace_all": {"type": "boolean"}}),
+            json!(["path", "old_text", "new_text"]),
+        ),
+        tool("list_dir", "Lists a folder.", json!({"path": text()}), json!(["path"])),
+        tool("glob", "Finds files by a pattern of their names.", json!({"pattern": text(), "path": text()}), json!(["pattern"])),
+        tool(
+            "grep",
+            "Finds lines by a regular expression.",
+            json!({"pattern": text(), "path": text(), "glob": text()}),
+            json!(["pattern"]),
+        ),
+        tool(
+            "bash",
+            "Runs a shell command in the working folder.",
+            json!({"command": text(), "timeout_seconds": number()}),
+            json!(["command"]),
+        ),
+        tool("python", "Runs Python code.", json!({"code": text(), "timeout_seconds": number()}), json!(["code"])),
+    ]
+}
+
+fn profiles() -> Vec<ProfileBrief> {
+    [
+        ("sisyphus", "does any kind of work"),
+        ("oracle", "reads and advises, changes nothing"),
+        ("explore", "searches code fast, changes nothing"),
+    ]
+    .map(|(name, description)| ProfileBrief { name: name.to_owned(), description: description.to_owned() })
+    .into()
+}
+
+fn request(mode: PlanMode) -> PlanRequest {
+    PlanRequest {
+        project: "# Notes\nRun `make check` before you finish.".to_owned(),
+        folder: "Makefile\nsrc/\ntests/".to_owned(),
+        tools: tools(),
+        actor_tools: vec!["todo".to_owned(), "terminate".to_owned()],
+        profiles: profiles(),
+        category_profile: Some("sisyphus".to_owned()),
+        ..PlanRequest::new("Count the TODO comments and write a report to report.md", mode)
+    }
+}
+
+fn replan_request() -> ReplanRequest {
+    let id = |text: &str| TaskId::new(text).unwrap();
+    ReplanRequest {
+        goal: "Count the TODO comments and write a report to report.md".to_owned(),
+        state: "- [x] find: Find TODOs\n- [!] report: Write report (failed for good)".to_owned(),
+        triggers: vec![
+            TriggerReason {
+                kind: TriggerKind::Blocked,
+                priority: 50,
+                detail: "send is blocked".to_owned(),
+                tasks: vec![],
+                evidence: vec![],
+            },
+            TriggerReason {
+                kind: TriggerKind::TaskFailed,
+                priority: 90,
+                detail: "report failed 3 times".to_owned(),
+                tasks: vec![id("report")],
+                evidence: vec![],
+            },
+        ],
+        evidence: vec![Evidence {
+            id: EvidenceId::new("e1").unwrap(),
+            at: Timestamp::from_millis(0),
+            task: None,
+            kind: EvidenceKind::Discovery,
+            significance: Significance::High,
+            content: "report.md is\nread-only".to_owned(),
+            processed: false,
+        }],
+        failed: vec![FailedTask { id: "report".to_owned(), attempts: 3, error: "permission denied: report.md".to_owned() }],
+        tools: tools(),
+        actor_tools: vec!["todo".to_owned()],
+        profiles: profiles(),
+        bundles: vec![],
+    }
+}
+
+fn good() -> Reply {
+    Reply::json(json!({"strategic": {"approach": "x", "success_criteria": ["report.md exists"]}, "tasks": [
+        {"id": "find", "name": "Find", "description": "Find them", "dependencies": []},
+        {"id": "report", "name": "Report", "description": "Write it", "dependencies": ["find"]}]}))
+}
+
+fn cycle() -> Reply {
+    Reply::json(json!({"tasks": [
+        {"id": "a", "description": "x", "dependencies": ["b"]}, {"id": "b", "description": "y", "dependencies": ["a"]}]}))
+}
+
+fn planner(model: &ScriptedModel) -> Planner {
+    Planner::new(Arc::new(model.clone()), PlannerSettings::default())
+}
+
+fn last_user_text(request: &aime_llm::ChatRequest) -> String {
+    match request.messages.last().map(AsRef::as_ref) {
+        Some(Message::User { content }) => content.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_direct_plan_needs_no_model() {
+    let model = ScriptedModel::new("m");
+    let planned = planner(&model).plan(&request(PlanMode::Direct)).await.unwrap();
+    assert_eq!(planned.plan.tasks.len(), 1);
+    let task = &planned.plan.tasks[0];
+    assert_eq!((task.id.as_str(), task.profile.as_deref()), ("main", Some("sisyphus")));
+    assert_eq!(task.description, "Count the TODO comments and write a report to report.md");
+    assert!(planned.plan.check().is_ok());
+    assert!(model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_good_answer_is_the_plan() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good().usage(100, 20)]);
+    for mode in [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent] {
+        let planned = planner(&model).plan(&request(mode)).await.unwrap();
+        assert_eq!((planned.plan.tasks.len(), planned.refused.len(), planned.fallback), (2, 0, None));
+        assert_eq!(planned.plan.goal, "Count the TODO comments and write a report to report.md");
+        assert_eq!((planned.spent.requests, planned.spent.input_tokens, planned.spent.output_tokens), (1, 100, 20));
+    }
+}
+
+#[tokio::test]
+async fn a_cycle_is_asked_for_again_with_the_errors() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), good()]);
+    let planned = planner(&model).plan(&request(PlanMode::Complex)).await.unwrap();
+    assert_eq!(planned.refused.len(), 1);
+    assert!(planned.refused[0].faults[0].contains("a → b → a"), "{:?}", planned.refused);
+    assert_eq!((planned.plan.tasks.len(), planned.fallback), (2, None));
+    let requests = model.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(last_user_text(&requests[1]).contains("a cycle: a → b → a"), "{}", last_user_text(&requests[1]));
+}
+
+#[tokio::test]
+async fn after_all_tries_a_simplified_plan_is_asked_for() {
+    let simple = Reply::json(json!({"tasks": [{"id": "1", "description": "Find them"}, {"id": "2", "description": "Write it"}]}));
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), cycle(), cycle(), simple]);
+    let planned = planner(&model).plan(&request(PlanMode::Complex)).await.unwrap();
+    assert_eq!(planned.refused.iter().map(|one| one.attempt).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!(planned.fallback.as_deref().is_some_and(|why| why.starts_with("simplified: ")), "{:?}", planned.fallback);
+    assert_eq!(planned.plan.tasks[1].dependencies[0].as_str(), "1", "a row");
+    assert_eq!(planned.spent.requests, 4);
+}
+
+#[tokio::test]
+async fn when_nothing_fits_the_categorys_actor_does_the_goal() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle()]);
+    let planned = planner(&model).plan(&request(PlanMode::Simple)).await.unwrap();
+    assert_eq!(planned.refused.iter().map(|one| one.attempt).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    assert!(planned.fallback.as_deref().is_some_and(|why| why.starts_with("category: ")), "{:?}", planned.fallback);
+    assert_eq!((planned.plan.tasks.len(), planned.plan.tasks[0].profile.as_deref()), (1, Some("sisyphus")));
+    assert_eq!(planned.spent.requests, 4);
+}
+
+#[tokio::test]
+async fn without_a_fallback_planning_fails_with_all_faults() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle()]);
+    let settings = PlannerSettings { fallback: Fallback::Fail, tries: 1, ..PlannerSettings::default() };
+    let error = Planner::new(Arc::new(model), settings).plan(&request(PlanMode::Simple)).await.unwrap_err();
+    assert!(matches!(&error, PlannerError::NoPlan { refused, .. } if refused.len() == 2), "{error:?}");
+    assert!(error.to_string().contains("a → b → a"), "{error}");
+    assert_eq!(error.spent().requests, 2);
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_used_is_an_error_not_a_fallback() {
+    let unreachable = ModelError::Unreachable { url: "http://x".to_owned(), reason: "refused".to_owned() };
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), Reply::error(unreachable)]);
+    let error = planner(&model).plan(&request(PlanMode::Simple)).await.unwrap_err();
+    assert!(
+        matches!(&error, PlannerError::Model { source: ModelError::Unreachable { .. }, refused, .. } if refused.len() == 1),
+        "{error:?}"
+    );
+    let error = planner(&ScriptedModel::new("m")).replan(&replan_request(), |_| Ok(())).await.unwrap_err();
+    assert!(matches!(error, PlannerError::Model { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_is_made_shorter() {
+    let overflow = ModelError::ContextOverflow { model: "m".to_owned(), message: "too long".to_owned() };
+    let simple = Reply::json(json!({"tasks": [{"id": "1", "description": "Do it"}]}));
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [Reply::error(overflow), simple]);
+    let planned = planner(&model).plan(&request(PlanMode::Simple)).await.unwrap();
+    assert!(planned.fallback.as_deref().is_some_and(|why| why.contains("too long")), "{:?}", planned.fallback);
+}
+
+#[tokio::test]
+async fn the_same_goal_is_planned_once() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
+    let planner = planner(&model).with_cache(Arc::new(Mutex::new(PlanCache::new(8))));
+    let first = planner.plan(&request(PlanMode::Simple)).await.unwrap();
+    let second = planner.plan(&request(PlanMode::Simple)).await.unwrap();
+    assert_eq!(first.plan, second.plan);
+    assert_eq!((model.requests().len(), second.spent.requests, second.repairs.len()), (1, 0, 1));
+    planner.plan(&request(PlanMode::Complex)).await.unwrap();
+    assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn a_fallback_is_not_kept() {
+    let model = ScriptedModel::new("m").once(When::schema("aime_plan"), [cycle(), cycle(), cycle(), cycle()]).on(When::any(), [good()]);
+    let planner = planner(&model).with_cache(Arc::new(Mutex::new(PlanCache::new(8))));
+    assert!(planner.plan(&request(PlanMode::Simple)).await.unwrap().fallback.is_some());
+    assert!(planner.plan(&request(PlanMode::Simple)).await.unwrap().fallback.is_none());
+}
+
+#[test]
+fn a_plan_can_be_made_on_any_thread() {
+    fn is_send<T: Send>(_: &T) {}
+    let model = ScriptedModel::new("m");
+    let planner = planner(&model);
+    is_send(&planner.plan(&request(PlanMode::Simple)));
+    is_send(&planner.replan(&replan_request(), |_| Ok(())));
+}
+
+#[tokio::test]
+async fn a_patch_is_judged_and_asked_for_again() {
+    let patch = |id: &str, tool: Option<&str>| {
+        Reply::json(json!({"reasoning": "smaller", "changes": [
+            {"op": "add_task", "task": {"id": id, "description": "x", "tool": tool}, "replaces": ["report"]}]}))
+    };
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [patch("find", Some("todo")), patch("part-1", None)]);
+    let judge = |patch: &PlanPatch| {
+        let taken = serde_json::to_string(patch).unwrap().contains("\"id\":\"find\"");
+        if taken { Err(vec!["changes[0].task.id: the id \"find\" is taken".to_owned()]) } else { Ok(()) }
+    };
+    let replanned = planner(&model).replan(&replan_request(), judge).await.unwrap();
+    assert_eq!(replanned.patch.changes.len(), 1);
+    assert_eq!(replanned.patch.reasoning, "smaller");
+    let faults = &replanned.refused[0].faults;
+    assert_eq!(faults.len(), 2, "both judges are heard: {faults:?}");
+    assert!(faults[0].contains("todo") && faults[1].starts_with("changes[0].task.id: "), "{faults:?}");
+}
+
+#[tokio::test]
+async fn no_change_is_a_patch_too() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "all is well", "changes": []}))]);
+    let replanned = planner(&model).replan(&replan_request(), |_| Err(vec!["never asked".to_owned()])).await.unwrap();
+    assert_eq!(replanned.patch.changes, vec![]);
+}
+
+#[tokio::test]
+async fn when_no_patch_fits_all_faults_are_told() {
+    let model = ScriptedModel::new("m").on(When::any(), [Reply::text("I would rather not.")]);
+    let error = planner(&model).replan(&replan_request(), |_| Ok(())).await.unwrap_err();
+    assert!(matches!(&error, PlannerError::NoPatch { refused, .. } if refused.len() == 3), "{error:?}");
+}

@@ -1,1 +1,221 @@
-//! Tests.
+//! Tables of goals and where they go.
+
+use aime_progress::PlanMode::{Complex, Direct, Emergent, Simple};
+
+use super::*;
+
+/// What [`route`] says: the mode, or `None` where a model is asked.
+fn mode_of(goal: &str, settings: &RouteSettings) -> (Option<PlanMode>, String) {
+    match route(goal, settings, &default_categories()) {
+        Route::Decided(routed) => (Some(routed.mode), format!("{routed:?}")),
+        Route::AskModel(undecided) => (None, format!("{undecided:?}")),
+    }
+}
+
+#[test]
+fn goals_go_where_they_belong() {
+    let cases = [
+        // Short goals, one file, a clear category.
+        ("Fix the typo in README.md", Some(Direct)),
+        ("What is in this folder?", Some(Direct)),
+        ("Count the TODO comments and write a report", Some(Direct)),
+        ("Rename foo to bar in src/main.rs", Some(Direct)),
+        ("hello", Some(Direct)),
+        ("", Some(Direct)),
+        ("Translate notes.txt into French", Some(Direct)),
+        ("把 README.md 翻译成英文", Some(Direct)),
+        ("现在几点", Some(Direct)),
+        ("修复登录页面的错别字", Some(Direct)),
+        ("统计 data.csv 的行数", Some(Direct)),
+        (
+            "Please have a careful look at the long function that parses the command line in src/cli/arguments.rs, which nobody understands",
+            Some(Direct),
+        ),
+        (
+            "The python script that we use for the monthly invoices has a bug somewhere: the code raises an error for customers without an address",
+            Some(Direct),
+        ),
+        // Several steps are never sent past the planner.
+        ("Read a.txt, then write its summary to b.txt", None),
+        ("First, read a.txt, then summarize it", Some(Complex)),
+        ("Download the data, clean it and plot it", None),
+        ("Update the docs, and finally publish them", None),
+        ("1. read the log\n2. find the error\n3. fix it", Some(Complex)),
+        ("- add a test\n- fix the bug", Some(Complex)),
+        ("Build the app and run the tests in parallel", Some(Complex)),
+        ("Fetch both pages at the same time and compare them", Some(Complex)),
+        ("先读取日志，再总结错误", None),
+        ("首先下载数据，然后分析，最后写报告", Some(Complex)),
+        ("同时抓取三个网站的价格", None),
+        ("并行运行所有测试，如果失败则修复", Some(Complex)),
+        ("步骤：安装依赖，运行测试，生成报告", Some(Complex)),
+        // Long ones.
+        (
+            "Refactor the parser into its own crate, move its tests there, update every import in the workspace and write a changelog entry about it",
+            Some(Complex),
+        ),
+        (
+            "If the tests pass, tag a release and publish it; otherwise collect the failures, write an issue for each of them and notify the team",
+            Some(Complex),
+        ),
+        (
+            "Compare Postgres, MySQL and SQLite for our workload, write a benchmark for each, run them, and recommend one with the numbers in a table",
+            Some(Complex),
+        ),
+        ("请阅读项目里的所有模块，整理它们的依赖关系，检查循环依赖，修复发现的问题，并编写一份架构说明文档放到 docs 目录", Some(Complex)),
+        (
+            "I need a complete overview of how the settlement of payments between the three regional offices has worked during the past year",
+            None,
+        ),
+        // Open ends.
+        ("Explore this codebase and tell me what is odd", Some(Emergent)),
+        ("Brainstorm names for a coffee shop", Some(Emergent)),
+        ("Investigate why the build is slow", Some(Emergent)),
+        ("Figure out what makes the tests flaky", Some(Emergent)),
+        ("Come up with a marketing plan", Some(Emergent)),
+        ("Be creative: a landing page for cats", Some(Emergent)),
+        ("探索一下这个数据集", Some(Emergent)),
+        ("头脑风暴一些产品创意", Some(Emergent)),
+        ("深入研究量子计算的最新进展", Some(Emergent)),
+        ("想一些新功能", Some(Emergent)),
+    ];
+    assert!(cases.len() >= 40);
+    for (goal, expected) in cases {
+        let (mode, why) = mode_of(goal, &RouteSettings::default());
+        assert_eq!(mode, expected, "{goal:?}\n{why}\n{:#?}", classify(goal));
+    }
+}
+
+#[test]
+fn points_are_as_the_rules_say() {
+    let cases = [
+        ("x", -3),                                                                            // length −2, no verb −1
+        ("Fix the bug", -3),                                                                  // −2, one verb −1
+        ("Fix the bug that makes the window flicker", -2),                                    // −1, −1
+        ("Fix the bug that makes the window flicker when it is moved to another screen", -1), // 0, −1
+        ("Write the code and test it", -1),                                                   // −2, two verbs +1
+        ("Write code, test it, and fix it", 1),                                               // −1, three verbs +2
+        ("Go there, then stop", -2),                                                          // −2, one marker +1, −1
+        ("First, go there, then stop", 0),                                                    // −2, two markers +3, −1
+        ("Stop if it rains", -1),                                                             // −2, condition +2, −1
+        ("Sing and dance in parallel", -1),                                                   // −2, parallel +2, −1
+        ("分析数据", -3),                                                                     // 12: −2, −1
+        ("首先分析数据，然后编写报告", 3),                                                    // 37: −1, +3, two verbs +1
+    ];
+    for (goal, score) in cases {
+        let stage1 = classify(goal);
+        assert_eq!(stage1.score, score, "{goal:?} {stage1:#?}");
+    }
+}
+
+#[test]
+fn length_bounds_are_exact() {
+    // One verb at the front: −1 besides the length.
+    for (length, score) in [(29, -3), (30, -2), (59, -2), (60, -1), (120, -1), (121, 0), (200, 0), (201, 1)] {
+        let goal = format!("fix {}", "x".repeat(length - 4));
+        assert_eq!(classify(&goal).score, score, "{length}");
+    }
+    for (length, verdict) in [(9, -3), (10, -2), (19, -2), (20, -1), (41, 0), (67, 1)] {
+        assert_eq!(classify(&"字".repeat(length)).score, verdict, "{length} characters of a dense script");
+    }
+}
+
+#[test]
+fn verbs_count_where_a_clause_begins() {
+    let cases = [
+        ("Fix the failing test", vec!["fix"]),
+        ("Write a report and send it", vec!["write", "send"]),
+        ("write A, write B, write C", vec!["write", "write", "write"]),
+        ("The test list of the build report", vec![]),
+        ("Carefully refactor it", vec!["refactor"]),
+        ("用 Rust 写一个解析器，并运行单元测试", vec!["运行", "写"]),
+        ("编写单元测试", vec!["编写"]),
+        ("撰写分析报告", vec!["撰写"]),
+    ];
+    for (goal, verbs) in cases {
+        assert_eq!(classify(goal).signals.verbs, verbs, "{goal:?}");
+    }
+}
+
+#[test]
+fn files_are_told_from_addresses_and_versions() {
+    let cases = [
+        ("Fix src/main.rs", vec!["src/main.rs"]),
+        ("Compare a.txt with b.txt.", vec!["a.txt", "b.txt"]),
+        ("Read notes.txt. Then stop", vec!["notes.txt"]),
+        ("Look at https://example.com/index.html", vec![]),
+        ("Write to me@example.com about example.com and Node.js 1.2", vec![]),
+        ("把report.md翻译成英文", vec!["report.md"]),
+        ("e.g. this", vec![]),
+    ];
+    for (goal, files) in cases {
+        assert_eq!(classify(goal).signals.files, files, "{goal:?}");
+    }
+    assert!(classify("Fix a.rs").signals.is_single_file());
+    assert!(!classify("Fix all imports of a.rs").signals.is_single_file());
+    assert!(!classify("Fix a.rs and b.rs").signals.is_single_file());
+}
+
+#[test]
+fn settings_come_first() {
+    let with = |strategy, mode| RouteSettings { strategy, mode, ..RouteSettings::default() };
+    let by = |goal: &str, settings: &RouteSettings| match route(goal, settings, &default_categories()) {
+        Route::Decided(routed) => (routed.mode, routed.by),
+        Route::AskModel(undecided) => panic!("{undecided:?}"),
+    };
+    let hard = "First, read it, then explore it in parallel";
+    assert_eq!(by(hard, &with(Strategy::Never, None)), (Direct, "strategy".to_owned()));
+    assert_eq!(by(hard, &with(Strategy::Never, Some(Complex))), (Complex, "flag".to_owned()));
+    assert_eq!(by("Fix a typo", &with(Strategy::Always, None)), (Simple, "rules".to_owned()));
+    assert_eq!(by("Fix a typo", &with(Strategy::Adaptive, None)), (Direct, "bypass".to_owned()));
+}
+
+#[test]
+fn bypass_can_be_narrowed() {
+    let bypass = BypassSettings { max_input_length: 0, single_file: false, clear_category: false };
+    let settings = RouteSettings { bypass, ..RouteSettings::default() };
+    assert_eq!(mode_of("Fix the typo in README.md", &settings).0, Some(Simple));
+    let bypass = BypassSettings { max_input_length: 12, single_file: false, clear_category: false };
+    let settings = RouteSettings { bypass, ..RouteSettings::default() };
+    assert_eq!(mode_of("字字字字", &settings).0, Some(Direct), "4 dense characters count 12");
+    assert_eq!(mode_of("字字字字字", &settings).0, Some(Simple));
+}
+
+#[test]
+fn categories_are_found_by_their_words() {
+    let categories = default_categories();
+    let cases = [
+        ("Refactor the function and run the unit test", "coding", true),
+        ("Research the literature on sleep", "research", true),
+        ("Write an article for the blog", "writing", true),
+        ("Compare the statistics of both csv tables", "analysis", true),
+        ("What is that?", "quick", false),
+        ("Make it nice", "general", false),
+        ("重构这个函数的代码", "coding", true),
+        ("翻译这篇文章", "writing", true),
+        ("classless methodology", "general", false),
+    ];
+    for (goal, name, clear) in cases {
+        let found = match_category(goal, &categories);
+        assert_eq!((found.name.as_str(), found.clear), (name, clear), "{goal:?} {found:?}");
+    }
+    assert_eq!(match_category("anything", &[]).name, "general");
+}
+
+#[test]
+fn the_built_in_categories_are_whole() {
+    let names: Vec<String> = default_categories().into_iter().map(|category| category.name).collect();
+    assert_eq!(names, ["coding", "research", "writing", "analysis", "quick", "general"]);
+}
+
+#[test]
+fn a_category_file_is_checked() {
+    let twice = "[[category]]\nname = \"a\"\nprofile = \"p\"\n[[category]]\nname = \"a\"\nprofile = \"q\"\n";
+    assert_eq!(
+        read_categories("my.toml", twice).unwrap_err().to_string(),
+        "my.toml: the category \"a\" stands there twice: rename or remove one"
+    );
+    let unknown = "[[category]]\nname = \"a\"\nprofile = \"p\"\nkeyword = []\n";
+    let error = read_categories("my.toml", unknown).unwrap_err().to_string();
+    assert!(error.contains("line 4") && error.contains("keyword"), "{error}");
+}

@@ -1,1 +1,192 @@
-//! Tests.
+//! Broken plans and everything that is wrong with them.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn tools() -> Vec<ToolDefinition> {
+    let tool = |name: &str, properties: Value, required: Value| ToolDefinition {
+        name: name.to_owned(),
+        description: "d".to_owned(),
+        parameters: json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}),
+    };
+    vec![
+        tool("grep", json!({"pattern": {"type": "string"}, "path": {"type": "string"}}), json!(["pattern"])),
+        tool("read_file", json!({"path": {"type": "string"}, "limit": {"type": "integer", "minimum": 1}}), json!(["path"])),
+        tool("write_file", json!({"path": {"type": "string"}, "content": {"type": "string"}}), json!(["path", "content"])),
+    ]
+}
+
+fn profiles() -> Vec<ProfileBrief> {
+    ["sisyphus", "oracle"].map(|name| ProfileBrief { name: name.to_owned(), description: "d".to_owned() }).into()
+}
+
+fn check_with(plan: &Value, mode: Option<PlanMode>) -> Result<CheckedPlan, Vec<PlanFault>> {
+    let (tools, profiles) = (tools(), profiles());
+    let actor_tools = ["todo".to_owned(), "terminate".to_owned()];
+    let bundles = ["files".to_owned()];
+    let checker =
+        PlanChecker { tools: &tools, actor_tools: &actor_tools, profiles: &profiles, bundles: &bundles, mode, ..PlanChecker::default() };
+    checker.check_value(plan)
+}
+
+fn told(plan: Value, mode: Option<PlanMode>) -> String {
+    match check_with(&plan, mode) {
+        Ok(checked) => format!("passes: {:?}", checked.repairs),
+        Err(faults) => faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+#[test]
+fn all_faults_are_told_at_once() {
+    let broken = json!({"tasks": [
+        {"id": "a", "description": "x", "dependencies": ["c"]},
+        {"id": "b", "description": "x", "dependencies": ["a", "reprt"]},
+        {"id": "c", "description": "x", "dependencies": ["b", "c"]},
+        {"id": "a", "description": "again"},
+        {"id": "report", "tool": "wirte_file", "parameters": {}},
+        {"id": "note", "tool": "todo", "parameters": {"items": []}},
+        {"id": "look", "tool": "grep", "parameters": {"patern": "x", "path": 7}},
+        {"id": "use", "tool": "write_file", "parameters": {"path": "o", "content": "@{steps.nowhere.result}"}},
+        {"id": "who", "description": "x", "profile": "orakle", "bundles": ["fils"]},
+    ], "edges": [{"from": "a", "to": "zzz", "type": "rollback"}, {"from": "a", "to": "b", "type": "conditional"}]});
+    insta::assert_snapshot!(told(broken, None));
+}
+
+#[test]
+fn places_are_those_of_the_document() {
+    let steps = json!({"steps": [{"step_id": 1, "description": "x"}, {"step_id": 2, "description": "y", "dependencies": [9]}]});
+    assert!(told(steps.clone(), None).starts_with("steps[1].dependencies[0] (task \"2\"): "), "{}", told(steps, None));
+    let nested = json!({"tasks": [{"id": "g", "name": "G", "actions": [{"id": "a", "tool": "gerp"}]}]});
+    assert_eq!(told(nested, None), "tasks[0].actions[0].tool (task \"a\"): there is no tool \"gerp\" (did you mean \"grep\"?)");
+}
+
+#[test]
+fn parameters_fit_the_tools_schema() {
+    let one = |tool: &str, parameters: Value| json!({"tasks": [{"id": "find", "tool": "grep", "parameters": {"pattern": "x"}}, {"id": "t", "tool": tool, "parameters": parameters}]});
+    let pass = [
+        one("read_file", json!({"path": "a"})),
+        one("read_file", json!({"path": "a", "limit": "5"})),
+        one("read_file", json!({"path": "a", "limit": "@{steps.find.result.count}"})),
+        one("read_file", json!({"path": "@{steps.find.result}"})),
+        one("ReadFile", json!({"path": "a"})),
+        one("write_file", json!({"path": "a", "content": "n: @{steps.find.result.count}"})),
+    ];
+    for plan in pass {
+        assert!(check_with(&plan, None).is_ok(), "{plan} {}", told(plan.clone(), None));
+    }
+    let fail = [
+        (one("read_file", json!({})), "tasks[1].parameters"),
+        (one("read_file", json!({"path": "a", "limit": 0})), "tasks[1].parameters.limit"),
+        (one("read_file", json!({"path": "a", "limit": "many"})), "tasks[1].parameters.limit"),
+        (one("read_file", json!({"path": "a", "lines": 1})), "tasks[1].parameters"),
+        (one("write_file", json!({"path": "@{steps.find.result}"})), "tasks[1].parameters"),
+    ];
+    for (plan, place) in fail {
+        let faults = check_with(&plan, None).unwrap_err();
+        assert!(faults.iter().any(|fault| fault.place.starts_with(place)), "{plan} {faults:?}");
+    }
+    let checked = check_with(&one("read_file", json!({"path": "a", "limit": "5"})), None).unwrap();
+    assert_eq!(checked.plan.tasks[1].parameters["limit"], 5);
+    assert_eq!(checked.repairs.len(), 1, "{:?}", checked.repairs);
+}
+
+#[test]
+fn what_a_model_invents_is_left_out_where_it_does_no_harm() {
+    let plan = json!({"tasks": [{"id": "a", "description": "x", "profile": "Python expert", "bundles": ["magic", "files"]},
+                                {"id": "b", "description": "y", "profile": "Oracle", "dependencies": ["a"]}]});
+    let checked = check_with(&plan, Some(PlanMode::Simple)).unwrap();
+    assert_eq!((checked.plan.tasks[0].profile.as_deref(), checked.plan.tasks[1].profile.as_deref()), (None, Some("oracle")));
+    assert_eq!(checked.plan.tasks[0].bundles, ["files"]);
+    assert_eq!(checked.repairs.len(), 3, "{:?}", checked.repairs);
+    assert!(check_with(&plan, None).is_err(), "a person is told");
+}
+
+fn tasks(count: usize) -> Vec<Value> {
+    (0..count).map(|n| json!({"id": format!("t{n}"), "description": "x"})).collect()
+}
+
+#[test]
+fn a_simple_plan_is_a_row() {
+    let checked = check_with(&json!({"tasks": tasks(3)}), Some(PlanMode::Simple)).unwrap();
+    let waits: Vec<Vec<&str>> =
+        checked.plan.tasks.iter().map(|task| task.dependencies.iter().map(aime_progress::TaskId::as_str).collect()).collect();
+    assert_eq!(waits, [vec![], vec!["t0"], vec!["t1"]]);
+    assert_eq!(checked.repairs, ["no task named a dependency, so each waits for the one before it"]);
+    let own = json!({"tasks": [{"id": "a", "description": "x"}, {"id": "b", "description": "x"}, {"id": "c", "description": "x", "dependencies": ["a"]}]});
+    assert_eq!(check_with(&own, Some(PlanMode::Simple)).unwrap().repairs, Vec::<String>::new());
+    assert_eq!(check_with(&json!({"tasks": tasks(3)}), Some(PlanMode::Complex)).unwrap().repairs, Vec::<String>::new());
+}
+
+#[test]
+fn modes_have_limits() {
+    let group = |id: usize, actions: usize| {
+        let actions: Vec<Value> = (0..actions).map(|n| json!({"id": format!("g{id}a{n}"), "description": "x"})).collect();
+        json!({"id": format!("g{id}"), "name": "G", "actions": actions})
+    };
+    let groups = |shape: &[usize]| json!({"tasks": shape.iter().enumerate().map(|(at, n)| group(at, *n)).collect::<Vec<_>>()});
+    let cases = [
+        (json!({"tasks": tasks(6)}), Some(PlanMode::Simple), true),
+        (json!({"tasks": tasks(7)}), Some(PlanMode::Simple), false),
+        (json!({"tasks": tasks(7)}), None, true),
+        (json!({"tasks": tasks(15)}), Some(PlanMode::Complex), true),
+        (json!({"tasks": tasks(16)}), Some(PlanMode::Emergent), false),
+        (groups(&[3, 3, 3, 3, 3]), Some(PlanMode::Complex), true),
+        (groups(&[4]), Some(PlanMode::Complex), false),
+        (groups(&[1, 1, 1, 1, 1, 1]), Some(PlanMode::Complex), false),
+    ];
+    for (plan, mode, passes) in cases {
+        assert_eq!(check_with(&plan, mode).is_ok(), passes, "{mode:?} {}", told(plan, mode));
+    }
+}
+
+#[test]
+fn further_rules_can_be_added() {
+    struct NoGrep;
+    impl PlanValidator for NoGrep {
+        fn validate(&self, plan: &Plan) -> Vec<PlanFault> {
+            let uses = |task: &TaskSpec| task.tool.as_deref() == Some("grep");
+            plan.tasks
+                .iter()
+                .enumerate()
+                .filter(|(_, task)| uses(task))
+                .map(|(at, _)| PlanFault::new(format!("tasks[{at}]"), "no grep here"))
+                .collect()
+        }
+    }
+    let (tools, validators): (_, [Arc<dyn PlanValidator>; 1]) = (tools(), [Arc::new(NoGrep)]);
+    let checker = PlanChecker { tools: &tools, validators: &validators, ..PlanChecker::default() };
+    let faults = checker.check(r#"{"tasks": [{"id": "a", "tool": "grep", "parameters": {"pattern": "x"}}]}"#).unwrap_err();
+    assert_eq!(faults[0].to_string(), "tasks[0] (task \"a\"): no grep here");
+}
+
+/// Plans with dependencies and parents at random.
+fn plans() -> impl Strategy<Value = Value> {
+    let task = (0_usize..8, prop::collection::vec(0_usize..8, 0..3), prop::option::weighted(0.2, 0_usize..8));
+    prop::collection::vec(task, 1..8).prop_map(|tasks| {
+        let tasks: Vec<Value> = tasks
+            .into_iter()
+            .enumerate()
+            .map(|(at, (_, waits, parent))| json!({"id": at, "description": "x", "dependencies": waits, "parent": parent}))
+            .collect();
+        json!({"tasks": tasks})
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_passes_has_no_cycle(plan in plans(), mode in prop::option::of(Just(PlanMode::Complex))) {
+        if let Ok(checked) = check_with(&plan, mode) {
+            let graph = aime_progress::TaskGraph::new(&checked.plan.tasks, &checked.plan.edges);
+            prop_assert_eq!(graph.cycles(), Vec::<Vec<aime_progress::TaskId>>::new());
+            prop_assert!(checked.plan.check().is_ok());
+        }
+    }
+
+    #[test]
+    fn a_row_always_passes(count in 1_usize..=6) {
+        let plan = json!({"tasks": tasks(count)});
+        prop_assert!(check_with(&plan, Some(PlanMode::Simple)).is_ok());
+    }
+}

@@ -5,7 +5,7 @@ use aime_progress::{TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use super::PlanChecker;
-use crate::{PlanFault, fault::suggestion};
+use crate::{PlanFault, ToolLine, fault::suggestion};
 
 impl PlanChecker<'_> {
     pub(super) fn check_tool(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
@@ -75,8 +75,8 @@ pub(super) fn check_parameters(
     let found = checker.check(&value).err().unwrap_or_default();
     for fault in found.into_iter().filter(|fault: &SchemaFault| !referring.contains(&fault.place)) {
         let place = if fault.place.is_empty() { place.to_owned() } else { format!("{place}.{}", fault.place) };
-        let message = if fault.place.is_empty() { format!("the parameters of `{}` {}", tool.name, fault.message) } else { fault.message };
-        faults.push(PlanFault::new(place, message));
+        let message = if fault.place.is_empty() { format!("the call of `{}` {}", tool.name, fault.message) } else { fault.message };
+        faults.push(PlanFault::new(place, message).hint(format!("parameters: {}", ToolLine::of(tool).parameters)));
     }
     if let Value::Object(map) = value {
         *parameters = map;

@@ -1,0 +1,120 @@
+//! Every whole request to the model, as a snapshot.
+
+use aime_llm::{ChatRequest, Tiers, estimate_tokens};
+
+use super::*;
+use crate::{Undecided, ask_route, verdict};
+
+fn show(request: &ChatRequest) -> String {
+    let mut out = String::new();
+    for message in &request.messages {
+        let (role, content) = match message.as_ref() {
+            Message::System { content } => ("system", content),
+            Message::User { content } => ("user", content),
+            Message::Assistant { content, .. } => ("assistant", content),
+            Message::Tool { content, .. } => ("tool", content),
+        };
+        out.push_str(&format!("[{role}]\n{content}\n\n"));
+    }
+    let format = serde_json::to_string_pretty(&request.format).unwrap();
+    let rest = (request.temperature, request.max_output_tokens, request.tools.len(), request.tool_choice);
+    format!("{out}[temperature, output tokens, tools, choice] {rest:?}\n[format]\n{format}")
+}
+
+/// Tokens of the messages.
+fn tokens(request: &ChatRequest) -> u64 {
+    request
+        .messages
+        .iter()
+        .map(|message| match message.as_ref() {
+            Message::System { content } | Message::User { content } => u64::from(estimate_tokens(content)),
+            _ => 0,
+        })
+        .sum()
+}
+
+async fn requests_for(mode: PlanMode, replies: Vec<Reply>) -> Vec<ChatRequest> {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), replies);
+    planner(&model).plan(&request(mode)).await.unwrap();
+    model.requests()
+}
+
+#[tokio::test]
+async fn plan_simple() {
+    let requests = requests_for(PlanMode::Simple, vec![good()]).await;
+    insta::assert_snapshot!(show(&requests[0]));
+    assert!(tokens(&requests[0]) < 1_200, "{}", tokens(&requests[0]));
+}
+
+#[tokio::test]
+async fn plan_complex() {
+    let requests = requests_for(PlanMode::Complex, vec![good()]).await;
+    insta::assert_snapshot!(show(&requests[0]));
+    assert!(tokens(&requests[0]) < 1_200, "{}", tokens(&requests[0]));
+}
+
+#[tokio::test]
+async fn plan_without_tools_and_profiles() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
+    planner(&model).plan(&PlanRequest::new("Write a poem", PlanMode::Complex)).await.unwrap();
+    insta::assert_snapshot!(show(&model.requests()[0]));
+}
+
+#[tokio::test]
+async fn plan_asked_again() {
+    let requests = requests_for(PlanMode::Simple, vec![cycle(), good()]).await;
+    let (first, second) = (&requests[0].messages, &requests[1].messages);
+    assert_eq!(&second[..first.len()], &first[..], "a request grows only at its end");
+    let added = ChatRequest { messages: second[first.len()..].to_vec(), ..requests[1].clone() };
+    insta::assert_snapshot!(show(&added).split("[format]").next().unwrap());
+}
+
+#[tokio::test]
+async fn plan_simplified() {
+    let requests = requests_for(PlanMode::Complex, vec![cycle(), cycle(), cycle(), good()]).await;
+    insta::assert_snapshot!(show(&requests[3]));
+}
+
+#[tokio::test]
+async fn patch() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
+    planner(&model).replan(&replan_request(), |_| Ok(())).await.unwrap();
+    insta::assert_snapshot!(show(&model.requests()[0]));
+    assert!(tokens(&model.requests()[0]) < 1_300, "{}", tokens(&model.requests()[0]));
+}
+
+fn undecided() -> Undecided {
+    Undecided { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".to_owned()] }
+}
+
+#[tokio::test]
+async fn route() {
+    let model =
+        ScriptedModel::new("m").on(When::schema("aime_route"), [Reply::json(json!({"reason": "two steps", "complexity": "Simple"}))]);
+    let asked = ask_route(&model, &Tiers::new(), &Prompts::default(), "Read it, then write it", undecided()).await.unwrap();
+    assert_eq!((asked.routed.mode, asked.routed.by.as_str(), asked.routed.score), (PlanMode::Simple, "model", Some(1)));
+    assert_eq!(asked.routed.reasons, ["length 150 (+1)", "m: two steps"]);
+    insta::assert_snapshot!(show(&model.requests()[0]));
+}
+
+#[tokio::test]
+async fn without_an_answer_a_goal_is_complex() {
+    for reply in [Reply::text("no idea"), Reply::json(json!({"complexity": "medium"})), Reply::status(401, "no key")] {
+        let model = ScriptedModel::new("m").on(When::schema("aime_route"), [reply]);
+        let asked = ask_route(&model, &Tiers::new(), &Prompts::default(), "goal", undecided()).await.unwrap();
+        assert_eq!(asked.routed.mode, PlanMode::Complex);
+        assert!(asked.failure.is_some());
+    }
+}
+
+#[tokio::test]
+async fn verdict_request() {
+    let answer = json!({"reason": "both hold", "passed": true, "score": 10, "feedback": "", "suggestions": "none"});
+    let model = ScriptedModel::new("m").on(When::schema("aime_verdict"), [Reply::json(json!({"score": 1})), Reply::json(answer)]);
+    let criteria = ["out.txt exists".to_owned(), "the tests pass".to_owned()];
+    let judged = verdict(&model, &Tiers::new(), &Prompts::default(), "Do it", &criteria, "write_file out.txt: ok").await.unwrap();
+    assert!(judged.verdict.passed);
+    assert!((judged.verdict.score - 1.0).abs() < f64::EPSILON);
+    assert_eq!(judged.spent.requests, 2);
+    insta::assert_snapshot!(show(&model.requests()[0]));
+}
