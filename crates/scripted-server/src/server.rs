@@ -13,6 +13,7 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
+use axum::serve::ListenerExt;
 use futures::stream;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
@@ -182,7 +183,11 @@ async fn serve(listener: TcpListener, state: Arc<Shared>) -> io::Result<()> {
         .fallback(no_such_path)
         .layer(DefaultBodyLimit::disable())
         .with_state(state);
-    axum::serve(tokio::net::TcpListener::from_std(listener)?, app).await
+    let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|socket| {
+        // Small pieces must not wait for one another. A socket that refuses this is only slower.
+        let _ = socket.set_nodelay(true);
+    });
+    axum::serve(listener, app).await
 }
 
 async fn models(State(shared): State<Arc<Shared>>) -> Response {
