@@ -1,3 +1,42 @@
-//! The `aime` command.
+//! The `aime` command: arguments, configuration, screen, exit codes. It decides nothing about a run.
 
-fn main() {}
+mod args;
+mod commands;
+mod config;
+mod failure;
+mod models;
+mod output;
+mod person;
+mod plan_formats;
+mod screen;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{args::Cli, config::Environment, failure::Failure};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are what was asked for; anything else is wrong use.
+            let code = if error.use_stderr() { failure::code::USAGE } else { 0 };
+            // A closed pipe is no error.
+            drop(error.print());
+            return ExitCode::from(code);
+        }
+    };
+    let environment = Environment::of_process();
+    output::choose_colors(cli.global.color, &environment);
+    output::start_log(cli.global.verbose);
+    match commands::run(cli, environment) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            let Failure { code, message, hint } = failure;
+            output::failure(&message, hint.as_deref());
+            ExitCode::from(code)
+        }
+    }
+}

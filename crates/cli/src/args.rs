@@ -1,0 +1,323 @@
+//! What can be typed. What it means is decided in one place for each command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Give it a goal; it plans, works, and changes the plan when reality disagrees.
+#[derive(Debug, Parser)]
+#[command(name = "aime", version, about, long_about = None, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Global {
+    /// The working folder
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub(crate) directory: Option<PathBuf>,
+    /// A configuration file that is read last
+    #[arg(long, value_name = "FILE", global = true)]
+    pub(crate) config: Option<PathBuf>,
+    /// Print the result alone
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Say more; twice for everything
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub(crate) verbose: u8,
+    /// Colours
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", global = true)]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Work on a goal
+    Run(RunArgs),
+    /// Make a plan and run nothing
+    Plan(PlanArgs),
+    /// Check a plan: all faults at once
+    Check {
+        /// The plan: JSON; - for standard input
+        plan_file: PathBuf,
+        /// The form of the report
+        #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+        format: CheckFormat,
+    },
+    /// Go on after a stop, a crash or an answer
+    Resume(ResumeArgs),
+    /// Look at runs
+    Runs {
+        #[command(subcommand)]
+        command: Option<RunsCommand>,
+        /// The form of the output
+        #[arg(long, value_enum, global = true, default_value_t = Output::Text)]
+        output: Output,
+    },
+    /// Answer what a run asks
+    Answer {
+        /// The run
+        run: String,
+        /// The answer
+        #[arg(required = true, num_args = 1..)]
+        text: Vec<String>,
+    },
+    /// Look at the tools, or call one
+    Tools {
+        #[command(subcommand)]
+        command: Option<ToolsCommand>,
+    },
+    /// Look at the profiles of actors
+    Profiles {
+        #[command(subcommand)]
+        command: Option<ProfilesCommand>,
+    },
+    /// Look at the models
+    Models {
+        #[command(subcommand)]
+        command: Option<ModelsCommand>,
+    },
+    /// Look at the configuration
+    Config {
+        #[command(subcommand)]
+        command: Option<ConfigCommand>,
+    },
+    /// Print the JSON Schema of a format
+    Schema {
+        /// The format; without one, all of them
+        #[arg(value_enum)]
+        format: Option<SchemaName>,
+    },
+    /// Tell what works here, what does not, and the mend
+    Doctor,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The goal; - reads it from standard input
+    pub(crate) goal: Option<String>,
+    /// Read the goal from a file
+    #[arg(long, value_name = "F", conflicts_with = "goal")]
+    pub(crate) goal_file: Option<PathBuf>,
+    /// Run this plan instead of making one
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choice: ModelChoice,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
+    /// What actors may do without asking
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) approve: Option<ApproveArg>,
+    /// Nobody is there: never ask, end with a report instead
+    #[arg(long)]
+    pub(crate) unattended: bool,
+    /// How many tasks run at once, at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) max_parallel: Option<u32>,
+    /// The form of standard output
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+    /// Name the run
+    #[arg(long, value_name = "ID")]
+    pub(crate) run_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ModelChoice {
+    /// How the goal is worked on
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Option<ModeArg>,
+    /// The model: a name from the configuration, or the server's own name for it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BoundArgs {
+    /// Tokens, sent and received
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// US dollars
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<f64>,
+    /// Time of work, such as 90s, 10m, 1h
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) timeout: Option<std::time::Duration>,
+}
+
+/// Reads `90s`, `10m`, `1h30m`; a bare number is seconds.
+fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Ok(std::time::Duration::from_secs(seconds));
+    }
+    let span: jiff::SignedDuration = text.parse().map_err(|error| format!("{error}; write 90s, 10m or 1h30m"))?;
+    std::time::Duration::try_from(span).map_err(|_| "a time cannot be negative".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// The goal; - reads it from standard input
+    pub(crate) goal: String,
+    #[command(flatten)]
+    pub(crate) choice: ModelChoice,
+    /// The form of the plan
+    #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
+    pub(crate) format: PlanFormat,
+    /// Write it to a file
+    #[arg(short, value_name = "FILE")]
+    pub(crate) output_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArgs {
+    /// The run; `last` for the newest
+    pub(crate) run: String,
+    /// The model to go on with
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
+    /// The form of standard output
+    #[arg(long, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// All runs of this folder
+    List,
+    /// One run: its plan, its tasks, what was decided and why
+    Show {
+        /// The run
+        run: String,
+    },
+    /// The journal of one run
+    Events {
+        /// The run
+        run: String,
+    },
+    /// Forget a run and all it kept
+    Delete {
+        /// The run
+        run: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// All tools
+    List,
+    /// One tool and its parameters
+    Show {
+        /// The tool
+        name: String,
+    },
+    /// Call a tool
+    Call {
+        /// The tool
+        name: String,
+        /// Its parameters: a JSON object
+        parameters: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProfilesCommand {
+    /// All profiles
+    List,
+    /// One profile
+    Show {
+        /// The profile
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// The models that are configured
+    List,
+    /// Fetch a local model
+    Pull {
+        /// The model
+        name: String,
+    },
+    /// Where a local model is kept
+    Path {
+        /// The model
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// The settings in force, and where they come from
+    Show,
+    /// Check every configuration file
+    Check,
+    /// Write a commented `aime.toml` into the working folder
+    Init,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeArg {
+    Auto,
+    Direct,
+    Simple,
+    Complex,
+    Emergent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ApproveArg {
+    Ask,
+    Edits,
+    All,
+    ReadOnly,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    Text,
+    Json,
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CheckFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    Text,
+    Json,
+    Mermaid,
+    Dot,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaName {
+    Plan,
+    Patch,
+    Event,
+    Result,
+    Progress,
+    Config,
+}

@@ -1,0 +1,87 @@
+//! One file for each command.
+
+mod check;
+mod config;
+mod doctor;
+mod look;
+mod plan;
+mod resume;
+mod run;
+mod runs;
+mod schema;
+mod tools;
+
+use std::{io::Read, path::Path};
+
+use clap::CommandFactory;
+
+use crate::{
+    args::{Cli, Command, Global},
+    config::Environment,
+    failure::{Failure, code},
+    wiring::Setup,
+};
+
+/// Runs what was typed and gives the exit code.
+pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
+    let Cli { global, command } = cli;
+    match command {
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "aime", &mut text);
+            crate::output::result(String::from_utf8_lossy(&text).trim_end());
+            return Ok(0);
+        }
+        Command::Schema { format } => return schema::schema(format),
+        Command::Config { command } => return config::config(command, &global, environment),
+        _ => {}
+    }
+    let setup = Setup::new(environment, global.directory.as_deref(), global.config.clone())?;
+    for note in setup.notes.iter().filter(|_| !global.quiet) {
+        crate::output::note(note);
+    }
+    match command {
+        Command::Run(args) => on_runtime(run::run(args, &global, &setup)),
+        Command::Plan(args) => on_runtime(plan::plan(args, &global, &setup)),
+        Command::Check { plan_file, format } => check::check(&plan_file, format, &setup),
+        Command::Resume(args) => on_runtime(resume::resume(args, &global, &setup)),
+        Command::Runs { command, output } => on_runtime(runs::runs(command, output, &setup)),
+        Command::Answer { run, text } => on_runtime(runs::answer(&run, &text.join(" "), &setup)),
+        Command::Tools { command } => on_runtime(tools::tools(command, &setup)),
+        Command::Profiles { command } => look::profiles(command, &setup),
+        Command::Models { command } => look::models(command, &setup),
+        Command::Doctor => on_runtime(doctor::doctor(&setup)),
+        Command::Completions { .. } | Command::Schema { .. } | Command::Config { .. } => Ok(0),
+    }
+}
+
+/// Runs a command that waits. What is still running when it ends is stopped, with a second to end by itself.
+fn on_runtime(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::internal)?;
+    let result = runtime.block_on(work);
+    runtime.shutdown_timeout(std::time::Duration::from_secs(1));
+    result
+}
+
+/// Reads a file, or standard input for `-`.
+fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
+    if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
+        return Ok(text);
+    }
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::new(code::USAGE, format!("the {what} {} cannot be read: {error}", path.display())))
+}
+
+/// A goal from the command line: itself, or standard input for `-`.
+fn read_goal(goal: &str) -> Result<String, Failure> {
+    let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
+    let text = text.trim();
+    if text.is_empty() { Err(Failure::usage("the goal is empty").hint("say what is to be reached: aime run \"…\"")) } else { Ok(text.to_owned()) }
+}
+
+/// The configuration of a command that takes no other argument.
+fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure> {
+    Setup::new(environment, global.directory.as_deref(), global.config.clone())
+}

@@ -1,0 +1,73 @@
+//! `aime check`.
+
+use std::path::Path;
+
+use aime_llm::ToolDefinition;
+use aime_planner::{PlanChecker, ProfileBrief};
+use aime_tools::{BUNDLES, HandledBy};
+use serde_json::json;
+
+use super::read_text;
+use crate::{
+    args::CheckFormat,
+    failure::{Failure, code},
+    output::{self, GREEN, RED},
+    wiring::Setup,
+};
+
+/// What plans are checked against.
+pub(super) struct CheckerParts {
+    pub(super) tools: Vec<ToolDefinition>,
+    pub(super) actor_tools: Vec<String>,
+    pub(super) profiles: Vec<ProfileBrief>,
+    pub(super) bundles: Vec<String>,
+}
+
+impl CheckerParts {
+    pub(super) fn checker(&self) -> PlanChecker<'_> {
+        PlanChecker {
+            tools: &self.tools,
+            actor_tools: &self.actor_tools,
+            profiles: &self.profiles,
+            bundles: &self.bundles,
+            ..PlanChecker::default()
+        }
+    }
+}
+
+pub(super) fn checker_parts(setup: &Setup) -> Result<CheckerParts, Failure> {
+    let registry = setup.tools();
+    let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
+    let tools = handled(HandledBy::Runtime).collect();
+    let actor_tools = handled(HandledBy::Actor).map(|tool| tool.name).collect();
+    let bundles = BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect();
+    let catalog = setup.profiles()?;
+    let profiles =
+        catalog.iter().map(|profile| ProfileBrief { name: profile.name.clone(), description: profile.description.clone() }).collect();
+    Ok(CheckerParts { tools, actor_tools, profiles, bundles })
+}
+
+pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u8, Failure> {
+    let text = read_text(path, "plan")?;
+    let parts = checker_parts(setup)?;
+    let checked = parts.checker().check(&text);
+    match (format, &checked) {
+        (CheckFormat::Json, Ok(checked)) => {
+            output::json(&json!({"valid": true, "repairs": checked.repairs, "faults": [], "plan": checked.plan}), true)?;
+        }
+        (CheckFormat::Json, Err(faults)) => output::json(&json!({"valid": false, "repairs": [], "faults": faults}), true)?,
+        (CheckFormat::Text, Ok(checked)) => {
+            for repair in &checked.repairs {
+                output::result(&format!("mended: {repair}"));
+            }
+            output::result(&format!("{GREEN}valid{GREEN:#}: {} tasks", checked.plan.tasks.len()));
+        }
+        (CheckFormat::Text, Err(faults)) => {
+            for fault in faults {
+                output::result(&format!("{RED}fault{RED:#} {fault}"));
+            }
+            output::result(&format!("{} faults", faults.len()));
+        }
+    }
+    Ok(if checked.is_ok() { 0 } else { code::USAGE })
+}

@@ -1,0 +1,118 @@
+//! `aime plan`: a plan and nothing else.
+
+use std::sync::Arc;
+
+use aime_llm::Tiers;
+use aime_planner::{PlanRequest, Planner, PlannerError, Route, Routed, ask_route, direct_plan, route};
+use aime_progress::{Plan, PlanMode};
+
+use super::{check::checker_parts, read_goal, run::mode_of};
+use crate::{
+    args::{Global, ModeArg, PlanArgs, PlanFormat},
+    config::ModeConfig,
+    failure::{Failure, code},
+    models,
+    output::{self, BOLD, DIM},
+    plan_formats,
+    screen::describe_plan,
+    wiring::{Setup, project_context},
+};
+
+pub(super) async fn plan(args: PlanArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let goal = read_goal(&args.goal)?;
+    let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?.ok_or_else(models::none_configured)?;
+    let models = models::build(&choice, &setup.environment)?;
+    let (prompts, categories) = setup.planning_parts()?;
+    let (prompts, tiers) = (Arc::new(prompts), Arc::new(Tiers::new()));
+
+    let mut settings = setup.route();
+    settings.mode = args.choice.mode.map_or_else(|| configured_mode(setup), mode_of);
+    let routed = match route(&goal, &settings, &categories) {
+        Route::Decided(routed) => routed,
+        Route::AskModel(undecided) => {
+            let asked = ask_route(models.role("classifier").as_ref(), &tiers, &prompts, &goal, undecided).await;
+            asked.map_err(|error| Failure::caused(code::USAGE, &error))?.routed
+        }
+    };
+    let note = |text: &str| {
+        if !global.quiet {
+            output::note(text);
+        }
+    };
+    note(&format!("{BOLD}route{BOLD:#} {} (by {}: {})", routed.mode, routed.by, routed.reasons.join("; ")));
+    let profile = categories.iter().find(|category| category.name == routed.category).map(|category| category.profile.clone());
+    let plan = if routed.mode == PlanMode::Direct {
+        direct_plan(&goal, profile.as_deref())
+    } else {
+        let planner = Planner::new(models.role("planner"), setup.planner()).with_prompts(prompts).with_tiers(tiers);
+        ask(&planner, goal, &routed, profile, setup, &note).await?
+    };
+    let text = match args.format {
+        PlanFormat::Text => text(&plan),
+        PlanFormat::Json => serde_json::to_string_pretty(&plan).map_err(Failure::internal)?,
+        PlanFormat::Mermaid => plan_formats::mermaid(&plan),
+        PlanFormat::Dot => plan_formats::dot(&plan),
+    };
+    match &args.output_file {
+        Some(path) => std::fs::write(path, format!("{text}\n"))
+            .map_err(|error| Failure::usage(format!("the plan cannot be written to {}: {error}", path.display())))?,
+        None => output::result(&text),
+    }
+    Ok(0)
+}
+
+async fn ask(
+    planner: &Planner, goal: String, routed: &Routed, profile: Option<String>, setup: &Setup, note: &dyn Fn(&str),
+) -> Result<Plan, Failure> {
+    let parts = checker_parts(setup)?;
+    let request = PlanRequest {
+        project: project_context(&setup.folder),
+        tools: parts.tools,
+        actor_tools: parts.actor_tools,
+        profiles: parts.profiles,
+        bundles: parts.bundles,
+        category_profile: profile,
+        ..PlanRequest::new(goal, routed.mode)
+    };
+    let planned = planner.plan(&request).await.map_err(|error| {
+        let (exit, hint) = match &error {
+            PlannerError::Model { source, .. } => (code::MODEL, source.hint()),
+            _ => (code::NOT_REACHED, None),
+        };
+        Failure { hint, ..Failure::caused(exit, &error) }
+    })?;
+    for refused in &planned.refused {
+        note(&format!("refused try {}: {}", refused.attempt, refused.faults.join("; ")));
+    }
+    for repair in &planned.repairs {
+        note(&format!("{DIM}mended: {repair}{DIM:#}"));
+    }
+    if let Some(why) = &planned.fallback {
+        note(&format!("fallback: {why}"));
+    }
+    Ok(planned.plan)
+}
+
+const fn configured_mode(setup: &Setup) -> Option<PlanMode> {
+    mode_of(match setup.config.planning.mode {
+        ModeConfig::Auto => ModeArg::Auto,
+        ModeConfig::Direct => ModeArg::Direct,
+        ModeConfig::Simple => ModeArg::Simple,
+        ModeConfig::Complex => ModeArg::Complex,
+        ModeConfig::Emergent => ModeArg::Emergent,
+    })
+}
+
+/// A plan for people: the strategy, then the checklist.
+fn text(plan: &Plan) -> String {
+    let mut lines = Vec::new();
+    let strategic = &plan.strategic;
+    if !strategic.approach.is_empty() {
+        lines.push(format!("{BOLD}approach{BOLD:#} {}", strategic.approach));
+    }
+    lines.extend(strategic.phases.iter().map(|phase| format!("{BOLD}phase{BOLD:#}    {}: {}", phase.name, phase.objective)));
+    lines.extend(strategic.risks.iter().map(|risk| format!("{BOLD}risk{BOLD:#}     {} → {}", risk.description, risk.mitigation)));
+    lines.extend(strategic.success_criteria.iter().map(|criterion| format!("{BOLD}success{BOLD:#}  {criterion}")));
+    lines.push(describe_plan(plan));
+    lines.join("\n")
+}

@@ -1,0 +1,47 @@
+//! `aime resume`.
+
+use aime_orchestrator::view;
+use aime_progress::RunId;
+
+use super::run::{Carry, Work, bounds, carry_out, failure_of};
+use crate::{
+    args::{Global, ResumeArgs},
+    failure::Failure,
+    models,
+    wiring::Setup,
+};
+
+pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let run = find_run(&args.run, setup)?;
+    let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
+    if let Some(damage) = &seen.damage {
+        crate::output::note(&format!("the journal of {run} was damaged: {damage}; going on from the last good record"));
+    }
+    let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
+    let models = match &choice {
+        Some(choice) => Some(models::build(choice, &setup.environment)?),
+        None if seen.input.can_plan && !seen.over => return Err(models::none_configured()),
+        None => None,
+    };
+    let changed = args.bounds.max_tokens.is_some() || args.bounds.max_cost.is_some() || args.bounds.timeout.is_some();
+    let bounds = changed.then(|| bounds(&args.bounds, seen.bounds.clone()));
+    let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models };
+    carry_out(carry, global, setup, Work::Resume(bounds)).await
+}
+
+/// The run that is meant: by its name, by the beginning of it, or `last`.
+pub(super) fn find_run(text: &str, setup: &Setup) -> Result<RunId, Failure> {
+    let unknown = || Failure::usage(format!("there is no run {text:?} in {}", setup.folder.display())).hint("`aime runs` lists the runs of this folder");
+    let Some(journal) = setup.existing_journal()? else { return Err(unknown()) };
+    let runs = journal.runs().map_err(|error| Failure::caused(crate::failure::code::USAGE, &error))?;
+    let found: Vec<&str> = match text {
+        "last" => runs.iter().max_by_key(|run| run.created_at).map(|run| run.id.as_str()).into_iter().collect(),
+        _ if runs.iter().any(|run| run.id == text) => vec![text],
+        _ => runs.iter().map(|run| run.id.as_str()).filter(|id| id.starts_with(text)).collect(),
+    };
+    match found.as_slice() {
+        [one] => RunId::new(*one).map_err(Failure::usage),
+        [] => Err(unknown()),
+        many => Err(Failure::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
+    }
+}

@@ -1,0 +1,299 @@
+//! `aime run`.
+
+use std::sync::Arc;
+
+use aime_orchestrator::{
+    Bounds, FailureCode, HumanChannel, Models, NobodyThere, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunRequest,
+    RunResult, RunSettings,
+};
+use aime_progress::{Plan, PlanMode, RunId};
+use aime_tools::Approval;
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use super::{check::checker_parts, read_goal, read_text};
+use crate::{
+    args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
+    config::{Config, ModeConfig},
+    failure::{Failure, code},
+    models,
+    output::{self, DIM},
+    person::AtTerminal,
+    screen::Screen,
+    wiring::Setup,
+};
+
+pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let plan = args.plan.as_deref().map(|path| read_plan(path, setup)).transpose()?;
+    let goal = match (&args.goal, &args.goal_file, &plan) {
+        (Some(goal), _, _) => read_goal(goal)?,
+        (None, Some(file), _) => read_goal(&read_text(file, "goal file")?)?,
+        (None, None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),
+        (None, None, Some(_)) => "carry out the plan".to_owned(),
+        (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"what is to be reached\"")),
+    };
+    let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?;
+    let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress::TaskKind::Actor));
+    let models = match &choice {
+        Some(choice) if needs_model || plan.is_none() => Some(models::build(choice, &setup.environment)?),
+        Some(choice) => models::build(choice, &setup.environment).ok(),
+        None if needs_model => return Err(models::none_configured()),
+        None => None,
+    };
+    let run = match &args.run_id {
+        Some(id) => RunId::new(id.as_str()).map_err(|error| Failure::usage(error).hint("choose another --run-id"))?,
+        None => new_run_id()?,
+    };
+    let settings = settings(&args, &setup.config, plan.is_some());
+    if let (Some(choice), false) = (&choice, global.quiet || models.is_none()) {
+        tell_model(choice, setup);
+    }
+    let request = RunRequest { run: run.clone(), goal, plan, settings };
+    carry_out(Carry { run, output: args.output, unattended: args.unattended, models }, global, setup, Work::Start(Box::new(request))).await
+}
+
+fn tell_model(choice: &models::Choice, setup: &Setup) {
+    let Some(model) = choice.models.get("default") else { return };
+    let url = model.base_url.as_deref().or_else(|| setup.environment.text("OPENAI_BASE_URL")).unwrap_or("OpenAI");
+    output::note(&format!("{DIM}model {} at {url} ({}){DIM:#}", models::model_name(model), choice.because));
+}
+
+/// Reads and checks a plan; every fault at once.
+fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
+    let text = read_text(path, "plan")?;
+    let parts = checker_parts(setup)?;
+    match parts.checker().check(&text) {
+        Ok(checked) => {
+            for repair in &checked.repairs {
+                output::note(&format!("mended in the plan: {repair}"));
+            }
+            Ok(checked.plan)
+        }
+        Err(faults) => {
+            let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
+            Err(Failure::usage(format!("the plan {} has {} faults:\n{}", path.display(), faults.len(), lines.join("\n")))
+                .hint("`aime check` gives the same list; `aime schema plan` the format"))
+        }
+    }
+}
+
+/// A new name that sorts by time.
+fn new_run_id() -> Result<RunId, Failure> {
+    let id = uuid::Uuid::now_v7().simple().to_string();
+    RunId::new(id).map_err(Failure::internal)
+}
+
+fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
+    let mode = match (args.choice.mode, config.planning.mode) {
+        (Some(mode), _) => mode_of(mode),
+        (None, ModeConfig::Auto) => None,
+        (None, ModeConfig::Direct) => Some(PlanMode::Direct),
+        (None, ModeConfig::Simple) => Some(PlanMode::Simple),
+        (None, ModeConfig::Complex) => Some(PlanMode::Complex),
+        (None, ModeConfig::Emergent) => Some(PlanMode::Emergent),
+    };
+    let approval = args.approve.map_or(config.permissions.approve, |approve| match approve {
+        ApproveArg::Ask => Approval::Ask,
+        ApproveArg::Edits => Approval::Edits,
+        ApproveArg::All => Approval::All,
+        ApproveArg::ReadOnly => Approval::ReadOnly,
+    });
+    RunSettings {
+        strategy: config.planning.strategy,
+        mode,
+        max_parallel: args.max_parallel.unwrap_or(config.run.max_parallel),
+        bounds: bounds(&args.bounds, configured_bounds(config)),
+        triggers: config.triggers.clone(),
+        frequency: config.frequency.clone(),
+        approval,
+        plan_approved: handed_over && args.approve.is_none(),
+        unattended: args.unattended,
+    }
+}
+
+pub(super) const fn mode_of(mode: ModeArg) -> Option<PlanMode> {
+    match mode {
+        ModeArg::Auto => None,
+        ModeArg::Direct => Some(PlanMode::Direct),
+        ModeArg::Simple => Some(PlanMode::Simple),
+        ModeArg::Complex => Some(PlanMode::Complex),
+        ModeArg::Emergent => Some(PlanMode::Emergent),
+    }
+}
+
+fn configured_bounds(config: &Config) -> Bounds {
+    let run = &config.run;
+    Bounds {
+        max_tokens: run.max_tokens,
+        max_cost_usd: run.max_cost_usd,
+        max_seconds: run.max_seconds,
+        max_steps: run.max_steps,
+        max_tool_calls: run.max_tool_calls,
+        max_actors: run.max_actors,
+    }
+}
+
+/// The bounds of the flags over those that stood before.
+pub(super) fn bounds(args: &BoundArgs, before: Bounds) -> Bounds {
+    Bounds {
+        max_tokens: args.max_tokens.or(before.max_tokens),
+        max_cost_usd: args.max_cost.or(before.max_cost_usd),
+        max_seconds: args.timeout.map(|timeout| timeout.as_secs().max(1)).or(before.max_seconds),
+        ..before
+    }
+}
+
+/// What is carried out.
+pub(super) enum Work {
+    /// A new run.
+    Start(Box<RunRequest>),
+    /// One that was left.
+    Resume(Option<Bounds>),
+}
+
+/// A run and how it is shown.
+pub(super) struct Carry {
+    pub(super) run: RunId,
+    pub(super) output: Output,
+    pub(super) unattended: bool,
+    pub(super) models: Option<Models>,
+}
+
+/// Carries a run out: screen, signals, result, exit code.
+pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work: Work) -> Result<u8, Failure> {
+    let Carry { run, output, unattended, models } = carry;
+    let screen = Arc::new(Screen::new(output, global.quiet, &run));
+    let attended = !unattended && output::can_type();
+    let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NobodyThere) };
+    let orchestrator = Orchestrator::new(setup.parts(models, human)?);
+    let (events, watched) = mpsc::unbounded_channel();
+    let stop = CancellationToken::new();
+    let shown = tokio::spawn(show(Arc::clone(&screen), watched));
+    let control = RunControl { stop: stop.clone(), events };
+    let carried = async {
+        match work {
+            Work::Start(request) => orchestrator.run(*request, control).await,
+            Work::Resume(bounds) => orchestrator.resume(&run, bounds, control).await,
+        }
+    };
+    let result = tokio::select! {
+        result = carried => result,
+        () = stopped_twice(&stop) => {
+            screen.close();
+            output::note(&format!("stopped at once; go on with `aime resume {run}`"));
+            return Ok(FailureCode::Interrupted.exit_code());
+        }
+    };
+    drop(orchestrator);
+    finish_screen(shown, &screen).await?;
+    let result = result.map_err(|error| failure_of(&error))?;
+    tell(&result, output, global.quiet)
+}
+
+/// Shows events until there are no more.
+async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<PublishedEvent>) -> Result<(), Failure> {
+    let drawing = match screen.as_ref() {
+        Screen::Live(live) => {
+            let live = Arc::clone(live);
+            Some(tokio::spawn(async move { live.keep_drawing().await }))
+        }
+        _ => None,
+    };
+    while let Some(event) = events.recv().await {
+        screen.show(&event)?;
+    }
+    screen.close();
+    if let Some(drawing) = drawing {
+        drawing.abort();
+    }
+    Ok(())
+}
+
+async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) -> Result<(), Failure> {
+    let shown = shown.await.map_err(Failure::internal)?;
+    screen.close();
+    shown
+}
+
+/// The first Ctrl-C or TERM stops the run so that it can be resumed; the second ends the wait for that.
+async fn stopped_twice(stop: &CancellationToken) {
+    signal().await;
+    stop.cancel();
+    output::note("stopping … (again to stop at once)");
+    signal().await;
+}
+
+async fn signal() {
+    #[cfg(unix)]
+    {
+        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+        if let Ok(mut terminate) = terminate {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+    }
+    drop(tokio::signal::ctrl_c().await);
+}
+
+/// Prints the result and gives the exit code.
+fn tell(result: &RunResult, form: Output, quiet: bool) -> Result<u8, Failure> {
+    match form {
+        Output::Json => output::json(result, true)?,
+        Output::Jsonl => output::json(result, false)?,
+        Output::Text => {
+            if !result.answer.is_empty() {
+                output::result(&result.answer);
+            }
+            if !quiet {
+                output::note(&summary(result));
+            }
+        }
+    }
+    let Some(error) = &result.error else { return Ok(0) };
+    if form == Output::Text {
+        output::failure(&error.message, error.hint.as_deref());
+    }
+    Ok(exit_code(&error.code))
+}
+
+/// The last line: how it ended and what it took.
+fn summary(result: &RunResult) -> String {
+    let done = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
+    let tokens = result.usage.input_tokens + result.usage.output_tokens;
+    let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
+    format!(
+        "{DIM}run {} {}: {done} of {} tasks, {} replans, {}, {tokens} tokens in {} requests{cost}{DIM:#}",
+        result.run_id,
+        result.status,
+        result.tasks.len(),
+        result.replans,
+        crate::screen::span(result.duration_ms),
+        result.usage.requests,
+    )
+}
+
+fn exit_code(word: &str) -> u8 {
+    let codes = [
+        FailureCode::GoalNotReached,
+        FailureCode::ModelUnavailable,
+        FailureCode::BoundReached,
+        FailureCode::WaitingForHuman,
+        FailureCode::Interrupted,
+        FailureCode::Internal,
+    ];
+    codes.into_iter().find(|code| code.word() == word).map_or(code::NOT_REACHED, FailureCode::exit_code)
+}
+
+pub(super) fn failure_of(error: &OrchestratorError) -> Failure {
+    match error {
+        OrchestratorError::NoSuchRun { .. } => Failure::caused(code::USAGE, error).hint("`aime runs` lists the runs of this folder"),
+        OrchestratorError::Lock(_) => Failure::caused(code::USAGE, error).hint("wait for it, or stop it with Ctrl-C there"),
+        OrchestratorError::Journal(aime_durable::JournalError::RunExists { .. }) => {
+            Failure::caused(code::USAGE, error).hint("choose another --run-id, or `aime resume` it")
+        }
+        _ => Failure::caused(code::INTERNAL, error),
+    }
+}

@@ -1,0 +1,157 @@
+//! `aime runs` and `aime answer`.
+
+use aime_durable::{Clock, SystemClock};
+use aime_orchestrator::{FailureCode, InboxMessage, RunOutput, RunFailure, RunResult, RunView, view};
+use aime_progress::RunStatus;
+use serde_json::json;
+
+use super::{resume::find_run, run::failure_of};
+use crate::{
+    args::{Output, RunsCommand},
+    failure::{Failure, code},
+    output::{self, BOLD, DIM},
+    screen::{describe_change, describe_tasks, first_line, line_of, rfc3339, span},
+    wiring::Setup,
+};
+
+pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Setup) -> Result<u8, Failure> {
+    match command.unwrap_or(RunsCommand::List) {
+        RunsCommand::List => list(form, setup)?,
+        RunsCommand::Show { run } => show(&run, form, setup)?,
+        RunsCommand::Events { run } => events(&run, form, setup)?,
+        RunsCommand::Delete { run } => delete(&run, setup).await?,
+    }
+    Ok(0)
+}
+
+fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
+    let journal = setup.existing_journal()?;
+    let runs = journal.map(|journal| journal.runs()).transpose().map_err(|error| Failure::caused(code::USAGE, &error))?.unwrap_or_default();
+    if form == Output::Text && runs.is_empty() {
+        output::note("no runs in this folder yet");
+    }
+    let documents = runs.iter().map(|run| {
+        json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)})
+    });
+    match form {
+        Output::Text => {
+            for run in &runs {
+                output::result(&format!("{}  {:<18} {}  {}", run.id, run.status, rfc3339(run.created_at), first_line(&run.title, 80)));
+            }
+        }
+        Output::Json => output::json(&documents.collect::<Vec<_>>(), true)?,
+        Output::Jsonl => {
+            for document in documents {
+                output::json(&document, false)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read(run: &str, setup: &Setup) -> Result<(aime_progress::RunId, RunView), Failure> {
+    let run = find_run(run, setup)?;
+    let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
+    if let Some(damage) = &seen.damage {
+        output::note(&format!("the journal of {run} is damaged: {damage}; what follows ends at the last good record"));
+    }
+    Ok((run, seen))
+}
+
+fn show(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
+    let (run, seen) = read(run, setup)?;
+    let output = seen.output.clone().unwrap_or_else(|| RunOutput {
+        status: seen.state.status,
+        error: (!seen.over).then(|| RunFailure {
+            code: FailureCode::Interrupted,
+            message: "the run is under way, or was cut off".to_owned(),
+            hint: Some(format!("if nothing drives it, go on with `aime resume {run}`")),
+        }),
+    });
+    let result = RunResult::new(run, &seen.state, &output);
+    if form != Output::Text {
+        return output::json(&result, form == Output::Json);
+    }
+    let state = &seen.state;
+    let mut lines = vec![format!("{BOLD}run{BOLD:#}     {} {}", result.run_id, result.status), format!("{BOLD}goal{BOLD:#}    {}", state.goal)];
+    if let Some(mode) = state.mode {
+        lines.push(format!("{BOLD}mode{BOLD:#}    {mode}"));
+    }
+    lines.push(format!("{BOLD}plan{BOLD:#}    v{}", state.version));
+    lines.push(describe_tasks(state));
+    for decision in &state.decisions {
+        let why: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
+        lines.push(format!("{BOLD}decided{BOLD:#} v{} because {}: {}", decision.version, why.join("; "), decision.patch.reasoning));
+        lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
+    }
+    for question in state.questions.iter().filter(|question| question.answer.is_none()) {
+        lines.push(format!("{BOLD}asks{BOLD:#}    {}", question.question));
+    }
+    let tokens = state.spent.input_tokens + state.spent.output_tokens;
+    lines.push(format!("{DIM}{}, {tokens} tokens in {} requests{DIM:#}", span(result.duration_ms), state.spent.requests));
+    if let Some(error) = &result.error {
+        lines.push(format!("{BOLD}{}{BOLD:#} {}", error.code, error.message));
+    }
+    if let Some(answer) = &state.answer {
+        lines.push(format!("{BOLD}answer{BOLD:#}\n{answer}"));
+    }
+    output::result(&lines.join("\n"));
+    Ok(())
+}
+
+fn events(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
+    let (run, seen) = read(run, setup)?;
+    match form {
+        Output::Text => {
+            for event in &seen.events {
+                let what = line_of(event).unwrap_or_else(|| event.document(&run, "")["type"].as_str().unwrap_or_default().to_owned());
+                output::result(&format!("{DIM}{:>5} {}{DIM:#} {what}", event.seq, rfc3339(event.at.as_millis())));
+            }
+        }
+        Output::Json => {
+            let documents: Vec<_> = seen.events.iter().map(|event| event.document(&run, &rfc3339(event.at.as_millis()))).collect();
+            output::json(&documents, true)?;
+        }
+        Output::Jsonl => {
+            for event in &seen.events {
+                output::json(&event.document(&run, &rfc3339(event.at.as_millis())), false)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
+    let run = find_run(run, setup)?;
+    let kept = setup.keep().join("runs").join(run.as_str());
+    let lock = aime_durable::RunLock::take(&kept.join("lock"));
+    let lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint("stop the run first"))?;
+    let journal = setup.journal()?;
+    let plan = view(&journal, &run).map(|seen| seen.input.plan_id);
+    journal.delete_run(run.as_str()).await.map_err(|error| Failure::caused(code::USAGE, &error))?;
+    drop(lock);
+    let mut leftovers = vec![std::fs::remove_dir_all(&kept)];
+    if let Ok(plan) = plan {
+        leftovers.push(std::fs::remove_file(setup.keep().join("progress").join(format!("{plan}.json"))));
+    }
+    for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != std::io::ErrorKind::NotFound) {
+        output::note(&format!("not everything of {run} could be removed: {error}"));
+    }
+    output::note(&format!("deleted {run}"));
+    Ok(())
+}
+
+pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
+    let (run, seen) = read(run, setup)?;
+    let Some(question) = seen.state.questions.iter().find(|question| question.answer.is_none()) else {
+        return Err(Failure::usage(format!("run {run} asks nothing")).hint(format!("`aime runs show {run}` tells where it stands")));
+    };
+    let message = InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() };
+    let body = serde_json::to_string(&message).map_err(Failure::internal)?;
+    let journal = setup.journal()?;
+    journal.inbox_put(run.as_str(), SystemClock.now(), &body).await.map_err(|error| Failure::caused(code::USAGE, &error))?;
+    let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
+    let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
+    output::note(&format!("answered: {}\n{then}", first_line(&question.question, 100)));
+    Ok(0)
+}

@@ -1,0 +1,44 @@
+//! `aime tools`.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    args::ToolsCommand,
+    failure::{Failure, code},
+    output::{self, BOLD},
+    wiring::Setup,
+};
+
+pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Result<u8, Failure> {
+    let registry = setup.tools();
+    let known = |name: &str| {
+        let found = registry.sheets([name]).map(|mut sheets| sheets.pop());
+        found.map_err(|error| Failure::usage(error).hint("`aime tools list` lists them"))
+    };
+    match command.unwrap_or(ToolsCommand::List) {
+        ToolsCommand::List => {
+            for sheet in registry.all_sheets() {
+                let kind = if sheet.read_only { "reads" } else { "changes" };
+                output::result(&format!("{BOLD}{:<16}{BOLD:#} {kind:<8} {}", sheet.name(), sheet.definition.description));
+            }
+        }
+        ToolsCommand::Show { name } => {
+            if let Some(sheet) = known(&name)? {
+                output::json(sheet.as_ref(), true)?;
+            }
+        }
+        ToolsCommand::Call { name, parameters } => {
+            known(&name)?;
+            let parameters: Map<String, Value> = serde_json::from_str(&parameters)
+                .map_err(|error| Failure::usage(format!("the parameters are not a JSON object: {error}")).hint(r#"write them as {"name": value}"#))?;
+            match registry.call(&name, parameters, &setup.tool_context()?).await {
+                Ok(output) => output::result(&output.text),
+                Err(error @ aime_tools::ToolError::InvalidParameters(_)) => {
+                    return Err(Failure::caused(code::USAGE, &error).hint(format!("`aime tools show {name}` tells the parameters")));
+                }
+                Err(error) => return Err(Failure::caused(code::NOT_REACHED, &error)),
+            }
+        }
+    }
+    Ok(0)
+}

@@ -1,0 +1,239 @@
+//! The configuration: what it holds, where it comes from.
+
+mod load;
+mod places;
+
+use std::collections::BTreeMap;
+
+use aime_planner::Strategy;
+use aime_replan_triggers::{FrequencySettings, TriggerSettings};
+use aime_tools::Approval;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use load::{ConfigFault, Loaded, check_files, load};
+pub(crate) use places::{Environment, Places};
+
+/// The commented settings that `aime config init` writes.
+pub(crate) const TEMPLATE: &str = include_str!("../data/aime.toml");
+
+/// Every setting, with its default.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Models by role or name. `default`, `planner` and `classifier` are roles; any other name can be chosen with --model, by a
+    /// category or by a profile.
+    pub(crate) models: BTreeMap<String, ModelConfig>,
+    /// How goals are planned.
+    pub(crate) planning: PlanningConfig,
+    /// When a replan is wanted.
+    pub(crate) triggers: TriggerSettings,
+    /// How often one is allowed.
+    pub(crate) frequency: FrequencySettings,
+    /// The run and its bounds.
+    pub(crate) run: RunConfig,
+    /// How processes are run.
+    pub(crate) sandbox: SandboxConfig,
+    /// What actors may do without asking.
+    pub(crate) permissions: PermissionConfig,
+    /// The tools.
+    pub(crate) tools: ToolConfig,
+}
+
+/// Who serves a model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Provider {
+    /// A server that speaks OpenAI's chat completions.
+    #[default]
+    Openai,
+    /// A model in this process.
+    Local,
+}
+
+/// One model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelConfig {
+    /// Who serves it.
+    pub(crate) provider: Provider,
+    /// The server's name for it.
+    pub(crate) model: String,
+    /// The server, such as `http://127.0.0.1:8080/v1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) base_url: Option<String>,
+    /// The environment variable that holds the key. The key itself never stands in a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) api_key_env: Option<String>,
+    /// Names of models that are asked when this one cannot be used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) fallback: Vec<String>,
+    /// Tokens of request and answer together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) context_tokens: Option<u32>,
+    /// Tokens of one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_output_tokens: Option<u32>,
+    /// Seconds without a byte from the server before a request is given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) timeout_seconds: Option<u64>,
+    /// How often a failed request is tried again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_retries: Option<u32>,
+    /// Prices, for the cost of a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) prices: Option<PriceConfig>,
+}
+
+/// US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PriceConfig {
+    /// Tokens sent.
+    pub(crate) input: f64,
+    /// Tokens sent that were cached; the price of `input` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cached_input: Option<f64>,
+    /// Tokens received.
+    pub(crate) output: f64,
+}
+
+/// How goals are planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PlanningConfig {
+    /// `always` plans every goal, `never` none, `adaptive` decides.
+    pub(crate) strategy: Strategy,
+    /// `auto`, `direct`, `simple`, `complex` or `emergent`.
+    pub(crate) mode: ModeConfig,
+    /// What happens when no plan passes: `category` lets one actor work on the goal, `none` ends the run.
+    pub(crate) fallback: FallbackConfig,
+    /// When a goal is not planned at all.
+    pub(crate) bypass: BypassConfig,
+    /// Whether plans of identical goals are used again while the process lives.
+    pub(crate) cache: bool,
+    /// How often the planner is asked before a simplified plan is tried.
+    pub(crate) tries: u32,
+}
+
+impl Default for PlanningConfig {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::Adaptive,
+            mode: ModeConfig::Auto,
+            fallback: FallbackConfig::Category,
+            bypass: BypassConfig::default(),
+            cache: true,
+            tries: 3,
+        }
+    }
+}
+
+/// How a goal is worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ModeConfig {
+    Auto,
+    Direct,
+    Simple,
+    Complex,
+    Emergent,
+}
+
+/// What happens when no plan passes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FallbackConfig {
+    Category,
+    None,
+}
+
+/// When a goal is not planned at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct BypassConfig {
+    /// Goals up to this length go straight to an actor; a CJK character counts 3.
+    pub(crate) max_input_length: usize,
+}
+
+impl Default for BypassConfig {
+    fn default() -> Self {
+        Self { max_input_length: 100 }
+    }
+}
+
+/// The run and its bounds. An absent bound is no bound.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RunConfig {
+    /// How many tasks run at once, at most.
+    pub(crate) max_parallel: u32,
+    /// Tokens, sent and received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_tokens: Option<u64>,
+    /// US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_cost_usd: Option<f64>,
+    /// Seconds of work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_seconds: Option<u64>,
+    /// Think-act steps of one actor.
+    pub(crate) max_steps: u32,
+    /// Tool calls.
+    pub(crate) max_tool_calls: u64,
+    /// Actors.
+    pub(crate) max_actors: u32,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        let bounds = aime_orchestrator::Bounds::default();
+        Self {
+            max_parallel: 3,
+            max_tokens: None,
+            max_cost_usd: None,
+            max_seconds: None,
+            max_steps: bounds.max_steps,
+            max_tool_calls: bounds.max_tool_calls,
+            max_actors: bounds.max_actors,
+        }
+    }
+}
+
+/// How processes are run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SandboxConfig {
+    /// Environment variables that processes see beside the usual ones. Names that look like a secret are never passed on.
+    pub(crate) environment: Vec<String>,
+}
+
+/// What actors may do without asking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PermissionConfig {
+    /// `ask`, `edits`, `all` or `read-only`.
+    pub(crate) approve: Approval,
+}
+
+impl Default for PermissionConfig {
+    fn default() -> Self {
+        Self { approve: Approval::Edits }
+    }
+}
+
+/// The tools.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ToolConfig {
+    /// Seconds that a bash command may take when it says nothing itself.
+    pub(crate) bash_timeout_seconds: u64,
+    /// Seconds that Python code may take when it says nothing itself.
+    pub(crate) python_timeout_seconds: u64,
+}
+
+impl Default for ToolConfig {
+    fn default() -> Self {
+        Self { bash_timeout_seconds: 120, python_timeout_seconds: 30 }
+    }
+}

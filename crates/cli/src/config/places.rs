@@ -1,0 +1,70 @@
+//! Where configuration comes from. The only reader of the environment.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// The environment, read once.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// The environment of this process.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where the command reads the environment")]
+    pub(crate) fn of_process() -> Self {
+        Self { variables: std::env::vars_os().collect() }
+    }
+
+    /// A variable that is set, not empty, and text.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(std::ffi::OsStr::new(name)).and_then(|value| value.to_str()).filter(|value| !value.trim().is_empty())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
+        self.variables.iter().map(|(name, value)| (name.clone(), value.clone()))
+    }
+
+    /// `AIME__SECTION__KEY` and its value.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let text = self.variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        text.filter(|(name, _)| name.starts_with("AIME__"))
+    }
+}
+
+/// The files that are read, lowest first.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// `$XDG_CONFIG_HOME/aime/config.toml`.
+    pub(crate) user: Option<PathBuf>,
+    /// `aime.toml` in the working folder.
+    pub(crate) project: PathBuf,
+    /// What `--config` names.
+    pub(crate) flag: Option<PathBuf>,
+}
+
+impl Places {
+    pub(crate) fn new(environment: &Environment, folder: &Path, flag: Option<PathBuf>) -> Self {
+        let base = environment.path("XDG_CONFIG_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".config")));
+        let user = base.map(|base| first_of(&base.join("aime"), "config"));
+        Self { user, project: first_of(folder, "aime"), flag }
+    }
+
+    /// The folder of the user's own profiles, prompts and categories.
+    pub(crate) fn user_folder(&self) -> Option<&Path> {
+        self.user.as_deref().and_then(Path::parent)
+    }
+}
+
+/// The file of this name that is there, TOML before YAML before JSON.
+fn first_of(folder: &Path, stem: &str) -> PathBuf {
+    let names = ["toml", "yaml", "yml", "json"].map(|ending| folder.join(format!("{stem}.{ending}")));
+    names.iter().find(|path| path.exists()).cloned().unwrap_or_else(|| folder.join(format!("{stem}.toml")))
+}

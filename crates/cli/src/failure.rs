@@ -1,0 +1,67 @@
+//! What the command says when it fails: one message, its causes, the mend, an exit code.
+
+use std::{error::Error, fmt::Display};
+
+use crate::config::ConfigFault;
+
+/// Exit codes; see `docs/src/reference/exit-codes.md`.
+pub(crate) mod code {
+    /// The goal was not reached.
+    pub(crate) const NOT_REACHED: u8 = 1;
+    /// Wrong use: arguments, configuration, an invalid plan.
+    pub(crate) const USAGE: u8 = 2;
+    /// The model could not be used.
+    pub(crate) const MODEL: u8 = 3;
+    /// A fault in aime itself.
+    pub(crate) const INTERNAL: u8 = 6;
+}
+
+/// A command that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) code: u8,
+    /// What failed.
+    pub(crate) message: String,
+    /// The mend.
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: u8, message: impl Display) -> Self {
+        Self { code, message: message.to_string(), hint: None }
+    }
+
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self::new(code::USAGE, message)
+    }
+
+    pub(crate) fn internal(message: impl Display) -> Self {
+        Self::new(code::INTERNAL, message)
+    }
+
+    /// What failed, with every cause behind it.
+    pub(crate) fn caused(code: u8, error: &dyn Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}\n  caused by: {text}");
+            }
+            cause = error.source();
+        }
+        Self { code, message, hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Display) -> Self {
+        self.hint = Some(hint.to_string());
+        self
+    }
+}
+
+impl From<ConfigFault> for Failure {
+    fn from(fault: ConfigFault) -> Self {
+        Self { code: code::USAGE, message: fault.to_string(), hint: fault.hint }
+    }
+}

@@ -1,0 +1,53 @@
+//! The person at the terminal.
+
+use std::{
+    io::{BufRead, Write},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use aime_orchestrator::{HumanChannel, HumanQuestion};
+use futures::future::BoxFuture;
+
+use crate::{output, output::BOLD, screen::Pause};
+
+/// Asks on the terminal, one question at a time, while the live view is still.
+pub(crate) struct AtTerminal {
+    pause: Arc<dyn Pause>,
+    one_at_a_time: Arc<Mutex<()>>,
+}
+
+impl AtTerminal {
+    pub(crate) fn new(pause: Arc<dyn Pause>) -> Self {
+        Self { pause, one_at_a_time: Arc::default() }
+    }
+}
+
+impl HumanChannel for AtTerminal {
+    fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+        let (pause, turn) = (Arc::clone(&self.pause), Arc::clone(&self.one_at_a_time));
+        Box::pin(async move {
+            let asked = tokio::task::spawn_blocking(move || {
+                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut answer = None;
+                pause.still(&mut || answer = read_answer(&question));
+                answer
+            });
+            asked.await.ok().flatten()
+        })
+    }
+}
+
+/// Nothing at all (the end of the input) means that nobody is there.
+fn read_answer(question: &HumanQuestion) -> Option<String> {
+    let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
+    output::note(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", question.kind, question.text));
+    let prompt = if question.kind == "approval" { "[y/N] > " } else { "> " };
+    let mut stderr = anstream::stderr();
+    drop(write!(stderr, "{prompt}"));
+    drop(stderr.flush());
+    let mut line = String::new();
+    match std::io::stdin().lock().read_line(&mut line) {
+        Ok(read) if read > 0 => Some(line.trim().to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! The plan as a checklist.
+
+use aime_progress::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
+
+use super::{first_line, span};
+use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
+
+const WIDTH: usize = 100;
+
+/// The tasks of a plan that has not run, children under their parents.
+pub(crate) fn describe_plan(plan: &Plan) -> String {
+    let specs: Vec<&TaskSpec> = plan.tasks.iter().collect();
+    let lines = rows(&specs).into_iter().map(|(depth, spec)| {
+        let after: Vec<&str> = spec.dependencies.iter().map(TaskId::as_str).collect();
+        let after = if after.is_empty() { String::new() } else { format!(" {DIM}after {}{DIM:#}", after.join(", ")) };
+        let tool = spec.tool.as_ref().map(|tool| format!(" {DIM}[{tool}]{DIM:#}")).unwrap_or_default();
+        format!("  {}[ ] {}{tool} {}{after}", "  ".repeat(depth), spec.id, first_line(spec.title(), WIDTH))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The tasks of a run, with their states and what they came to.
+pub(crate) fn describe_tasks(state: &ProgressState) -> String {
+    let lines = tasks(state).into_iter().map(|(depth, task)| {
+        let said = task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).as_str());
+        let said = said.or(task.reason.as_deref()).map(|text| format!(" {DIM}{}{DIM:#}", first_line(text, WIDTH))).unwrap_or_default();
+        let attempts = if task.attempts > 1 { format!(" (attempt {})", task.attempts) } else { String::new() };
+        format!("  {}{} {} {}{attempts}{said}", "  ".repeat(depth), mark(task.status), task.spec.id, first_line(task.spec.title(), WIDTH))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The live checklist: what each task does now, how long it has taken.
+pub(super) fn checklist(state: &ProgressState, now: i64, width: usize, most: usize) -> Vec<String> {
+    let rows = tasks(state);
+    let hidden = rows.len().saturating_sub(most);
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    if hidden > 0 {
+        // What moves or went wrong is shown first; the rest is counted.
+        order.sort_by_key(|index| rows.get(*index).map_or(9, |(_, task)| interest(task.status)));
+        order.truncate(most);
+        order.sort_unstable();
+    }
+    let mut lines: Vec<String> = order.into_iter().filter_map(|index| rows.get(index)).map(|(depth, task)| row(*depth, task, now, width)).collect();
+    if hidden > 0 {
+        lines.push(format!("  {DIM}… and {hidden} more{DIM:#}"));
+    }
+    lines
+}
+
+fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
+    let indent = "  ".repeat(depth);
+    let title = first_line(task.spec.title(), width.saturating_sub(2 * depth + 20).clamp(10, 70));
+    let begun = task.started_at.map_or(now, aime_progress::Timestamp::as_millis);
+    let (until, doing) = match task.status {
+        TaskStatus::Running => {
+            let doing = task.activity.clone().or_else(|| task.report.as_ref().map(|report| report.message.clone()));
+            (Some(now), doing)
+        }
+        TaskStatus::Completed | TaskStatus::Failed => (task.finished_at.map(aime_progress::Timestamp::as_millis), None),
+        _ => (None, task.reason.clone()),
+    };
+    let time = until.filter(|_| task.attempts > 0).map(|until| format!(" {DIM}{}{DIM:#}", span(u64::try_from(until - begun).unwrap_or(0))));
+    let room = width.saturating_sub(title.chars().count() + 2 * depth + 22);
+    let doing = doing.filter(|_| room > 8).map(|doing| format!(" {CYAN}{}{CYAN:#}", first_line(&doing, room)));
+    format!("  {indent}{} {title}{}{}", mark(task.status), time.unwrap_or_default(), doing.unwrap_or_default())
+}
+
+const fn interest(status: TaskStatus) -> u8 {
+    match status {
+        TaskStatus::Running => 0,
+        TaskStatus::Failed | TaskStatus::Blocked => 1,
+        TaskStatus::Ready => 2,
+        TaskStatus::Pending => 3,
+        _ => 4,
+    }
+}
+
+fn mark(status: TaskStatus) -> String {
+    match status {
+        TaskStatus::Pending | TaskStatus::Ready => "[ ]".to_owned(),
+        TaskStatus::Running => format!("{CYAN}[>]{CYAN:#}"),
+        TaskStatus::Completed => format!("{GREEN}[x]{GREEN:#}"),
+        TaskStatus::Failed => format!("{RED}[!]{RED:#}"),
+        TaskStatus::Blocked => format!("{YELLOW}[?]{YELLOW:#}"),
+        TaskStatus::Skipped => format!("{DIM}[-]{DIM:#}"),
+        TaskStatus::RolledBack => format!("{DIM}[<]{DIM:#}"),
+    }
+}
+
+fn tasks(state: &ProgressState) -> Vec<(usize, &Task)> {
+    let specs: Vec<&TaskSpec> = state.tasks.values().map(|task| &task.spec).collect();
+    rows(&specs).into_iter().filter_map(|(depth, spec)| Some((depth, state.tasks.get(&spec.id)?))).collect()
+}
+
+/// Tasks in plan order, each followed by its children, with their depth. A parent that does not exist counts as none.
+fn rows<'a>(specs: &[&'a TaskSpec]) -> Vec<(usize, &'a TaskSpec)> {
+    fn below<'a>(parent: Option<&TaskId>, depth: usize, specs: &[&'a TaskSpec], rows: &mut Vec<(usize, &'a TaskSpec)>) {
+        if depth > specs.len() {
+            return;
+        }
+        for spec in specs.iter().filter(|spec| spec.parent.as_ref().filter(|parent| specs.iter().any(|spec| spec.id == **parent)) == parent) {
+            rows.push((depth, spec));
+            below(Some(&spec.id), depth + 1, specs, rows);
+        }
+    }
+    let mut found = Vec::new();
+    below(None, 0, specs, &mut found);
+    found
+}

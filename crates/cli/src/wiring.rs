@@ -1,0 +1,188 @@
+//! Puts the parts together.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use aime_actors::{ActorFactory, ProfileCatalog, Prompts as ActorPrompts};
+use aime_durable::{Journal, SystemClock};
+use aime_orchestrator::{HumanChannel, Models, Parts};
+use aime_llm::Tiers;
+use aime_planner::{BypassSettings, Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
+use aime_sandbox::{ConfinedFolder, clean_environment};
+use aime_tools::{ToolContext, ToolRegistry, builtin};
+
+use crate::{
+    config::{Config, Environment, FallbackConfig, Loaded, Places, load},
+    failure::{Failure, code},
+};
+
+/// How many plans are kept for goals that come again.
+const PLANS_KEPT: usize = 64;
+
+/// What every command works from.
+pub(crate) struct Setup {
+    pub(crate) environment: Environment,
+    pub(crate) folder: PathBuf,
+    pub(crate) places: Places,
+    pub(crate) config: Config,
+    pub(crate) sources: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl Setup {
+    /// Finds the working folder and reads the configuration.
+    pub(crate) fn new(environment: Environment, directory: Option<&Path>, flag: Option<PathBuf>) -> Result<Self, Failure> {
+        let folder = working_folder(directory)?;
+        let places = Places::new(&environment, &folder, flag);
+        let Loaded { config, sources, notes } = load(&places, &environment)?;
+        Ok(Self { environment, folder, places, config, sources, notes })
+    }
+
+    /// Where runs are kept.
+    pub(crate) fn keep(&self) -> PathBuf {
+        self.folder.join(".aime")
+    }
+
+    /// The journal, made if it is not there yet.
+    pub(crate) fn journal(&self) -> Result<Journal, Failure> {
+        let keep = self.keep();
+        let failed = |error: std::io::Error| {
+            Failure::new(code::USAGE, format!("cannot write to {}: {error}", keep.display()))
+                .hint("choose another working folder with -C, or mend its rights or the disk's space")
+        };
+        std::fs::create_dir_all(&keep).map_err(failed)?;
+        let ignore = keep.join(".gitignore");
+        if !ignore.exists() {
+            std::fs::write(&ignore, "*\n").map_err(failed)?;
+        }
+        Journal::open(keep.join("aime.db")).map_err(|error| Failure::caused(code::USAGE, &error))
+    }
+
+    /// The journal, if there is one.
+    pub(crate) fn existing_journal(&self) -> Result<Option<Journal>, Failure> {
+        if self.keep().join("aime.db").exists() { self.journal().map(Some) } else { Ok(None) }
+    }
+
+    pub(crate) fn tools(&self) -> Arc<ToolRegistry> {
+        Arc::new(builtin())
+    }
+
+    pub(crate) fn tool_context(&self) -> Result<ToolContext, Failure> {
+        let files = ConfinedFolder::open(&self.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
+        let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
+        let environment = clean_environment(self.environment.variables(), &allowed);
+        Ok(ToolContext::new(files, environment))
+    }
+
+    pub(crate) fn profiles(&self) -> Result<ProfileCatalog, Failure> {
+        let mut catalog = ProfileCatalog::builtin();
+        for (source, text) in self.own_files("profiles", "toml")? {
+            catalog.add_toml(&text, &source).map_err(|error| Failure::caused(code::USAGE, &error))?;
+        }
+        Ok(catalog)
+    }
+
+    fn categories(&self) -> Result<Vec<aime_planner::Category>, Failure> {
+        let mut categories = default_categories();
+        for (source, text) in self.own_files("categories", "toml")? {
+            for category in read_categories(&source, &text).map_err(|error| Failure::caused(code::USAGE, &error))? {
+                categories.retain(|known| known.name != category.name);
+                categories.push(category);
+            }
+        }
+        Ok(categories)
+    }
+
+    pub(crate) fn prompts(&self) -> Result<(Prompts, ActorPrompts), Failure> {
+        let usage = |error: &dyn std::error::Error| Failure::caused(code::USAGE, error);
+        let (mut planning, mut acting) = (std::collections::BTreeMap::new(), ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?);
+        let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
+        for (source, text) in self.own_files("prompts", "md")? {
+            let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+            if planner_names.contains(&name.as_str()) {
+                planning.insert(name, text);
+            } else {
+                acting.replace(&name, text).map_err(|error| usage(&error).hint(format!("mend or remove {source}")))?;
+            }
+        }
+        let planning = Prompts::with_overrides(&planning).map_err(|error| usage(&error))?;
+        Ok((planning, acting))
+    }
+
+    /// The user's and the project's own files of a kind: `profiles/*.toml`, `prompts/*.md`. The project's come last.
+    fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, Failure> {
+        let user = self.places.user_folder().map(|folder| folder.join(kind));
+        let mut found = Vec::new();
+        for folder in user.into_iter().chain([self.folder.join(".aime").join(kind)]) {
+            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+            paths.retain(|path| path.extension().is_some_and(|found| found == ending));
+            paths.sort();
+            for path in paths {
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))?;
+                found.push((path.display().to_string(), text));
+            }
+        }
+        Ok(found)
+    }
+
+    /// How goals are routed and planned.
+    pub(crate) fn route(&self) -> RouteSettings {
+        let bypass = BypassSettings { max_input_length: self.config.planning.bypass.max_input_length, ..BypassSettings::default() };
+        RouteSettings { strategy: self.config.planning.strategy, mode: None, bypass }
+    }
+
+    pub(crate) fn planner(&self) -> PlannerSettings {
+        PlannerSettings {
+            tries: self.config.planning.tries,
+            fallback: match self.config.planning.fallback {
+                FallbackConfig::Category => Fallback::Category,
+                FallbackConfig::None => Fallback::Fail,
+            },
+            ..PlannerSettings::default()
+        }
+    }
+
+    /// Everything a run needs.
+    pub(crate) fn parts(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
+        let (prompts, actor_prompts) = self.prompts()?;
+        let tools = self.tools();
+        Ok(Parts {
+            journal: self.journal()?,
+            keep: self.keep(),
+            models,
+            actors: Arc::new(ActorFactory::new(self.profiles()?, actor_prompts)),
+            tools,
+            tool_context: self.tool_context()?,
+            categories: self.categories()?,
+            route: self.route(),
+            planner: self.planner(),
+            prompts: Arc::new(prompts),
+            tiers: Arc::new(Tiers::new()),
+            plan_cache: self.config.planning.cache.then(|| Arc::new(Mutex::new(PlanCache::new(PLANS_KEPT)))),
+            project: project_context(&self.folder),
+            human,
+            clock: Arc::new(SystemClock),
+        })
+    }
+
+    pub(crate) fn planning_parts(&self) -> Result<(Prompts, Vec<aime_planner::Category>), Failure> {
+        Ok((self.prompts()?.0, self.categories()?))
+    }
+}
+
+fn working_folder(directory: Option<&Path>) -> Result<PathBuf, Failure> {
+    let wanted = directory.unwrap_or(Path::new("."));
+    let folder = wanted
+        .canonicalize()
+        .map_err(|error| Failure::usage(format!("the working folder {} cannot be used: {error}", wanted.display())))?;
+    if folder.is_dir() { Ok(folder) } else { Err(Failure::usage(format!("{} is not a folder", folder.display()))) }
+}
+
+/// What the project says of itself.
+pub(crate) fn project_context(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("AGENTS.md")).unwrap_or_default()
+}

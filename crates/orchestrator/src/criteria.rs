@@ -1,0 +1,100 @@
+//! Completion criteria that can be checked without a model: what a file must be.
+
+/// A criterion that the runtime itself can look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileCriterion {
+    /// A path exists.
+    Exists(String),
+    /// A path does not exist.
+    Absent(String),
+    /// A file holds a text.
+    Contains {
+        /// The file.
+        path: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// Reads a criterion such as `report.md exists`, `` the file `out/a.txt` is created ``, `notes.md contains "done"`.
+///
+/// Gives nothing where the sentence is not wholly understood: such a criterion is left to a model or a person.
+#[must_use]
+pub fn read_criterion(text: &str) -> Option<FileCriterion> {
+    let text = text.trim().trim_end_matches('.');
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let rest = match words.as_slice() {
+        [first, second, rest @ ..] if is("the", first) && is_noun(second) => rest,
+        [first, rest @ ..] if is_noun(first) || is("the", first) => rest,
+        all => all,
+    };
+    let (path, rest) = rest.split_first()?;
+    let path = path_of(path)?;
+    let said = rest.join(" ").to_lowercase();
+    match said.as_str() {
+        "exists" | "exist" | "is created" | "was created" | "has been created" | "is present" | "is written" | "has been written"
+        | "file exists" | "is saved" | "must exist" | "should exist" => Some(FileCriterion::Exists(path)),
+        "does not exist" | "is deleted" | "is removed" | "has been deleted" | "has been removed" => Some(FileCriterion::Absent(path)),
+        _ => {
+            let verb = rest.first()?;
+            let quoted = text.split_once(verb)?.1.trim();
+            let text = quoted_text(quoted)?;
+            matches!(*verb, "contains" | "includes").then_some(FileCriterion::Contains { path, text })
+        }
+    }
+}
+
+fn is(word: &str, text: &str) -> bool {
+    text.eq_ignore_ascii_case(word)
+}
+
+fn is_noun(word: &str) -> bool {
+    ["file", "folder", "directory"].iter().any(|noun| is(noun, word))
+}
+
+/// A word that is clearly a path: quoted, or with a dot or slash inside; no pattern and no placeholder.
+fn path_of(word: &str) -> Option<String> {
+    let bare = word.trim_matches(['`', '"', '\'', ',']);
+    let inside = bare.trim_matches(['.', '/']);
+    let clear = bare.len() < word.len() || inside.contains(['.', '/']);
+    let plain = !bare.is_empty() && !bare.contains(['*', '?', '<', '>', '{', '}', '[', ']', '(', ')', '@', '$']);
+    (clear && plain).then(|| bare.to_owned())
+}
+
+/// The text, where the whole rest is one quoted string.
+fn quoted_text(rest: &str) -> Option<String> {
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
+    let inside = rest.strip_prefix(quote)?.strip_suffix(quote)?;
+    (!inside.is_empty() && !inside.contains(quote)).then(|| inside.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileCriterion::*, *};
+
+    #[test]
+    fn sentences_about_files_are_understood() {
+        let exists = |path: &str| Some(Exists(path.to_owned()));
+        let cases = [
+            ("report.md exists", exists("report.md")),
+            ("The file `out/a.txt` is created.", exists("out/a.txt")),
+            ("file hello.txt exists", exists("hello.txt")),
+            ("old.log is removed", Some(Absent("old.log".to_owned()))),
+            ("a.txt contains \"hello world\"", Some(Contains { path: "a.txt".to_owned(), text: "hello world".to_owned() })),
+            ("the file notes.md includes 'done'", Some(Contains { path: "notes.md".to_owned(), text: "done".to_owned() })),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read_criterion(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_wholly_understood_is_left_alone() {
+        for text in [
+            "report.md lists every match", "the haiku is beautiful", "*.md exists", "tests pass", "", "report exists",
+            "a.txt contains the sum", "e.g. something exists", "a.txt contains \"x\" and 'y'",
+        ] {
+            assert_eq!(read_criterion(text), None, "{text}");
+        }
+    }
+}

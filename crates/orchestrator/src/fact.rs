@@ -1,0 +1,324 @@
+//! What the run machine learns, and what it wants done.
+
+use aime_durable::{EffectId, Reason};
+use aime_progress::{
+    Conclusion, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, Spent, TaskId, Timestamp, TriggerReason,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What the run machine learns. A fact that answers an effect carries its id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "fact", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunFact {
+    /// The way of working was chosen.
+    Routed {
+        /// The effect.
+        id: EffectId,
+        /// What was chosen.
+        route: ChosenRoute,
+        /// Model calls it took.
+        calls: Vec<ModelUse>,
+    },
+    /// The planner answered.
+    Planned {
+        /// The effect.
+        id: EffectId,
+        /// The plan, or why there is none.
+        outcome: Planning,
+        /// Model calls it took.
+        calls: Vec<ModelUse>,
+    },
+    /// The replanner answered.
+    Replanned {
+        /// The effect.
+        id: EffectId,
+        /// The patch, or why there is none.
+        outcome: Replanning,
+        /// Model calls it took.
+        calls: Vec<ModelUse>,
+    },
+    /// An attempt at a task ended.
+    TaskEnded {
+        /// The effect.
+        id: EffectId,
+        /// What it came to.
+        conclusion: Conclusion,
+        /// Its completion criteria, as far as they could be looked at.
+        checks: Vec<CriterionResult>,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// Something happened in an actor.
+    ActorReported {
+        /// Its task.
+        task: TaskId,
+        /// Which execution of the task, from 1.
+        execution: u32,
+        /// Which event of that execution, from 0; a number that was seen before is dropped.
+        number: u64,
+        /// What happened.
+        event: ProgressEvent,
+    },
+    /// An actor asks a person.
+    ActorAsked {
+        /// Its task.
+        task: TaskId,
+        /// The question.
+        question: QuestionId,
+        /// `question` or `approval`.
+        kind: String,
+        /// Its words.
+        text: String,
+    },
+    /// The goal's criteria were looked at.
+    Verified {
+        /// The effect.
+        id: EffectId,
+        /// Each of them.
+        checks: Vec<CriterionResult>,
+        /// Model calls it took.
+        calls: Vec<ModelUse>,
+    },
+    /// The answer was written, if the model could.
+    AnswerWritten {
+        /// The effect.
+        id: EffectId,
+        /// The answer.
+        text: Option<String>,
+        /// Model calls it took.
+        calls: Vec<ModelUse>,
+    },
+    /// A person answered at once.
+    Answered {
+        /// The effect.
+        id: EffectId,
+        /// The answer.
+        text: String,
+    },
+    /// Nobody is there to answer now.
+    Deferred {
+        /// The effect.
+        id: EffectId,
+    },
+    /// A person answered from outside.
+    PersonAnswered {
+        /// The question; the oldest open one when absent.
+        question: Option<QuestionId>,
+        /// The answer.
+        text: String,
+    },
+    /// A time was reached.
+    TimerFired {
+        /// The effect.
+        id: EffectId,
+    },
+    /// A bound does not allow the next step.
+    BoundReached {
+        /// Its name.
+        bound: String,
+        /// In words.
+        detail: String,
+    },
+    /// The run is to stop and stay resumable.
+    StopRequested {
+        /// Why.
+        reason: String,
+    },
+    /// The run goes on after a stop, a crash or an answer.
+    Resumed {
+        /// Bounds that were changed for what follows.
+        #[serde(default)]
+        bounds: Option<crate::Bounds>,
+    },
+    /// An effect was revoked.
+    Revoked {
+        /// The effect.
+        id: EffectId,
+        /// Why.
+        why: Reason,
+    },
+    /// The runtime could not carry out an effect at all.
+    EffectFailed {
+        /// The effect.
+        id: EffectId,
+        /// Why.
+        message: String,
+    },
+}
+
+/// The way of working, and why.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChosenRoute {
+    /// The mode.
+    pub mode: PlanMode,
+    /// Who decided.
+    pub by: String,
+    /// The score of the rules.
+    pub score: Option<i32>,
+    /// The goal's category.
+    pub category: String,
+    /// The profile of the category's actor, for a direct plan.
+    pub profile: Option<String>,
+    /// Why.
+    pub reasons: Vec<String>,
+}
+
+/// A model call that was not an actor's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelUse {
+    /// What for: `route`, `plan`, `patch`, `verdict`, `answer`.
+    pub purpose: String,
+    /// The model.
+    pub model: String,
+    /// What it cost.
+    pub spent: Spent,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// What came of asking for a plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Planning {
+    /// A plan that passed every check.
+    Planned {
+        /// The plan.
+        plan: Plan,
+        /// Harmless faults that were mended.
+        repairs: Vec<String>,
+        /// Answers that were refused.
+        refused: Vec<RefusedAnswer>,
+        /// Why it is a fallback, if it is one.
+        fallback: Option<String>,
+    },
+    /// No usable plan, and the settings forbid the fallback.
+    NoPlan {
+        /// Why.
+        message: String,
+        /// Answers that were refused.
+        refused: Vec<RefusedAnswer>,
+    },
+    /// The model could not be used.
+    ModelFailed {
+        /// What went wrong.
+        message: String,
+        /// How to mend it.
+        hint: Option<String>,
+    },
+}
+
+/// What came of asking for a patch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Replanning {
+    /// A patch that fitted the plan as it was then.
+    Patched {
+        /// The patch.
+        patch: PlanPatch,
+        /// Answers that were refused.
+        refused: Vec<RefusedAnswer>,
+    },
+    /// No usable patch.
+    NoPatch {
+        /// Why.
+        message: String,
+        /// Answers that were refused.
+        refused: Vec<RefusedAnswer>,
+    },
+    /// The model could not be used.
+    ModelFailed {
+        /// What went wrong.
+        message: String,
+        /// How to mend it.
+        hint: Option<String>,
+    },
+}
+
+/// An answer of the planner that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedAnswer {
+    /// Which try, from 1.
+    pub attempt: u32,
+    /// Each fault.
+    pub faults: Vec<String>,
+}
+
+/// What is known of a criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CriterionResult {
+    /// The criterion.
+    pub criterion: String,
+    /// Whether it holds; absent when nobody could tell.
+    pub passed: Option<bool>,
+    /// By what.
+    pub reason: String,
+}
+
+/// What the run machine wants done.
+#[derive(Debug, Clone)]
+pub enum RunEffect {
+    /// Choose the way of working.
+    Route,
+    /// Make the first plan.
+    Plan {
+        /// In this mode.
+        mode: PlanMode,
+        /// For a goal of this category.
+        category: String,
+    },
+    /// Change the plan.
+    Replan {
+        /// The run as it stands.
+        state: Box<ProgressState>,
+        /// Why.
+        reasons: Vec<TriggerReason>,
+    },
+    /// Make an actor for a task and let it work.
+    StartActor {
+        /// The run as it stands.
+        state: Box<ProgressState>,
+        /// The task.
+        task: TaskId,
+        /// Which execution; the actor's journal is named by it.
+        execution: u32,
+    },
+    /// Make one tool call for a tool task.
+    CallTool {
+        /// The task.
+        task: TaskId,
+        /// The tool.
+        tool: String,
+        /// Its parameters, references expanded.
+        parameters: Map<String, Value>,
+        /// What must hold afterwards.
+        criteria: Vec<String>,
+    },
+    /// Look at the goal's criteria.
+    Verify {
+        /// The run as it stands.
+        state: Box<ProgressState>,
+    },
+    /// Write the final answer.
+    Answer {
+        /// The run as it stands.
+        state: Box<ProgressState>,
+    },
+    /// Ask a person.
+    Ask {
+        /// The question.
+        question: QuestionId,
+        /// `question`, `approval`, `escalation`.
+        kind: String,
+        /// The task that waits, if one does.
+        task: Option<TaskId>,
+        /// The words.
+        text: String,
+    },
+    /// Wait until a time.
+    Timer {
+        /// Until then.
+        at: Timestamp,
+    },
+}

@@ -1,0 +1,318 @@
+//! The run machine: from facts to progress events and effects. Pure: time comes with each fact.
+
+mod ending;
+mod people;
+mod planning;
+mod replanning;
+mod stopping;
+mod tasks;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
+use aime_progress::{Decision, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId, Timestamp, TriggerReason};
+use serde::{Deserialize, Serialize};
+
+use crate::{RunEffect, RunFact, RunInput, fact::ModelUse};
+
+/// How a run ended, or was left.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunOutput {
+    /// Where it stands.
+    pub status: RunStatus,
+    /// Why it did not reach its goal, or why it was left.
+    pub error: Option<RunFailure>,
+}
+
+/// Why a run did not reach its goal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFailure {
+    /// What kind of failure.
+    pub code: FailureCode,
+    /// In words.
+    pub message: String,
+    /// How to mend it.
+    pub hint: Option<String>,
+}
+
+/// The kinds of failure; each has its exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FailureCode {
+    /// The goal was not reached.
+    GoalNotReached,
+    /// The model could not be used.
+    ModelUnavailable,
+    /// A bound was reached.
+    BoundReached,
+    /// A person must answer.
+    WaitingForHuman,
+    /// It was stopped.
+    Interrupted,
+    /// A fault in aime.
+    Internal,
+}
+
+/// Where the machine is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    Routing,
+    Planning,
+    Executing,
+    Verifying,
+    Answering,
+    Over,
+}
+
+/// What an open effect is for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Work {
+    Route,
+    Plan,
+    Replan(Vec<TriggerReason>),
+    Task(TaskId),
+    Verify,
+    Answer,
+    Ask(QuestionId),
+    Timer(Timestamp),
+}
+
+/// One run, from goal to answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunMachine {
+    input: RunInput,
+    state: ProgressState,
+    phase: Phase,
+    now: Timestamp,
+    open: BTreeMap<EffectId, Work>,
+    /// Numbers effects that are not named by a task.
+    counter: u64,
+    /// The current execution of each task, from 1; a new one begins after each conclusion.
+    executions: BTreeMap<TaskId, u32>,
+    /// The next event number expected of each execution.
+    reported: BTreeMap<String, u64>,
+    /// Trigger reasons that a replan, its refusal or a person has dealt with.
+    handled: BTreeSet<String>,
+    /// The reasons last told to the user, so that they are told once.
+    announced: BTreeSet<String>,
+    /// Replans since the last time a person allowed more.
+    replans: u32,
+    /// When the last replan ended.
+    last_replan_at: Option<Timestamp>,
+    /// A decision that waits until the actors it cancels have stopped.
+    decision: Option<Decision>,
+    /// What the run is left with, once everything under way has stopped.
+    leaving: Option<RunOutput>,
+    /// Criteria that did not hold when they were last looked at.
+    unmet: Vec<String>,
+    /// Whether the criteria were looked at since the last change of the plan.
+    verified: bool,
+    /// A person ended the replanning.
+    give_up: Option<String>,
+    /// Milliseconds of work before the current segment.
+    worked_ms: u64,
+    /// When the current segment began.
+    segment_at: Timestamp,
+    bounds: crate::Bounds,
+    fault: Option<String>,
+}
+
+type Out = Outbox<RunMachine>;
+
+impl Machine for RunMachine {
+    const VERSION: u32 = 1;
+    type Input = RunInput;
+    type Fact = RunFact;
+    type Effect = RunEffect;
+    type Event = ProgressEvent;
+    type Output = RunOutput;
+
+    fn start(at: UnixMillis, input: &RunInput, out: &mut Out) -> Self {
+        let now = Timestamp::from_millis(at);
+        let mut run = Self {
+            state: ProgressState::new(input.plan_id.clone(), input.goal.clone(), now),
+            input: input.clone(),
+            phase: Phase::Routing,
+            now,
+            open: BTreeMap::new(),
+            counter: 0,
+            executions: BTreeMap::new(),
+            reported: BTreeMap::new(),
+            handled: BTreeSet::new(),
+            announced: BTreeSet::new(),
+            replans: 0,
+            last_replan_at: None,
+            decision: None,
+            leaving: None,
+            unmet: Vec::new(),
+            verified: false,
+            give_up: None,
+            worked_ms: 0,
+            segment_at: now,
+            bounds: input.settings.bounds.clone(),
+            fault: None,
+        };
+        out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
+        run.begin(out);
+        run
+    }
+
+    fn apply(&mut self, at: UnixMillis, fact: &RunFact, out: &mut Out) -> Option<RunOutput> {
+        self.now = Timestamp::from_millis(at);
+        let work = Self::answers(fact).and_then(|id| self.open.remove(id));
+        self.take(fact, work, out);
+        if let Some(fault) = self.fault.take() {
+            return Some(self.failed(FailureCode::Internal, fault, Some("this is a fault in aime: please report it".to_owned())));
+        }
+        self.left(out)
+    }
+
+    fn answers(fact: &RunFact) -> Option<&EffectId> {
+        match fact {
+            RunFact::Routed { id, .. }
+            | RunFact::Planned { id, .. }
+            | RunFact::Replanned { id, .. }
+            | RunFact::TaskEnded { id, .. }
+            | RunFact::Verified { id, .. }
+            | RunFact::AnswerWritten { id, .. }
+            | RunFact::Answered { id, .. }
+            | RunFact::Deferred { id }
+            | RunFact::TimerFired { id }
+            | RunFact::Revoked { id, .. }
+            | RunFact::EffectFailed { id, .. } => Some(id),
+            RunFact::ActorReported { .. }
+            | RunFact::ActorAsked { .. }
+            | RunFact::PersonAnswered { .. }
+            | RunFact::BoundReached { .. }
+            | RunFact::StopRequested { .. }
+            | RunFact::Resumed { .. } => None,
+        }
+    }
+
+    fn revoked(id: &EffectId, why: &Reason) -> RunFact {
+        RunFact::Revoked { id: id.clone(), why: why.clone() }
+    }
+}
+
+impl RunMachine {
+    /// The run as it stands.
+    #[must_use]
+    pub const fn state(&self) -> &ProgressState {
+        &self.state
+    }
+
+    /// Whether it has ended for good and cannot be resumed.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// The bounds in force.
+    #[must_use]
+    pub const fn bounds(&self) -> &crate::Bounds {
+        &self.bounds
+    }
+
+    /// Sends a fact to the part of the machine that knows what it means.
+    fn take(&mut self, fact: &RunFact, work: Option<Work>, out: &mut Out) {
+        match (fact, work) {
+            (RunFact::Routed { route, calls, .. }, _) => {
+                self.used(calls, out);
+                self.routed(route, out);
+            }
+            (RunFact::Planned { outcome, calls, .. }, _) => {
+                self.used(calls, out);
+                self.planned(outcome, out);
+            }
+            (RunFact::Replanned { outcome, calls, .. }, Some(Work::Replan(reasons))) => {
+                self.used(calls, out);
+                self.replanned(outcome, reasons, out);
+            }
+            (RunFact::TaskEnded { conclusion, checks, duration_ms, .. }, Some(Work::Task(task))) => {
+                self.task_ended(&task, conclusion, checks, *duration_ms, out);
+            }
+            (RunFact::ActorReported { task, execution, number, event }, _) => self.reported(task, *execution, *number, event, out),
+            (RunFact::ActorAsked { task, question, kind, text }, _) => self.asked(Some(task), question, kind, text, out),
+            (RunFact::Verified { checks, calls, .. }, _) => {
+                self.used(calls, out);
+                self.verified(checks, out);
+            }
+            (RunFact::AnswerWritten { text, calls, .. }, _) => {
+                self.used(calls, out);
+                self.answered(text.clone(), out);
+            }
+            (RunFact::Answered { text, .. }, Some(Work::Ask(question))) => self.person_answered(&question, text, out),
+            (RunFact::Deferred { .. }, Some(Work::Ask(_))) | (RunFact::TimerFired { .. }, _) => self.advance(out),
+            (RunFact::PersonAnswered { question, text }, _) => {
+                if let Some(question) = self.open_question(question.as_ref()) {
+                    self.person_answered(&question, text, out);
+                }
+            }
+            (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
+            (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
+            (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
+            (RunFact::Revoked { .. }, Some(Work::Task(task))) => self.task_stopped(&task, out),
+            (RunFact::Revoked { .. }, _) => self.decide_if_ready(out),
+            (RunFact::EffectFailed { message, .. }, Some(work)) => self.effect_failed(work, message, out),
+            (
+                RunFact::EffectFailed { .. }
+                | RunFact::Replanned { .. }
+                | RunFact::TaskEnded { .. }
+                | RunFact::Answered { .. }
+                | RunFact::Deferred { .. },
+                _,
+            ) => {}
+        }
+    }
+
+    /// Records an event: in the state, and for people. An event that the state refuses is a fault of this machine.
+    fn emit(&mut self, event: ProgressEvent, out: &mut Out) {
+        if self.fault.is_some() {
+            return;
+        }
+        match self.state.apply(self.now, &event) {
+            Ok(()) => out.emit(event),
+            Err(error) => self.fault = Some(format!("an event did not fit the state of the run: {error}")),
+        }
+    }
+
+    /// Issues an effect and remembers what it is for.
+    fn issue(&mut self, id: String, effect: RunEffect, work: Work, out: &mut Out) {
+        let id = EffectId::new(id);
+        self.open.insert(id.clone(), work);
+        out.issue(id, effect);
+    }
+
+    /// A name for an effect that is not a task's.
+    fn next_id(&mut self, what: &str) -> String {
+        self.counter += 1;
+        format!("{what}/{}", self.counter)
+    }
+
+    fn used(&mut self, calls: &[ModelUse], out: &mut Out) {
+        for call in calls {
+            let ModelUse { purpose, model, spent, duration_ms } = call.clone();
+            self.emit(ProgressEvent::ModelCalled { task: None, purpose, model, spent, duration_ms, text: String::new() }, out);
+        }
+    }
+
+    fn set_status(&mut self, to: RunStatus, reason: Option<&str>, out: &mut Out) {
+        let from = self.state.status;
+        if from != to {
+            self.emit(ProgressEvent::RunStatusChanged { from, to, reason: reason.map(ToOwned::to_owned) }, out);
+        }
+    }
+
+    const fn failed(&self, code: FailureCode, message: String, hint: Option<String>) -> RunOutput {
+        RunOutput { status: RunStatus::Failed, error: Some(RunFailure { code, message, hint }) }
+    }
+
+    /// Tokens spent so far, over all actors.
+    fn tokens(&self) -> u64 {
+        let Spent { input_tokens, output_tokens, .. } = self.state.spent;
+        input_tokens + output_tokens
+    }
+}

@@ -1,0 +1,138 @@
+//! The end of a run: the criteria, the answer, the honest report.
+
+use aime_progress::{ProgressEvent, RunStatus, TaskKind, TaskStatus};
+
+use super::{FailureCode, Out, Phase, RunMachine, Work};
+use crate::{RunEffect, RunFailure, RunOutput, fact::CriterionResult};
+
+pub(super) const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then `aime resume` the run";
+
+impl RunMachine {
+    /// When nothing moves any more: waits for a person, gives up what cannot be done, or ends.
+    pub(super) fn wait_or_end(&mut self, out: &mut Out) {
+        if self.leaving.is_some() || self.fault.is_some() || self.phase != Phase::Executing {
+            return;
+        }
+        if self.waits_for_person() {
+            let output = self.waiting();
+            return self.leave(output, out);
+        }
+        if !self.idle() || !self.unanswered().is_empty() || !self.state.ready_by_priority().is_empty() {
+            return;
+        }
+        if self.waits_for_cooldown() {
+            return;
+        }
+        if self.skip_blocked(out) {
+            return self.advance(out);
+        }
+        self.end(out);
+    }
+
+    /// A replan is wanted and will be allowed when the timer fires.
+    fn waits_for_cooldown(&self) -> bool {
+        !self.announced.is_empty() && self.give_up.is_none() && self.open.values().any(|work| matches!(work, Work::Timer(_)))
+    }
+
+    /// Every task is settled.
+    fn end(&mut self, out: &mut Out) {
+        if let Some(failure) = self.undone() {
+            return self.finish(RunOutput { status: RunStatus::Failed, error: Some(failure) }, None, out);
+        }
+        if !self.verified && !self.state.strategic.success_criteria.is_empty() {
+            self.phase = Phase::Verifying;
+            let id = self.next_id("verify");
+            return self.issue(id, RunEffect::Verify { state: Box::new(self.state.clone()) }, Work::Verify, out);
+        }
+        if !self.unmet.is_empty() {
+            let message = format!("success criteria do not hold: {}", self.unmet.join("; "));
+            return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
+        }
+        self.phase = Phase::Answering;
+        if self.needs_writing() {
+            let id = self.next_id("answer");
+            return self.issue(id, RunEffect::Answer { state: Box::new(self.state.clone()) }, Work::Answer, out);
+        }
+        self.answered(None, out);
+    }
+
+    /// One actor's own words are the answer; several need one voice. Without a model the summaries must do.
+    fn needs_writing(&self) -> bool {
+        let actors = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor && task.status == TaskStatus::Completed);
+        let settled = self.state.tasks.values().filter(|task| task.status == TaskStatus::Completed && task.spec.kind != TaskKind::Group);
+        self.input.can_plan && actors.count() > 0 && settled.count() > 1
+    }
+
+    /// What is left undone, if that means that the goal was not reached.
+    fn undone(&self) -> Option<RunFailure> {
+        let failed: Vec<_> = self.state.tasks.values().filter(|task| task.status == TaskStatus::Failed).collect();
+        let completed = self.state.tasks.values().any(|task| task.status == TaskStatus::Completed);
+        if failed.is_empty() && completed {
+            return None;
+        }
+        let all_out_of_steps = !failed.is_empty() && failed.iter().all(|task| {
+            task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress::FailureCause::Steps)
+        });
+        let code = if all_out_of_steps { FailureCode::BoundReached } else { FailureCode::GoalNotReached };
+        let mut lines: Vec<String> = failed
+            .iter()
+            .map(|task| {
+                let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.clone());
+                format!("{} failed: {}", task.spec.id, error.or_else(|| task.reason.clone()).unwrap_or_default())
+            })
+            .collect();
+        if lines.is_empty() {
+            lines.push("no task was completed".to_owned());
+        }
+        if let Some(why) = &self.give_up {
+            lines.push(why.clone());
+        }
+        let hint = all_out_of_steps.then(|| "raise run.bounds.max_steps, or let the goal be planned in smaller tasks (--mode complex)".to_owned());
+        Some(RunFailure { code, message: lines.join("; "), hint })
+    }
+
+    pub(super) fn verified(&mut self, checks: &[CriterionResult], out: &mut Out) {
+        self.verified = true;
+        for check in checks {
+            let Some(passed) = check.passed else { continue };
+            let (criterion, reason) = (check.criterion.clone(), check.reason.clone());
+            self.emit(ProgressEvent::CriterionChecked { task: None, criterion, passed, reason }, out);
+        }
+        self.unmet =
+            checks.iter().filter(|check| check.passed == Some(false)).map(|check| format!("{}: {}", check.criterion, check.reason)).collect();
+        self.phase = Phase::Executing;
+        self.advance(out);
+    }
+
+    pub(super) fn answered(&mut self, text: Option<String>, out: &mut Out) {
+        let output = RunOutput { status: RunStatus::Completed, error: None };
+        self.finish(output, text, out);
+    }
+
+    pub(super) fn finish(&mut self, output: RunOutput, text: Option<String>, out: &mut Out) {
+        let text = text.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| self.report(output.error.as_ref()));
+        self.emit(ProgressEvent::Answered { text }, out);
+        self.phase = Phase::Over;
+        self.leave(output, out);
+    }
+
+    /// The answer without a model: what each task came to, failures first and in full.
+    fn report(&self, failure: Option<&RunFailure>) -> String {
+        let told: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
+        if let ([task], None) = (told.as_slice(), failure) {
+            let conclusion = task.conclusion.as_ref();
+            return conclusion.map(|conclusion| conclusion.text.clone().unwrap_or_else(|| conclusion.summary.clone())).unwrap_or_default();
+        }
+        let mut lines: Vec<String> = Vec::new();
+        if let Some(failure) = failure {
+            lines.push(format!("The goal was not reached: {}", failure.message));
+        }
+        for task in told {
+            let summary = task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).as_str());
+            let said = summary.or(task.reason.as_deref()).unwrap_or("");
+            let first = said.lines().next().unwrap_or("");
+            lines.push(format!("- {} ({}): {first}", task.spec.title(), task.status));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,160 @@
+//! Asking people: approvals, an actor's questions, escalations.
+
+use aime_durable::Reason;
+use aime_progress::{
+    Evidence, EvidenceId, EvidenceKind, ProgressEvent, Question, QuestionId, Significance, TaskId, TaskStatus, TriggerReason,
+};
+
+use super::{FailureCode, Out, RunMachine, Work};
+use crate::{RunEffect, RunFailure, RunOutput};
+
+const ESCALATION: &str = "escalation";
+
+impl RunMachine {
+    /// Records a question and asks it, unless it is being asked or was answered.
+    pub(super) fn asked(&mut self, task: Option<&TaskId>, id: &QuestionId, kind: &str, text: &str, out: &mut Out) {
+        let known = self.state.questions.iter().find(|question| question.id == *id);
+        if known.is_some_and(|question| question.answer.is_some()) || self.asking(id) {
+            return;
+        }
+        if known.is_none() {
+            let (id, task, kind, question) = (id.clone(), task.cloned(), kind.to_owned(), text.to_owned());
+            self.emit(ProgressEvent::QuestionAsked { id, task, kind, question }, out);
+        }
+        let effect = self.next_id("ask");
+        let (task, kind, text) = (task.cloned(), kind.to_owned(), text.to_owned());
+        self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, Work::Ask(id.clone()), out);
+    }
+
+    fn asking(&self, id: &QuestionId) -> bool {
+        self.open.values().any(|work| *work == Work::Ask(id.clone()))
+    }
+
+    /// The question that is meant: the named one, else the oldest that is open.
+    pub(super) fn open_question(&self, id: Option<&QuestionId>) -> Option<QuestionId> {
+        let mut open = self.state.questions.iter().filter(|question| question.answer.is_none());
+        open.find(|question| id.is_none_or(|id| *id == question.id)).map(|question| question.id.clone())
+    }
+
+    pub(super) fn unanswered(&self) -> Vec<&Question> {
+        self.state.questions.iter().filter(|question| question.answer.is_none()).collect()
+    }
+
+    /// Whether a person was asked to decide about the plan and has not answered.
+    pub(super) fn escalated(&self) -> bool {
+        self.unanswered().iter().any(|question| question.kind == ESCALATION)
+    }
+
+    pub(super) fn person_answered(&mut self, id: &QuestionId, text: &str, out: &mut Out) {
+        let Some(question) = self.state.questions.iter().find(|question| question.id == *id).cloned() else { return };
+        if question.answer.is_some() {
+            return;
+        }
+        let asking = self.open.iter().find(|(_, work)| **work == Work::Ask(id.clone())).map(|(effect, _)| effect.clone());
+        if let Some(effect) = asking {
+            out.revoke(effect, Reason::Cancelled);
+        }
+        self.emit(ProgressEvent::QuestionAnswered { id: id.clone(), answer: text.to_owned() }, out);
+        match (question.kind.as_str(), &question.task) {
+            (ESCALATION, _) => self.escalation_answered(text, out),
+            ("approval", Some(task)) => self.approval_answered(&task.clone(), out),
+            _ => {}
+        }
+        self.advance(out);
+    }
+
+    /// What a person said of a tool task's call; asks if nobody did. The task waits meanwhile, held ready to run again.
+    pub(super) fn approval(&mut self, task: &TaskId, question: &str, out: &mut Out) -> Option<bool> {
+        if self.input.settings.unattended {
+            return Some(false);
+        }
+        let Ok(id) = QuestionId::new(format!("approve-{task}-{}", self.executions.get(task).copied().unwrap_or(1))) else {
+            return Some(false);
+        };
+        let known = self.state.questions.iter().find(|known| known.id == id);
+        if let Some(answer) = known.and_then(|known| known.answer.as_deref()) {
+            return Some(is_yes(answer));
+        }
+        self.asked(Some(task), &id, "approval", question, out);
+        None
+    }
+
+    /// A tool task waited for this answer: it is started again, and finds the answer.
+    fn approval_answered(&mut self, task: &TaskId, out: &mut Out) {
+        let waits = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
+        let begun = self.open.values().any(|work| *work == Work::Task(task.clone()));
+        if waits && !begun {
+            self.set_task(task, TaskStatus::Pending, Some("answered".to_owned()), out);
+        }
+    }
+
+    /// Asks a person whether and how to go on, when replanning alone does not help.
+    pub(super) fn escalate(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
+        if self.input.settings.unattended {
+            self.handle(reasons);
+            self.give_up = Some(why.to_owned());
+            return;
+        }
+        let count = self.state.questions.iter().filter(|question| question.kind == ESCALATION).count();
+        let Ok(id) = QuestionId::new(format!("escalation-{}", count + 1)) else { return };
+        let details: Vec<String> = reasons.iter().map(|reason| format!("- {}", reason.detail)).collect();
+        let text = format!(
+            "{why}. What stands in the way:\n{}\nAnswer `continue` to allow more changes of the plan, `stop` to end the run, or say what to do.",
+            details.join("\n")
+        );
+        self.asked(None, &id, ESCALATION, &text, out);
+    }
+
+    fn escalation_answered(&mut self, text: &str, out: &mut Out) {
+        let answer = text.trim().to_lowercase();
+        if matches!(answer.as_str(), "stop" | "no" | "n" | "end" | "cancel" | "abort") {
+            self.give_up = Some("a person ended the run".to_owned());
+            return;
+        }
+        self.replans = 0;
+        self.last_replan_at = None;
+        self.announced.clear();
+        if matches!(answer.as_str(), "continue" | "yes" | "y" | "go on" | "") {
+            return;
+        }
+        let Ok(id) = EvidenceId::new(format!("person-{}", self.state.evidence.len() + 1)) else { return };
+        let evidence = Evidence {
+            id,
+            at: self.now,
+            task: None,
+            kind: EvidenceKind::UserInput,
+            significance: Significance::High,
+            content: text.trim().to_owned(),
+            processed: false,
+        };
+        self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
+    }
+
+    /// Everything that still moves waits for a person who is not there now.
+    pub(super) fn waits_for_person(&self) -> bool {
+        let unanswered = self.unanswered();
+        if unanswered.is_empty() || self.open.values().any(|work| matches!(work, Work::Ask(_))) {
+            return false;
+        }
+        let asked_for = |task: &TaskId| unanswered.iter().any(|question| question.task.as_ref() == Some(task));
+        self.open.values().all(|work| match work {
+            Work::Timer(_) => true,
+            Work::Task(task) => asked_for(task),
+            _ => false,
+        })
+    }
+
+    /// What the run is left with while it waits.
+    pub(super) fn waiting(&self) -> RunOutput {
+        let questions: Vec<String> = self.unanswered().iter().map(|question| question.question.clone()).collect();
+        let hint = Some(format!("answer with `aime answer {} TEXT`, then `aime resume {}`", self.input.run, self.input.run));
+        let message = questions.join("\n\n");
+        let error = Some(RunFailure { code: FailureCode::WaitingForHuman, message, hint });
+        RunOutput { status: aime_progress::RunStatus::WaitingForHuman, error }
+    }
+}
+
+/// Whether a person's answer to an approval allows the call.
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "ok" | "allow" | "approve" | "approved" | "true" | "1" | "是" | "好" | "允许")
+}

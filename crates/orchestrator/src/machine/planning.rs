@@ -1,0 +1,94 @@
+//! From the goal to the first plan.
+
+use aime_planner::direct_plan;
+use aime_progress::{Plan, PlanMode, ProgressEvent, RunStatus};
+
+use super::{FailureCode, Out, Phase, RunMachine, Work};
+use crate::{
+    RunEffect,
+    fact::{ChosenRoute, Planning, RefusedAnswer},
+};
+
+impl RunMachine {
+    /// Takes the first step: with a plan in hand, with a mode in hand, or by asking for a route.
+    pub(super) fn begin(&mut self, out: &mut Out) {
+        if let Some(plan) = self.input.plan.clone() {
+            let reasons = vec!["the plan was handed over".to_owned()];
+            self.tell_route(ChosenRoute { mode: PlanMode::Complex, by: "plan_file".to_owned(), score: None, category: String::new(), profile: None, reasons }, out);
+            return self.adopt(plan, Vec::new(), None, out);
+        }
+        self.ask_route(out);
+    }
+
+    /// The route also names the goal's category, so it is asked for when the mode is set.
+    fn ask_route(&mut self, out: &mut Out) {
+        self.phase = Phase::Routing;
+        let id = self.next_id("route");
+        self.issue(id, RunEffect::Route, Work::Route, out);
+    }
+
+    fn tell_route(&mut self, route: ChosenRoute, out: &mut Out) {
+        let ChosenRoute { mode, by, score, category, reasons, .. } = route;
+        self.emit(ProgressEvent::Routed { mode, by, score, category, reasons }, out);
+    }
+
+    pub(super) fn routed(&mut self, route: &ChosenRoute, out: &mut Out) {
+        self.tell_route(route.clone(), out);
+        if route.mode == PlanMode::Direct {
+            return self.adopt(direct_plan(&self.input.goal, route.profile.as_deref()), Vec::new(), None, out);
+        }
+        self.ask_plan(out);
+    }
+
+    /// Asks for the first plan, in the mode that was chosen.
+    pub(super) fn ask_plan(&mut self, out: &mut Out) {
+        self.phase = Phase::Planning;
+        self.emit(ProgressEvent::PlanningStarted { purpose: "plan".to_owned() }, out);
+        let mode = self.state.mode.unwrap_or(PlanMode::Complex);
+        let category = self.state.category.clone();
+        let id = self.next_id("plan");
+        self.issue(id, RunEffect::Plan { mode, category }, Work::Plan, out);
+    }
+
+    /// What a stop interrupted before there was a plan is begun again.
+    pub(super) fn plan_again(&mut self, out: &mut Out) {
+        match self.phase {
+            Phase::Routing => self.ask_route(out),
+            _ => self.ask_plan(out),
+        }
+    }
+
+    pub(super) fn planned(&mut self, outcome: &Planning, out: &mut Out) {
+        match outcome.clone() {
+            Planning::Planned { plan, repairs, refused, fallback } => {
+                self.tell_refused(&refused, out);
+                self.adopt(plan, repairs, fallback, out);
+            }
+            Planning::NoPlan { message, refused } => {
+                self.tell_refused(&refused, out);
+                self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
+            }
+            Planning::ModelFailed { message, hint } => {
+                let output = self.failed(FailureCode::ModelUnavailable, message, hint);
+                self.leave(output, out);
+            }
+        }
+    }
+
+    pub(super) fn tell_refused(&mut self, refused: &[RefusedAnswer], out: &mut Out) {
+        for RefusedAnswer { attempt, faults } in refused.iter().cloned() {
+            self.emit(ProgressEvent::PlanRefused { attempt, faults }, out);
+        }
+    }
+
+    /// Makes a plan the run's plan and starts what can start.
+    fn adopt(&mut self, mut plan: Plan, repairs: Vec<String>, fallback: Option<String>, out: &mut Out) {
+        if plan.goal.is_empty() {
+            plan.goal.clone_from(&self.input.goal);
+        }
+        self.emit(ProgressEvent::PlanCreated { plan, repairs, fallback }, out);
+        self.set_status(RunStatus::Executing, None, out);
+        self.phase = Phase::Executing;
+        self.advance(out);
+    }
+}

@@ -1,0 +1,217 @@
+//! From trouble to a changed plan: triggers, frequency control, decision.
+
+use aime_durable::Reason;
+use aime_progress::{Decision, EvidenceId, PlanChange, PlanMode, ProgressEvent, RunStatus, TaskStatus, Timestamp, TriggerKind, TriggerReason};
+use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
+
+use super::{FailureCode, Out, RunMachine, Work};
+use crate::{RunEffect, fact::Replanning};
+
+impl RunMachine {
+    /// Whether this plan can be changed by a model at all.
+    fn can_replan(&self) -> bool {
+        self.input.can_plan && self.state.mode != Some(PlanMode::Direct) && self.give_up.is_none()
+    }
+
+    fn replanning(&self) -> bool {
+        self.decision.is_some() || self.open.values().any(|work| matches!(work, Work::Replan(_)))
+    }
+
+    /// Nothing runs, nothing is ready, nothing is asked of a model.
+    pub(super) fn idle(&self) -> bool {
+        !self.open.values().any(|work| !matches!(work, Work::Timer(_) | Work::Ask(_)))
+    }
+
+    /// The reasons for a replan that nobody has dealt with yet.
+    fn reasons(&self) -> Vec<TriggerReason> {
+        let budget = self.bounds.max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
+        let mut reasons = evaluate(&self.state, self.now, budget, &self.input.settings.triggers);
+        if !self.unmet.is_empty() {
+            let detail = format!("success criteria do not hold: {}", self.unmet.join("; "));
+            reasons.push(TriggerReason { kind: TriggerKind::CriteriaFailed, priority: 85, detail, tasks: Vec::new(), evidence: Vec::new() });
+        }
+        reasons.retain(|reason| !self.handled.contains(&self.key(reason)));
+        reasons
+    }
+
+    /// The same trouble has the same key; the same task failing once more is new trouble.
+    fn key(&self, reason: &TriggerReason) -> String {
+        let tasks: Vec<String> = reason
+            .tasks
+            .iter()
+            .map(|id| format!("{id}:{}", self.state.tasks.get(id).map_or(0, |task| task.attempts)))
+            .collect();
+        let evidence: Vec<&str> = reason.evidence.iter().map(EvidenceId::as_str).collect();
+        let since = match reason.kind {
+            TriggerKind::Stalled => self.state.last_progress_at.as_millis(),
+            TriggerKind::CriteriaFailed => i64::from(self.state.version),
+            _ => 0,
+        };
+        format!("{:?} {} {} {since}", reason.kind, tasks.join(","), evidence.join(","))
+    }
+
+    /// Looks at the triggers and asks for a patch when one is wanted and allowed.
+    pub(super) fn consider(&mut self, out: &mut Out) {
+        if self.leaving.is_some() || self.replanning() || self.escalated() {
+            return;
+        }
+        let reasons = self.reasons();
+        if reasons.is_empty() || !self.can_replan() {
+            self.announced.clear();
+            return;
+        }
+        let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
+        match aime_replan_triggers::decide(&reasons, history, self.now, self.idle(), &self.input.settings.frequency) {
+            Verdict::Allow => self.ask_patch(reasons, out),
+            Verdict::Wait { reason, .. } => self.announce(&reasons, &reason, out),
+            Verdict::Escalate { reason } => {
+                self.announce(&reasons, &reason, out);
+                self.escalate(&reasons, &reason, out);
+            }
+        }
+    }
+
+    /// Tells that a replan is not allowed now: once for the same reasons.
+    fn announce(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
+        let keys = reasons.iter().map(|reason| self.key(reason)).collect();
+        if self.announced != keys {
+            self.announced = keys;
+            self.emit(ProgressEvent::ReplanSuppressed { reason: why.to_owned(), triggers: reasons.to_vec() }, out);
+        }
+    }
+
+    fn ask_patch(&mut self, reasons: Vec<TriggerReason>, out: &mut Out) {
+        self.emit(ProgressEvent::TriggersFired { reasons: reasons.clone() }, out);
+        self.set_status(RunStatus::Replanning, None, out);
+        self.emit(ProgressEvent::PlanningStarted { purpose: "patch".to_owned() }, out);
+        let id = self.next_id("replan");
+        let effect = RunEffect::Replan { state: Box::new(self.state.clone()), reasons: reasons.clone() };
+        self.issue(id, effect, Work::Replan(reasons), out);
+    }
+
+    /// These reasons need no further replan.
+    pub(super) fn handle(&mut self, reasons: &[TriggerReason]) {
+        let keys: Vec<String> = reasons.iter().map(|reason| self.key(reason)).collect();
+        self.handled.extend(keys);
+        self.announced.clear();
+    }
+
+    pub(super) fn replanned(&mut self, outcome: &Replanning, reasons: Vec<TriggerReason>, out: &mut Out) {
+        self.replans += 1;
+        self.last_replan_at = Some(self.now);
+        match outcome {
+            Replanning::Patched { patch, refused } => {
+                self.tell_refused(refused, out);
+                let patch = patch.clone();
+                let evidence = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
+                let decision = Decision { version: self.state.version + 1, at: self.now, triggers: reasons, patch, evidence };
+                self.stop_cancelled(&decision, out);
+                self.decision = Some(decision);
+                self.decide_if_ready(out);
+            }
+            Replanning::NoPatch { message, refused } => {
+                self.tell_refused(refused, out);
+                self.handle(&reasons);
+                self.keep_plan(&reasons, &format!("no usable patch: {message}"), out);
+                self.advance(out);
+            }
+            Replanning::ModelFailed { message, hint } => {
+                let output = self.failed(FailureCode::ModelUnavailable, message.clone(), hint.clone());
+                self.leave(output, out);
+            }
+        }
+    }
+
+    /// A patch that cancels running tasks stops their actors first.
+    fn stop_cancelled(&mut self, decision: &Decision, out: &mut Out) {
+        for change in &decision.patch.changes {
+            let PlanChange::CancelTask { id, .. } = change else { continue };
+            let effects = self.open.iter().filter(|(_, work)| **work == Work::Task(id.clone()));
+            for effect in effects.map(|(effect, _)| effect.clone()).collect::<Vec<_>>() {
+                out.revoke(effect, Reason::Cancelled);
+            }
+        }
+    }
+
+    /// Applies the decision once the actors it cancels have stopped.
+    pub(super) fn decide_if_ready(&mut self, out: &mut Out) {
+        let Some(decision) = &self.decision else { return self.advance(out) };
+        let stopping = decision.patch.changes.iter().any(|change| {
+            matches!(change, PlanChange::CancelTask { id, .. } if self.open.values().any(|work| *work == Work::Task(id.clone())))
+        });
+        if stopping {
+            return;
+        }
+        if let Some(decision) = self.decision.take() {
+            self.decide(decision, out);
+            self.advance(out);
+        }
+    }
+
+    fn decide(&mut self, decision: Decision, out: &mut Out) {
+        let reasons = decision.triggers.clone();
+        self.set_status(RunStatus::Executing, None, out);
+        match self.state.check_patch(&decision.patch) {
+            Ok(()) => {
+                self.handle(&reasons);
+                self.verified = false;
+                self.unmet.clear();
+                self.emit(ProgressEvent::PlanChanged { decision }, out);
+            }
+            Err(faults) => self.keep_plan(&reasons, &format!("the plan moved on before the patch came: {faults}"), out),
+        }
+    }
+
+    /// Ends a replan without a change of the plan.
+    fn keep_plan(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
+        self.set_status(RunStatus::Executing, Some(why), out);
+        let evidence: Vec<EvidenceId> = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
+        if !evidence.is_empty() {
+            self.emit(ProgressEvent::EvidenceProcessed { evidence, reason: why.to_owned() }, out);
+        }
+    }
+
+    /// Gives up what no replan has saved: a task that is blocked and that nothing will unblock is skipped.
+    pub(super) fn skip_blocked(&mut self, out: &mut Out) -> bool {
+        let blocked: Vec<_> = self
+            .state
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.status == TaskStatus::Blocked)
+            .map(|(id, task)| (id.clone(), task.reason.clone()))
+            .collect();
+        for (task, reason) in &blocked {
+            let reason = reason.clone().unwrap_or_else(|| "blocked".to_owned());
+            self.set_task(task, TaskStatus::Skipped, Some(reason), out);
+        }
+        self.settle(out);
+        !blocked.is_empty()
+    }
+
+    /// Sets the one timer: for the next moment at which a trigger or a bound could change the verdict.
+    pub(super) fn watch_time(&mut self, out: &mut Out) {
+        let triggers = self.can_replan().then(|| {
+            let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
+            next_deadline(&self.state, history, self.now, &self.input.settings.triggers, &self.input.settings.frequency)
+        });
+        let bound = self.bounds.max_seconds.map(|seconds| self.segment_at.plus_millis((seconds * 1_000).saturating_sub(self.worked_ms)));
+        if bound.is_some_and(|bound| bound <= self.now) {
+            let detail = format!("{} seconds were allowed", self.bounds.max_seconds.unwrap_or_default());
+            return self.bound_reached("time", &detail, out);
+        }
+        let Some(at) = [triggers.flatten(), bound].into_iter().flatten().min() else { return };
+        let earlier = |work: &Work| matches!(work, Work::Timer(set) if *set <= at);
+        if at > self.now && !self.open.values().any(earlier) {
+            self.set_timer(at, out);
+        }
+    }
+
+    fn set_timer(&mut self, at: Timestamp, out: &mut Out) {
+        let later = self.open.iter().filter(|(_, work)| matches!(work, Work::Timer(_)));
+        for effect in later.map(|(effect, _)| effect.clone()).collect::<Vec<_>>() {
+            out.revoke(effect, Reason::Cancelled);
+        }
+        let id = self.next_id("timer");
+        self.issue(id, RunEffect::Timer { at }, Work::Timer(at), out);
+    }
+}

@@ -1,0 +1,150 @@
+//! Leaving a run so that it can be resumed, and resuming it.
+
+use aime_durable::{EffectId, Reason};
+use aime_progress::{Conclusion, Outcome, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus};
+use serde_json::Value;
+
+use super::{FailureCode, Out, Phase, RunMachine, Work};
+use crate::{Bounds, RunFailure, RunOutput};
+
+impl RunMachine {
+    pub(super) fn stop(&mut self, reason: &str, out: &mut Out) {
+        if self.leaving.is_some() || self.phase == Phase::Over {
+            return;
+        }
+        self.emit(ProgressEvent::RunInterrupted { reason: reason.to_owned() }, out);
+        let hint = Some(format!("go on with `aime resume {}`", self.input.run));
+        let error = Some(RunFailure { code: FailureCode::Interrupted, message: reason.to_owned(), hint });
+        self.leave(RunOutput { status: self.state.status, error }, out);
+    }
+
+    pub(super) fn bound_reached(&mut self, bound: &str, detail: &str, out: &mut Out) {
+        if self.leaving.is_some() {
+            return;
+        }
+        self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
+        let hint = Some(format!("raise the bound with `aime resume {}` and the flag for it", self.input.run));
+        let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), hint);
+        self.leave(output, out);
+    }
+
+    /// Stops everything under way. The run is left with `output` once all of it is acknowledged.
+    pub(super) fn leave(&mut self, output: RunOutput, out: &mut Out) {
+        if self.leaving.is_some() {
+            return;
+        }
+        self.leaving = Some(output);
+        for id in self.open.keys() {
+            out.revoke(id.clone(), Reason::Stopped);
+        }
+    }
+
+    /// The output, once the run is being left and nothing is under way.
+    pub(super) fn left(&mut self, out: &mut Out) -> Option<RunOutput> {
+        if !self.open.is_empty() {
+            return None;
+        }
+        let output = self.leaving.take()?;
+        self.decision = None;
+        self.worked_ms += self.now.millis_since(self.segment_at);
+        self.interrupt_running(out);
+        self.set_status(output.status, output.error.as_ref().map(|error| error.message.as_str()), out);
+        Some(output)
+    }
+
+    /// No task is left as running when nobody runs it.
+    fn interrupt_running(&mut self, out: &mut Out) {
+        let running: Vec<TaskId> = self
+            .state
+            .tasks
+            .iter()
+            .filter(|(_, task)| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group)
+            .map(|(id, _)| id.clone())
+            .collect();
+        for task in running {
+            self.task_stopped(&task, out);
+        }
+    }
+
+    pub(super) fn task_stopped(&mut self, task: &TaskId, out: &mut Out) {
+        let cancelled = self.decision.is_some() && self.leaving.is_none();
+        let running = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
+        if running && !cancelled {
+            self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out);
+        }
+        if cancelled {
+            self.decide_if_ready(out);
+        }
+    }
+
+    /// Goes on. What a crash left open is settled first: nothing that may have happened is done again without being said.
+    pub(super) fn resume(&mut self, bounds: Option<&Bounds>, out: &mut Out) {
+        if self.phase == Phase::Over {
+            self.open.clear();
+            return;
+        }
+        self.leaving = None;
+        self.segment_at = self.now;
+        if let Some(bounds) = bounds {
+            self.bounds = bounds.clone();
+        }
+        self.emit(ProgressEvent::RunResumed {}, out);
+        let open = std::mem::take(&mut self.open);
+        for (id, work) in open {
+            out.revoke(id.clone(), Reason::Stopped);
+            if let Work::Task(task) = work {
+                self.task_was_cut(&task, &id, out);
+            }
+        }
+        self.decision = None;
+        self.interrupt_running(out);
+        if self.state.version == 0 {
+            self.set_status(RunStatus::Planning, None, out);
+            return self.plan_again(out);
+        }
+        self.phase = Phase::Executing;
+        self.set_status(RunStatus::Executing, None, out);
+        let escalation = self.unanswered().into_iter().find(|question| question.kind == "escalation").cloned();
+        if let Some(question) = escalation {
+            self.asked(None, &question.id, &question.kind, &question.question, out);
+        }
+        self.advance(out);
+    }
+
+    /// A crash cut this task off. An actor goes on from its own journal; a tool call that cannot be repeated is in doubt.
+    fn task_was_cut(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task) else { return };
+        let tool = known.spec.tool.clone().unwrap_or_default();
+        let repeatable = self.input.tools.iter().any(|sheet| sheet.name() == tool && sheet.repeatable());
+        if known.spec.kind != TaskKind::Tool || repeatable {
+            return;
+        }
+        let error = format!("{tool} was begun ({id}) before the run was cut off, and its outcome is unknown");
+        let conclusion = Conclusion {
+            outcome: Outcome::InDoubt,
+            summary: error.clone(),
+            text: None,
+            result: Value::Null,
+            references: Vec::new(),
+            error: Some(error),
+            cause: None,
+        };
+        self.conclude(task, &conclusion, out);
+    }
+
+    /// The runtime itself could not carry out an effect.
+    pub(super) fn effect_failed(&mut self, work: Work, message: &str, out: &mut Out) {
+        match work {
+            Work::Task(task) => {
+                self.conclude(&task, &super::tasks::failure(message.to_owned(), None), out);
+                self.advance(out);
+            }
+            Work::Answer => self.answered(None, out),
+            Work::Ask(_) | Work::Timer(_) => self.advance(out),
+            Work::Route | Work::Plan | Work::Replan(_) | Work::Verify => {
+                let output = self.failed(FailureCode::Internal, message.to_owned(), None);
+                self.leave(output, out);
+            }
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Scheduling: every task whose dependencies are settled starts at once, the longest remaining path first.
+
+use aime_progress::{
+    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, TaskId, TaskKind, TaskStatus, expand,
+};
+use aime_replan_triggers::may_retry;
+use aime_tools::{Decision as Permission, decide};
+use serde_json::Value;
+
+use super::{FailureCode, Out, Phase, RunMachine, Work};
+use crate::{RunEffect, fact::CriterionResult};
+
+/// How much of a tool's output stands in an event, in characters.
+const PREVIEW_CHARS: usize = 2_000;
+
+impl RunMachine {
+    /// Goes as far as the facts allow: settles what follows, starts what is ready, looks at the triggers, ends what is done.
+    pub(super) fn advance(&mut self, out: &mut Out) {
+        if self.leaving.is_some() || self.phase != Phase::Executing || self.fault.is_some() {
+            return;
+        }
+        self.settle(out);
+        self.start_ready(out);
+        self.consider(out);
+        self.watch_time(out);
+        self.wait_or_end(out);
+    }
+
+    /// Makes every change of status that follows from the graph alone.
+    pub(super) fn settle(&mut self, out: &mut Out) {
+        loop {
+            let changes = self.state.next_changes();
+            if changes.is_empty() || self.fault.is_some() {
+                return;
+            }
+            for change in changes {
+                self.set_task(&change.task, change.to, change.reason, out);
+            }
+        }
+    }
+
+    pub(super) fn set_task(&mut self, task: &TaskId, to: TaskStatus, reason: Option<String>, out: &mut Out) {
+        self.change_task(task, to, false, reason, out);
+    }
+
+    fn change_task(&mut self, task: &TaskId, to: TaskStatus, for_good: bool, reason: Option<String>, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task) else {
+            self.fault = Some(format!("no task {task} in the plan"));
+            return;
+        };
+        let from = known.status;
+        let attempt = known.attempts + u32::from(to == TaskStatus::Running);
+        self.emit(ProgressEvent::TaskStatusChanged { task: task.clone(), from, to, attempt, for_good, reason }, out);
+    }
+
+    fn running(&self) -> usize {
+        self.open.values().filter(|work| matches!(work, Work::Task(_))).count()
+    }
+
+    fn start_ready(&mut self, out: &mut Out) {
+        if self.decision.is_some() {
+            return;
+        }
+        let slots = usize::try_from(self.input.settings.max_parallel.max(1)).unwrap_or(1);
+        loop {
+            let free = slots.saturating_sub(self.running());
+            let ready: Vec<TaskId> = self.state.ready_by_priority().into_iter().take(free).collect();
+            if ready.is_empty() {
+                return;
+            }
+            for task in ready {
+                self.start_task(&task, out);
+                if self.leaving.is_some() || self.fault.is_some() {
+                    return;
+                }
+            }
+            self.settle(out);
+        }
+    }
+
+    fn start_task(&mut self, task: &TaskId, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task) else { return };
+        let (kind, attempt) = (known.spec.kind, known.attempts + 1);
+        if let Some((bound, detail)) = self.count_bound(kind) {
+            return self.bound_reached(bound, &detail, out);
+        }
+        self.set_task(task, TaskStatus::Running, None, out);
+        let execution = *self.executions.entry(task.clone()).or_insert(1);
+        let id = format!("{task}/{execution}/{attempt}");
+        match kind {
+            TaskKind::Tool => self.call_tool(task, id, out),
+            TaskKind::Actor | TaskKind::Group => {
+                let effect = RunEffect::StartActor { state: Box::new(self.state.clone()), task: task.clone(), execution };
+                self.issue(id, effect, Work::Task(task.clone()), out);
+            }
+        }
+    }
+
+    fn count_bound(&self, kind: TaskKind) -> Option<(&'static str, String)> {
+        let actors: u32 = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor).map(|task| task.attempts).sum();
+        if kind == TaskKind::Actor && actors >= self.bounds.max_actors {
+            return Some(("actors", format!("{} of {} actors were used", actors, self.bounds.max_actors)));
+        }
+        let calls = self.state.tool_calls;
+        (calls >= self.bounds.max_tool_calls).then(|| ("tool_calls", format!("{calls} of {} tool calls were made", self.bounds.max_tool_calls)))
+    }
+
+    /// Calls the tool of a tool task: references are put in, then the approval mode is asked.
+    fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task) else { return };
+        let name = known.spec.tool.clone().unwrap_or_default();
+        let Some(sheet) = self.input.tools.iter().find(|sheet| sheet.name() == name).cloned() else {
+            return self.conclude(task, &failure(format!("Unknown tool: {name}"), None), out);
+        };
+        let parameters = match expand(&known.spec.parameters, Some(&sheet.definition.parameters), &self.state) {
+            Ok(parameters) => parameters,
+            Err(error) => return self.conclude(task, &failure(error.to_string(), None), out),
+        };
+        let criteria = known.spec.completion_criteria.clone();
+        if !self.input.settings.plan_approved || sheet_denied(&self.input.settings.approval, &sheet) {
+            match decide(self.input.settings.approval, &sheet, &parameters) {
+                Permission::Allow => {}
+                Permission::Deny { reason } => return self.conclude(task, &failure(reason, Some(FailureCause::Denied)), out),
+                Permission::Ask { question } => match self.approval(task, &question, out) {
+                    Some(true) => {}
+                    Some(false) => {
+                        return self.conclude(task, &failure("a person refused the call".to_owned(), Some(FailureCause::Denied)), out);
+                    }
+                    None => return,
+                },
+            }
+        }
+        let started = ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
+        self.emit(started, out);
+        self.issue(id, RunEffect::CallTool { task: task.clone(), tool: name, parameters, criteria }, Work::Task(task.clone()), out);
+    }
+
+    pub(super) fn reported(&mut self, task: &TaskId, execution: u32, number: u64, event: &ProgressEvent, out: &mut Out) {
+        let next = self.reported.entry(format!("{task}/{execution}")).or_insert(0);
+        if number < *next || !may_come_from_actor(event, task) {
+            return;
+        }
+        *next = number + 1;
+        self.emit(event.clone(), out);
+        if self.state.tool_calls > self.bounds.max_tool_calls {
+            let detail = format!("{} tool calls were allowed", self.bounds.max_tool_calls);
+            return self.bound_reached("tool_calls", &detail, out);
+        }
+        if matches!(event, ProgressEvent::EvidenceAdded { .. } | ProgressEvent::ModelCalled { .. }) {
+            self.advance(out);
+        }
+    }
+
+    pub(super) fn task_ended(&mut self, task: &TaskId, conclusion: &Conclusion, checks: &[CriterionResult], duration_ms: u64, out: &mut Out) {
+        let mut conclusion = conclusion.clone();
+        self.tell_tool_result(task, &conclusion, duration_ms, out);
+        for check in checks {
+            let Some(passed) = check.passed else { continue };
+            let (criterion, reason) = (check.criterion.clone(), check.reason.clone());
+            self.emit(ProgressEvent::CriterionChecked { task: Some(task.clone()), criterion, passed, reason }, out);
+        }
+        let unmet: Vec<String> =
+            checks.iter().filter(|check| check.passed == Some(false)).map(|check| format!("{}: {}", check.criterion, check.reason)).collect();
+        if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
+            conclusion.outcome = Outcome::Failure;
+            conclusion.error = Some(format!("reported as done, but {}", unmet.join("; ")));
+            conclusion.cause = Some(FailureCause::Criteria);
+        }
+        self.conclude(task, &conclusion, out);
+        self.advance(out);
+    }
+
+    /// A tool task's call has no actor to tell of it.
+    fn tell_tool_result(&mut self, task: &TaskId, conclusion: &Conclusion, duration_ms: u64, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task) else { return };
+        if known.spec.kind != TaskKind::Tool {
+            return;
+        }
+        let call = format!("{task}/{}/{}", self.executions.get(task).copied().unwrap_or(1), known.attempts);
+        let outcome = match conclusion.outcome {
+            Outcome::Success => aime_progress::CallOutcome::Ok,
+            Outcome::Failure => aime_progress::CallOutcome::Error,
+            Outcome::Interrupted => aime_progress::CallOutcome::Cancelled,
+            Outcome::InDoubt => aime_progress::CallOutcome::InDoubt,
+        };
+        let text = conclusion.error.as_ref().or(conclusion.text.as_ref()).unwrap_or(&conclusion.summary);
+        let output = text.chars().take(PREVIEW_CHARS).collect();
+        let tool = known.spec.tool.clone().unwrap_or_default();
+        self.emit(ProgressEvent::ToolCallFinished { task: task.clone(), call, tool, outcome, output, duration_ms }, out);
+    }
+
+    /// Settles a running task by what its attempt came to.
+    pub(super) fn conclude(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
+        self.emit(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: conclusion.clone() }, out);
+        *self.executions.entry(task.clone()).or_insert(1) += 1;
+        match conclusion.outcome {
+            Outcome::Success => self.set_task(task, TaskStatus::Completed, None, out),
+            Outcome::Interrupted => self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out),
+            Outcome::InDoubt => {
+                self.change_task(task, TaskStatus::Failed, true, conclusion.error.clone(), out);
+                self.doubt(task, conclusion, out);
+            }
+            Outcome::Failure => self.attempt_failed(task, conclusion, out),
+        }
+    }
+
+    fn attempt_failed(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task) else { return };
+        let model = conclusion.cause == Some(FailureCause::Model);
+        let mut after = known.clone();
+        after.failures += 1;
+        let again = !matches!(conclusion.cause, Some(FailureCause::Denied)) && may_retry(&after, &self.input.settings.triggers);
+        self.change_task(task, TaskStatus::Failed, !again && !model, conclusion.error.clone(), out);
+        if again || model {
+            self.set_task(task, TaskStatus::Pending, Some("to be tried again".to_owned()), out);
+        }
+        if model {
+            let message = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
+            let output = self.failed(FailureCode::ModelUnavailable, message, Some(super::ending::MODEL_HINT.to_owned()));
+            self.leave(output, out);
+        }
+    }
+
+    /// An outcome that nobody knows is evidence for the planner, never a reason to repeat the call blindly.
+    fn doubt(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
+        let Ok(id) = EvidenceId::new(format!("in-doubt-{}", self.state.evidence.len() + 1)) else { return };
+        let content = format!("the outcome of {task} is unknown: {}", conclusion.error.clone().unwrap_or_default());
+        let evidence = Evidence {
+            id,
+            at: self.now,
+            task: Some(task.clone()),
+            kind: EvidenceKind::Error,
+            significance: Significance::High,
+            content,
+            processed: false,
+        };
+        self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
+    }
+}
+
+/// Read-only mode holds even for a plan that a person handed over.
+fn sheet_denied(approval: &aime_tools::Approval, sheet: &aime_tools::ToolSheet) -> bool {
+    *approval == aime_tools::Approval::ReadOnly && !sheet.read_only
+}
+
+pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion {
+    let summary = error.clone();
+    Conclusion { outcome: Outcome::Failure, summary, text: None, result: Value::Null, references: Vec::new(), error: Some(error), cause }
+}
+
+/// An actor speaks of its own task, and decides nothing about the run.
+fn may_come_from_actor(event: &ProgressEvent, own: &TaskId) -> bool {
+    match event {
+        ProgressEvent::ActorCreated { task, .. }
+        | ProgressEvent::ToolCallStarted { task, .. }
+        | ProgressEvent::ToolCallFinished { task, .. }
+        | ProgressEvent::ProgressReported { task, .. }
+        | ProgressEvent::TodosChanged { task, .. }
+        | ProgressEvent::ActorNudged { task, .. }
+        | ProgressEvent::HistoryCompacted { task, .. } => task == own,
+        ProgressEvent::ModelCalled { task, .. } => task.as_ref() == Some(own),
+        ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref() == Some(own),
+        _ => false,
+    }
+}

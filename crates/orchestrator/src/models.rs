@@ -1,0 +1,106 @@
+//! The models of a run, by role.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart, estimate_request_tokens};
+use aime_progress::Spent;
+use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
+
+use crate::Budget;
+
+/// Models by role or name. Whoever asks for one that is not there gets `default`.
+#[derive(Clone)]
+pub struct Models {
+    default: Arc<dyn ChatModel>,
+    roles: BTreeMap<String, Arc<dyn ChatModel>>,
+}
+
+impl Models {
+    /// From models by name; `None` without one named `default`.
+    #[must_use]
+    pub fn new(roles: BTreeMap<String, Arc<dyn ChatModel>>) -> Option<Self> {
+        let default = roles.get("default")?.clone();
+        Some(Self { default, roles })
+    }
+
+    /// One model for every role.
+    #[must_use]
+    pub fn single(model: Arc<dyn ChatModel>) -> Self {
+        Self { default: model, roles: BTreeMap::new() }
+    }
+
+    /// The model of a role, or the default.
+    #[must_use]
+    pub fn role(&self, name: &str) -> Arc<dyn ChatModel> {
+        self.roles.get(name).unwrap_or(&self.default).clone()
+    }
+}
+
+/// Told when a budget leaves no room for a call.
+pub(crate) type OnBound = Arc<dyn Fn(&'static str, String) + Send + Sync>;
+
+/// A model whose every call is reserved in the run's budget first. When there is no room the call never ends: the run, which is told,
+/// revokes it.
+pub(crate) struct BudgetedModel {
+    pub(crate) inner: Arc<dyn ChatModel>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) on_bound: OnBound,
+}
+
+impl ChatModel for BudgetedModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn limits(&self) -> aime_llm::ModelLimits {
+        self.inner.limits()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        Box::pin(futures::stream::once(async move {
+            let wanted = estimate_request_tokens(&request);
+            let mut reservation = Some(match self.budget.reserve(wanted) {
+                Ok(reservation) => reservation,
+                Err(error) => {
+                    (self.on_bound)(error.bound(), error.to_string());
+                    std::future::pending().await
+                }
+            });
+            self.inner.stream(request).inspect(move |part| {
+                if let Ok(StreamPart::Done(response)) = part
+                    && let Some(reservation) = reservation.take()
+                {
+                    reservation.settle(&spent(response));
+                }
+            })
+        })
+        .flatten())
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        Box::pin(async move {
+            let reservation = match self.budget.reserve(estimate_request_tokens(&request)) {
+                Ok(reservation) => reservation,
+                Err(error) => {
+                    (self.on_bound)(error.bound(), error.to_string());
+                    std::future::pending().await
+                }
+            };
+            let response = self.inner.complete(request).await?;
+            reservation.settle(&spent(&response));
+            Ok(response)
+        })
+    }
+}
+
+/// What one answer cost.
+pub(crate) fn spent(response: &ChatResponse) -> Spent {
+    let usage = response.usage;
+    Spent {
+        requests: 1,
+        input_tokens: usage.input_tokens,
+        cached_input_tokens: usage.cached_input_tokens,
+        output_tokens: usage.output_tokens,
+        cost_usd: response.cost_usd,
+    }
+}

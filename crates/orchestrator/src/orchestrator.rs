@@ -1,0 +1,278 @@
+//! Runs goals: starts them, resumes them, tells of them.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use aime_durable::{
+    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
+};
+use aime_progress::{Plan, PlanId, ProgressState, QuestionId, RunId, Spent, Timestamp, write_snapshot};
+use aime_tools::HandledBy;
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Bounds, Budget, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings,
+    publish::PublishingStream,
+    questions::Answers,
+    runner::RunRunner,
+};
+
+/// How often messages from other processes are looked for.
+const INBOX_LOOK: Duration = Duration::from_millis(500);
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// The run's name, new in this journal.
+    pub run: RunId,
+    /// The goal.
+    pub goal: String,
+    /// A plan that a person handed over.
+    pub plan: Option<Plan>,
+    /// How it works.
+    pub settings: RunSettings,
+}
+
+/// How a caller watches and stops a run.
+#[derive(Debug, Clone)]
+pub struct RunControl {
+    /// Cancel it to stop the run so that it can be resumed.
+    pub stop: CancellationToken,
+    /// Gets every event once it is durable; on resume, those of before too.
+    pub events: mpsc::UnboundedSender<PublishedEvent>,
+}
+
+/// Why a run could not be carried on at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OrchestratorError {
+    /// The journal could not be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Another process drives this run.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// No such run.
+    #[error("there is no run {run}")]
+    NoSuchRun {
+        /// The run.
+        run: String,
+    },
+    /// The journal does not fit this version.
+    #[error("run {run} cannot be replayed: {reason}")]
+    Unreplayable {
+        /// The run.
+        run: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A message to a run from another process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "snake_case")]
+pub enum InboxMessage {
+    /// A person's answer.
+    Answer {
+        /// The question.
+        question: QuestionId,
+        /// The answer.
+        text: String,
+    },
+}
+
+/// A run as its journal tells it.
+#[derive(Debug, Clone)]
+pub struct RunView {
+    /// What it started from.
+    pub input: RunInput,
+    /// Where it stands.
+    pub state: ProgressState,
+    /// Every event.
+    pub events: Vec<PublishedEvent>,
+    /// What it came to last, if it was left or has ended.
+    pub output: Option<RunOutput>,
+    /// The bounds in force.
+    pub bounds: Bounds,
+    /// It cannot be resumed.
+    pub over: bool,
+    /// What of its journal was damaged and is left out.
+    pub damage: Option<String>,
+}
+
+/// Carries runs out. Cheap to clone; runs do not share state.
+#[derive(Clone)]
+pub struct Orchestrator {
+    parts: Parts,
+}
+
+impl Orchestrator {
+    /// From its parts.
+    #[must_use]
+    pub const fn new(parts: Parts) -> Self {
+        Self { parts }
+    }
+
+    /// Starts a run and carries it out until it ends or is left.
+    ///
+    /// # Errors
+    /// [`OrchestratorError`]; a run that merely fails is a result.
+    pub async fn run(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
+        let RunRequest { run, goal, plan, settings } = request;
+        let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
+        let at = self.parts.clock.now();
+        let new = NewRun { id: run.as_str(), at, machine_version: <RunMachine as aime_durable::Machine>::VERSION, title: &goal, status: "planning" };
+        let _lock = self.lock(&run)?;
+        self.parts.journal.create_run(new).await?;
+        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
+        let can_plan = self.parts.models.is_some();
+        let input = RunInput { run, plan_id, goal, plan, can_plan, settings, tools };
+        let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
+        let writer = self.parts.journal.stream(input.run.as_str(), "");
+        let bounds = input.settings.bounds.clone();
+        self.execute(Start { input, bounds, answers: Answers::default(), spent: Spent::default(), published: 0 }, writer, resume, control).await
+    }
+
+    /// Goes on with a run after a stop, a crash or an answer. A run that has ended gives its result again.
+    ///
+    /// # Errors
+    /// [`OrchestratorError`].
+    pub async fn resume(&self, run: &RunId, bounds: Option<Bounds>, control: RunControl) -> Result<RunResult, OrchestratorError> {
+        let _lock = self.lock(run)?;
+        let view = view(&self.parts.journal, run)?;
+        for event in &view.events {
+            // Nobody watches: the journal has it.
+            drop(control.events.send(event.clone()));
+        }
+        if let (true, Some(output)) = (view.over, &view.output) {
+            return Ok(RunResult::new(run.clone(), &view.state, output));
+        }
+        let loaded = self.parts.journal.load::<RunMachine>(run.as_str(), "")?;
+        let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
+        let now = self.parts.clock.now();
+        let answers = Answers::of(&view.state);
+        let mut then = vec![Recorded { at: now, fact: RunFact::Resumed { bounds: bounds.clone() } }];
+        // What was answered meanwhile comes before anything is asked again; the inbox is emptied once the run goes on.
+        for fact in self.parts.journal.inbox(run.as_str())?.iter().filter_map(|message| answer_in(&message.body, &answers)) {
+            then.push(Recorded { at: now, fact });
+        }
+        let start = Start {
+            input: loaded.input.fact.clone(),
+            bounds: bounds.unwrap_or(view.bounds),
+            answers,
+            spent: view.state.spent,
+            published: view.events.len() as u64,
+        };
+        let writer = self.parts.journal.stream(run.as_str(), "").after(&loaded);
+        self.execute(start, writer, loaded.resume(then), control).await
+    }
+
+    fn lock(&self, run: &RunId) -> Result<RunLock, OrchestratorError> {
+        Ok(RunLock::take(&self.run_folder(run).join("lock"))?)
+    }
+
+    fn run_folder(&self, run: &RunId) -> PathBuf {
+        self.parts.keep.join("runs").join(run.as_str())
+    }
+
+    async fn execute(
+        &self, start: Start, writer: StreamWriter, resume: Resume<RunMachine>, control: RunControl,
+    ) -> Result<RunResult, OrchestratorError> {
+        let run = start.input.run.clone();
+        let runner = Arc::new(RunRunner {
+            run: run.clone(),
+            input: start.input,
+            parts: self.parts.clone(),
+            budget: Arc::new(Budget::new(&start.bounds, &start.spent)),
+            answers: Arc::new(start.answers),
+        });
+        let sink = PublishingStream { writer, published: start.published, watcher: control.events.clone() };
+        let mut host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
+        let stop = tokio::spawn(pass_on_stop(control.stop.clone(), host.sender()));
+        let inbox = tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), Arc::clone(&runner), host.sender()));
+        let ended = drive(&mut host, resume).await;
+        stop.abort();
+        inbox.abort();
+        host.close().await;
+        let ended = ended.map_err(|error| match error {
+            DriveError::Host(error) => OrchestratorError::Journal(error),
+            other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
+        })?;
+        let state = ended.machine.state();
+        self.keep_snapshot(state);
+        let status = ended.output.error.as_ref().map_or_else(|| state.status.to_string(), |error| error.code.word().to_owned());
+        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
+        Ok(RunResult::new(run, state, &ended.output))
+    }
+
+    /// A view for people and other programs: the journal stays the truth.
+    fn keep_snapshot(&self, state: &ProgressState) {
+        let path = self.parts.keep.join("progress").join(format!("{}.json", state.plan_id));
+        if let Err(error) = write_snapshot(&path, state) {
+            tracing::warn!(%error, "the snapshot could not be written; the journal is whole");
+        }
+    }
+}
+
+/// Reads a run from its journal.
+///
+/// # Errors
+/// [`OrchestratorError`] when there is no such run or the journal cannot be read.
+pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError> {
+    let loaded = journal.load::<RunMachine>(run.as_str(), "")?;
+    let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
+    let replayed = replay::<RunMachine>(&loaded.input, &loaded.facts);
+    let events: Vec<PublishedEvent> = replayed
+        .events
+        .into_iter()
+        .zip(1_u64..)
+        .map(|(Recorded { at, fact }, seq)| PublishedEvent { seq, at: Timestamp::from_millis(at), event: fact })
+        .collect();
+    let over = replayed.machine.is_over();
+    Ok(RunView {
+        input: loaded.input.fact,
+        state: replayed.machine.state().clone(),
+        events,
+        bounds: replayed.machine.bounds().clone(),
+        output: replayed.output,
+        over,
+        damage: loaded.damage,
+    })
+}
+
+/// What the effects of a run begin with.
+struct Start {
+    input: RunInput,
+    bounds: Bounds,
+    answers: Answers,
+    spent: Spent,
+    published: u64,
+}
+
+async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
+    stop.cancelled().await;
+    // A run that has ended needs no stop.
+    let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
+}
+
+/// The fact in a message, and its answer to the actor that waits for it.
+fn answer_in(body: &str, answers: &Answers) -> Option<RunFact> {
+    let InboxMessage::Answer { question, text } = serde_json::from_str(body).ok()?;
+    answers.put(question.clone(), text.clone());
+    Some(RunFact::PersonAnswered { question: Some(question), text })
+}
+
+/// Passes on what other processes say to the run.
+async fn read_inbox(journal: Journal, run: RunId, runner: Arc<RunRunner>, facts: FactSender<RunMachine>) {
+    loop {
+        for message in journal.inbox(run.as_str()).unwrap_or_default() {
+            if answer_in(&message.body, &runner.answers).is_some_and(|fact| !facts.send(fact)) {
+                return;
+            }
+            if journal.inbox_take(message.id).await.is_err() {
+                return;
+            }
+        }
+        tokio::time::sleep(INBOX_LOOK).await;
+    }
+}

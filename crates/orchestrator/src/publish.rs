@@ -1,0 +1,58 @@
+//! Events on their way to those who watch: after they are durable, in order, each once.
+
+use aime_durable::{Commit, JournalError, Recorded, Sink, StreamWriter, UnixMillis};
+use aime_progress::{EVENT_SCHEMA, ProgressEvent, RunId, Timestamp};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::RunMachine;
+
+/// An event of a run's journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublishedEvent {
+    /// Its number, from 1, without gaps.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub event: ProgressEvent,
+}
+
+impl PublishedEvent {
+    /// The event as other programs read it, `aime.event/v1`. `time` is the time in RFC 3339, UTC, as the caller writes it.
+    #[must_use]
+    pub fn document(&self, run: &RunId, time: &str) -> Value {
+        let mut document = json!({"schema": EVENT_SCHEMA, "run_id": run, "seq": self.seq, "time": time});
+        if let (Some(document), Ok(Value::Object(event))) = (document.as_object_mut(), serde_json::to_value(&self.event)) {
+            document.extend(event);
+        }
+        document
+    }
+}
+
+/// The journal's stream of a run, which tells of each event once it is durable.
+pub(crate) struct PublishingStream {
+    pub(crate) writer: StreamWriter,
+    pub(crate) published: u64,
+    pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
+}
+
+impl Sink<RunMachine> for PublishingStream {
+    type Error = JournalError;
+
+    async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
+        let events = commit.events;
+        Sink::<RunMachine>::append(&mut self.writer, commit).await?;
+        for Recorded { at, fact } in events {
+            self.published += 1;
+            let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(*at), event: fact.clone() };
+            // Nobody watches any more: the journal has it.
+            drop(self.watcher.send(event));
+        }
+        Ok(())
+    }
+
+    fn last(&self) -> UnixMillis {
+        Sink::<RunMachine>::last(&self.writer)
+    }
+}

@@ -1,0 +1,39 @@
+//! Answers on their way from the run to the actors that wait for them.
+
+use std::collections::BTreeMap;
+
+use aime_progress::{ProgressState, QuestionId};
+use tokio::sync::watch;
+
+/// The answers known so far. Waiting costs nothing; an answer that came before the question is not lost.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    known: watch::Sender<BTreeMap<QuestionId, String>>,
+}
+
+impl Answers {
+    /// With what was answered before a resume.
+    pub(crate) fn of(state: &ProgressState) -> Self {
+        let known = state.questions.iter().filter_map(|question| Some((question.id.clone(), question.answer.clone()?))).collect();
+        Self { known: watch::Sender::new(known) }
+    }
+
+    pub(crate) fn put(&self, question: QuestionId, answer: String) {
+        self.known.send_modify(|known| {
+            known.entry(question).or_insert(answer);
+        });
+    }
+
+    pub(crate) async fn wait(&self, question: &QuestionId) -> String {
+        let mut changes = self.known.subscribe();
+        loop {
+            let answer = changes.borrow_and_update().get(question).cloned();
+            if let Some(answer) = answer {
+                return answer;
+            }
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}

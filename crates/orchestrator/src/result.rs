@@ -1,0 +1,131 @@
+//! The result document, `aime.result/v1`.
+
+use aime_progress::{ProgressState, RunId, RunStatus, Spent, TaskKind, TaskStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{FailureCode, RunOutput};
+
+/// The `schema` member of a result.
+pub const RESULT_SCHEMA: &str = "aime.result/v1";
+
+/// What a run came to, as other programs read it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunResult {
+    /// Always `aime.result/v1`.
+    pub schema: String,
+    /// The run.
+    pub run_id: RunId,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// The final answer; empty while there is none.
+    pub answer: String,
+    /// The version of the plan.
+    pub plan_version: u32,
+    /// Every task and what became of it.
+    pub tasks: Vec<TaskResult>,
+    /// How often the plan was changed.
+    pub replans: u32,
+    /// What the models cost.
+    pub usage: Spent,
+    /// From the start to the last event, in milliseconds.
+    pub duration_ms: u64,
+    /// Why the goal was not reached, or why the run was left.
+    pub error: Option<ResultError>,
+}
+
+/// One task in a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskResult {
+    /// The task.
+    pub id: String,
+    /// Its title.
+    pub name: String,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// How often it was started.
+    pub attempts: u32,
+    /// What it came to.
+    pub summary: String,
+    /// What went wrong, or why it was not done.
+    pub error: Option<String>,
+    /// What was made.
+    pub references: Vec<String>,
+}
+
+/// Why a run did not reach its goal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultError {
+    /// `goal_not_reached`, `model_unavailable`, `bound_reached`, `waiting_for_human`, `interrupted`, `internal`.
+    pub code: String,
+    /// In words.
+    pub message: String,
+    /// How to mend it.
+    pub hint: Option<String>,
+}
+
+impl RunResult {
+    /// The result of a run as it stands.
+    #[must_use]
+    pub fn new(run_id: RunId, state: &ProgressState, output: &RunOutput) -> Self {
+        let tasks = state.tasks.values().map(|task| {
+            let conclusion = task.conclusion.as_ref();
+            let failed = !matches!(task.status, TaskStatus::Completed);
+            let error = conclusion.and_then(|conclusion| conclusion.error.clone()).or_else(|| task.reason.clone());
+            TaskResult {
+                id: task.spec.id.to_string(),
+                name: task.spec.title().to_owned(),
+                status: task.status,
+                attempts: if task.spec.kind == TaskKind::Group { 0 } else { task.attempts },
+                summary: conclusion.map(|conclusion| conclusion.summary.clone()).unwrap_or_default(),
+                error: error.filter(|_| failed),
+                references: conclusion.map(|conclusion| conclusion.references.clone()).unwrap_or_default(),
+            }
+        });
+        let error = output.error.as_ref().map(|failure| ResultError {
+            code: failure.code.word().to_owned(),
+            message: failure.message.clone(),
+            hint: failure.hint.clone(),
+        });
+        Self {
+            schema: RESULT_SCHEMA.to_owned(),
+            run_id,
+            status: output.status,
+            answer: state.answer.clone().unwrap_or_default(),
+            plan_version: state.version,
+            tasks: tasks.collect(),
+            replans: u32::try_from(state.decisions.len()).unwrap_or(u32::MAX),
+            usage: state.spent,
+            duration_ms: state.last_progress_at.millis_since(state.started_at),
+            error,
+        }
+    }
+}
+
+impl FailureCode {
+    /// The word in a result.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::GoalNotReached => "goal_not_reached",
+            Self::ModelUnavailable => "model_unavailable",
+            Self::BoundReached => "bound_reached",
+            Self::WaitingForHuman => "waiting_for_human",
+            Self::Interrupted => "interrupted",
+            Self::Internal => "internal",
+        }
+    }
+
+    /// The exit code of the command.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::GoalNotReached => 1,
+            Self::ModelUnavailable => 3,
+            Self::BoundReached => 4,
+            Self::WaitingForHuman => 5,
+            Self::Internal => 6,
+            Self::Interrupted => 130,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Who does the run machine's effects.
+
+mod actor;
+mod answer;
+mod plan;
+mod tool;
+mod verify;
+
+use std::{sync::Arc, time::Instant};
+
+use aime_durable::{EffectContext, EffectId, EffectRunner, Issue};
+use aime_llm::ChatModel;
+use aime_progress::{RunId, Timestamp};
+use futures::future::BoxFuture;
+
+use crate::{
+    Budget, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
+    models::{BudgetedModel, OnBound},
+    questions::Answers,
+};
+
+/// Everything that the effects of one run share.
+pub(crate) struct RunRunner {
+    pub(crate) run: RunId,
+    pub(crate) input: RunInput,
+    pub(crate) parts: Parts,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) answers: Arc<Answers>,
+}
+
+type Context = EffectContext<RunMachine>;
+
+impl EffectRunner<RunMachine> for RunRunner {
+    fn run(self: Arc<Self>, issue: Issue<RunEffect>, context: Context) -> BoxFuture<'static, RunFact> {
+        Box::pin(async move {
+            let cancel = context.cancel.clone();
+            let id = issue.id.clone();
+            if matches!(issue.effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. }) {
+                // These end by themselves when they are cancelled: what they did until then is recorded.
+                return self.perform(issue, &context).await;
+            }
+            let stopped = RunFact::EffectFailed { id, message: "stopped".to_owned() };
+            cancel.run_until_cancelled(self.perform(issue, &context)).await.unwrap_or(stopped)
+        })
+    }
+
+    fn failed(&self, id: &EffectId, message: &str) -> RunFact {
+        RunFact::EffectFailed { id: id.clone(), message: message.to_owned() }
+    }
+}
+
+impl RunRunner {
+    async fn perform(&self, issue: Issue<RunEffect>, context: &Context) -> RunFact {
+        let id = issue.id;
+        match issue.effect {
+            RunEffect::Route => self.route(id, context).await,
+            RunEffect::Plan { mode, category } => self.plan(id, mode, &category, context).await,
+            RunEffect::Replan { state, reasons } => self.replan(id, &state, &reasons, context).await,
+            RunEffect::StartActor { state, task, execution } => self.start_actor(id, &state, &task, execution, context).await,
+            RunEffect::CallTool { task, tool, parameters, criteria } => {
+                self.call_tool(id, &task, &tool, parameters, &criteria, context).await
+            }
+            RunEffect::Verify { state } => self.verify(id, &state, context).await,
+            RunEffect::Answer { state } => self.answer(id, &state, context).await,
+            RunEffect::Ask { question, kind, task, text } => {
+                let asked = HumanQuestion { id: question.clone(), kind, task, text };
+                match self.parts.human.ask(asked).await {
+                    Some(text) => {
+                        self.answers.put(question, text.clone());
+                        RunFact::Answered { id, text }
+                    }
+                    None => RunFact::Deferred { id },
+                }
+            }
+            RunEffect::Timer { at } => {
+                let now = Timestamp::from_millis(self.parts.clock.now());
+                tokio::time::sleep(std::time::Duration::from_millis(at.millis_since(now))).await;
+                RunFact::TimerFired { id }
+            }
+        }
+    }
+
+    /// The model of a role, within the run's budget.
+    fn model(&self, role: &str, context: &Context) -> Option<Arc<dyn ChatModel>> {
+        let inner = self.parts.models.as_ref()?.role(role);
+        let facts = context.facts.clone();
+        let on_bound: OnBound = Arc::new(move |bound, detail| {
+            // A run that is gone needs no bound.
+            let _gone = facts.send(RunFact::BoundReached { bound: bound.to_owned(), detail });
+        });
+        Some(Arc::new(BudgetedModel { inner, budget: Arc::clone(&self.budget), on_bound }))
+    }
+}
+
+/// Milliseconds since a moment.
+fn millis_since(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

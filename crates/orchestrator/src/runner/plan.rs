@@ -1,0 +1,202 @@
+//! Routing, planning and replanning: what is gathered for the planner, and what comes of it.
+
+use std::{path::Path, sync::Arc, time::Instant};
+
+use aime_durable::EffectId;
+use aime_llm::{ModelError, Refused, ToolDefinition};
+use aime_planner::{
+    FailedTask, PlanRequest, Planner, PlannerError, ProfileBrief, ReplanRequest, Route, RouteSettings, Routed, Undecided, ask_route, route,
+};
+use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerReason};
+use aime_tools::{BUNDLES, HandledBy};
+
+use super::{Context, RunRunner, millis_since};
+use crate::{ChosenRoute, ModelUse, Planning, RefusedAnswer, Replanning, RunFact};
+
+/// How many names of the working folder a model sees.
+const LISTING: usize = 40;
+
+impl RunRunner {
+    pub(super) async fn route(&self, id: EffectId, context: &Context) -> RunFact {
+        let begun = Instant::now();
+        let settings = RouteSettings { strategy: self.input.settings.strategy, mode: self.input.settings.mode, ..self.parts.route.clone() };
+        let mut calls = Vec::new();
+        let routed = match (route(&self.input.goal, &settings, &self.parts.categories), self.model("classifier", context)) {
+            (Route::Decided(routed), _) => routed,
+            (Route::AskModel(undecided), Some(model)) => {
+                let asked = ask_route(model.as_ref(), &self.parts.tiers, &self.parts.prompts, &self.input.goal, undecided.clone()).await;
+                match asked {
+                    Ok(asked) => {
+                        calls.push(model_use("route", &asked.model, asked.spent, begun));
+                        asked.routed
+                    }
+                    Err(error) => complex(undecided, &error.to_string()),
+                }
+            }
+            (Route::AskModel(undecided), None) => complex(undecided, "there is no model to ask"),
+        };
+        let Routed { mode, by, score, category, reasons } = routed;
+        let profile = self.category_profile(&category);
+        RunFact::Routed { id, route: ChosenRoute { mode, by, score, category, profile, reasons }, calls }
+    }
+
+    pub(super) async fn plan(&self, id: EffectId, mode: PlanMode, category: &str, context: &Context) -> RunFact {
+        let begun = Instant::now();
+        let Some(planner) = self.planner(context) else {
+            let outcome = Planning::ModelFailed { message: "no model is configured".to_owned(), hint: None };
+            return RunFact::Planned { id, outcome, calls: Vec::new() };
+        };
+        let request = PlanRequest {
+            project: self.parts.project.clone(),
+            folder: self.listing(),
+            tools: self.tools(HandledBy::Runtime),
+            actor_tools: self.tools(HandledBy::Actor).into_iter().map(|tool| tool.name).collect(),
+            profiles: self.profiles(),
+            bundles: bundles(),
+            category_profile: self.category_profile(category),
+            ..PlanRequest::new(self.input.goal.clone(), mode)
+        };
+        match planner.plan(&request).await {
+            Ok(planned) => {
+                let calls = vec![model_use("plan", &planned.model, planned.spent, begun)];
+                let refused = refused(&planned.refused);
+                let outcome = Planning::Planned { plan: planned.plan, repairs: planned.repairs, refused, fallback: planned.fallback };
+                RunFact::Planned { id, outcome, calls }
+            }
+            Err(error) => {
+                let calls = vec![model_use("plan", "", error.spent(), begun)];
+                let (message, hint) = explain(&error);
+                let outcome = match error {
+                    PlannerError::Model { .. } => Planning::ModelFailed { message, hint },
+                    _ => Planning::NoPlan { message, refused: refused(error.refused()) },
+                };
+                RunFact::Planned { id, outcome, calls }
+            }
+        }
+    }
+
+    pub(super) async fn replan(&self, id: EffectId, state: &ProgressState, reasons: &[TriggerReason], context: &Context) -> RunFact {
+        let begun = Instant::now();
+        let Some(planner) = self.planner(context) else {
+            let outcome = Replanning::NoPatch { message: "no model is configured".to_owned(), refused: Vec::new() };
+            return RunFact::Replanned { id, outcome, calls: Vec::new() };
+        };
+        let request = ReplanRequest {
+            goal: state.goal.clone(),
+            state: state.tasks_to_markdown(),
+            triggers: reasons.to_vec(),
+            evidence: state.evidence.iter().filter(|evidence| !evidence.processed).cloned().collect(),
+            failed: failed(state),
+            tools: self.tools(HandledBy::Runtime),
+            actor_tools: self.tools(HandledBy::Actor).into_iter().map(|tool| tool.name).collect(),
+            profiles: self.profiles(),
+            bundles: bundles(),
+        };
+        match planner.replan(&request, |patch| judge(state, patch)).await {
+            Ok(replanned) => {
+                let calls = vec![model_use("patch", &replanned.model, replanned.spent, begun)];
+                let outcome = Replanning::Patched { patch: replanned.patch, refused: refused(&replanned.refused) };
+                RunFact::Replanned { id, outcome, calls }
+            }
+            Err(error) => {
+                let calls = vec![model_use("patch", "", error.spent(), begun)];
+                let (message, hint) = explain(&error);
+                let outcome = match error {
+                    PlannerError::Model { .. } => Replanning::ModelFailed { message, hint },
+                    _ => Replanning::NoPatch { message, refused: refused(error.refused()) },
+                };
+                RunFact::Replanned { id, outcome, calls }
+            }
+        }
+    }
+
+    fn planner(&self, context: &Context) -> Option<Planner> {
+        let model = self.model("planner", context)?;
+        let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
+        let planner = planner.with_tiers(Arc::clone(&self.parts.tiers));
+        Some(match &self.parts.plan_cache {
+            Some(cache) => planner.with_cache(Arc::clone(cache)),
+            None => planner,
+        })
+    }
+
+    fn tools(&self, handled_by: HandledBy) -> Vec<ToolDefinition> {
+        let sheets = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == handled_by);
+        sheets.map(|sheet| sheet.definition.clone()).collect()
+    }
+
+    fn profiles(&self) -> Vec<ProfileBrief> {
+        let brief = |profile: &aime_actors::Profile| ProfileBrief { name: profile.name.clone(), description: profile.description.clone() };
+        self.parts.actors.profiles().iter().map(brief).collect()
+    }
+
+    pub(super) fn category_profile(&self, category: &str) -> Option<String> {
+        self.parts.categories.iter().find(|known| known.name == category).map(|known| known.profile.clone()).filter(|name| !name.is_empty())
+    }
+
+    /// The names in the working folder, a line each.
+    pub(super) fn listing(&self) -> String {
+        let Ok(entries) = self.parts.tool_context.folder.read_dir(Path::new(".")) else { return String::new() };
+        let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).filter(|name| !name.starts_with('.')).collect();
+        names.sort();
+        let hidden = names.len().saturating_sub(LISTING);
+        names.truncate(LISTING);
+        if hidden > 0 {
+            names.push(format!("… and {hidden} more"));
+        }
+        names.join("\n")
+    }
+}
+
+/// Where nobody can say more, a goal is taken as complex: a plan that is too large costs less than one that is too small.
+fn complex(undecided: Undecided, why: &str) -> Routed {
+    let Undecided { score, category, mut reasons } = undecided;
+    reasons.push(why.to_owned());
+    Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
+}
+
+/// Whether a patch fits the plan, and deals with what asked for it.
+fn judge(state: &ProgressState, patch: &PlanPatch) -> Result<(), Vec<String>> {
+    let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let left: Vec<String> = after
+        .tasks
+        .values()
+        .filter(|task| task.status == TaskStatus::Failed && task.failed_for_good)
+        .map(|task| {
+            let id = &task.spec.id;
+            format!("task {id:?} failed for good and is left as it is: put smaller tasks in its place (add_task with \"replaces\": [\"{id}\"]), or modify_task or remove_task it", id = id.as_str())
+        })
+        .collect();
+    if left.is_empty() { Ok(()) } else { Err(left) }
+}
+
+fn failed(state: &ProgressState) -> Vec<FailedTask> {
+    let failed = state.tasks.values().filter(|task| task.status == TaskStatus::Failed);
+    failed
+        .map(|task| {
+            let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.clone()).or_else(|| task.reason.clone());
+            FailedTask { id: task.spec.id.to_string(), attempts: task.attempts, error: error.unwrap_or_default() }
+        })
+        .collect()
+}
+
+fn bundles() -> Vec<String> {
+    BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect()
+}
+
+fn refused(refused: &[Refused]) -> Vec<RefusedAnswer> {
+    refused.iter().map(|refused| RefusedAnswer { attempt: refused.attempt, faults: refused.faults.clone() }).collect()
+}
+
+pub(super) fn model_use(purpose: &str, model: &str, spent: Spent, begun: Instant) -> ModelUse {
+    ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun) }
+}
+
+/// An error with its causes, and the mend where the model's client knows one.
+fn explain(error: &PlannerError) -> (String, Option<String>) {
+    let source: Option<&ModelError> = if let PlannerError::Model { source, .. } = error { Some(source) } else { None };
+    match source {
+        Some(source) => (format!("{error}: {source}"), source.hint()),
+        None => (error.to_string(), None),
+    }
+}

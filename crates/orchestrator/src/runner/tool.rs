@@ -1,0 +1,52 @@
+//! Tool tasks: one call, no model.
+
+use std::time::Instant;
+
+use aime_durable::EffectId;
+use aime_progress::{Conclusion, FailureCause, Outcome, TaskId};
+use aime_tools::{ToolError, ToolOutput};
+use serde_json::{Map, Value};
+
+use super::{Context, RunRunner, millis_since};
+use crate::RunFact;
+
+/// How much of a text stands as a task's summary, in characters.
+const SUMMARY_CHARS: usize = 500;
+
+impl RunRunner {
+    pub(super) async fn call_tool(
+        &self, id: EffectId, task: &TaskId, tool: &str, parameters: Map<String, Value>, criteria: &[String], context: &Context,
+    ) -> RunFact {
+        let begun = Instant::now();
+        let tool_context = self.tool_context(context.cancel.clone(), task).with_whole_results();
+        let conclusion = conclusion(self.parts.tools.call(tool, parameters, &tool_context).await);
+        let checks = if conclusion.outcome == Outcome::Success { self.check_files(criteria) } else { Vec::new() };
+        RunFact::TaskEnded { id, conclusion, checks, duration_ms: millis_since(begun) }
+    }
+}
+
+fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {
+    let empty = Conclusion {
+        outcome: Outcome::Success,
+        summary: String::new(),
+        text: None,
+        result: Value::Null,
+        references: Vec::new(),
+        error: None,
+        cause: None,
+    };
+    match result {
+        Ok(ToolOutput { text, value, references }) => {
+            let summary: String = text.chars().take(SUMMARY_CHARS).collect();
+            let whole = (summary.len() < text.len()).then_some(text);
+            Conclusion { summary, text: whole, result: value, references, ..empty }
+        }
+        Err(ToolError::Cancelled) => Conclusion { outcome: Outcome::Interrupted, summary: "interrupted".to_owned(), ..empty },
+        Err(error) => {
+            let cause = matches!(error, ToolError::Denied(_)).then_some(FailureCause::Denied);
+            let message = error.to_string();
+            let summary = message.chars().take(SUMMARY_CHARS).collect();
+            Conclusion { outcome: Outcome::Failure, summary, error: Some(message), cause, ..empty }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a run is given: its goal, its settings and its bounds.
+
+use aime_planner::Strategy;
+use aime_progress::{Plan, PlanId, PlanMode, RunId};
+use aime_replan_triggers::{FrequencySettings, TriggerSettings};
+use aime_tools::{Approval, ToolSheet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Limits on a run, over the whole tree of its actors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bounds {
+    /// Tokens sent and received.
+    pub max_tokens: Option<u64>,
+    /// US dollars.
+    pub max_cost_usd: Option<f64>,
+    /// Seconds of work; time spent waiting for a person in another process does not count.
+    pub max_seconds: Option<u64>,
+    /// Think-act steps of one actor.
+    pub max_steps: u32,
+    /// Tool calls.
+    pub max_tool_calls: u64,
+    /// Actors.
+    pub max_actors: u32,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { max_tokens: None, max_cost_usd: None, max_seconds: None, max_steps: 20, max_tool_calls: 1_000, max_actors: 100 }
+    }
+}
+
+/// How a run works.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunSettings {
+    /// Whether goals are planned.
+    pub strategy: Strategy,
+    /// The mode, where it is set and not to be chosen.
+    pub mode: Option<PlanMode>,
+    /// How many tasks run at once, at most.
+    pub max_parallel: u32,
+    /// Limits.
+    pub bounds: Bounds,
+    /// When a replan is wanted.
+    pub triggers: TriggerSettings,
+    /// How often one is allowed.
+    pub frequency: FrequencySettings,
+    /// What actors may do without asking.
+    pub approval: Approval,
+    /// The tool tasks of a plan that a person handed over need no further approval.
+    pub plan_approved: bool,
+    /// Nobody is there and nobody will come: questions are not asked, an escalation ends the run.
+    pub unattended: bool,
+}
+
+impl Default for RunSettings {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::default(),
+            mode: None,
+            max_parallel: 3,
+            bounds: Bounds::default(),
+            triggers: TriggerSettings::default(),
+            frequency: FrequencySettings::default(),
+            approval: Approval::Edits,
+            plan_approved: false,
+            unattended: false,
+        }
+    }
+}
+
+/// What a run starts from. Kept as the first record of its journal.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunInput {
+    /// The run.
+    pub run: RunId,
+    /// Its plan.
+    pub plan_id: PlanId,
+    /// What is wanted.
+    pub goal: String,
+    /// A plan that a person handed over.
+    pub plan: Option<Plan>,
+    /// Whether there is a model to plan with.
+    pub can_plan: bool,
+    /// How it works.
+    pub settings: RunSettings,
+    /// The tools, as they were known when the run began.
+    pub tools: Vec<ToolSheet>,
+}
