@@ -13,8 +13,12 @@ pub struct CallsInText {
 }
 
 /// Marks around a call, and whether the end may be missing.
-const MARKS: [(&str, &str, bool); 4] =
-    [("<tool_call>", "</tool_call>", true), ("<function_call>", "</function_call>", true), ("```", "```", false), ("<tools>", "</tools>", true)];
+const MARKS: [(&str, &str, bool); 4] = [
+    ("<tool_call>", "</tool_call>", true),
+    ("<function_call>", "</function_call>", true),
+    ("```", "```", false),
+    ("<tools>", "</tools>", true),
+];
 
 /// How many possible ends of one block are tried.
 const MAX_ENDS: usize = 32;

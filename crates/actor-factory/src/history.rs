@@ -60,10 +60,25 @@ impl History {
 
     /// Shortens the history to about `target` tokens: first the results of older calls are replaced by a note of their size, then the
     /// oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task, TODO list and the last messages
-    /// stay; calls stay with their results. Says whether anything changed.
+    /// stay; calls stay with their results. Says whether the history became shorter; otherwise it is as it was.
     pub(crate) fn compact(&mut self, target: u64, todos: &str) -> bool {
-        let before = self.tokens;
-        let keep_from = self.keep_from();
+        let mut shorter = self.clone();
+        let keep_from = shorter.keep_from();
+        shorter.remove_results(keep_from);
+        if shorter.tokens > target {
+            shorter.drop_turns(target, keep_from, todos);
+        }
+        if shorter.tokens > target {
+            shorter.cut_results(target);
+        }
+        let changed = shorter.tokens < self.tokens;
+        if changed {
+            *self = shorter;
+        }
+        changed
+    }
+
+    fn remove_results(&mut self, keep_from: usize) {
         for message in self.messages.iter_mut().take(keep_from) {
             if let Message::Tool { call_id, name, content } = message.as_ref() {
                 let length = content.chars().count();
@@ -74,13 +89,6 @@ impl History {
             }
         }
         self.count();
-        if self.tokens > target {
-            self.drop_turns(target, keep_from, todos);
-        }
-        if self.tokens > target {
-            self.cut_results(target);
-        }
-        self.tokens < before
     }
 
     /// Where the messages begin that must stay: the last six and the unseen, and no result without its call.

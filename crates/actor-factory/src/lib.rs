@@ -12,10 +12,8 @@ mod spec;
 mod text;
 
 pub use calls_in_text::{CallsInText, calls_in_text};
-pub use factory::{ActorContext, ActorFactory, Composed, ComposeError};
-pub use machine::{
-    ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind,
-};
+pub use factory::{ActorContext, ActorFactory, ComposeError, Composed};
+pub use machine::{ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind};
 pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileError};
 pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
 pub use repeats::{HOPELESS_AFTER, STUCK_AFTER};

@@ -1,8 +1,10 @@
 //! The actor machine: think, act, and know when to end.
 
+mod calls;
 mod conclude;
 mod fact;
 mod own_tools;
+mod round;
 mod status;
 mod think;
 mod turn;
@@ -18,11 +20,11 @@ use aime_progress::{Conclusion, ProgressEvent, TodoItem};
 use aime_tools::{ToolRouter, ToolSheet};
 use serde::{Deserialize, Serialize};
 
+use self::turn::Turn;
 pub use self::{
     fact::{ActorEffect, ActorFact, ModelAnswer, ModelFault, QuestionKind},
     status::{ActorStatus, ActorStep, IllegalStep},
 };
-use self::turn::Turn;
 use crate::{
     ActorInput,
     history::{History, TokenMeter},

@@ -94,8 +94,7 @@ impl Profile {
     }
 
     fn fault(&self) -> Option<String> {
-        let named = (1..=64).contains(&self.name.len())
-            && self.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        let named = (1..=64).contains(&self.name.len()) && self.name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
         if !named {
             return Some(format!("`name` is {:?}: use 1 to 64 of A-Z a-z 0-9 _ -", self.name));
         }
@@ -254,10 +253,7 @@ mod tests {
     #[test]
     fn a_bad_file_is_refused_with_the_place_and_the_mend() {
         let cases = [
-            (
-                "name = \"x\"\ndescription = \"d\"\npromt = \"p\"\n",
-                "mine.toml:3: a profile has no key `promt`; the nearest is `prompt`",
-            ),
+            ("name = \"x\"\ndescription = \"d\"\npromt = \"p\"\n", "mine.toml:3: a profile has no key `promt`; the nearest is `prompt`"),
             ("name = \"x\"\ndescription = \n", "mine.toml:2: "),
             ("name = \"x\"\ndescription = \"d\"\nprompt = \"p\"\nmax_steps = \"many\"\n", "mine.toml:4: invalid type"),
             ("name = \"x\"\nprompt = \"p\"\n", "missing field `description`"),

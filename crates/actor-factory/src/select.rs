@@ -33,10 +33,67 @@ const NEEDS: [(&str, &[&str]); 4] = [
     ("advise", &["advise", "advice", "recommend", "review", "evaluate", "assess", "judge", "opinion", "建议", "评审", "评估"]),
 ];
 
-const WRITING: [&str; 33] = [
-    "write", "create", "save", "edit", "modify", "update", "add", "append", "insert", "implement", "fix", "repair", "refactor", "delete",
-    "remove", "rename", "move", "copy", "generate", "produce", "replace", "change", "convert", "写", "创建", "修改", "保存", "生成", "删除",
-    "添加", "实现", "修复", "编写",
+const WRITING: &[&str] = &[
+    "write",
+    "create",
+    "save",
+    "edit",
+    "modify",
+    "update",
+    "add",
+    "append",
+    "insert",
+    "implement",
+    "fix",
+    "repair",
+    "refactor",
+    "delete",
+    "remove",
+    "rename",
+    "move",
+    "copy",
+    "generate",
+    "produce",
+    "replace",
+    "change",
+    "convert",
+    "make",
+    "build",
+    "set",
+    "configure",
+    "prepare",
+    "install",
+    "rewrite",
+    "migrate",
+    "upgrade",
+    "draft",
+    "store",
+    "export",
+    "put",
+    "apply",
+    "clean",
+    "merge",
+    "format",
+    "translate",
+    "improve",
+    "optimise",
+    "optimize",
+    "download",
+    "init",
+    "写",
+    "创建",
+    "修改",
+    "保存",
+    "生成",
+    "删除",
+    "添加",
+    "实现",
+    "修复",
+    "制作",
+    "配置",
+    "安装",
+    "翻译",
+    "优化",
 ];
 
 const FILES: [&str; 13] =
@@ -119,15 +176,21 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, need
     if needs.contains("write") && profile.read_only() {
         return (UNFIT, vec![format!("`{}` is read-only and the task has to write", profile.name)]);
     }
-    if !category.is_empty() && profile.category == category {
-        score += CATEGORY;
-        why.push(format!("category {category} (+{CATEGORY})"));
-    }
     let hits: Vec<&str> = profile.domains.iter().map(String::as_str).filter(|domain| words.has(domain)).take(MAX_DOMAINS).collect();
     if !hits.is_empty() {
         let points = DOMAIN * i32::try_from(hits.len()).unwrap_or(i32::MAX);
         score += points;
         why.push(format!("made for {} (+{points})", hits.join(", ")));
+        // Category and difficulty weigh only where the words already speak for a profile: they say too little by themselves.
+        if !category.is_empty() && profile.category == category {
+            score += CATEGORY;
+            why.push(format!("category {category} (+{CATEGORY})"));
+        }
+        let looks = looks(task, words);
+        if profile.complexity == looks {
+            score += COMPLEXITY;
+            why.push(format!("the task looks {} (+{COMPLEXITY})", name(looks)));
+        }
     }
     for need in needs {
         if profile.can(need) {
@@ -137,11 +200,6 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, need
             score -= 2 * CAPABILITY;
             why.push(format!("cannot {need} (-{})", 2 * CAPABILITY));
         }
-    }
-    let looks = looks(task, words);
-    if profile.complexity == looks {
-        score += COMPLEXITY;
-        why.push(format!("the task looks {} (+{COMPLEXITY})", name(looks)));
     }
     let bundles = task.bundles.iter().filter(|bundle| profile.bundles.contains(bundle)).count();
     if bundles > 0 {
@@ -197,7 +255,7 @@ impl Words {
     }
 
     fn ask_to_write(&self) -> bool {
-        self.any(&WRITING) || self.criteria_name_a_file
+        self.any(WRITING) || self.criteria_name_a_file
     }
 
     fn any(&self, words: &[&str]) -> bool {
@@ -233,7 +291,10 @@ fn dense(c: char) -> bool {
 fn is_file_name(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '.');
     word.trim_end_matches('.').rsplit_once('.').is_some_and(|(stem, extension)| {
-        !stem.is_empty() && (1..=5).contains(&extension.len()) && extension.chars().all(|c| c.is_ascii_alphanumeric()) && !extension.chars().all(|c| c.is_ascii_digit())
+        !stem.is_empty()
+            && (1..=5).contains(&extension.len())
+            && extension.chars().all(|c| c.is_ascii_alphanumeric())
+            && !extension.chars().all(|c| c.is_ascii_digit())
     })
 }
 

@@ -100,7 +100,7 @@ fn at_last_long_results_are_cut() {
     let mut history = history(&[vec![8_000, 8_000, 100]]);
     assert!(history.compact(2_000, ""));
     assert!(history.tokens() <= 2_100, "{}", history.tokens());
-    assert!(contents(&history)[4] == "tool: 100 x");
+    assert!(contents(&history)[5] == "tool: 100 x");
     assert!(matches!(history.messages()[3].as_ref(), Message::Tool { content, .. } if content.ends_with("of 8000 characters]")));
 }
 
@@ -109,6 +109,14 @@ fn a_history_that_cannot_be_shortened_stays() {
     let mut history = history(&[vec![10]]);
     let before = history.clone();
     assert!(!history.compact(5, ""));
+    assert_eq!(history, before);
+}
+
+#[test]
+fn a_note_that_is_longer_than_what_it_replaces_is_not_written() {
+    let mut history = history(&vec![vec![1]; 6]);
+    let before = history.clone();
+    assert!(!history.compact(0, &"a long list of things to do ".repeat(20)));
     assert_eq!(history, before);
 }
 
@@ -133,6 +141,7 @@ proptest! {
         let changed = history.compact(target, "[ ] #1: t");
         prop_assert!(paired(history.messages()));
         prop_assert_eq!(changed, history.tokens() < before.tokens());
+        prop_assert!(changed || history == before);
         prop_assert_eq!(&history.messages()[0], &before.messages()[0]);
         let tail = |h: &History| contents(h).len().min(2 + KEPT);
         prop_assert!(tail(&history) >= tail(&before).min(2 + KEPT));

@@ -83,7 +83,7 @@ pub enum ModelAnswer {
 pub enum ModelFault {
     /// The request does not fit the context window: the history is compacted once.
     ContextOverflow,
-    /// The model cannot be used at all: unreachable, no key, unknown.
+    /// The model cannot be used: unreachable, refused, no key, unknown, or failing at every try.
     Unusable,
     /// A bound on the run does not allow the call.
     Bound,
@@ -104,8 +104,9 @@ impl From<&ModelError> for ModelFault {
     fn from(error: &ModelError) -> Self {
         match error {
             ModelError::ContextOverflow { .. } => Self::ContextOverflow,
-            ModelError::Unreachable { .. } | ModelError::Unauthorized { .. } | ModelError::NoSuchModel { .. } => Self::Unusable,
-            _ => Self::Other,
+            ModelError::NotRecorded { .. } => Self::Other,
+            // Whatever else it is, it was tried as often as it may be.
+            _ => Self::Unusable,
         }
     }
 }

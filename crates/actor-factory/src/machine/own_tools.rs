@@ -17,6 +17,7 @@ const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on."
 
 impl ActorMachine {
     pub(super) fn answer_own(&mut self, index: usize, call: &Call, at: UnixMillis, out: &mut Outbox<Self>) {
+        self.started(index, out);
         let answer = match call.name.as_str() {
             TODO => self.replace_todos(&call.parameters, out),
             "update_progress" => self.report(&call.parameters, out).map_err(|error| error.to_string()),
@@ -56,7 +57,13 @@ impl ActorMachine {
         Ok("Reported.".to_owned())
     }
 
-    fn add_evidence(&self, index: usize, parameters: &Map<String, Value>, at: UnixMillis, out: &mut Outbox<Self>) -> Result<String, String> {
+    fn add_evidence(
+        &self,
+        index: usize,
+        parameters: &Map<String, Value>,
+        at: UnixMillis,
+        out: &mut Outbox<Self>,
+    ) -> Result<String, String> {
         let reported = ReportEvidence::parse(parameters).map_err(|error| error.to_string())?;
         let task = self.input.spec.task.clone();
         let id = id_text(&format!("{task}-{}-{}-{}", self.input.execution, self.requests, index + 1));
@@ -76,7 +83,9 @@ impl ActorMachine {
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
-        if said.success && let Some(failed) = self.failed_before(index) {
+        if said.success
+            && let Some(failed) = self.failed_before(index)
+        {
             return Err(format!("not ended: `{failed}` failed in this turn. Read its result first"));
         }
         let result = parameters.get("message").filter(|message| message.is_object() || message.is_array()).cloned();

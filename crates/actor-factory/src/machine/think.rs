@@ -42,12 +42,8 @@ impl ActorMachine {
         messages.extend(prompt.map(|content| Arc::new(Message::User { content })));
         self.requests += 1;
         let id = EffectId::new(format!("{}/{}", self.input.effect_prefix(), self.requests));
-        let request = ChatRequest {
-            messages,
-            tools: Arc::clone(&self.tools),
-            temperature: self.input.spec.temperature,
-            ..ChatRequest::default()
-        };
+        let request =
+            ChatRequest { messages, tools: Arc::clone(&self.tools), temperature: self.input.spec.temperature, ..ChatRequest::default() };
         self.asked_model = Some((id.clone(), self.history.tokens() + extra));
         out.issue(id, ActorEffect::Model(request));
     }
@@ -82,11 +78,7 @@ impl ActorMachine {
         let changed = self.history.compact(target, &todos);
         if changed {
             let after = self.meter.corrected(self.history.tokens() + extra);
-            out.emit(ProgressEvent::HistoryCompacted {
-                task: self.input.spec.task.clone(),
-                tokens_before: before,
-                tokens_after: after,
-            });
+            out.emit(ProgressEvent::HistoryCompacted { task: self.input.spec.task.clone(), tokens_before: before, tokens_after: after });
         }
         changed
     }

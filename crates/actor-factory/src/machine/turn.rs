@@ -1,46 +1,32 @@
-//! One turn: the calls of one answer, each from permission to result.
+//! One turn: the calls of one answer, and which may begin.
 
-use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_llm::{Message, ToolCall, read_arguments};
-use aime_progress::{CallOutcome, ProgressEvent, QuestionId};
-use aime_tools::{Decision, HandledBy, ToolSheet, decide};
+use aime_durable::EffectId;
+use aime_llm::{ToolCall, read_arguments};
+use aime_progress::{CallOutcome, QuestionId};
+use aime_tools::{HandledBy, ToolSheet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ActorEffect, ActorFact, ActorMachine, ActorStep, QuestionKind, think::SHOWN};
-use crate::{
-    ActorSpec,
-    prompts::{STUCK, TODO_REMINDER},
-    repeats::{HOPELESS_AFTER, STUCK_AFTER},
-    text::{cut, cut_with_note, id_text},
-};
+use super::QuestionKind;
+use crate::ActorSpec;
 
 /// The tool that ends an actor.
 pub(super) const TERMINATE: &str = "terminate";
 /// The tool that replaces the TODO list.
 pub(super) const TODO: &str = "todo";
-/// So many rounds without the TODO list, and the actor is reminded of it.
-const FORGOTTEN_AFTER: u32 = 3;
-/// The longest result in the history, in characters. Runners cut earlier, and say where the rest is; this is the bound on all of them.
-const LONGEST_RESULT: usize = 16_000;
 
 const CUT_OFF: &str = "Error: cut by the length limit; ask for less at once";
-const INTERRUPTED: &str = "Error: interrupted before it ended; check what it did";
-const IN_DOUBT: &str =
-    "In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it";
-const NOT_RUN: &str = "Error: not run: the call before it did not end";
-const AFTER_THE_END: &str = "Error: not run: the task was ended before it";
 
 /// The calls of one answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Turn {
     /// The request they answer: part of their effects' ids.
-    number: u32,
-    calls: Vec<Call>,
+    pub(super) number: u32,
+    pub(super) calls: Vec<Call>,
     /// All change nothing, so they may run at once.
-    parallel: bool,
+    pub(super) parallel: bool,
     /// A call did not end as calls do: what was to follow it is not run.
-    broken: bool,
+    pub(super) broken: bool,
 }
 
 /// One call on its way.
@@ -52,18 +38,19 @@ pub(super) struct Call {
     arguments: String,
     pub(super) parameters: Map<String, Value>,
     /// Why it cannot run.
-    fault: Option<String>,
+    pub(super) fault: Option<String>,
     /// A person has allowed it.
-    approved: bool,
+    pub(super) approved: bool,
     /// How often a person was asked.
-    questions: u32,
-    started: bool,
-    state: CallState,
+    pub(super) questions: u32,
+    /// Its beginning was told.
+    pub(super) started: bool,
+    pub(super) state: CallState,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-enum CallState {
+pub(super) enum CallState {
     Waiting,
     Asking { effect: EffectId, question: QuestionId, kind: QuestionKind },
     Running { effect: EffectId },
@@ -98,7 +85,7 @@ impl Call {
         }
     }
 
-    const fn done(&self) -> bool {
+    pub(super) const fn done(&self) -> bool {
         matches!(self.state, CallState::Done { .. })
     }
 
@@ -109,7 +96,7 @@ impl Call {
         }
     }
 
-    fn failed(&self) -> bool {
+    pub(super) fn failed(&self) -> bool {
         matches!(&self.state, CallState::Done { outcome, .. } if *outcome != CallOutcome::Ok)
     }
 }
@@ -139,13 +126,13 @@ impl Turn {
         Some(call.parameters.get("message").and_then(Value::as_str).unwrap_or_default().trim().len())
     }
 
-    fn position(&self, effect: &EffectId) -> Option<usize> {
+    pub(super) fn position(&self, effect: &EffectId) -> Option<usize> {
         self.calls.iter().position(|call| call.effect() == Some(effect))
     }
 
     /// The next call that may begin: any that waits when all are harmless, else the first that is not done. The call that ends the task
     /// waits for all before it.
-    fn next(&self) -> Option<usize> {
+    pub(super) fn next(&self) -> Option<usize> {
         let mut all_done = true;
         for (at, call) in self.calls.iter().enumerate() {
             if matches!(call.state, CallState::Waiting) && (all_done || (self.parallel && call.name != TERMINATE)) {
@@ -157,302 +144,5 @@ impl Turn {
             }
         }
         None
-    }
-}
-
-impl ActorMachine {
-    /// Begins what may begin, and ends the turn when all is done.
-    pub(super) fn advance(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
-        while self.stopping.is_none() {
-            let Some(turn) = &self.turn else {
-                return;
-            };
-            if let Some(index) = turn.next() {
-                self.begin(index, at, out);
-            } else {
-                if turn.calls.iter().all(Call::done) {
-                    self.end_turn(at, out);
-                }
-                return;
-            }
-        }
-    }
-
-    fn begin(&mut self, index: usize, at: UnixMillis, out: &mut Outbox<Self>) {
-        let Some(turn) = &self.turn else {
-            return;
-        };
-        let Some(call) = turn.calls.get(index) else {
-            return;
-        };
-        let fault = match &call.fault {
-            Some(fault) => Some(fault.as_str()),
-            None if self.conclusion.is_some() => Some(AFTER_THE_END),
-            None => (turn.broken && !turn.parallel).then_some(NOT_RUN),
-        };
-        if let Some(fault) = fault.map(str::to_owned) {
-            self.finish(index, fault, CallOutcome::Error, 0, out);
-            return;
-        }
-        let call = call.clone();
-        match self.sheet(&call.name).map(|sheet| (sheet.handled_by, self.permission(sheet, &call))) {
-            None => {}
-            Some((HandledBy::Actor, _)) => self.answer_own(index, &call, at, out),
-            Some((HandledBy::Runtime, Decision::Allow)) => self.run(index, &call, out),
-            Some((HandledBy::Runtime, Decision::Ask { question })) if self.input.attended => {
-                self.ask(index, question, QuestionKind::Approval, out);
-            }
-            Some((HandledBy::Runtime, Decision::Ask { question })) => {
-                self.deny(index, &format!("not allowed: nobody is there to answer {question:?}"), out);
-            }
-            Some((HandledBy::Runtime, Decision::Deny { reason })) => self.deny(index, &reason, out),
-        }
-    }
-
-    fn permission(&self, sheet: &ToolSheet, call: &Call) -> Decision {
-        if call.approved || self.always_allowed.contains(&call.name) {
-            return Decision::Allow;
-        }
-        decide(self.input.spec.approval, sheet, &call.parameters)
-    }
-
-    fn deny(&mut self, index: usize, reason: &str, out: &mut Outbox<Self>) {
-        self.denied = true;
-        self.finish(index, format!("Error: {reason}"), CallOutcome::Error, 0, out);
-    }
-
-    fn run(&mut self, index: usize, call: &Call, out: &mut Outbox<Self>) {
-        let effect = self.call_effect(index);
-        self.started(index, out);
-        if let Some(call) = self.call_mut(index) {
-            call.state = CallState::Running { effect: effect.clone() };
-        }
-        let tool = ActorEffect::Tool { call: call.id.clone(), name: call.name.clone(), parameters: call.parameters.clone() };
-        out.issue(effect, tool);
-    }
-
-    pub(super) fn ask(&mut self, index: usize, question: String, kind: QuestionKind, out: &mut Outbox<Self>) {
-        let (task, effect) = (self.input.spec.task.clone(), self.call_effect(index));
-        let Ok(id) = QuestionId::new(id_text(&effect.as_str().replace('/', "-"))) else {
-            return;
-        };
-        let Some(call) = self.call_mut(index) else {
-            return;
-        };
-        call.questions += 1;
-        let effect = EffectId::new(format!("{effect}/ask{}", call.questions));
-        call.state = CallState::Asking { effect: effect.clone(), question: id.clone(), kind };
-        // After a stop the same question is asked again; it is still one question.
-        if call.questions == 1 {
-            let (id, kind, question) = (id.clone(), kind.as_str().to_owned(), question.clone());
-            out.emit(ProgressEvent::QuestionAsked { id, task: Some(task), kind, question });
-        }
-        out.issue(effect, ActorEffect::Ask { id, question, kind });
-    }
-
-    pub(super) fn tool_ended(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) {
-        let ActorFact::ToolEnded { id, outcome, text, references, duration_ms, .. } = fact else {
-            return;
-        };
-        let Some(index) = self.turn.as_ref().and_then(|turn| turn.position(id)) else {
-            return;
-        };
-        let text = match outcome {
-            CallOutcome::Ok => text.clone(),
-            CallOutcome::Error => format!("Error: {text}"),
-            CallOutcome::Cancelled => INTERRUPTED.to_owned(),
-            CallOutcome::InDoubt => IN_DOUBT.to_owned(),
-        };
-        if *outcome == CallOutcome::Ok {
-            self.calls_ok = self.calls_ok.saturating_add(1);
-            for made in references {
-                if !self.references.contains(made) {
-                    self.references.push(made.clone());
-                }
-            }
-        }
-        if let (CallOutcome::Cancelled | CallOutcome::InDoubt, Some(turn)) = (outcome, &mut self.turn) {
-            turn.broken = true;
-        }
-        self.finish(index, text, *outcome, *duration_ms, out);
-        self.rest_if_stopping_or_advance(at, out);
-    }
-
-    pub(super) fn person_answered(&mut self, at: UnixMillis, id: &EffectId, answer: &str, out: &mut Outbox<Self>) {
-        let Some(index) = self.turn.as_ref().and_then(|turn| turn.position(id)) else {
-            return;
-        };
-        let Some(CallState::Asking { question, kind, .. }) = self.call_mut(index).map(|call| call.state.clone()) else {
-            return;
-        };
-        out.emit(ProgressEvent::QuestionAnswered { id: question, answer: answer.to_owned() });
-        match (kind, approves(answer)) {
-            (QuestionKind::Question, _) => self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out),
-            (QuestionKind::Approval, Approves::No) => self.deny(index, &format!("the user refused: {answer}"), out),
-            (QuestionKind::Approval, yes) => {
-                let name = self.call_mut(index).map(|call| {
-                    call.approved = true;
-                    call.state = CallState::Waiting;
-                    call.name.clone()
-                });
-                if yes == Approves::Always {
-                    self.always_allowed.extend(name);
-                }
-            }
-        }
-        self.rest_if_stopping_or_advance(at, out);
-    }
-
-    /// A call that ran is interrupted; a question is asked again when the actor goes on.
-    pub(super) fn call_revoked(&mut self, id: &EffectId, out: &mut Outbox<Self>) -> bool {
-        let Some(turn) = &mut self.turn else {
-            return false;
-        };
-        let Some(index) = turn.position(id) else {
-            return false;
-        };
-        let Some(call) = turn.calls.get_mut(index) else {
-            return false;
-        };
-        if matches!(call.state, CallState::Asking { .. }) {
-            call.state = CallState::Waiting;
-        } else {
-            turn.broken = true;
-            self.finish(index, INTERRUPTED.to_owned(), CallOutcome::Cancelled, 0, out);
-        }
-        true
-    }
-
-    fn rest_if_stopping_or_advance(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
-        if self.stopping.is_some() {
-            self.rest_if_still();
-        } else {
-            self.advance(at, out);
-        }
-    }
-
-    fn call_mut(&mut self, index: usize) -> Option<&mut Call> {
-        self.turn.as_mut()?.calls.get_mut(index)
-    }
-
-    fn call_effect(&self, index: usize) -> EffectId {
-        let number = self.turn.as_ref().map_or(0, |turn| turn.number);
-        EffectId::new(format!("{}/{number}/{}", self.input.effect_prefix(), index + 1))
-    }
-
-    fn started(&mut self, index: usize, out: &mut Outbox<Self>) {
-        let (task, id) = (self.input.spec.task.clone(), self.call_effect(index));
-        if let Some(call) = self.call_mut(index).filter(|call| !call.started) {
-            call.started = true;
-            out.emit(ProgressEvent::ToolCallStarted {
-                task,
-                call: id.as_str().to_owned(),
-                tool: call.name.clone(),
-                parameters: call.parameters.clone(),
-            });
-        }
-    }
-
-    /// A call is done. Every call is recorded, also one that was never run.
-    pub(super) fn finish(&mut self, index: usize, text: String, outcome: CallOutcome, duration_ms: u64, out: &mut Outbox<Self>) {
-        self.started(index, out);
-        let (task, id) = (self.input.spec.task.clone(), self.call_effect(index));
-        if let Some(call) = self.call_mut(index) {
-            let tool = call.name.clone();
-            let output = cut(&text, SHOWN);
-            out.emit(ProgressEvent::ToolCallFinished { task, call: id.as_str().to_owned(), tool, outcome, output, duration_ms });
-            call.state = CallState::Done { text: cut_with_note(&text, LONGEST_RESULT), outcome };
-        }
-    }
-
-    /// Whether a call of this turn failed before the one at `index`, and which.
-    pub(super) fn failed_before(&self, index: usize) -> Option<&str> {
-        let calls = &self.turn.as_ref()?.calls;
-        calls.iter().take(index).find(|call| call.failed()).map(|call| call.name.as_str())
-    }
-
-    /// All calls are done: their results go into the history, in the order of the calls.
-    fn end_turn(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
-        let Some(turn) = self.turn.take() else {
-            return;
-        };
-        let mut most_repeated = (0, String::new());
-        let mut updated = false;
-        let mut results = Vec::new();
-        for call in turn.calls {
-            let CallState::Done { text, outcome } = call.state else {
-                continue;
-            };
-            self.router.record(&call.name, outcome == CallOutcome::Ok);
-            updated |= call.name == TODO && outcome == CallOutcome::Ok;
-            let count = self.repeats.record(&call.name, &call.parameters, &text);
-            if count > most_repeated.0 {
-                most_repeated = (count, call.name.clone());
-            }
-            results.push((call.id, call.name, text));
-        }
-        if self.todos_forgotten(updated)
-            && let Some((_, _, text)) = results.last_mut()
-        {
-            // Last of all: before the results it would break the protocol.
-            text.push_str("\n\n");
-            text.push_str(TODO_REMINDER);
-            self.nudged("todo_reminder", TODO_REMINDER, out);
-        }
-        for (call_id, name, content) in results {
-            self.history.push(Message::Tool { call_id, name, content });
-        }
-        if self.conclusion.is_some() {
-            return;
-        }
-        let (count, name) = most_repeated;
-        if count >= HOPELESS_AFTER {
-            self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
-            return;
-        }
-        if count >= STUCK_AFTER {
-            let note = STUCK.trim().replace("{name}", &name).replace("{count}", &count.to_string());
-            self.nudged("stuck", &note, out);
-            self.notes.push(note);
-        }
-        self.hint(out);
-        self.go(ActorStep::Results);
-        self.next_step(at, out);
-    }
-
-    /// The router's hint away from tools that keep failing.
-    fn hint(&mut self, out: &mut Outbox<Self>) {
-        if let Some(hint) = self.router.take_hint(self.input.spec.tools.iter()) {
-            self.nudged("tool_hint", &hint, out);
-            self.notes.push(hint);
-        }
-    }
-
-    /// Counts rounds in which an open TODO list was not updated.
-    fn todos_forgotten(&mut self, updated: bool) -> bool {
-        self.rounds_without_todos = if updated || !self.todos_open() { 0 } else { self.rounds_without_todos + 1 };
-        let forgotten = self.rounds_without_todos >= FORGOTTEN_AFTER;
-        if forgotten {
-            self.rounds_without_todos = 0;
-        }
-        forgotten
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Approves {
-    Yes,
-    Always,
-    No,
-}
-
-/// Only a clear yes is one.
-fn approves(answer: &str) -> Approves {
-    let answer = answer.trim().trim_end_matches(['.', '!', '。', '！']).to_lowercase();
-    match answer.as_str() {
-        "y" | "yes" | "ok" | "okay" | "allow" | "allowed" | "approve" | "approved" | "sure" | "true" | "1" | "是" | "好" | "好的" | "可以"
-        | "同意" | "允许" => Approves::Yes,
-        "a" | "always" | "all" | "总是" | "始终允许" => Approves::Always,
-        _ => Approves::No,
     }
 }

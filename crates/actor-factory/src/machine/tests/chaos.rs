@@ -13,12 +13,20 @@ use crate::{ActorEffect, ActorFact, ModelAnswer, ModelFault};
 #[derive(Debug, Clone)]
 enum Move {
     /// Answer the effect at this place of those open.
-    Answer { which: usize, how: usize },
+    Answer {
+        which: usize,
+        how: usize,
+    },
     Stop,
     Resume,
-    Acknowledge { which: usize },
+    Acknowledge {
+        which: usize,
+    },
     /// A fact that answers nothing.
-    Stray { id: &'static str, how: usize },
+    Stray {
+        id: &'static str,
+        how: usize,
+    },
 }
 
 fn moves() -> impl Strategy<Value = Vec<Move>> {

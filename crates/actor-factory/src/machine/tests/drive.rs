@@ -98,7 +98,8 @@ fn fresh() -> Resume<ActorMachine> {
 /// What a new process finds in the journal.
 fn journal(world: &World, then: Vec<ActorFact>) -> Resume<ActorMachine> {
     // Facts go through their written form, as in a journal.
-    let read = |r: &Recorded<ActorFact>| Recorded { at: r.at, fact: serde_json::from_str(&serde_json::to_string(&r.fact).unwrap()).unwrap() };
+    let read =
+        |r: &Recorded<ActorFact>| Recorded { at: r.at, fact: serde_json::from_str(&serde_json::to_string(&r.fact).unwrap()).unwrap() };
     Resume::Journal {
         input: world.input.clone().unwrap(),
         facts: world.facts.iter().map(read).collect(),

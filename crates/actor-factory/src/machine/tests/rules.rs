@@ -101,8 +101,16 @@ fn permission_comes_before_the_call() {
 
 #[test]
 fn only_a_clear_yes_is_consent() {
-    let cases =
-        [("yes", true), ("Y", true), ("OK.", true), ("可以", true), ("always", true), ("no", false), ("", false), ("yes but not now", false)];
+    let cases = [
+        ("yes", true),
+        ("Y", true),
+        ("OK.", true),
+        ("可以", true),
+        ("always", true),
+        ("no", false),
+        ("", false),
+        ("yes but not now", false),
+    ];
     for (words, runs) in cases {
         let mut asking = input();
         asking.spec.approval = Approval::Ask;
@@ -314,7 +322,7 @@ fn steps_run_out_and_that_is_no_success() {
     let mut play = Play::start(ActorInput { nudge_each_step: true, ..few });
     let expected = ["If the task is done", "Only 2 steps are left", "Only 1 steps are left"];
     for (step, expected) in (1..=3).zip(expected) {
-        assert_eq!(play.next_step_prompt().is_some_and(|p| p.contains(expected)), step > 1 , "{step}");
+        assert_eq!(play.next_step_prompt().is_some_and(|p| p.contains(expected)), step > 1, "{step}");
         play.calls(vec![read("a", &step.to_string())]).tool(&format!("t/1/{step}/1"), "x");
     }
     let conclusion = play.output.unwrap();
@@ -340,6 +348,13 @@ fn a_model_that_cannot_answer_ends_the_actor() {
         assert_eq!(conclusion.error.as_deref(), Some("the server is down"));
         assert_eq!(play.machine.status(), ActorStatus::Error);
     }
+}
+
+#[test]
+fn a_host_that_fails_at_a_model_call_ends_the_actor() {
+    let mut play = Play::start(input());
+    play.tool_error("t/1/1", "a fault in aime: the effect panicked");
+    assert_eq!(play.output.unwrap().error.as_deref(), Some("a fault in aime: the effect panicked"));
 }
 
 #[test]

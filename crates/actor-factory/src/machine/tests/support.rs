@@ -8,10 +8,7 @@ use aime_progress::{ActorId, CallOutcome, Conclusion, PlanId, ProgressEvent, Tas
 use aime_tools::{Approval, HandledBy, ToolSheet, Touches};
 use serde_json::{Value, json};
 
-use crate::{
-    ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer,
-    history::tests::paired,
-};
+use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer, history::tests::paired};
 
 pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: HandledBy, parameters: Value) -> ToolSheet {
     ToolSheet {

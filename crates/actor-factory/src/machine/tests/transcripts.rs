@@ -29,7 +29,10 @@ fn a_small_model_that_writes_its_calls_into_the_text() {
     play.model(answer("Sure!\n```json\n{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.txt\", \"content\": \"x\"}}\n```", vec![]));
     play.tool("t/1/1/1", "wrote 1 line");
     play.model(answer("The file is written.", vec![]));
-    play.model(answer("<tool_call>{\"name\": \"terminate\", \"arguments\": {\"status\": \"success\", \"message\": \"Done.\"}}</tool_call>", vec![]));
+    play.model(answer(
+        "<tool_call>{\"name\": \"terminate\", \"arguments\": {\"status\": \"success\", \"message\": \"Done.\"}}</tool_call>",
+        vec![],
+    ));
     insta::assert_snapshot!(play.log);
 }
 

@@ -1,0 +1,86 @@
+//! The end of a turn: results into the history, and what the actor is told beside them.
+
+use aime_durable::{Outbox, UnixMillis};
+use aime_llm::Message;
+use aime_progress::CallOutcome;
+
+use super::{
+    ActorMachine, ActorStep,
+    turn::{CallState, TODO},
+};
+use crate::{
+    prompts::{STUCK, TODO_REMINDER},
+    repeats::{HOPELESS_AFTER, STUCK_AFTER},
+};
+
+/// So many rounds without the TODO list, and the actor is reminded of it.
+const FORGOTTEN_AFTER: u32 = 3;
+
+impl ActorMachine {
+    /// All calls are done: their results go into the history, in the order of the calls.
+    pub(super) fn end_turn(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
+        let Some(turn) = self.turn.take() else {
+            return;
+        };
+        let mut most_repeated = (0, String::new());
+        let mut updated = false;
+        let mut results = Vec::new();
+        for call in turn.calls {
+            let CallState::Done { text, outcome } = call.state else {
+                continue;
+            };
+            self.router.record(&call.name, outcome == CallOutcome::Ok);
+            updated |= call.name == TODO && outcome == CallOutcome::Ok;
+            let count = self.repeats.record(&call.name, &call.parameters, &text);
+            if count > most_repeated.0 {
+                most_repeated = (count, call.name.clone());
+            }
+            results.push((call.id, call.name, text));
+        }
+        if self.todos_forgotten(updated)
+            && let Some((_, _, text)) = results.last_mut()
+        {
+            // Last of all: before the results it would break the protocol.
+            text.push_str("\n\n");
+            text.push_str(TODO_REMINDER);
+            self.nudged("todo_reminder", TODO_REMINDER, out);
+        }
+        for (call_id, name, content) in results {
+            self.history.push(Message::Tool { call_id, name, content });
+        }
+        if self.conclusion.is_some() {
+            return;
+        }
+        let (count, name) = most_repeated;
+        if count >= HOPELESS_AFTER {
+            self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
+            return;
+        }
+        if count >= STUCK_AFTER {
+            let note = STUCK.trim().replace("{name}", &name).replace("{count}", &count.to_string());
+            self.nudged("stuck", &note, out);
+            self.notes.push(note);
+        }
+        self.hint(out);
+        self.go(ActorStep::Results);
+        self.next_step(at, out);
+    }
+
+    /// The router's hint away from tools that keep failing.
+    fn hint(&mut self, out: &mut Outbox<Self>) {
+        if let Some(hint) = self.router.take_hint(self.input.spec.tools.iter()) {
+            self.nudged("tool_hint", &hint, out);
+            self.notes.push(hint);
+        }
+    }
+
+    /// Counts rounds in which an open TODO list was not updated.
+    fn todos_forgotten(&mut self, updated: bool) -> bool {
+        self.rounds_without_todos = if updated || !self.todos_open() { 0 } else { self.rounds_without_todos + 1 };
+        let forgotten = self.rounds_without_todos >= FORGOTTEN_AFTER;
+        if forgotten {
+            self.rounds_without_todos = 0;
+        }
+        forgotten
+    }
+}
