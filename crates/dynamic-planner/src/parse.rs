@@ -250,7 +250,7 @@ fn kind(written: Option<TaskKind>, has_tool: bool, is_parent: bool, spec: &TaskS
             notes.add(format!("the group `{id}` has no tasks and is done by an actor"));
             TaskKind::Actor
         }
-        Some(TaskKind::Tool) if !has_tool && !(spec.description.is_empty() && spec.name.is_empty()) => {
+        Some(TaskKind::Tool) if !has_tool && spec.title() != id.as_str() => {
             notes.add(format!("`{id}` names no tool and is done by an actor"));
             TaskKind::Actor
         }

@@ -54,7 +54,7 @@ pub enum PlannerError {
         model: String,
         /// Why.
         #[source]
-        source: ModelError,
+        source: Box<ModelError>,
         /// The answers before that were refused.
         refused: Vec<Refused>,
         /// What it cost until then.
@@ -295,7 +295,7 @@ impl Planner {
                 Ok((refused, spent::of(spent)))
             }
             AskError::Structured(StructuredError::Model { source, refused, spent, .. }) => {
-                Err(PlannerError::Model { model, source, refused, spent: spent::of(spent) })
+                Err(PlannerError::Model { model, source: Box::new(source), refused, spent: spent::of(spent) })
             }
             AskError::Structured(other) => Err(PlannerError::Question { reason: chain(&other) }),
         }

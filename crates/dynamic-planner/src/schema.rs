@@ -179,7 +179,7 @@ fn task(shape: TaskShape<'_>, kinds: bool) -> Value {
 
 fn op(name: &str, required: &[(&str, Value)], optional: &[(&str, Value)]) -> Value {
     let mut properties = Map::new();
-    properties.insert("op".to_owned(), json!({"const": name}));
+    properties.insert("op".to_owned(), json!({"type": "string", "const": name}));
     for (member, schema) in required.iter().chain(optional) {
         properties.insert((*member).to_owned(), schema.clone());
     }

@@ -69,7 +69,7 @@ pub async fn verdict(
     match ask(model, tiers, question, |value| read(&value)).await {
         Ok(answer) => Ok(Judged { verdict: answer.value, spent: spent::of(answer.spent), model: name }),
         Err(aime_llm::StructuredError::Model { source, refused, spent, .. }) => {
-            Err(PlannerError::Model { model: name, source, refused, spent: spent::of(spent) })
+            Err(PlannerError::Model { model: name, source: Box::new(source), refused, spent: spent::of(spent) })
         }
         Err(aime_llm::StructuredError::Refused { refused, spent, .. }) => {
             Err(PlannerError::NoVerdict { model: name, refused, spent: spent::of(spent) })

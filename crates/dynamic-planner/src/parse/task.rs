@@ -130,7 +130,10 @@ pub(super) fn read_object<'a>(
         let fit = |value: &Value| value.as_array().is_some_and(|list| list.iter().any(|item| item.is_object() || item.is_string()));
         members.take_where(name, &[], notes, fit).map(|list| ((*name).to_owned(), list))
     });
-    draft.id = members.take("id", &["step_id", "task_id", "key", "number", "step_number", "step"], notes).and_then(|value| {
+    let written = members.take("id", &["step_id", "task_id", "key", "number", "step_number"], notes);
+    // `step` may be a number or the very work.
+    let is_id = |value: &Value| value.as_str().map_or(value.is_number(), |text| !text.trim().contains(' '));
+    draft.id = written.or_else(|| members.take_where("id", &["step"], notes, is_id)).and_then(|value| {
         if value.is_number() && !place.contains("steps") {
             notes.add("ids that were numbers were read as text");
         }
@@ -153,6 +156,7 @@ pub(super) fn read_object<'a>(
         "objective",
         "goal",
         "what",
+        "step",
         "prompt",
         "content",
         "text",

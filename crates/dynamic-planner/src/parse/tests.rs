@@ -101,6 +101,7 @@ fn every_form_of_a_plan_is_read() {
         (json!({"tasks": [{"task": a}]}), "a"),
         (json!({"tasks": [{"id": "a", "name": "only a name"}]}), "a"),
         (json!({"tasks": [a, null]}), "a"),
+        (json!({"tasks": [{"step": 1, "action": "look"}, {"step": "tell what was seen"}]}), "1 2"),
     ];
     for (value, expected) in cases {
         assert_eq!(outline(&read(value.clone()).plan), expected, "{value}");

@@ -131,7 +131,7 @@ impl Planner {
             Err(AskError::Structured(error)) => Err(match error {
                 StructuredError::Refused { refused, spent, .. } => PlannerError::NoPatch { model, refused, spent: spent::of(spent) },
                 StructuredError::Model { source, refused, spent, .. } => {
-                    PlannerError::Model { model, source, refused, spent: spent::of(spent) }
+                    PlannerError::Model { model, source: Box::new(source), refused, spent: spent::of(spent) }
                 }
                 other => PlannerError::Question { reason: chain(&other) },
             }),

@@ -207,10 +207,7 @@ async fn a_model_that_cannot_be_used_is_an_error_not_a_fallback() {
     let unreachable = ModelError::Unreachable { url: "http://x".to_owned(), reason: "refused".to_owned() };
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), Reply::error(unreachable)]);
     let error = planner(&model).plan(&request(PlanMode::Simple)).await.unwrap_err();
-    assert!(
-        matches!(&error, PlannerError::Model { source: ModelError::Unreachable { .. }, refused, .. } if refused.len() == 1),
-        "{error:?}"
-    );
+    assert!(matches!(&error, PlannerError::Model { source, refused, .. } if refused.len() == 1 && source.is_retryable()), "{error:?}");
     let error = planner(&ScriptedModel::new("m")).replan(&replan_request(), |_| Ok(())).await.unwrap_err();
     assert!(matches!(error, PlannerError::Model { .. }), "{error:?}");
 }

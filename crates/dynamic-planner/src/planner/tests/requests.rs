@@ -27,7 +27,7 @@ fn tokens(request: &ChatRequest) -> u64 {
         .messages
         .iter()
         .map(|message| match message.as_ref() {
-            Message::System { content } | Message::User { content } => u64::from(estimate_tokens(content)),
+            Message::System { content } | Message::User { content } => estimate_tokens(content),
             _ => 0,
         })
         .sum()
