@@ -8,7 +8,10 @@ use aime_llm::{
     Message, ModelError, ToolDefinition,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_progress::{Evidence, EvidenceId, EvidenceKind, PlanPatch, Significance, TaskId, Timestamp, TriggerKind, TriggerReason};
+use aime_progress::{
+    Evidence, EvidenceId, EvidenceKind, PlanId, PlanPatch, ProgressEvent, ProgressState, Significance, TaskId, TaskStatus, Timestamp,
+    TriggerKind, TriggerReason,
+};
 use serde_json::{Value, json};
 
 use super::*;
@@ -267,6 +270,61 @@ async fn a_patch_is_judged_and_asked_for_again() {
     let faults = &replanned.refused[0].faults;
     assert_eq!(faults.len(), 2, "both judges are heard: {faults:?}");
     assert!(faults[0].contains("todo") && faults[1].starts_with("changes[0].task.id: "), "{faults:?}");
+}
+
+/// A run in which `look` is done, `convert` has failed for good and `upload` waits for it.
+fn troubled() -> ProgressState {
+    let at = Timestamp::from_millis;
+    let id = |text: &str| TaskId::new(text).unwrap();
+    let plan = crate::parse_plan(
+        r#"{"tasks": [{"id": "look", "description": "l"}, {"id": "convert", "description": "c", "dependencies": ["look"]},
+            {"id": "upload", "description": "u", "dependencies": ["convert"]}]}"#,
+    );
+    let mut state = ProgressState::new(PlanId::new("p").unwrap(), "goal", at(0));
+    state.apply(at(1), &ProgressEvent::PlanCreated { plan: plan.unwrap().plan, repairs: vec![], fallback: None }).unwrap();
+    let mut go = |task: &str, from, to, for_good| {
+        let attempt = u32::from(from != TaskStatus::Pending);
+        let event = ProgressEvent::TaskStatusChanged { task: id(task), from, to, attempt, for_good, reason: None };
+        state.apply(at(2), &event).unwrap();
+    };
+    for (task, end) in [("look", TaskStatus::Completed), ("convert", TaskStatus::Failed)] {
+        go(task, TaskStatus::Pending, TaskStatus::Ready, false);
+        go(task, TaskStatus::Ready, TaskStatus::Running, false);
+        go(task, TaskStatus::Running, end, end == TaskStatus::Failed);
+    }
+    state
+}
+
+#[tokio::test]
+async fn the_progress_state_is_a_judge() {
+    let state = troubled();
+    let touches_done = json!({"reasoning": "r", "changes": [{"op": "modify_task", "id": "look", "change": {"description": "again"}}]});
+    // The very example that the prompt shows must be a patch that can be applied.
+    let prompt = include_str!("../../prompts/patch.md");
+    let example = prompt.lines().find(|line| line.starts_with("{\"reasoning\": \"pandas")).unwrap();
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(touches_done), Reply::text(example)]);
+    let judge = |patch: &PlanPatch| state.check_patch(patch).map_err(|faults| faults.lines());
+    let replanned = planner(&model).replan(&replan_request(), judge).await.unwrap();
+    assert_eq!(replanned.repairs, Vec::<String>::new());
+    assert!(replanned.refused[0].faults[0].contains("\"look\" is completed"), "{:?}", replanned.refused);
+    let after = state.patched(&replanned.patch, Timestamp::from_millis(3)).unwrap();
+    let upload = &after.tasks[&TaskId::new("upload").unwrap()].spec;
+    assert_eq!(upload.dependencies[0].as_str(), "convert-csv");
+}
+
+#[test]
+fn the_examples_in_the_prompts_are_plans() {
+    let examples = [
+        (include_str!("../../prompts/plan_simple.md"), PlanMode::Simple),
+        (include_str!("../../prompts/plan_complex.md"), PlanMode::Complex),
+        (include_str!("../../prompts/plan_simplified.md"), PlanMode::Simple),
+    ];
+    for (prompt, mode) in examples {
+        let example = prompt.lines().find(|line| line.starts_with("{\"strategic\"") || line.starts_with("{\"tasks\"")).unwrap();
+        let checked = PlanChecker { mode: Some(mode), ..PlanChecker::default() }.check(example).unwrap();
+        let chained = "no task named a dependency, so each waits for the one before it";
+        assert!(checked.repairs.iter().all(|repair| repair == chained), "{:?}", checked.repairs);
+    }
 }
 
 #[tokio::test]
