@@ -1,6 +1,5 @@
 mod chaos;
 mod compaction;
-mod drive;
 mod rules;
 mod stop;
 mod support;

@@ -1,4 +1,4 @@
-//! Stop and resume, one case each; every cut point is in `drive.rs`.
+//! Stop and resume, one case each; every cut point is in `tests/all/drive.rs`.
 
 use aime_durable::Reason;
 use aime_progress::{CallOutcome, Outcome, ProgressEvent};
