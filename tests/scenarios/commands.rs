@@ -1,0 +1,260 @@
+//! The commands beside `run`: each does what it says, and its output is what it promises.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{World, done, plan, tool};
+
+/// A world with one run, `first`, that has written `a.txt`.
+fn after_a_run() -> World {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "first"]).must(0);
+    world
+}
+
+#[test]
+fn version_and_help() {
+    let world = World::alone();
+    let version = world.aime(["--version"]).must(0);
+    assert_eq!(version.stdout, format!("aime {}\n", env!("CARGO_PKG_VERSION")));
+    let help = world.aime(["--help"]).must(0);
+    let commands = ["run", "plan", "check", "resume", "runs", "answer", "tools", "profiles", "models", "config", "schema", "doctor", "completions"];
+    for command in commands {
+        assert!(help.stdout.contains(command), "{command}\n{help}");
+        let own = world.aime([command, "--help"]).must(0);
+        assert!(own.stdout.contains("Usage"), "{command}");
+        assert_eq!(own.stderr, "");
+    }
+    assert!(!world.exists(".aime"), "help leaves nothing behind");
+}
+
+#[test]
+fn runs_are_listed() {
+    let world = after_a_run();
+    let list = world.aime(["runs"]).must(0);
+    assert!(list.stdout.contains("first") && list.stdout.contains("completed"), "{list}");
+    assert_eq!(list.stdout, world.aime(["runs", "list"]).must(0).stdout);
+    let json = world.aime(["runs", "list", "--output", "json"]).must(0).json();
+    assert_eq!(json[0]["run_id"], "first");
+    assert_eq!(json[0]["status"], "completed");
+    assert_eq!(json[0]["goal"], "the goal of this scenario");
+    let empty = World::alone();
+    assert_eq!(empty.aime(["runs", "--output", "json"]).must(0).json(), json!([]));
+    assert_eq!(empty.aime(["runs"]).must(0).stdout, "");
+    assert!(!empty.exists(".aime"), "looking leaves nothing behind");
+}
+
+#[test]
+fn a_run_is_shown() {
+    let world = after_a_run();
+    let text = world.aime(["runs", "show", "first"]).must(0);
+    for word in ["first", "completed", "the goal of this scenario", "note"] {
+        assert!(text.stdout.contains(word), "{word}\n{text}");
+    }
+    let document = world.aime(["runs", "show", "first", "--output", "json"]).must(0).json();
+    assert_eq!(document["schema"], "aime.result/v1");
+    assert_eq!(document["tasks"][0]["status"], "completed");
+}
+
+#[test]
+fn the_journal_is_exported() {
+    let world = after_a_run();
+    let lines = world.aime(["runs", "events", "first", "--output", "jsonl"]).must(0).lines();
+    assert_eq!(lines[0]["type"], "run_started");
+    for (seq, line) in (1_u64..).zip(&lines) {
+        assert_eq!((&line["schema"], &line["seq"], &line["run_id"]), (&json!("aime.event/v1"), &json!(seq), &json!("first")));
+    }
+    let text = world.aime(["runs", "events", "first"]).must(0);
+    assert_eq!(text.stdout.lines().next().unwrap().split_whitespace().next(), Some("1"), "{text}");
+    let all = world.aime(["runs", "events", "first", "--output", "json"]).must(0).json();
+    assert_eq!(all.as_array().unwrap().len(), lines.len());
+}
+
+#[test]
+fn a_run_is_deleted_with_all_it_kept() {
+    let world = after_a_run();
+    world.aime(["run", "--plan", "plan.json", "--run-id", "second"]).must(0);
+    assert!(world.exists(".aime/progress/first.json"));
+    world.aime(["runs", "delete", "first"]).must(0);
+    let left = world.aime(["runs", "list", "--output", "json"]).must(0).json();
+    assert_eq!(left.as_array().unwrap().len(), 1);
+    assert_eq!(left[0]["run_id"], "second");
+    assert!(!world.exists(".aime/progress/first.json") && !world.exists(".aime/runs/first"));
+    assert!(world.exists("a.txt"), "what the run made is not its own");
+    world.aime(["runs", "show", "first"]).must(2);
+    world.aime(["runs", "show", "second"]).must(0);
+}
+
+#[test]
+fn what_is_kept_stays_out_of_git_and_is_whole() {
+    let world = after_a_run();
+    assert!(world.exists(".aime/aime.db"));
+    assert_eq!(world.read(".aime/.gitignore").trim(), "*");
+    let snapshot: Value = serde_json::from_str(&world.read(".aime/progress/first.json")).unwrap();
+    assert_eq!(snapshot["schema"], "aime.progress/v1");
+    assert_eq!(snapshot["status"], "completed");
+}
+
+#[test]
+fn tools_are_listed_shown_and_called() {
+    let world = World::alone();
+    let names = [
+        "read_file", "write_file", "edit_file", "list_dir", "glob", "grep", "bash", "python", "todo", "update_progress",
+        "report_evidence", "ask_human", "terminate",
+    ];
+    let list = world.aime(["tools"]).must(0);
+    for name in names {
+        assert!(list.stdout.contains(name), "{name}\n{list}");
+        let sheet = world.aime(["tools", "show", name]).must(0).json();
+        assert!(sheet.to_string().contains("\"properties\""), "{name} has a schema");
+    }
+    world.aime(["tools", "call", "write_file", r#"{"path": "a.txt", "content": "TODO x\n"}"#]).must(0);
+    assert_eq!(world.read("a.txt"), "TODO x\n");
+    let found = world.aime(["tools", "call", "grep", r#"{"pattern": "TODO"}"#]).must(0);
+    assert!(found.stdout.contains("a.txt:1: TODO x"), "{found}");
+    let ran = world.aime(["tools", "call", "bash", r#"{"command": "echo hi"}"#]).must(0);
+    assert!(ran.stdout.contains("hi"), "{ran}");
+    world.aime(["tools", "call", "read_file", r#"{"path": "b.txt"}"#]).must(1).tells(&["b.txt"]);
+}
+
+#[test]
+fn profiles_are_listed_and_shown() {
+    let world = World::alone();
+    let list = world.aime(["profiles"]).must(0);
+    for name in ["sisyphus", "oracle", "librarian", "explore", "atlas"] {
+        assert!(list.stdout.contains(name), "{name}");
+        assert!(world.aime(["profiles", "show", name]).must(0).stdout.contains("description"), "{name}");
+    }
+    world.aime(["profiles", "show", "oracel"]).must(2).tells(&["oracle"]);
+}
+
+#[test]
+fn a_profile_of_ones_own_is_used() {
+    let world = World::with(Script::new().on(When::contains("You are Zeus"), [done("thunder")]));
+    world.file(
+        ".aime/profiles/zeus.toml",
+        "name = \"zeus\"\ndescription = \"Throws lightning.\"\ncategory = \"general\"\ndomains = [\"storm\"]\ncapabilities = [\"read\"]\ncomplexity = \"any\"\nbundles = [\"files_read\"]\nprompt = \"You are Zeus.\"\n",
+    );
+    assert!(world.aime(["profiles"]).must(0).stdout.contains("zeus"));
+    let mut tasks = plan(&[crate::harness::actor("storm", "make a storm", &[])]);
+    tasks["tasks"][0]["profile"] = json!("zeus");
+    world.plan("plan.json", &tasks);
+    let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();
+    assert_eq!(result["answer"], "thunder");
+}
+
+#[test]
+fn schemas_are_schemas_and_fit_what_is_printed() {
+    let world = after_a_run();
+    let schema = |name: &str| {
+        let document = world.aime(["schema", name]).must(0).json();
+        jsonschema::validator_for(&document).unwrap_or_else(|error| panic!("{name} is no JSON Schema: {error}"))
+    };
+    let check = |name: &str, document: &Value| {
+        let faults: Vec<String> = schema(name).iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(faults.is_empty(), "{name}: {faults:?}\n{document:#}");
+    };
+    for name in ["plan", "patch", "event", "result", "progress", "config"] {
+        schema(name);
+    }
+    let result = world.aime(["runs", "show", "first", "--output", "json"]).must(0).json();
+    check("result", &result);
+    assert!(!schema("result").is_valid(&json!({"schema": "aime.result/v1"})), "the schema asks for something");
+    for event in world.aime(["runs", "events", "first", "--output", "jsonl"]).must(0).lines() {
+        check("event", &event);
+    }
+    check("plan", &world.aime(["check", "plan.json", "--format", "json"]).must(0).json()["plan"]);
+    check("progress", &serde_json::from_str(&world.read(".aime/progress/first.json")).unwrap());
+    let config: toml::Value = toml::from_str(&world.aime(["config", "show"]).must(0).stdout).unwrap();
+    check("config", &serde_json::to_value(config).unwrap());
+    assert!(world.aime(["schema"]).must(0).json()["plan"].is_object());
+}
+
+#[test]
+fn a_configuration_is_begun_checked_and_shown() {
+    let world = World::alone();
+    world.aime(["config", "check"]).must(0);
+    world.aime(["config", "init"]).must(0);
+    assert!(world.read("aime.toml").contains("[models.default]"));
+    world.aime(["config", "check"]).must(0);
+    let shown = world.aime(["config", "show"]).must(0);
+    assert!(shown.stdout.contains("max_parallel = 3"), "{shown}");
+    assert!(shown.stderr.contains("aime.toml"), "it says where settings come from\n{shown}");
+    world.file("aime.toml", "[run]\nmax_parallel = 7\n");
+    world.aime(["config", "init"]).must(2).tells(&["aime.toml"]);
+    assert_eq!(world.read("aime.toml"), "[run]\nmax_parallel = 7\n", "an existing file is never overwritten");
+    assert!(world.aime(["config", "show"]).must(0).stdout.contains("max_parallel = 7"));
+    world.file("aime.toml", "[run]\nmax_paralel = 7\n");
+    let faulty = world.aime(["config", "check"]).must(2);
+    assert!(["aime.toml:2", "max_paralel", "max_parallel"].iter().all(|word| faulty.stdout.contains(word)), "{faulty}");
+}
+
+#[test]
+fn settings_are_taken_in_order() {
+    let parallel = |world: &World| -> String {
+        let shown = world.aime(["config", "show"]).must(0).stdout;
+        shown.lines().find(|line| line.starts_with("max_parallel")).unwrap().to_owned()
+    };
+    let mut world = World::alone();
+    assert_eq!(parallel(&world), "max_parallel = 3");
+    world.user_settings("[run]\nmax_parallel = 4\n");
+    assert_eq!(parallel(&world), "max_parallel = 4");
+    world.file("aime.toml", "[run]\nmax_parallel = 5\n");
+    assert_eq!(parallel(&world), "max_parallel = 5");
+    world.set("AIME__RUN__MAX_PARALLEL", "6");
+    assert_eq!(parallel(&world), "max_parallel = 6");
+}
+
+#[test]
+fn yaml_and_json_are_read_too() {
+    for (name, text) in [("aime.yaml", "run:\n  max_parallel: 8\n"), ("aime.json", "{\"run\": {\"max_parallel\": 8}}")] {
+        let world = World::alone();
+        world.file(name, text);
+        let shown = world.aime(["config", "show"]).must(0);
+        assert!(shown.stdout.contains("max_parallel = 8"), "{name}\n{shown}");
+    }
+}
+
+#[test]
+fn the_doctor_says_what_works_and_what_does_not() {
+    let well = World::with(Script::new().on(When::any(), [Reply::text("ready")]));
+    let ended = well.aime(["doctor"]).must(0);
+    for word in ["configuration", "journal", "bash", "model"] {
+        assert!(ended.stdout.contains(word), "{word}\n{ended}");
+    }
+    let ill = World::alone().aime(["doctor"]).must(3);
+    assert!(ill.stdout.contains("no model") && ill.stdout.contains("OPENAI_BASE_URL"), "{ill}");
+}
+
+#[test]
+fn models_are_listed() {
+    let world = World::with(Script::new()).settings("[models.default]\nmodel = \"big\"\n[models.planner]\nmodel = \"small\"\n");
+    let list = world.aime(["models"]).must(0);
+    for word in ["default", "big", "planner", "small"] {
+        assert!(list.stdout.contains(word), "{word}\n{list}");
+    }
+}
+
+#[test]
+fn completions_are_printed() {
+    let world = World::alone();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(world.aime(["completions", shell]).must(0).stdout.contains("aime"), "{shell}");
+    }
+    world.file("done.bash", &world.aime(["completions", "bash"]).must(0).stdout);
+    let mut bash = world.program("bash");
+    bash.args(["-n", "done.bash"]);
+    world.spawn(bash).wait().must(0);
+}
+
+#[test]
+fn another_working_folder_is_named() {
+    let world = World::alone();
+    std::fs::create_dir(world.path("inner")).unwrap();
+    world.plan("inner/plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.aime(["-C", "inner", "run", "--plan", "inner/plan.json", "--run-id", "r"]).must(0);
+    assert!(world.exists("inner/a.txt") && world.exists("inner/.aime/aime.db"));
+    assert!(!world.exists("a.txt") && !world.exists(".aime"));
+    world.aime(["runs", "-C", "inner", "show", "r"]).must(0);
+}

@@ -1,0 +1,186 @@
+//! Disks and files that are not as they should be: one clear message with the mend, no panic, nothing half written.
+
+use aime_scripted_server::{Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{Ended, World, done, plan, tool};
+
+/// A world with one finished run, `first`.
+fn after_a_run() -> World {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "first"]).must(0);
+    world
+}
+
+#[track_caller]
+fn one_clear_message(ended: &Ended, words: &[&str]) {
+    assert_eq!(ended.code, Some(2), "{ended}");
+    for word in words {
+        assert!(ended.stderr.contains(word), "{word}\n{ended}");
+    }
+    assert_eq!(ended.stderr.matches("error").count(), 1, "one message\n{ended}");
+    assert_eq!(ended.stdout, "", "{ended}");
+}
+
+#[test]
+fn a_journal_that_is_none() {
+    for bytes in [b"this is no journal at all, but long enough to look like something else".to_vec(), vec![0xAB; 8192]] {
+        let world = after_a_run();
+        for side in ["-wal", "-shm"] {
+            let _none = std::fs::remove_file(world.path(&format!(".aime/aime.db{side}")));
+        }
+        std::fs::write(world.path(".aime/aime.db"), &bytes).unwrap();
+        for arguments in [
+            vec!["runs", "list"],
+            vec!["resume", "first"],
+            vec!["run", "--plan", "plan.json", "-q"],
+            vec!["runs", "delete", "first"],
+            vec!["answer", "first", "x"],
+        ] {
+            one_clear_message(&world.aime(&arguments), &["aime.db", "move it away"]);
+        }
+        assert_eq!(std::fs::read(world.path(".aime/aime.db")).unwrap(), bytes, "it is left as it was");
+    }
+}
+
+#[test]
+fn a_journal_that_was_cut() {
+    let world = after_a_run();
+    let path = world.path(".aime/aime.db");
+    let whole = std::fs::read(&path).unwrap();
+    assert!(whole.len() > 8192, "all of it is in the file: {} bytes", whole.len());
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    for arguments in [vec!["runs", "show", "first"], vec!["resume", "first"], vec!["run", "--plan", "plan.json", "-q"]] {
+        let ended = world.aime(&arguments);
+        one_clear_message(&ended, &["aime.db"]);
+    }
+    let doctor = world.aime(["doctor"]);
+    assert_ne!(doctor.code, Some(0));
+    assert!(doctor.stdout.contains("aime.db"), "{doctor}");
+}
+
+#[test]
+fn an_empty_journal_is_a_new_one() {
+    let world = after_a_run();
+    std::fs::write(world.path(".aime/aime.db"), b"").unwrap();
+    world.aime(["run", "--plan", "plan.json", "--run-id", "second"]).must(0);
+}
+
+#[test]
+fn a_record_that_was_damaged_is_cut_off_and_reported() {
+    let world = World::with(
+        Script::new()
+            .once(When::tools().and_turn(1), [aime_scripted_server::Reply::hang()])
+            .on(When::tools().and_turn(0), [crate::harness::write("a.txt", "A-MARK-OF-THE-JOURNAL")])
+            .on(When::tools(), [done("done")]),
+    );
+    let running = world.start(["run", "write a.txt", "--run-id", "first"]);
+    world.wait_for_requests(2);
+    running.signal("INT");
+    running.wait().must(130);
+    let path = world.path(".aime/aime.db");
+    let bytes = std::fs::read(&path).unwrap();
+    let mark = b"A-MARK-OF-THE-JOURNAL";
+    let places: Vec<usize> = (0..bytes.len() - mark.len()).filter(|at| bytes[*at..].starts_with(mark)).collect();
+    let mut damaged = bytes.clone();
+    for place in &places {
+        damaged[*place] ^= 0x20;
+    }
+    assert!(!places.is_empty(), "the journal holds what was written");
+    std::fs::write(&path, &damaged).unwrap();
+    let ended = world.aime(["resume", "first", "--output", "json"]);
+    assert!(ended.stderr.contains("damaged"), "it is reported\n{ended}");
+    assert_eq!(ended.code, Some(0), "and the run goes on from the last good record\n{ended}");
+    assert!(world.exists("a.txt"));
+}
+
+#[test]
+fn a_file_where_the_folder_should_be() {
+    let world = World::alone();
+    world.file(".aime", "I was here first");
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    one_clear_message(&world.aime(["run", "--plan", "plan.json", "-q"]), &[".aime", "hint"]);
+    assert_eq!(world.read(".aime"), "I was here first");
+    assert!(!world.exists("a.txt"));
+}
+
+#[test]
+fn a_folder_where_the_journal_should_be() {
+    let world = World::alone();
+    std::fs::create_dir_all(world.path(".aime/aime.db")).unwrap();
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    one_clear_message(&world.aime(["run", "--plan", "plan.json", "-q"]), &["aime.db"]);
+}
+
+#[test]
+fn a_folder_that_may_only_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("look", "list_dir", json!({"path": "."}), &[])]));
+    let set = |mode| std::fs::set_permissions(world.work(), std::fs::Permissions::from_mode(mode)).unwrap();
+    set(0o555);
+    let writable = std::fs::write(world.path("probe"), "").is_ok();
+    let ended = world.aime(["run", "--plan", "plan.json", "-q"]);
+    set(0o755);
+    if writable {
+        // The superuser may write anywhere: nothing to see here.
+        ended.must(0);
+    } else {
+        one_clear_message(&ended, &["cannot write", ".aime"]);
+    }
+}
+
+#[test]
+fn a_disk_without_room_is_said_and_the_run_goes_on_later() {
+    let world = World::alone();
+    let tasks: Vec<Value> = (0..40)
+        .map(|n| {
+            let before = format!("t{}", n - 1);
+            let dependencies: &[&str] = if n == 0 { &[] } else { &[before.as_str()] };
+            tool(&format!("t{n}"), "bash", json!({"command": format!("echo line {n} >> log; yes | head -c 1900")}), dependencies)
+        })
+        .collect();
+    world.plan("plan.json", &plan(&tasks));
+    let mut shell = world.program("bash");
+    // A bound on the size of files stands for a full disk: writing fails in the middle of the run.
+    let line = format!("trap '' XFSZ; ulimit -f 160; exec {} run --plan plan.json --run-id first -q", env!("CARGO_BIN_EXE_aime"));
+    shell.args(["-c", &line]);
+    let ended = world.spawn(shell).wait();
+    assert!(!matches!(ended.code, Some(0 | 6) | None), "{ended}");
+    assert!(ended.stderr.contains("aime.db"), "{ended}");
+    let before = world.read("log").lines().count();
+    assert!((1..40).contains(&before), "it was cut in the middle: {before}\n{ended}");
+    let shown = world.aime(["runs", "show", "first", "--output", "json"]).must(0);
+    assert_eq!(shown.json()["run_id"], "first");
+    // Room again: it goes on. The command whose outcome could not be written is in doubt and is not repeated.
+    let resumed = world.aime(["resume", "first", "--output", "json"]);
+    let log = world.read("log");
+    for line in log.lines() {
+        assert_eq!(log.lines().filter(|other| *other == line).count(), 1, "{line} is there twice\n{resumed}");
+    }
+    assert!(matches!(resumed.code, Some(0 | 1)), "{resumed}");
+}
+
+#[test]
+fn a_file_is_written_whole_or_not_at_all() {
+    let world = World::alone();
+    world.file("a.txt", "as it was\n");
+    let content = "x".repeat(400_000);
+    world.file("call.sh", &format!("trap '' XFSZ; ulimit -f 100; exec {} tools call write_file '{{\"path\": \"a.txt\", \"content\": \"'$(head -c 90000 big)'\"}}'", env!("CARGO_BIN_EXE_aime")));
+    world.file("big", &content);
+    // 90,000 bytes fit below the bound of 100 KiB, a hundred and twenty thousand do not.
+    let run = |bytes: &str, limit: &str| {
+        let script = world.read("call.sh").replace("head -c 90000", &format!("head -c {bytes}")).replace("ulimit -f 100", &format!("ulimit -f {limit}"));
+        let mut shell = world.program("bash");
+        shell.args(["-c", &script]);
+        world.spawn(shell).wait()
+    };
+    let failed = run("120000", "100");
+    assert_ne!(failed.code, Some(0), "{failed}");
+    assert_eq!(world.read("a.txt"), "as it was\n", "the old file is whole");
+    run("90000", "100").must(0);
+    assert_eq!(world.read("a.txt").len(), 90_000);
+    let left: Vec<String> = std::fs::read_dir(world.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(left.iter().all(|name| ["a.txt", "big", "call.sh", ".aime"].contains(&name.as_str())), "nothing half written is left: {left:?}");
+}

@@ -1,0 +1,297 @@
+//! Every exit code of the contract, and what is said beside it.
+//!
+//! Missing is 6, a fault in aime itself: no input that a person or a server can give is known to reach it.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::json;
+
+use crate::harness::{World, done, gives_up, plan, tool, write};
+
+/// A server whose actors write a file and end.
+fn worker() -> World {
+    World::with(Script::new().on(When::tools().and_turn(0), [write("out.txt", "out\n")]).on(When::tools(), [done("out.txt is written")]))
+}
+
+fn silent() -> World {
+    World::with(Script::new().on(When::any(), [Reply::hang()]))
+}
+
+#[test]
+fn zero_when_the_goal_was_reached() {
+    let world = worker();
+    let ended = world.aime(["run", "write out.txt"]).must(0);
+    assert_eq!(ended.stdout, "out.txt is written\n");
+    assert_eq!(world.read("out.txt"), "out\n");
+}
+
+#[test]
+fn one_when_the_goal_was_not_reached() {
+    let world = World::with(Script::new().on(When::tools(), [gives_up("the ink is dry")]));
+    let ended = world.aime(["run", "write out.txt", "--output", "json"]).must(1);
+    let result = ended.json();
+    assert_eq!(result["status"], "failed");
+    assert_eq!(result["error"]["code"], "goal_not_reached");
+    assert!(result["error"]["message"].as_str().unwrap().contains("the ink is dry"), "{ended}");
+    assert_eq!(result["tasks"][0]["attempts"], 3);
+}
+
+#[test]
+fn two_for_wrong_arguments() {
+    let world = worker();
+    let cases: &[(&[&str], &[&str])] = &[
+        (&[], &["Usage"]),
+        (&["fly"], &["fly"]),
+        (&["run", "goal", "--fast"], &["--fast"]),
+        (&["run", "goal", "--mode", "wild"], &["wild", "complex"]),
+        (&["run", "goal", "--max-parallel", "0"], &["--max-parallel", "0"]),
+        (&["run", "goal", "--max-tokens", "many"], &["--max-tokens", "many"]),
+        (&["run", "goal", "--timeout", "soon"], &["--timeout", "soon"]),
+        (&["run", "goal", "--approve", "never"], &["never", "read-only"]),
+        (&["run", "goal", "--output", "xml"], &["xml", "jsonl"]),
+        (&["run", "goal", "-q", "-v"], &["--quiet", "--verbose"]),
+        (&["run", "goal", "--goal-file", "goal.txt"], &["--goal-file"]),
+        (&["run"], &["no goal", "hint"]),
+        (&["run", ""], &["empty", "hint"]),
+        (&["run", "  \n "], &["empty"]),
+        (&["run", "--goal-file", "missing.txt"], &["missing.txt"]),
+        (&["run", "--plan", "missing.json"], &["missing.json"]),
+        (&["run", "goal", "--run-id", "../up"], &["../up"]),
+        (&["-C", "nowhere", "run", "goal"], &["nowhere"]),
+        (&["--config", "missing.toml", "run", "goal"], &["missing.toml"]),
+        (&["check", "missing.json"], &["missing.json"]),
+        (&["resume", "ghost"], &["ghost"]),
+        (&["runs", "show", "ghost"], &["ghost"]),
+        (&["runs", "delete", "ghost"], &["ghost"]),
+        (&["answer", "ghost", "yes"], &["ghost"]),
+        (&["tools", "show", "hammer"], &["hammer"]),
+        (&["tools", "call", "hammer", "{}"], &["hammer"]),
+        (&["tools", "call", "grep", "{"], &["JSON"]),
+        (&["tools", "call", "grep", "{}"], &["pattern"]),
+        (&["profiles", "show", "hercules"], &["hercules"]),
+        (&["schema", "poem"], &["poem"]),
+        (&["completions", "cmd"], &["cmd"]),
+    ];
+    for (arguments, words) in cases {
+        let ended = world.aime(arguments.iter());
+        assert_eq!(ended.code, Some(2), "{arguments:?}\n{ended}");
+        for word in *words {
+            assert!(ended.stderr.contains(word), "{arguments:?} does not tell {word:?}\n{ended}");
+        }
+        assert_eq!(ended.stdout, "", "{arguments:?}");
+    }
+    assert!(world.server().requests().is_empty(), "no model is asked for what is wrong");
+    assert!(!world.exists(".aime/runs"), "no run was begun");
+}
+
+#[test]
+fn two_for_an_unreadable_goal() {
+    let world = worker();
+    std::fs::write(world.path("goal.bin"), [0xff, 0xfe, 0x00]).unwrap();
+    world.aime(["run", "--goal-file", "goal.bin"]).must(2).tells(&["goal.bin"]);
+    std::fs::create_dir(world.path("folder")).unwrap();
+    world.aime(["run", "--goal-file", "folder"]).must(2).tells(&["folder"]);
+    world.aime_reading(["run", "-"], "").must(2).tells(&["empty"]);
+    world.aime_reading(["run", "-"], "write out.txt\n").must(0);
+    world.file("goal.txt", "write out.txt\n");
+    world.aime(["run", "--goal-file", "goal.txt"]).must(0);
+}
+
+#[test]
+fn two_for_a_wrong_configuration() {
+    let cases: &[(&str, &[&str])] = &[
+        ("[run]\nmax_paralel = 2\n", &["aime.toml:2", "max_paralel", "max_parallel"]),
+        ("\n[runn]\n", &["aime.toml:2", "runn", "run"]),
+        ("[run]\nmax_parallel = \"two\"\n", &["aime.toml:2"]),
+        ("[planning]\nmode = \"complicated\"\n", &["aime.toml:2", "complicated"]),
+        ("[run\n", &["aime.toml:1"]),
+        ("[models.default]\nkey = \"sk-1\"\n", &["aime.toml:2", "key"]),
+        ("[models.default]\nfallback = [\"ghost\"]\n", &["ghost"]),
+    ];
+    for (text, words) in cases {
+        let world = worker().settings(text);
+        let ended = world.aime(["run", "write out.txt"]);
+        assert_eq!(ended.code, Some(2), "{text}\n{ended}");
+        for word in *words {
+            assert!(ended.stderr.contains(word), "{text} does not tell {word:?}\n{ended}");
+        }
+        assert!(world.server().requests().is_empty());
+    }
+}
+
+#[test]
+fn two_for_a_wrong_variable() {
+    for (name, value, words) in [
+        ("AIME__RUN__MAX_PARALLEL", "many", ["AIME__RUN__MAX_PARALLEL", "many"]),
+        ("AIME__RUN__MAX_PARALEL", "2", ["AIME__RUN__MAX_PARALEL", "max_parallel"]),
+    ] {
+        let mut world = worker();
+        world.set(name, value);
+        world.aime(["run", "write out.txt"]).must(2).tells(&words);
+    }
+}
+
+#[test]
+fn two_for_an_invalid_plan() {
+    let world = World::alone();
+    let cases = [
+        ("not json at all", "plan.json"),
+        ("{\"tasks\": []}", "tasks"),
+        ("{\"tasks\": [{\"id\": \"a\", \"description\": \"x\", \"dependencies\": [\"b\"]}]}", "b"),
+        ("{\"tasks\": [{\"id\": \"a\", \"tool\": \"hammer\", \"parameters\": {}}]}", "hammer"),
+    ];
+    for (text, word) in cases {
+        world.file("plan.json", text);
+        let ended = world.aime(["run", "--plan", "plan.json"]);
+        assert_eq!(ended.code, Some(2), "{text}\n{ended}");
+        assert!(ended.stderr.contains(word), "{text}\n{ended}");
+        assert!(!world.exists(".aime/runs"));
+    }
+}
+
+#[test]
+fn three_without_a_model() {
+    let world = World::alone();
+    world.aime(["run", "write out.txt"]).must(3).tells(&["no model", "OPENAI_BASE_URL", "hint"]);
+    world.aime(["plan", "write out.txt"]).must(3).tells(&["no model"]);
+    world.plan("plan.json", &plan(&[crate::harness::actor("a", "A", &[])]));
+    world.aime(["run", "--plan", "plan.json"]).must(3).tells(&["no model"]);
+}
+
+#[test]
+fn three_without_a_key() {
+    let world = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
+    world.aime(["run", "write out.txt"]).must(3).tells(&["MY_KEY", "hint"]);
+}
+
+/// An address at which nothing listens.
+fn nobody_listens() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}/v1", listener.local_addr().unwrap())
+}
+
+const FEW_RETRIES: &str = "[models.default]\nmodel = \"m\"\nmax_retries = 1\n";
+
+#[test]
+fn three_when_nobody_listens() {
+    for mode in ["direct", "complex"] {
+        let mut world = World::alone().settings(FEW_RETRIES);
+        let address = nobody_listens();
+        world.set("OPENAI_BASE_URL", &address);
+        let ended = world.aime(["run", "write out.txt", "--mode", mode, "--output", "json"]).must(3);
+        let error = ended.json()["error"].clone();
+        assert_eq!(error["code"], "model_unavailable", "{mode}\n{ended}");
+        assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{mode}\n{ended}");
+        let place = address.trim_start_matches("http://").trim_end_matches("/v1");
+        assert!(error["message"].as_str().unwrap().contains(place), "{mode}: it says where\n{ended}");
+    }
+}
+
+#[test]
+fn three_when_the_server_refuses_and_the_run_goes_on_once_it_does_not() {
+    let refusal = json!({"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": "invalid_api_key"}});
+    for (status, mode) in [(401, "direct"), (401, "complex"), (403, "direct")] {
+        let mut world = World::with(Script::new().on(When::any(), [Reply::status(status, refusal.clone(), [])]));
+        world.set("OPENAI_API_KEY", "sk-secret-of-the-scenario");
+        let ended = world.aime(["run", "write out.txt", "--mode", mode, "--run-id", "r", "--output", "json"]).must(3);
+        assert!(ended.json()["error"]["message"].as_str().unwrap().contains("Incorrect API key"), "{mode}\n{ended}");
+        assert_eq!(world.server().requests().len(), 1, "what is refused is not tried again\n{ended}");
+        assert!(!ended.stderr.contains("sk-secret") && !ended.stdout.contains("sk-secret"), "a key is never shown");
+        world.serve(
+            Script::new()
+                .on(When::schema("aime_plan"), [Reply::json(plan(&[crate::harness::actor("a", "write it", &[])]))])
+                .on(When::tools().and_turn(0), [write("out.txt", "out\n")])
+                .on(When::tools(), [done("written")]),
+        );
+        let ended = world.aime(["resume", "r", "--output", "json"]).must(0);
+        assert_eq!(ended.json()["status"], "completed", "{mode}\n{ended}");
+        assert_eq!(world.read("out.txt"), "out\n");
+    }
+}
+
+#[test]
+fn three_when_the_model_is_unknown() {
+    let refusal = json!({"error": {"message": "The model `m` does not exist", "type": "invalid_request_error", "code": "model_not_found"}});
+    let world = World::with(Script::new().on(When::any(), [Reply::status(404, refusal, [])])).settings(FEW_RETRIES);
+    let ended = world.aime(["run", "write out.txt", "--output", "json"]).must(3);
+    assert!(ended.json()["error"]["message"].as_str().unwrap().contains("does not exist"), "{ended}");
+}
+
+#[test]
+fn four_when_the_tokens_are_used_up_and_more_of_them_let_it_go_on() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [write("out.txt", "out\n").usage(5_000, 100)])
+        .on(When::tools(), [done("out.txt is written")]);
+    let world = World::with(script);
+    let ended = world.aime(["run", "write out.txt", "--max-tokens", "5000", "--run-id", "r", "--output", "json"]).must(4);
+    let result = ended.json();
+    assert_eq!(result["error"]["code"], "bound_reached");
+    assert!(result["error"]["message"].as_str().unwrap().contains("5000"), "{ended}");
+    assert_eq!(world.server().requests().len(), 1, "nothing is spent that was not there");
+    let ended = world.aime(["resume", "r", "--max-tokens", "50000", "--output", "json"]).must(0);
+    assert_eq!(ended.json()["answer"], "out.txt is written");
+    assert_eq!(world.server().requests().len(), 2, "{ended}");
+}
+
+#[test]
+fn four_when_the_money_is_spent() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [write("out.txt", "out\n").usage(1_000_000, 0)])
+        .on(When::tools(), [done("out.txt is written")]);
+    let world = World::with(script).settings("[models.default]\nmodel = \"m\"\nprices = { input = 2.0, output = 8.0 }\n");
+    let ended = world.aime(["run", "write out.txt", "--max-cost", "1.5", "--output", "json"]).must(4);
+    let result = ended.json();
+    assert_eq!(result["usage"]["cost_usd"], 2.0, "{ended}");
+    assert_eq!(world.server().requests().len(), 1);
+}
+
+#[test]
+fn four_when_the_time_is_over() {
+    let world = silent();
+    let ended = world.aime(["run", "write out.txt", "--timeout", "1s", "--output", "json"]).must(4);
+    assert_eq!(ended.json()["error"]["code"], "bound_reached", "{ended}");
+}
+
+#[test]
+fn four_when_the_steps_are_used_up() {
+    let script = Script::new().on(When::tools(), [Reply::call("list_dir", json!({"path": "."}))]);
+    let world = World::with(script).settings("[run]\nmax_steps = 3\n[triggers]\nmax_retries = 0\n");
+    let ended = world.aime(["run", "look around", "--mode", "direct", "--output", "json"]).must(4);
+    assert!(ended.json()["error"]["message"].as_str().unwrap().contains("max_steps"), "{ended}");
+    assert_eq!(world.server().requests().len(), 3, "not one more");
+}
+
+#[test]
+fn four_when_the_tool_calls_are_used_up() {
+    let world = World::alone().settings("[run]\nmax_tool_calls = 2\n");
+    let tasks: Vec<_> = (0..5).map(|n| tool(&format!("t{n}"), "list_dir", json!({"path": "."}), &[])).collect();
+    world.plan("plan.json", &plan(&tasks));
+    let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl", "--max-parallel", "1"]).must(4);
+    assert_eq!(ended.events("tool_call_started").len(), 2, "{ended}");
+}
+
+#[test]
+fn five_when_a_person_is_asked() {
+    let world = World::with(Script::new().on(When::tools(), [Reply::call("ask_human", json!({"question": "Which one?"}))]));
+    world.aime(["run", "choose one", "--run-id", "r"]).must(5).tells(&["Which one?", "aime answer r", "aime resume r"]);
+}
+
+#[test]
+fn a_hundred_and_thirty_when_interrupted() {
+    let world = silent();
+    let running = world.start(["run", "write out.txt", "--run-id", "r"]);
+    world.wait_for_requests(1);
+    running.signal("INT");
+    running.wait().must(130).tells(&["aime resume r"]);
+}
+
+#[test]
+fn a_second_interrupt_stops_at_once() {
+    // A command that does not listen to polite signals keeps the first stop waiting for a while.
+    let script = Script::new().on(When::tools(), [crate::harness::bash("trap '' INT TERM; echo > began; sleep 20")]);
+    let world = World::with(script);
+    let running = world.start(["run", "sleep", "--run-id", "r", "--approve", "all"]);
+    world.wait_for_file("began");
+    running.signal("INT");
+    running.signal("INT");
+    running.wait().must(130);
+}

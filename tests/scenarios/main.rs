@@ -1,0 +1,20 @@
+//! Scenarios: the built binary in whole situations, against a server that answers from a script.
+//!
+//! One file a theme. Nothing here measures time: requests, events and files are counted and put in order.
+
+#![cfg(test)]
+
+mod chain;
+mod commands;
+mod damage;
+mod exit_codes;
+mod harness;
+mod output;
+mod parallel;
+mod people;
+mod planning;
+mod plans;
+mod replan;
+mod resume;
+mod safety;
+mod servers;

@@ -1,0 +1,132 @@
+//! Plans from files: run without a model, and checked with every fault at once.
+
+use serde_json::{Value, json};
+
+use crate::harness::{World, plan, task, tool};
+
+fn bad() -> Value {
+    json!({
+        "goal": "everything is wrong",
+        "tasks": [
+            {"id": "wash", "description": "wash", "dependencies": ["dry"]},
+            {"id": "dry", "description": "dry", "dependencies": ["wash"]},
+            {"id": "dry", "description": "twice", "dependencies": []},
+            {"id": "self", "description": "itself", "dependencies": ["self"]},
+            {"id": "lost", "description": "lost", "dependencies": ["nowhere"]},
+            {"id": "hit", "tool": "hammer", "parameters": {}},
+            {"id": "find", "tool": "grep", "parameters": {"path": "."}},
+            {"id": "who", "description": "who", "profile": "hercules"},
+        ]
+    })
+}
+
+/// A word for each fault of the plan.
+const FAULTS: [&str; 7] = ["wash", "dry", "self", "nowhere", "hammer", "pattern", "hercules"];
+
+#[test]
+fn a_plan_of_tool_tasks_needs_no_model() {
+    let world = World::alone();
+    world.file("notes.txt", "TODO wash\n");
+    let tasks = plan(&[
+        tool("find", "grep", json!({"pattern": "TODO", "path": "."}), &[]),
+        tool("count", "bash", json!({"command": "wc -l < notes.txt"}), &[]),
+        tool("report", "write_file", json!({"path": "report.md", "content": "@{steps.find.result.count} of @{steps.count.result}"}), &[]),
+    ]);
+    world.plan("plan.json", &tasks);
+    let ended = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0);
+    let result = ended.json();
+    assert_eq!(result["schema"], "aime.result/v1");
+    assert_eq!(result["status"], "completed");
+    assert_eq!(task(&result, "report")["references"], json!(["report.md"]));
+    assert_eq!(result["usage"]["requests"], 0);
+    assert!(world.read("report.md").starts_with("1 of "), "{}", world.read("report.md"));
+    // Without --output the result goes to standard output as text.
+    let text = world.aime(["run", "--plan", "plan.json"]).must(0);
+    assert!(text.stdout.contains("report"), "{text}");
+}
+
+#[test]
+fn a_handed_over_plan_may_run_its_commands() {
+    // A person wrote or read the plan: its tool tasks need no further consent, unless --approve says so.
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("say", "bash", json!({"command": "echo hello > said.txt"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--approve", "edits"]).must(5);
+    assert!(!world.exists("said.txt"));
+    world.aime(["run", "--plan", "plan.json"]).must(0);
+    assert_eq!(world.read("said.txt"), "hello\n");
+}
+
+#[test]
+fn the_step_form_is_read_too() {
+    let world = World::alone();
+    let steps = json!({"plan_id": "p", "task_id": "t", "steps": [
+        {"step_id": 1, "name": "write", "description": "write it", "tool_name": "write_file", "tool_parameters": {"path": "a.txt", "content": "a"}, "dependencies": []},
+        {"step_id": 2, "name": "copy", "description": "copy it", "tool_name": "write_file", "tool_parameters": {"path": "b.txt", "content": "@{steps.1.result.path}"}, "dependencies": [1]},
+    ]});
+    world.plan("plan.json", &steps);
+    world.aime(["run", "--plan", "plan.json"]).must(0);
+    assert_eq!(world.read("b.txt"), "a.txt");
+}
+
+#[test]
+fn a_plan_may_come_through_a_pipe() {
+    let world = World::alone();
+    let text = plan(&[tool("a", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]).to_string();
+    world.aime_reading(["check", "-"], &text).must(0);
+    world.aime_reading(["run", "--plan", "-"], &text).must(0);
+    assert_eq!(world.read("a.txt"), "a");
+}
+
+#[test]
+fn check_names_every_fault_at_once() {
+    let world = World::alone();
+    world.plan("bad.json", &bad());
+    let text = world.aime(["check", "bad.json"]).must(2);
+    let json = world.aime(["check", "bad.json", "--format", "json"]).must(2);
+    let document = json.json();
+    assert_eq!(document["valid"], false);
+    assert!(document["faults"].as_array().unwrap().len() >= 6, "{json}");
+    for word in FAULTS {
+        assert!(text.stdout.contains(word), "{word}\n{text}");
+        assert!(document["faults"].to_string().contains(word), "{word}\n{json}");
+    }
+    // The run gives the same list and begins nothing.
+    let run = world.aime(["run", "--plan", "bad.json"]).must(2);
+    assert!(FAULTS.iter().all(|word| run.stderr.contains(word)), "{run}");
+    assert!(!world.exists(".aime"));
+}
+
+#[test]
+fn check_names_the_cycle() {
+    let world = World::alone();
+    let tasks: Vec<Value> = [("a", "c"), ("b", "a"), ("c", "b")]
+        .map(|(id, before)| json!({"id": id, "description": id, "dependencies": [before]}))
+        .to_vec();
+    world.plan("cycle.json", &json!({"tasks": tasks}));
+    let ended = world.aime(["check", "cycle.json"]).must(2);
+    let line = ended.stdout.lines().find(|line| line.contains("cycle")).unwrap_or_else(|| panic!("no cycle\n{ended}"));
+    assert!(["a", "b", "c"].iter().all(|id| line.contains(id)), "{line}");
+}
+
+#[test]
+fn check_says_when_a_plan_is_valid() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("a", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    let ended = world.aime(["check", "plan.json"]).must(0);
+    assert!(ended.stdout.contains("valid"), "{ended}");
+    let document = world.aime(["check", "plan.json", "--format", "json"]).must(0).json();
+    assert_eq!(document["valid"], true);
+    assert_eq!(document["plan"]["schema"], "aime.plan/v1");
+    assert!(!world.exists("a.txt"));
+    assert!(!world.exists(".aime"), "a check leaves nothing behind");
+}
+
+#[test]
+fn harmless_faults_are_mended_and_reported() {
+    let world = World::alone();
+    world.file("plan.json", "```json\n{'tasks': [{'id': 'a b', 'tool': 'write_file', 'parameters': {'path': 'a.txt', 'content': 'a'},},]}\n```");
+    let document = world.aime(["check", "plan.json", "--format", "json"]).must(0).json();
+    assert!(!document["repairs"].as_array().unwrap().is_empty(), "{document:#}");
+    world.aime(["run", "--plan", "plan.json"]).must(0).tells(&["mended"]);
+    assert_eq!(world.read("a.txt"), "a");
+}

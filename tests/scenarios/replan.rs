@@ -1,0 +1,175 @@
+//! From trouble to a changed plan, and to a person when that does not help.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{World, actor, done, gives_up, plan, said, task, turn};
+
+/// A patch that puts a new task in the place of one.
+fn replace(old: &str, id: &str, description: &str) -> Value {
+    json!({"reasoning": format!("{old} goes another way"), "changes": [
+        {"op": "add_task", "task": actor(id, description, &[]), "replaces": [old]}
+    ]})
+}
+
+#[test]
+fn a_failing_task_is_retried_then_replanned_and_the_run_completes() {
+    let tasks = plan(&[actor("flaky", "FLAKY-WAY", &[]), actor("after", "AFTER-ALL", &["flaky"])]);
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(tasks)])
+        .on(When::schema("aime_patch"), [Reply::json(replace("flaky", "other", "OTHER-WAY"))])
+        .on(When::tools().and_contains("FLAKY-WAY"), [gives_up("the net is torn")])
+        .on(When::tools().and_contains("OTHER-WAY"), [done("the other way worked")])
+        .on(When::tools().and_contains("AFTER-ALL"), [done("all is done")])
+        .on(When::plain(), [Reply::text("It took another way.")]);
+    let world = World::with(script);
+    let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
+    let result = ended.last();
+    assert_eq!(result["status"], "completed", "{ended}");
+    assert_eq!((&result["replans"], &result["plan_version"]), (&json!(1), &json!(2)));
+    let first_turns = world.actor_requests("FLAKY-WAY").iter().filter(|request| turn(request) == 0).count();
+    assert_eq!(first_turns, 3, "one try and two retries\n{ended}");
+    assert_eq!(task(&result, "flaky")["attempts"], 3);
+    assert_ne!(task(&result, "flaky")["status"], "completed");
+    assert_eq!(task(&result, "other")["status"], "completed");
+    assert_eq!(task(&result, "after")["status"], "completed");
+    // What waited for the old task waits for the new one, and gets its result.
+    assert!(said(&world.actor_requests("AFTER-ALL")[0]).contains("the other way worked"));
+    let asked = world.schema_requests("aime_patch");
+    assert_eq!(asked.len(), 1);
+    assert!(said(&asked[0]).contains("the net is torn"), "the replanner is told what failed");
+    let changed = ended.events("plan_changed");
+    assert_eq!(changed.len(), 1);
+    assert_eq!(changed[0]["decision"]["version"], 2);
+    assert_eq!(changed[0]["decision"]["triggers"][0]["kind"], "task_failed");
+}
+
+#[test]
+fn a_patch_with_faults_is_asked_for_again() {
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("flaky", "FLAKY-WAY", &[])]))])
+        .on(
+            When::schema("aime_patch"),
+            [
+                Reply::json(json!({"reasoning": "", "changes": [{"op": "add_task", "task": actor("new", "NEW-WAY", &["nowhere"])}]})),
+                Reply::json(replace("flaky", "new", "NEW-WAY")),
+            ],
+        )
+        .on(When::tools().and_contains("FLAKY-WAY"), [gives_up("no")])
+        .on(When::tools().and_contains("NEW-WAY"), [done("yes")]);
+    let world = World::with(script).settings("[triggers]\nmax_retries = 0\n");
+    let ended = world.aime(["run", "goal", "--mode", "complex", "--output", "json"]).must(0);
+    let asked = world.schema_requests("aime_patch");
+    assert_eq!(asked.len(), 2, "{ended}");
+    assert!(said(&asked[1]).contains("nowhere"), "the fault is told");
+    assert_eq!(ended.json()["replans"], 1);
+}
+
+/// A run in which every way fails until `THIRD-WAY`, and one replan is allowed before a person is asked.
+fn capped() -> World {
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("one", "FIRST-WAY", &[])]))])
+        .on(
+            When::schema("aime_patch"),
+            [Reply::json(replace("one", "two", "SECOND-WAY")), Reply::json(replace("two", "three", "THIRD-WAY"))],
+        )
+        .on(When::tools().and_contains("FIRST-WAY"), [gives_up("a wall")])
+        .on(When::tools().and_contains("SECOND-WAY"), [gives_up("a river")])
+        .on(When::tools().and_contains("THIRD-WAY"), [done("through")])
+        .on(When::plain(), [Reply::text("We are through.")]);
+    World::with(script).settings("[triggers]\nmax_retries = 0\n[frequency]\nmax_replans_per_plan = 1\n")
+}
+
+const RUN: [&str; 8] = ["run", "get through", "--mode", "complex", "--output", "json", "--run-id", "walk"];
+
+#[test]
+fn a_cap_on_replans_asks_a_person() {
+    let world = capped();
+    let ended = world.aime(RUN).must(5);
+    let result = ended.json();
+    assert_eq!(result["status"], "waiting_for_human", "{ended}");
+    assert_eq!(result["error"]["code"], "waiting_for_human");
+    assert!(result["error"]["message"].as_str().unwrap().contains("a river"), "the question says what is in the way\n{ended}");
+    assert!(result["error"]["hint"].as_str().unwrap().contains("aime answer walk"), "{ended}");
+    assert_eq!(world.schema_requests("aime_patch").len(), 1, "no second replan without a person");
+}
+
+#[test]
+fn a_person_allows_more_replans() {
+    let world = capped();
+    world.aime(RUN).must(5);
+    // Nothing has changed: it still waits.
+    world.aime(["resume", "walk"]).must(5);
+    world.aime(["answer", "walk", "continue"]).must(0);
+    let ended = world.aime(["resume", "walk", "--output", "json"]).must(0);
+    let result = ended.json();
+    assert_eq!(result["status"], "completed");
+    assert_eq!(task(&result, "three")["status"], "completed");
+    assert_eq!((&result["replans"], &result["plan_version"]), (&json!(2), &json!(3)));
+    for way in ["FIRST-WAY", "SECOND-WAY", "THIRD-WAY"] {
+        assert_eq!(world.actor_requests(way).iter().filter(|request| turn(request) == 0).count(), 1, "{way} is tried once");
+    }
+}
+
+#[test]
+fn a_person_ends_the_run() {
+    let world = capped();
+    world.aime(RUN).must(5);
+    world.aime(["answer", "walk", "stop"]).must(0);
+    let ended = world.aime(["resume", "walk", "--output", "json"]).must(1);
+    let result = ended.json();
+    assert_eq!(result["status"], "failed");
+    assert_eq!(result["error"]["code"], "goal_not_reached");
+    assert!(result["answer"].as_str().unwrap().contains("a river"), "an honest report\n{ended}");
+    assert_eq!(world.schema_requests("aime_patch").len(), 1);
+    // It is over: the same result again, and no request.
+    let requests = world.server().requests().len();
+    world.aime(["resume", "walk"]).must(1);
+    assert_eq!(world.server().requests().len(), requests);
+}
+
+#[test]
+fn other_words_of_a_person_reach_the_planner() {
+    let world = capped();
+    world.aime(RUN).must(5);
+    world.aime(["answer", "walk", "take", "the", "tunnel"]).must(0);
+    world.aime(["resume", "walk"]).must(0);
+    let asked = world.schema_requests("aime_patch");
+    assert_eq!(asked.len(), 2);
+    assert!(said(&asked[1]).contains("take the tunnel"), "{:#}", asked[1]);
+}
+
+#[test]
+fn unattended_it_ends_with_a_report() {
+    let world = capped();
+    let ended = world.aime(RUN.iter().chain(&["--unattended"])).must(1);
+    let result = ended.json();
+    assert_eq!(result["status"], "failed", "{ended}");
+    assert!(result["answer"].as_str().unwrap().contains("a river"), "{ended}");
+    assert_eq!(world.schema_requests("aime_patch").len(), 1);
+}
+
+#[test]
+fn evidence_of_weight_changes_the_plan() {
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("look", "LOOK-AROUND", &[]), actor("go", "GO-LEFT", &["look"])]))])
+        .on(
+            When::schema("aime_patch"),
+            [Reply::json(json!({"reasoning": "left is closed", "changes": [
+                {"op": "modify_task", "id": "go", "change": {"description": "GO-RIGHT"}}
+            ]}))],
+        )
+        .on(
+            When::tools().and_contains("LOOK-AROUND").and_turn(0),
+            [Reply::call("report_evidence", json!({"type": "discovery", "significance": "high", "content": "the left door is shut"}))],
+        )
+        // It ends only when the replanner was asked, so the patch finds the next task untouched.
+        .on(When::tools().and_contains("LOOK-AROUND"), [done("seen").after_request("You repair a plan")])
+        .on(When::tools().and_contains("GO-RIGHT"), [done("went right")])
+        .on(When::tools().and_contains("GO-LEFT"), [gives_up("shut")])
+        .on(When::plain(), [Reply::text("Through the right door.")]);
+    let world = World::with(script);
+    let ended = world.aime(["run", "go through", "--mode", "complex", "--output", "json"]).must(0);
+    assert_eq!(ended.json()["replans"], 1, "{ended}");
+    assert!(said(&world.schema_requests("aime_patch")[0]).contains("the left door is shut"));
+}

@@ -1,0 +1,265 @@
+//! Stops and crashes at any moment: what was done stays done, what is unknown is said, and the run goes on.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{Ended, Running, World, actor, bash, done, plan, said, task, tool, turn, wait_until};
+
+const RUN: [&str; 9] = ["run", "--plan", "plan.json", "--run-id", "trip", "--approve", "all", "--output", "json"];
+
+fn resume(world: &World) -> Ended {
+    world.aime(["resume", "trip", "--output", "json"])
+}
+
+/// Two actors in a row that each append a line to the log; `second` comes before the second's own reply.
+fn two_in_a_row(second: Script) -> World {
+    let script = second
+        .on(When::tools().and_contains("ONE-FOOT").and_turn(0), [bash("echo one >> log")])
+        .on(When::tools().and_contains("ONE-FOOT").and_turn(1), [done("one foot")])
+        .on(When::tools().and_contains("OTHER-FOOT").and_turn(0), [bash("echo two >> log")])
+        .on(When::tools().and_contains("OTHER-FOOT"), [done("other foot")])
+        .on(When::plain(), [Reply::text("Both feet.")]);
+    let world = World::with(script);
+    // The words of one task stand in the requests of the next: `OTHER-FOOT` is looked for first.
+    world.plan("plan.json", &plan(&[actor("one", "ONE-FOOT", &[]), actor("two", "OTHER-FOOT", &["one"])]));
+    world
+}
+
+fn hangs_in_second() -> Script {
+    Script::new().once(When::tools().and_contains("OTHER-FOOT"), [Reply::hang()])
+}
+
+fn interrupt(running: Running<'_>) -> Ended {
+    running.signal("INT");
+    running.wait().must(130)
+}
+
+#[test]
+fn a_stop_in_the_middle_resumes_with_nothing_done_twice() {
+    let world = two_in_a_row(hangs_in_second());
+    let running = world.start(RUN);
+    world.wait_for_requests(3);
+    let ended = interrupt(running);
+    let result = ended.json();
+    assert_eq!(result["error"]["code"], "interrupted", "{ended}");
+    assert!(result["error"]["hint"].as_str().unwrap().contains("aime resume trip"), "{ended}");
+    assert_eq!(task(&result, "one")["status"], "completed");
+    let ended = resume(&world).must(0);
+    assert_eq!(ended.json()["answer"], "Both feet.", "{ended}");
+    assert_eq!(world.read("log"), "one\ntwo\n");
+    let of_the_first = world.actor_requests("ONE-FOOT").into_iter().filter(|request| !said(request).contains("OTHER-FOOT"));
+    assert_eq!(of_the_first.count(), 2, "the first task is not asked again");
+    assert_eq!(world.server().unmatched(), Vec::<String>::new());
+}
+
+#[test]
+fn a_crash_in_a_model_call_resumes_with_nothing_done_twice() {
+    let world = two_in_a_row(hangs_in_second());
+    let running = world.start(RUN);
+    world.wait_for_requests(3);
+    running.kill();
+    let ended = resume(&world).must(0);
+    assert_eq!(ended.json()["answer"], "Both feet.", "{ended}");
+    assert_eq!(world.read("log"), "one\ntwo\n");
+    assert_eq!(task(&ended.json(), "one")["attempts"], 1);
+}
+
+#[test]
+fn a_termination_signal_is_a_stop_too() {
+    let world = two_in_a_row(hangs_in_second());
+    let running = world.start(RUN);
+    world.wait_for_requests(3);
+    running.signal("TERM");
+    running.wait().must(130);
+    resume(&world).must(0);
+    assert_eq!(world.read("log"), "one\ntwo\n");
+}
+
+/// A command that says that it has begun and then waits for the file `go`, though not for ever.
+const WAITS: &str = "echo $$ > began; echo cut >> log; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done; echo end >> log";
+
+#[test]
+fn a_crash_in_a_command_is_told_to_the_actor_as_in_doubt() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [bash("echo before >> log")])
+        .on(When::tools().and_turn(1), [bash(WAITS)])
+        .on(When::tools().and_last_contains("terminate").and_contains("In doubt").and_turn(2), [done("I looked: it had begun")])
+        .on(When::tools().and_contains("In doubt").and_turn(2), [done("I looked: it had begun")]);
+    let world = World::with(script);
+    let running = world.start(["run", "cut the tree", "--mode", "direct", "--run-id", "trip", "--approve", "all", "--output", "json"]);
+    world.wait_for_file("began");
+    running.kill();
+    world.file("go", "");
+    let ended = resume(&world).must(0);
+    assert_eq!(ended.json()["answer"], "I looked: it had begun", "{ended}");
+    let log = world.read("log");
+    assert_eq!((log.matches("before").count(), log.matches("cut").count()), (1, 1), "neither is repeated: {log}");
+}
+
+#[test]
+fn a_crash_in_a_command_of_the_plan_is_reported_and_not_repeated() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "note.txt", "content": "n"}), &[]), tool("cut", "bash", json!({"command": WAITS}), &["note"])]));
+    let running = world.start(RUN);
+    world.wait_for_file("began");
+    running.kill();
+    world.file("go", "");
+    let ended = resume(&world).must(1);
+    let result = ended.json();
+    assert_eq!(task(&result, "cut")["status"], "failed");
+    assert!(task(&result, "cut")["error"].as_str().unwrap().contains("unknown"), "{ended}");
+    assert_eq!(task(&result, "note")["attempts"], 1);
+    assert_eq!(world.read("log").matches("cut").count(), 1);
+}
+
+#[test]
+fn a_stop_in_a_command_ends_the_command() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [bash(WAITS)])
+        .on(When::tools().and_contains("interrupted").and_turn(1), [done("it was cut short")]);
+    let world = World::with(script);
+    let running = world.start(["run", "cut the tree", "--mode", "direct", "--run-id", "trip", "--approve", "all", "--output", "json"]);
+    world.wait_for_file("began");
+    interrupt(running);
+    let process = format!("/proc/{}", world.read("began").trim());
+    if cfg!(target_os = "linux") {
+        assert!(!std::path::Path::new(&process).exists(), "no process outlives its run");
+    }
+    let ended = resume(&world).must(0);
+    assert_eq!(ended.json()["answer"], "it was cut short", "{ended}");
+    assert_eq!(world.read("log"), "cut\n", "it neither went on nor ran again");
+}
+
+#[test]
+fn a_stop_while_planning_resumes() {
+    for crash in [false, true] {
+        let script = Script::new()
+            .once(When::schema("aime_plan"), [Reply::hang()])
+            .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("one", "ONE-FOOT", &[])]))])
+            .on(When::tools(), [done("one foot")]);
+        let world = World::with(script);
+        let running = world.start(["run", "take a step", "--mode", "complex", "--run-id", "trip", "--output", "json"]);
+        world.wait_for_requests(1);
+        if crash {
+            running.kill();
+        } else {
+            interrupt(running);
+        }
+        let ended = resume(&world).must(0);
+        assert_eq!(ended.json()["answer"], "one foot", "{ended}");
+        assert_eq!(world.schema_requests("aime_plan").len(), 2);
+    }
+}
+
+#[test]
+fn a_stop_while_the_answer_is_written_resumes() {
+    for crash in [false, true] {
+        let world = two_in_a_row(Script::new().once(When::plain(), [Reply::hang()]));
+        let running = world.start(RUN);
+        world.wait_for_requests(5);
+        if crash {
+            running.kill();
+        } else {
+            interrupt(running);
+        }
+        let ended = resume(&world).must(0);
+        assert_eq!(ended.json()["answer"], "Both feet.", "{ended}");
+        assert_eq!(world.read("log"), "one\ntwo\n");
+    }
+}
+
+#[test]
+fn a_second_process_cannot_drive_the_same_run() {
+    let world = two_in_a_row(hangs_in_second());
+    let running = world.start(RUN);
+    world.wait_for_requests(3);
+    let ended = world.aime(["resume", "trip"]).must(2);
+    assert!(ended.stderr.contains("trip") || ended.stderr.contains("process"), "{ended}");
+    let again = world.aime(RUN).must(2);
+    assert!(again.stderr.contains("trip"), "the name is taken\n{again}");
+    interrupt(running);
+    resume(&world).must(0);
+    assert_eq!(world.read("log"), "one\ntwo\n");
+}
+
+#[test]
+fn an_answer_reaches_a_run_under_way() {
+    let script = Script::new()
+        .on(When::tools().and_contains("ASKS-FIRST").and_turn(0), [Reply::call("ask_human", json!({"question": "Where?"}))])
+        .on(When::tools().and_contains("ASKS-FIRST").and_contains("to the left"), [done("went left")])
+        // It is held until the answer has come through.
+        .on(When::tools().and_contains("WORKS-ON"), [done("worked").after_request("to the left")])
+        .on(When::plain(), [Reply::text("Left it is.")]);
+    let world = World::with(script);
+    world.plan("plan.json", &plan(&[actor("ask", "ASKS-FIRST", &[]), actor("work", "WORKS-ON", &[])]));
+    let running = world.start(["run", "--plan", "plan.json", "--run-id", "trip", "--output", "jsonl"]);
+    wait_until("the question is asked", || running.stdout().contains("\"question_asked\""));
+    world.wait_for_requests(2);
+    world.aime(["answer", "trip", "to the left"]).must(0);
+    let ended = running.wait().must(0);
+    assert_eq!(task(&ended.last(), "ask")["status"], "completed", "{ended}");
+}
+
+#[test]
+fn a_run_that_is_over_gives_its_result_again() {
+    let world = two_in_a_row(Script::new());
+    let first = world.aime(RUN).must(0).json();
+    let requests = world.server().requests().len();
+    let again = resume(&world).must(0).json();
+    assert_eq!(first["answer"], again["answer"]);
+    assert_eq!(first["tasks"], again["tasks"]);
+    assert_eq!(world.server().requests().len(), requests);
+}
+
+#[test]
+fn last_is_the_newest_run_and_the_beginning_of_a_name_will_do() {
+    let world = two_in_a_row(Script::new());
+    world.aime(RUN).must(0);
+    assert_eq!(world.aime(["resume", "last", "--output", "json"]).must(0).json()["run_id"], "trip");
+    assert_eq!(world.aime(["resume", "tr", "--output", "json"]).must(0).json()["run_id"], "trip");
+    world.aime(["resume", "fall"]).must(2).tells(&["fall", "aime runs"]);
+}
+
+/// A crash at any moment: whatever is cut, no line of the log is written twice and the run completes.
+#[test]
+fn a_crash_after_any_event_loses_and_repeats_nothing() {
+    let script = || {
+        let foot = |script: Script, name: &str| {
+            script
+                .on(When::tools().and_contains(name).and_turn(0), [bash(&format!("echo {name} >> log"))])
+                .on(When::tools().and_contains(name), [done(&format!("{name} is done"))])
+        };
+        // The later words first: a task's requests hold the results of those before it.
+        let script = foot(foot(foot(Script::new(), "STEP-THREE"), "STEP-TWO"), "STEP-ONE");
+        script.on(When::plain(), [Reply::text("Three steps.")])
+    };
+    let tasks = plan(&[actor("one", "STEP-ONE", &[]), actor("two", "STEP-TWO", &["one"]), actor("three", "STEP-THREE", &["two"])]);
+    let run = ["run", "--plan", "plan.json", "--run-id", "trip", "--approve", "all", "--output", "jsonl"];
+    let whole = World::with(script());
+    whole.plan("plan.json", &tasks);
+    let events = whole.aime(run).must(0).lines().len();
+    assert!(events > 20, "{events}");
+    for after in (1..events).step_by(4) {
+        let world = World::with(script());
+        world.plan("plan.json", &tasks);
+        let mut running = world.start(run);
+        wait_until("so many events", || running.stdout().lines().count() >= after || running.has_ended());
+        running.kill();
+        let ended = resume(&world);
+        let result = ended.json();
+        assert_eq!(ended.code, Some(0), "killed after {after} events\n{ended}");
+        assert_eq!(result["answer"], "Three steps.", "killed after {after} events\n{ended}");
+        let log = world.read("log");
+        for step in ["STEP-ONE", "STEP-TWO", "STEP-THREE"] {
+            let first_turns: Vec<Value> = world.actor_requests(step).into_iter().filter(|request| turn(request) == 0).collect();
+            assert!(log.matches(step).count() <= 1, "killed after {after} events: {log}");
+            // In doubt is the one way to a missing line, and then the actor was told.
+            let doubted = world.actor_requests(step).iter().any(|request| said(request).contains("In doubt"));
+            assert!(log.contains(step) || doubted, "killed after {after} events: {log}\n{first_turns:#?}");
+        }
+        let shown = world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0).lines();
+        for (seq, event) in (1_u64..).zip(&shown) {
+            assert_eq!(event["seq"], seq, "no gap and no double");
+        }
+    }
+}
