@@ -182,7 +182,14 @@ impl Rules<'_> {
         if edge.from == edge.to {
             found.add(place.as_str(), Problem::SelfDependency);
         }
-        if edge.kind != EdgeType::Conditional {
+        if edge.kind == EdgeType::Dependency {
+            return;
+        }
+        if self.is_inside(&edge.from, &edge.to) {
+            let path = vec![edge.from.clone(), edge.to.clone(), edge.from.clone()];
+            found.add(place.as_str(), Problem::Cycle { path });
+        }
+        if edge.kind == EdgeType::Rollback {
             return;
         }
         let place = format!("{place}.condition");
@@ -191,10 +198,19 @@ impl Rules<'_> {
             Some(Err(error)) => found.add(place, error),
             Some(Ok(condition)) => {
                 for reference in condition.references() {
+                    if reference.task == edge.to {
+                        found.add(place.as_str(), Problem::SelfDependency);
+                    }
                     self.unknown(&reference.task).into_iter().for_each(|problem| found.add(place.as_str(), problem));
                 }
             }
         }
+    }
+
+    /// Whether a task is in a group, at any depth.
+    fn is_inside(&self, id: &TaskId, group: &TaskId) -> bool {
+        let parent = |id: &&TaskId| self.known.get(*id).and_then(|spec| spec.parent.as_ref());
+        std::iter::successors(parent(&id), parent).take(self.tasks.len()).any(|around| around == group)
     }
 
     fn check_parent_cycles(&self, found: &mut Found) {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    DependencyState, Fault, Problem, ProgressState, Task, TaskId, TaskKind, TaskStatus,
+    DependencyState, EdgeType, Fault, Problem, ProgressState, Task, TaskId, TaskKind, TaskStatus,
     check::{Placed, PlacedEdge, check_rules},
     fault::Found,
 };
@@ -133,7 +133,11 @@ impl ProgressState {
                 say("has no completed task");
             }
         }
-        if !group && task.status == TaskStatus::Running && self.settle_dependencies(&task.spec.id) == DependencyState::Open {
+        // A rollback runs on although its source is tried again.
+        let parent = |id: &&TaskId| self.tasks.get(*id).and_then(|task| task.spec.parent.as_ref());
+        let mut around = std::iter::successors(Some(&task.spec.id), parent).take(self.tasks.len());
+        let rollback = around.any(|id| self.edges.iter().any(|edge| edge.to == *id && edge.kind == EdgeType::Rollback));
+        if !group && !rollback && task.status == TaskStatus::Running && self.settle_dependencies(&task.spec.id) == DependencyState::Open {
             say("a dependency is still open");
         }
     }

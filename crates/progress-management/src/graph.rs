@@ -89,6 +89,7 @@ impl TaskGraph {
                 undone_by: Vec::new(),
             })
             .collect();
+        drop_own_children(&mut nodes);
         link(&mut nodes);
         let flow = flow(&nodes);
         let order = kosaraju_scc(&flow).into_iter().rev().flatten().map(NodeIndex::index).collect();
@@ -211,6 +212,18 @@ fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usi
         }
     }
     found
+}
+
+/// A group settles after its children anyway: that it names them as dependencies says nothing more.
+fn drop_own_children(nodes: &mut [Node]) {
+    let parents: Vec<Option<usize>> = nodes.iter().map(|node| node.parent).collect();
+    let parent = |at: &usize| parents.get(*at).copied().flatten();
+    for (at, node) in nodes.iter_mut().enumerate().filter(|(_, node)| node.kind == TaskKind::Group) {
+        node.requires.retain(|required| {
+            let inside = std::iter::successors(parent(&required.from), parent).take(parents.len()).any(|around| around == at);
+            !(inside && matches!(required.need, Need::Done | Need::Result))
+        });
+    }
 }
 
 /// Fills in children and rollbacks, which are named from the other end.

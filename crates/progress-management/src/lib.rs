@@ -1,4 +1,4 @@
-//! Plans, tasks, events and the progress of a run: pure types and rules.
+#![doc = include_str!("../README.md")]
 
 mod apply_patch;
 mod check;
@@ -14,6 +14,8 @@ mod markdown;
 mod patch;
 mod plan;
 mod priority;
+#[cfg(test)]
+mod properties;
 mod reference;
 mod schema;
 mod settle;

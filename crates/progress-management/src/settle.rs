@@ -132,11 +132,8 @@ impl TaskGraph {
     /// Apply them together with [`TaskGraph::next_changes`] until both are empty.
     #[must_use]
     pub fn closing_changes(&self, state: &ProgressState) -> Vec<StatusChange> {
-        let idle = !state.tasks.values().any(|task| match task.status {
-            TaskStatus::Running => task.spec.kind != TaskKind::Group,
-            TaskStatus::Ready => true,
-            _ => false,
-        });
+        let can_move = |task: &Task| task.spec.kind != TaskKind::Group && matches!(task.status, TaskStatus::Running | TaskStatus::Ready);
+        let idle = !state.tasks.values().any(can_move);
         let view = View::new(self, state);
         self.nodes
             .iter()

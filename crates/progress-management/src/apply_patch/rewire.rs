@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::{Patching, is_dependency};
 use crate::{
-    Edge, EdgeType, Problem, TaskId,
+    Edge, EdgeType, Problem, TaskId, TaskStatus,
     reference::{references_in, references_in_text, rename, rename_in},
 };
 
@@ -24,8 +24,8 @@ impl Patching {
     }
 
     fn may_change(&self, id: &TaskId) -> bool {
-        self.state.tasks.get(id).is_some_and(|task| !task.status.is_settled() && task.status != crate::TaskStatus::Running)
-            && !self.is_gone(id)
+        let waits = self.state.tasks.get(id).is_some_and(|task| !task.status.is_settled() && task.status != TaskStatus::Running);
+        waits && !self.is_gone(id) && !self.has_begun(id)
     }
 
     /// What stands in for `id` as a dependency of `of`: its successors, or its own dependencies where it was removed.
@@ -55,11 +55,7 @@ impl Patching {
         // What is settled otherwise than by completion cannot be waited for.
         let live = |id: &TaskId| {
             self.is_gone(id)
-                || self
-                    .state
-                    .tasks
-                    .get(id)
-                    .is_none_or(|task| !matches!(task.status, crate::TaskStatus::Skipped | crate::TaskStatus::RolledBack))
+                || self.state.tasks.get(id).is_none_or(|task| !matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack))
         };
         own.chain(edges).filter(live).collect()
     }
@@ -71,6 +67,10 @@ impl Patching {
         }
         let mut rewired: Vec<TaskId> = Vec::new();
         for dependency in &task.spec.dependencies {
+            // A group that names its own tasks as dependencies says nothing by it.
+            if self.is_inside(dependency, id) {
+                continue;
+            }
             let substitutes = if self.is_gone(dependency) { self.substitutes(dependency, id) } else { vec![dependency.clone()] };
             for substitute in substitutes {
                 if !rewired.contains(&substitute) {

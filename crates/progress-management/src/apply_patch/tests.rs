@@ -240,6 +240,39 @@ fn what_was_rolled_back_hands_its_place_over() {
 }
 
 #[test]
+fn a_task_that_is_being_undone_is_not_tried_again() {
+    let mut state = state_of(specs("a\nundo"), vec![edge("a", "undo", EdgeType::Rollback)]);
+    state.fail("a", true);
+    assert_eq!(state.patch_faults(vec![PlanChange::UnblockTask { id: id("a") }]), [] as [&str; 0], "the rollback has not begun");
+    state.go("undo", TaskStatus::Running);
+    let undone = "changes[0].id: the task \"a\" is failed; what it had done is being undone; add a task that replaces it";
+    assert_eq!(state.patch_faults(vec![PlanChange::UnblockTask { id: id("a") }]), [undone]);
+    assert_eq!(state.patch_faults(vec![add(spec("a2"), "a")]), [] as [&str; 0]);
+}
+
+#[test]
+fn a_group_that_has_begun_is_not_changed() {
+    let mut state = state("g/\ng/x\ny");
+    state.settle().go("x", TaskStatus::Running);
+    let running = "the task \"g\" is running; cancel it with cancel_task, and add a task that replaces it";
+    assert_eq!(state.status("g"), TaskStatus::Ready, "its status follows later");
+    assert_eq!(state.patch_faults(vec![dependencies("g", "y")]), [format!("changes[0].id: {running}")]);
+    let edge = edge("y", "g", EdgeType::Dependency);
+    assert_eq!(state.patch_faults(vec![PlanChange::AddEdge { edge }]), [format!("changes[0].edge.to: {running}")]);
+}
+
+#[test]
+fn a_settled_group_takes_nothing_in_again() {
+    let mut state = state("g/\ng/x\ng/y\nb: y");
+    state.complete("x").fail("y", true).close();
+    assert_eq!(state.statuses(), "g:completed x:completed y:failed b:skipped");
+    let settled = "changes[0].id: the task \"y\" is failed; its group has come to an end; add a new task outside of the group";
+    assert_eq!(state.patch_faults(vec![PlanChange::UnblockTask { id: id("y") }]), [settled]);
+    state.patch(vec![add(spec("y2"), "y")]);
+    assert_eq!(state.tasks[&id("y2")].spec.parent, None);
+}
+
+#[test]
 fn all_faults_of_a_patch_are_named_at_once() {
     let mut state = state("a\nb: a\ng/\ng/x");
     state.complete("x");

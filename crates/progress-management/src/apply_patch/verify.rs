@@ -57,6 +57,7 @@ impl Patching {
                 let status = self.state.tasks.get(dependency).map(|task| task.status);
                 if let Some(status @ (TaskStatus::Skipped | TaskStatus::RolledBack)) = status
                     && !self.has_special_edge(dependency, id)
+                    && !self.is_inside(dependency, id)
                 {
                     found.add(format!("{place}.dependencies[{at}]"), Problem::DeadDependency { id: dependency.clone(), status });
                 }

@@ -118,3 +118,13 @@ fn a_knot_of_many_tasks_is_one_fault() {
     let found = faults(specs("a: c\nb: a\nc: b\nd: c"), vec![]);
     assert_eq!(found, ["tasks[0].dependencies: a cycle: a → b → c → a; take one of these dependencies away"]);
 }
+
+#[test]
+fn an_edge_with_a_meaning_cannot_lead_into_ones_own_group_or_ask_its_own_target() {
+    let edges = vec![edge("a", "g", EdgeType::Rollback), conditional("b", "a", "@{steps.a.status} == failed")];
+    assert_eq!(
+        faults(specs("g/\ng/a\nb"), edges),
+        ["edges[0]: a cycle: a → g → a; take one of these dependencies away", "edges[1].condition: the task depends on itself",]
+    );
+    assert_eq!(faults(specs("g/\ng/a"), vec![edge("a", "g", EdgeType::Dependency)]), [] as [&str; 0]);
+}

@@ -9,7 +9,7 @@ fn cycles(tasks: Vec<TaskSpec>, edges: &[Edge]) -> Vec<String> {
 
 #[test]
 fn cycles_are_named_in_full() {
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("a\nb: a\nc: a b", &[]),
         ("a: b\nb: a", &["a → b → a"]),
         ("a: c\nb: a\nc: b", &["a → b → c → a"]),
@@ -22,6 +22,8 @@ fn cycles_are_named_in_full() {
         ("g/: b\ng/a\nb: g", &["g → b → g"]),
         // What is in a group waits for what the group waits for.
         ("g/: b\ng/a\nb: a", &["a → b → a"]),
+        // That a group names its own tasks as dependencies says nothing.
+        ("g/: a h\ng/a\ng/h/\nh/b", &[]),
         ("o/\no/g/: b\ng/a\nb\nc: o", &[]),
     ];
     for (text, expected) in cases {
