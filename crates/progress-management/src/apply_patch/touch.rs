@@ -1,0 +1,90 @@
+//! What a patch may touch: only what has not run.
+
+use std::collections::HashSet;
+
+use super::Patching;
+use crate::{EdgeType, Problem, Task, TaskId, TaskStatus, fault::nearest};
+
+pub(super) const MEND_RUNNING: &str = "cancel it with cancel_task, and add a task that replaces it";
+pub(super) const MEND_SETTLED: &str = "what is done stays as it is; add a new task instead";
+const MEND_ROLLING_BACK: &str = "what it had done is being undone; add a task that replaces it";
+const MEND_GROUP_SETTLED: &str = "its group has come to an end; add a new task outside of the group";
+
+impl Patching {
+    /// The status of a task that the patch names; an unknown one is a fault.
+    pub(super) fn status_of(&mut self, place: &str, id: &TaskId) -> Option<TaskStatus> {
+        if let Some(task) = self.state.tasks.get(id) {
+            return Some(task.status);
+        }
+        let problem = Problem::UnknownTask { id: id.clone(), nearest: nearest(id, self.state.tasks.keys()) };
+        self.found.add(place, problem);
+        None
+    }
+
+    pub(super) fn untouchable(&mut self, place: &str, id: &TaskId, status: TaskStatus, mend: &'static str) {
+        self.found.add(place, Problem::Untouchable { id: id.clone(), status, mend });
+    }
+
+    /// Whether a change of the task itself is allowed: it must not have run. Anything else is a fault.
+    pub(super) fn touchable(&mut self, place: &str, id: &TaskId) -> bool {
+        match self.status_of(place, id) {
+            Some(status) if status.is_open() && self.has_begun(id) => {
+                self.untouchable(place, id, TaskStatus::Running, MEND_RUNNING);
+                false
+            }
+            Some(status @ TaskStatus::Failed) if self.group_of(id).is_some_and(|group| !group.status.is_open()) => {
+                self.untouchable(place, id, status, MEND_GROUP_SETTLED);
+                false
+            }
+            Some(status @ TaskStatus::Failed) if self.is_being_undone(id) => {
+                self.untouchable(place, id, status, MEND_ROLLING_BACK);
+                false
+            }
+            Some(TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked | TaskStatus::Failed) => true,
+            Some(status @ TaskStatus::Running) => {
+                self.untouchable(place, id, status, MEND_RUNNING);
+                false
+            }
+            Some(status) => {
+                self.untouchable(place, id, status, MEND_SETTLED);
+                false
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn group_of(&self, id: &TaskId) -> Option<&Task> {
+        self.state.tasks.get(self.state.tasks.get(id)?.spec.parent.as_ref()?)
+    }
+
+    /// Whether something in a group has begun: then the group itself runs, though its status may not say so yet.
+    pub(super) fn has_begun(&self, group: &TaskId) -> bool {
+        let mut open = vec![group];
+        let mut seen = HashSet::new();
+        while let Some(next) = open.pop() {
+            for child in self.state.tasks.values().filter(|child| child.spec.parent.as_ref() == Some(next)) {
+                if matches!(child.status, TaskStatus::Running | TaskStatus::Completed | TaskStatus::Failed | TaskStatus::RolledBack) {
+                    return true;
+                }
+                if seen.insert(&child.spec.id) {
+                    open.push(&child.spec.id);
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a task is in a group, at any depth.
+    pub(super) fn is_inside(&self, id: &TaskId, group: &TaskId) -> bool {
+        let parent = |id: &&TaskId| self.state.tasks.get(*id).and_then(|task| task.spec.parent.as_ref());
+        std::iter::successors(parent(&id), parent).take(self.state.tasks.len()).any(|around| around == group)
+    }
+
+    /// Whether a rollback of the task has begun.
+    pub(super) fn is_being_undone(&self, id: &TaskId) -> bool {
+        let rollbacks = self.state.edges.iter().filter(|edge| edge.from == *id && edge.kind == EdgeType::Rollback);
+        rollbacks
+            .filter_map(|edge| self.state.tasks.get(&edge.to))
+            .any(|task| matches!(task.status, TaskStatus::Running | TaskStatus::Completed))
+    }
+}
