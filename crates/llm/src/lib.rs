@@ -1,4 +1,4 @@
-//! Messages, chat models, structured output and an OpenAI-compatible client.
+#![doc = include_str!("../README.md")]
 
 mod arguments;
 mod fallback;

@@ -89,18 +89,19 @@ fn classify(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, said: 
     let lower = message.to_lowercase();
     let retry_after = retry_after.or(said.retry_after);
     let refusal = Refusal { param: said.param.clone(), message: message.clone() };
-    let no_model = speaks_of_no_model(&lower, &said.codes);
     let error = match status {
         400 | 404 | 409 | 413 | 422 | 500 if speaks_of_overflow(&lower, &said.codes) => ModelError::ContextOverflow { model, message },
         413 => ModelError::ContextOverflow { model, message },
         429 if said.codes.contains("insufficient_quota") => ModelError::Unauthorized { url, status, message },
         429 => ModelError::RateLimited { model, message, retry_after },
-        400 | 404 | 422 if no_model => ModelError::NoSuchModel { url, model, message },
+        400 | 404 | 422 if speaks_of_no_model(status, &lower, &said.codes) => ModelError::NoSuchModel { url, model, message },
         401..=403 => ModelError::Unauthorized { url, status, message },
         404 | 405 => {
             let message = format!("{message} (does base_url {url} lack its /v1?)");
             ModelError::Refused { model, status, message }
         }
+        // llama.cpp answers so to a schema from which it can make no grammar: it would fail again.
+        500 if lower.contains("grammar") => ModelError::Refused { model, status, message },
         408 | 409 | 425 | 500 | 502..=504 | 506..=599 => ModelError::Server { model, status, message, retry_after },
         _ => ModelError::Refused { model, status, message },
     };
@@ -126,9 +127,20 @@ fn speaks_of_overflow(message: &str, codes: &str) -> bool {
     codes.contains("context_length") || codes.contains("exceed_context") || phrases.iter().any(|phrase| message.contains(phrase))
 }
 
-fn speaks_of_no_model(message: &str, codes: &str) -> bool {
-    let phrases = ["not found", "not exist", "no such", "unknown model", "invalid model", "not a valid model", "not available", "no model"];
-    codes.contains("model_not_found") || (message.contains("model") && phrases.iter().any(|phrase| message.contains(phrase)))
+/// A 404 that speaks of a model means it. Of the many reasons for a 400, only plain words count: "response_format is not
+/// available for this model" is about something else.
+fn speaks_of_no_model(status: u16, message: &str, codes: &str) -> bool {
+    let plain = ["model not exist", "model not found", "invalid model", "unknown model", "no such model", "not a valid model"];
+    let loose = ["not found", "not exist", "no such", "not available", "no model"];
+    let named = message.split_once("model").is_some_and(|(_, after)| {
+        let near: String = after.chars().take(60).collect();
+        near.contains("does not exist") || near.contains("not found")
+    });
+    let elsewhere = ["response_format", "response format", "tool", "schema", "parameter"].iter().any(|word| message.contains(word));
+    codes.contains("model_not_found")
+        || plain.iter().any(|phrase| message.contains(phrase))
+        || (status == 404 && message.contains("model") && loose.iter().any(|phrase| message.contains(phrase)))
+        || (named && !elsewhere)
 }
 
 /// Without the key, bounded, on one line.

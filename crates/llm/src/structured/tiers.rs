@@ -118,8 +118,9 @@ pub(super) fn refuses_format(error: &ModelError) -> bool {
         let message = message.to_ascii_lowercase();
         WORDS.iter().any(|word| message.contains(word))
     };
-    match error {
-        ModelError::Refused { status: 400 | 404 | 415 | 422 | 501, message, .. } => speaks_of_it(message),
+    // A model that tries again wraps its last failure.
+    match error.root() {
+        ModelError::Refused { status: 400 | 404 | 415 | 422 | 500 | 501, message, .. } => speaks_of_it(message),
         // llama.cpp answers 500 to a schema from which it can make no grammar.
         ModelError::Server { status: 500 | 501, message, .. } => speaks_of_it(message),
         _ => false,

@@ -43,6 +43,9 @@ fn statuses_and_bodies_of_many_servers() {
         (400, r#"{"error":{"message":"x is not a valid model ID","code":400}}"#, "no model", "valid model"),
         (404, "<html><head><title>404 Not Found</title></head></html>", "refused", "/v1"),
         (404, "404 page not found", "refused", "base_url"),
+        (400, r#"{"error":{"message":"response_format json_schema is not available for this model"}}"#, "refused", "json_schema"),
+        (400, r#"{"error":{"message":"The model `x` does not exist."}}"#, "no model", "does not exist"),
+        (400, r#"{"error":{"message":"this model has no tool calls: tool ls not found"}}"#, "refused", "tool ls"),
         (405, r#"{"detail":"Method Not Allowed"}"#, "refused", "Method Not Allowed"),
         (
             400,
@@ -81,6 +84,7 @@ fn statuses_and_bodies_of_many_servers() {
         (501, r#"{"error":{"code":501,"message":"This server does not support tools."}}"#, "refused", "tools"),
         (408, "", "server", "no reason"),
         (500, "oops", "server", "oops"),
+        (500, r#"{"error":{"code":500,"message":"failed to parse grammar","type":"server_error"}}"#, "refused", "(500)"),
         (500, r#"{"errors":[{"message":"boom"}]}"#, "server", "boom"),
         (502, "<html><title>502 Bad Gateway</title></html>", "server", "502 Bad Gateway"),
         (502, "<html></html>", "server", "a web page"),
