@@ -82,7 +82,7 @@ async fn what_passes_is_survived() {
             let seen = Arc::clone(&retries);
             let model = client(&server, |settings| {
                 settings.streaming = streaming;
-                settings.timeouts.idle = Duration::from_millis(300);
+                settings.timeouts.idle = Duration::from_secs(1);
                 settings.retry.observer = Some(Arc::new(move |retry: &Retry| seen.lock().unwrap().push(retry.clone())));
             });
             let answer = model.complete(ask("hello")).await;
@@ -104,7 +104,9 @@ async fn failures_have_their_names() {
     for (name, reply, expected) in cases {
         let server = serve([reply]).await;
         let model = client(&server, |settings| {
-            settings.timeouts.idle = Duration::from_millis(200);
+            if name.starts_with("silence") {
+                settings.timeouts.idle = Duration::from_millis(200);
+            }
             settings.retry.max_retries = 0;
         });
         assert_eq!(model.complete(ask("hello")).await.unwrap_err().to_string(), expected, "{name}");
@@ -136,7 +138,7 @@ async fn an_end_without_the_mark_is_not_waited_for() {
     let body = r#"data: {"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}"#;
     let body = format!("{body}\n\n");
     let server = serve([Reply::raw(body.as_str()).hang_after(body.len())]).await;
-    let model = client(&server, |settings| settings.timeouts.idle = Duration::from_millis(200));
+    let model = client(&server, |settings| settings.timeouts.idle = Duration::from_secs(1));
     assert_eq!(line(&model.complete(ask("hello")).await), r#""hi" stop estimated by m"#);
 }
 
