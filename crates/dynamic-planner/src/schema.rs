@@ -92,16 +92,16 @@ pub(crate) fn patch(shape: TaskShape<'_>) -> Value {
         "additionalProperties": false,
     });
     let changes = [
-        op("add_task", &[("task", task())], &[("replaces", strings(6))]),
-        op("modify_task", &[("id", text()), ("change", change)], &[]),
-        op("remove_task", &[("id", text()), ("reason", text())], &[]),
-        op("merge_tasks", &[("ids", strings(6)), ("task", task())], &[]),
-        op("block_task", &[("id", text()), ("reason", text())], &[]),
-        op("unblock_task", &[("id", text())], &[]),
-        op("cancel_task", &[("id", text()), ("reason", text())], &[]),
-        op("add_edge", &[("edge", edge)], &[]),
-        op("remove_edge", &[("from", text()), ("to", text())], &[]),
-        op("set_strategic", &[("strategic", strategic)], &[]),
+        op("add_task", &[("task", task()), ("replaces", strings(6))]),
+        op("modify_task", &[("id", text()), ("change", change)]),
+        op("remove_task", &[("id", text()), ("reason", text())]),
+        op("merge_tasks", &[("ids", strings(6)), ("task", task())]),
+        op("block_task", &[("id", text()), ("reason", text())]),
+        op("unblock_task", &[("id", text())]),
+        op("cancel_task", &[("id", text()), ("reason", text())]),
+        op("add_edge", &[("edge", edge)]),
+        op("remove_edge", &[("from", text()), ("to", text())]),
+        op("set_strategic", &[("strategic", strategic)]),
     ];
     json!({
         "type": "object",
@@ -177,15 +177,16 @@ fn task(shape: TaskShape<'_>, kinds: bool) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-fn op(name: &str, required: &[(&str, Value)], optional: &[(&str, Value)]) -> Value {
+/// A change, all of whose members are required: what may be left out is left out by small models.
+fn op(name: &str, members: &[(&str, Value)]) -> Value {
     let mut properties = Map::new();
     properties.insert("op".to_owned(), json!({"type": "string", "const": name}));
-    for (member, schema) in required.iter().chain(optional) {
+    for (member, schema) in members {
         properties.insert((*member).to_owned(), schema.clone());
     }
-    let mut names = vec!["op"];
-    names.extend(required.iter().map(|(member, _)| *member));
-    json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
+    let mut required = vec!["op"];
+    required.extend(members.iter().map(|(member, _)| *member));
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
 fn pair(first: &str, second: &str) -> Value {

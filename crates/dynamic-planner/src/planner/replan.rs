@@ -1,7 +1,7 @@
 //! Replanning: from trouble to a patch.
 
 use aime_llm::{Refused, StructuredError, ToolDefinition};
-use aime_progress::{Evidence, PlanMode, PlanPatch, Significance, Spent, TriggerReason};
+use aime_progress::{Evidence, PlanChange, PlanMode, PlanPatch, Significance, Spent, TaskId, TaskKind, TriggerReason};
 
 use super::{AskError, Planner, PlannerError, chain, request::choice};
 use crate::{
@@ -84,6 +84,35 @@ impl ReplanRequest {
     }
 }
 
+/// Lets the last new task take the place of the one failed task, where a patch adds tasks and forgets what they are for: what waits
+/// for the failed task would wait for ever.
+fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String> {
+    let [failed] = failed else { return None };
+    let id = TaskId::new(failed.id.as_str()).ok()?;
+    let names = |change: &PlanChange| match change {
+        PlanChange::AddTask { task, replaces } => !replaces.is_empty() || task.dependencies.contains(&id),
+        PlanChange::MergeTasks { .. } => true,
+        PlanChange::AddEdge { edge } => edge.from == id || edge.to == id,
+        PlanChange::RemoveEdge { from, to } => *from == id || *to == id,
+        PlanChange::ModifyTask { id: named, .. }
+        | PlanChange::RemoveTask { id: named, .. }
+        | PlanChange::BlockTask { id: named, .. }
+        | PlanChange::UnblockTask { id: named }
+        | PlanChange::CancelTask { id: named, .. } => *named == id,
+        PlanChange::SetStrategic { .. } => false,
+    };
+    if patch.changes.iter().any(names) {
+        return None;
+    }
+    let added = patch.changes.iter_mut().rev().find_map(|change| match change {
+        PlanChange::AddTask { task, replaces } if task.kind != TaskKind::Group => Some((task.id.clone(), replaces)),
+        _ => None,
+    });
+    let (new, replaces) = added?;
+    replaces.push(id);
+    Some(format!("`{new}` takes the place of `{}`, which no change named", failed.id))
+}
+
 impl Planner {
     /// Asks for a patch of a plan that is in trouble. `judge` says whether the patch fits the plan as it stands, or every fault;
     /// `ProgressState::check_patch` is such a judge. A patch without changes is legal: the plan stays.
@@ -109,6 +138,7 @@ impl Planner {
         };
         let answer = self.ask(question, |value| {
             let ParsedPatch { mut patch, mut repairs } = patch_from_value(&value)?;
+            repairs.extend(replace_failed(&mut patch, &request.failed));
             // Both judges are heard, so that all faults are told at once.
             let mut faults = Vec::new();
             match checker.check_patch(&mut patch) {

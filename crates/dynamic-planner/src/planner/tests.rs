@@ -304,7 +304,8 @@ async fn the_progress_state_is_a_judge() {
     let example = prompt.lines().find(|line| line.starts_with("{\"reasoning\": \"pandas")).unwrap();
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(touches_done), Reply::text(example)]);
     let judge = |patch: &PlanPatch| state.check_patch(patch).map_err(|faults| faults.lines());
-    let replanned = planner(&model).replan(&replan_request(), judge).await.unwrap();
+    let failed = vec![FailedTask { id: "convert".to_owned(), attempts: 3, error: "no pandas".to_owned() }];
+    let replanned = planner(&model).replan(&ReplanRequest { failed, ..replan_request() }, judge).await.unwrap();
     assert_eq!(replanned.repairs, Vec::<String>::new());
     assert!(replanned.refused[0].faults[0].contains("\"look\" is completed"), "{:?}", replanned.refused);
     let after = state.patched(&replanned.patch, Timestamp::from_millis(3)).unwrap();
@@ -324,6 +325,31 @@ fn the_examples_in_the_prompts_are_plans() {
         let checked = PlanChecker { mode: Some(mode), ..PlanChecker::default() }.check(example).unwrap();
         let chained = "no task named a dependency, so each waits for the one before it";
         assert!(checked.repairs.iter().all(|repair| repair == chained), "{:?}", checked.repairs);
+    }
+}
+
+#[tokio::test]
+async fn new_tasks_take_the_place_of_what_failed() {
+    let add = |id: &str, rest: Value| {
+        let mut change = json!({"op": "add_task", "task": {"id": id, "description": "x"}});
+        change.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        change
+    };
+    let cases = [
+        (json!([add("a", json!({})), add("b", json!({}))]), Some("b")),
+        (json!([add("a", json!({"replaces": ["report"]})), add("b", json!({}))]), None),
+        (json!([add("a", json!({})), {"op": "unblock_task", "id": "report"}]), None),
+        (json!([{"op": "remove_task", "id": "send"}]), None),
+    ];
+    for (changes, replacing) in cases {
+        let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": changes}))]);
+        let replanned = planner(&model).replan(&replan_request(), |_| Ok(())).await.unwrap();
+        let told = replanned.repairs.iter().any(|repair| repair.contains("takes the place"));
+        assert_eq!(told, replacing.is_some(), "{changes}");
+        let last = serde_json::to_value(replanned.patch.changes.last().unwrap()).unwrap();
+        if let Some(id) = replacing {
+            assert_eq!((&last["task"]["id"], &last["replaces"]), (&json!(id), &json!(["report"])));
+        }
     }
 }
 
