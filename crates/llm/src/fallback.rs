@@ -194,6 +194,8 @@ impl ChatModel for FallbackModel {
 fn together(mut errors: Vec<ModelError>) -> ModelError {
     match (errors.len(), errors.pop()) {
         (1, Some(error)) => error,
+        // The caller can mend this one, whatever failed before it.
+        (_, Some(error @ ModelError::ContextOverflow { .. })) => error,
         (_, Some(error)) => {
             errors.push(error);
             ModelError::AllFailed { errors }

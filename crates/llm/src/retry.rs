@@ -113,7 +113,7 @@ impl<M: ChatModel> RetryingModel<M> {
         };
         course.failed = course.failed.saturating_add(1);
         if !error.is_retryable() {
-            return Err(give_up(course, error));
+            return Err(error);
         }
         let Some(longest) = course.waits.next() else { return Err(give_up(course, error)) };
         let wait = match error.retry_after() {

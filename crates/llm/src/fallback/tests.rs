@@ -93,6 +93,14 @@ async fn all_failures_are_told_together() {
 }
 
 #[tokio::test]
+async fn an_overflow_is_told_alone() {
+    let overflow = ModelError::ContextOverflow { model: "b".into(), message: "too long".into() };
+    let (a, b) = (scripted("a", [Reply::error(down("a"))]), scripted("b", [Reply::error(overflow)]));
+    let error = with_fallback(&a, &b).complete(ChatRequest::default()).await.unwrap_err();
+    assert!(matches!(error, ModelError::ContextOverflow { .. }), "the caller compacts and asks again: {error}");
+}
+
+#[tokio::test]
 async fn in_its_pause_a_model_is_still_the_last_hope() {
     let a = scripted("a", [Reply::error(down("a")), Reply::text("from a")]);
     let b = scripted("b", [Reply::text("from b"), Reply::error(down("b"))]);
