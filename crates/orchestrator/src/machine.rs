@@ -157,6 +157,10 @@ impl Machine for RunMachine {
         };
         out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
         run.begin(out);
+        if run.open.is_empty() {
+            // A plan can come to its end before anything is begun, as when every task is refused. The output needs a fact to follow.
+            run.set_timer(now, out);
+        }
         run
     }
 

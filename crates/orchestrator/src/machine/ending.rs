@@ -1,6 +1,6 @@
 //! The end of a run: the criteria, the answer, the honest report.
 
-use aime_progress::{ProgressEvent, RunStatus, TaskKind, TaskStatus};
+use aime_progress::{ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, Work};
 use crate::{RunEffect, RunFailure, RunOutput, fact::CriterionResult};
@@ -23,7 +23,7 @@ impl RunMachine {
         if self.waits_for_cooldown() {
             return;
         }
-        if self.skip_blocked(out) {
+        if self.give_up_blocked(out) {
             return self.advance(out);
         }
         self.end(out);
@@ -65,8 +65,14 @@ impl RunMachine {
 
     /// What is left undone, if that means that the goal was not reached.
     fn undone(&self) -> Option<RunFailure> {
-        let failed: Vec<_> = self.state.tasks.values().filter(|task| task.status == TaskStatus::Failed).collect();
-        let completed = self.state.tasks.values().any(|task| task.status == TaskStatus::Completed);
+        // A group only sums up its tasks.
+        let tasks = || self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);
+        // What was rolled back was not reached either, unless a later version of the plan brought something in its place.
+        let made_good = |undone: &Task| tasks().any(|task| task.status == TaskStatus::Completed && task.version > undone.version);
+        let failed: Vec<_> = tasks()
+            .filter(|task| task.status == TaskStatus::Failed || (task.status == TaskStatus::RolledBack && !made_good(task)))
+            .collect();
+        let completed = tasks().any(|task| task.status == TaskStatus::Completed);
         if failed.is_empty() && completed {
             return None;
         }

@@ -1,7 +1,7 @@
 //! From trouble to a changed plan: triggers, frequency control, decision.
 
 use aime_durable::Reason;
-use aime_progress::{Decision, EvidenceId, PlanChange, PlanMode, ProgressEvent, RunStatus, TaskStatus, Timestamp, TriggerKind, TriggerReason};
+use aime_progress::{Decision, EvidenceId, PlanChange, PlanMode, ProgressEvent, RunStatus, Timestamp, TriggerKind, TriggerReason};
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
 
 use super::{FailureCode, Out, RunMachine, Work};
@@ -171,21 +171,18 @@ impl RunMachine {
         }
     }
 
-    /// Gives up what no replan has saved: a task that is blocked and that nothing will unblock is skipped.
-    pub(super) fn skip_blocked(&mut self, out: &mut Out) -> bool {
-        let blocked: Vec<_> = self
-            .state
-            .tasks
-            .iter()
-            .filter(|(_, task)| task.status == TaskStatus::Blocked)
-            .map(|(id, task)| (id.clone(), task.reason.clone()))
-            .collect();
-        for (task, reason) in &blocked {
-            let reason = reason.clone().unwrap_or_else(|| "blocked".to_owned());
-            self.set_task(task, TaskStatus::Skipped, Some(reason), out);
+    /// Gives up what no replan has saved: what is blocked and that nothing will unblock is skipped, a group that cannot complete fails.
+    pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
+        let mut given_up = false;
+        loop {
+            let changes = self.state.closing_changes();
+            if changes.is_empty() || self.fault.is_some() {
+                return given_up;
+            }
+            given_up = true;
+            self.make_changes(changes, out);
+            self.settle(out);
         }
-        self.settle(out);
-        !blocked.is_empty()
     }
 
     /// Sets the one timer: for the next moment at which a trigger or a bound could change the verdict.
@@ -206,7 +203,7 @@ impl RunMachine {
         }
     }
 
-    fn set_timer(&mut self, at: Timestamp, out: &mut Out) {
+    pub(super) fn set_timer(&mut self, at: Timestamp, out: &mut Out) {
         let later = self.open.iter().filter(|(_, work)| matches!(work, Work::Timer(_)));
         for effect in later.map(|(effect, _)| effect.clone()).collect::<Vec<_>>() {
             out.revoke(effect, Reason::Cancelled);

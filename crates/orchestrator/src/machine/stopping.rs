@@ -1,7 +1,7 @@
 //! Leaving a run so that it can be resumed, and resuming it.
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{Conclusion, Outcome, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus};
+use aime_progress::{Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
 use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work};
@@ -104,9 +104,10 @@ impl RunMachine {
         }
         self.phase = Phase::Executing;
         self.set_status(RunStatus::Executing, None, out);
-        let escalation = self.unanswered().into_iter().find(|question| question.kind == "escalation").cloned();
-        if let Some(question) = escalation {
-            self.asked(None, &question.id, &question.kind, &question.question, out);
+        // Whoever is there now is asked what is still open; an answer that has come meanwhile ends the question again.
+        let unanswered: Vec<Question> = self.unanswered().into_iter().cloned().collect();
+        for Question { id, task, kind, question, .. } in &unanswered {
+            self.asked(task.as_ref(), id, kind, question, out);
         }
         self.advance(out);
     }

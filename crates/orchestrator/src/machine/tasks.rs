@@ -1,7 +1,7 @@
 //! Scheduling: every task whose dependencies are settled starts at once, the longest remaining path first.
 
 use aime_progress::{
-    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, TaskId, TaskKind, TaskStatus, expand,
+    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, TaskId, TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
 use aime_tools::{Decision as Permission, decide};
@@ -33,9 +33,13 @@ impl RunMachine {
             if changes.is_empty() || self.fault.is_some() {
                 return;
             }
-            for change in changes {
-                self.set_task(&change.task, change.to, change.reason, out);
-            }
+            self.make_changes(changes, out);
+        }
+    }
+
+    pub(super) fn make_changes(&mut self, changes: Vec<StatusChange>, out: &mut Out) {
+        for StatusChange { task, to, for_good, reason } in changes {
+            self.change_task(&task, to, for_good, reason, out);
         }
     }
 
