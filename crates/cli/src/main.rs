@@ -31,7 +31,11 @@ fn main() -> ExitCode {
     let environment = Environment::of_process();
     output::choose_colors(cli.global.color, &environment);
     output::start_log(cli.global.verbose);
-    match commands::run(cli, environment) {
+    let outcome = commands::run(cli, environment).and_then(|code| match output::lost() {
+        Some(error) if code == 0 => Err(Failure::usage(format!("standard output could not be written: {error}"))),
+        _ => Ok(code),
+    });
+    match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let Failure { code, message, hint } = failure;

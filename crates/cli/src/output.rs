@@ -1,6 +1,9 @@
 //! Standard output carries results, standard error everything else. A closed pipe is no error.
 
-use std::io::{IsTerminal, Write};
+use std::{
+    io::{ErrorKind, IsTerminal, Write},
+    sync::OnceLock,
+};
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
@@ -49,10 +52,21 @@ pub(crate) fn can_type() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
+/// Why a part of the result could not be written; the first reason stays.
+static LOST: OnceLock<String> = OnceLock::new();
+
 /// One line of the result.
 pub(crate) fn result(text: &str) {
-    // A closed pipe is no error.
-    drop(writeln!(anstream::stdout(), "{text}"));
+    match writeln!(anstream::stdout(), "{text}") {
+        // Whoever closes the pipe has seen enough.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
+        _ => {}
+    }
+}
+
+/// Why the result is not whole, if a part of it could not be written. A closed pipe is no error.
+pub(crate) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
 }
 
 /// A JSON document as the result.

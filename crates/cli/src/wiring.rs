@@ -52,6 +52,10 @@ impl Setup {
             Failure::new(code::USAGE, format!("cannot write to {}: {error}", keep.display()))
                 .hint("choose another working folder with -C, or mend its rights or the disk's space")
         };
+        if keep.exists() && !keep.is_dir() {
+            return Err(Failure::usage(format!("{} is not a folder, and runs are kept in a folder of that name", keep.display()))
+                .hint("move it away, or choose another working folder with -C"));
+        }
         std::fs::create_dir_all(&keep).map_err(failed)?;
         let ignore = keep.join(".gitignore");
         if !ignore.exists() {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aime_durable::JournalError;
 use aime_orchestrator::{
     Bounds, FailureCode, HumanChannel, Models, NobodyThere, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunRequest,
     RunResult, RunSettings,
@@ -291,9 +292,15 @@ pub(super) fn failure_of(error: &OrchestratorError) -> Failure {
     match error {
         OrchestratorError::NoSuchRun { .. } => Failure::caused(code::USAGE, error).hint("`aime runs` lists the runs of this folder"),
         OrchestratorError::Lock(_) => Failure::caused(code::USAGE, error).hint("wait for it, or stop it with Ctrl-C there"),
-        OrchestratorError::Journal(aime_durable::JournalError::RunExists { .. }) => {
+        OrchestratorError::Journal(JournalError::RunExists { .. }) => {
             Failure::caused(code::USAGE, error).hint("choose another --run-id, or `aime resume` it")
         }
-        _ => Failure::caused(code::INTERNAL, error),
+        OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. }) | OrchestratorError::Unreplayable { .. } => {
+            Failure::caused(code::INTERNAL, error)
+        }
+        // A full disk, missing rights, another version: not faults of aime, and what was recorded before is safe.
+        OrchestratorError::Journal(_) => {
+            Failure::caused(code::USAGE, error).hint("what was recorded before is safe: mend it, then `aime resume` the run")
+        }
     }
 }
