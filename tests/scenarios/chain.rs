@@ -156,6 +156,23 @@ fn a_group_settles_with_its_tasks() {
 }
 
 #[test]
+fn a_group_fails_with_its_task_and_nothing_is_left_open() {
+    let world = notes();
+    let mut tasks = plan(&[
+        json!({"id": "all", "name": "all", "kind": "group", "description": "one of them will fail"}),
+        tool("one", "read_file", json!({"path": "missing.txt"}), &[]),
+        tool("after", "write_file", json!({"path": "after.txt", "content": "3"}), &["all"]),
+    ]);
+    tasks["tasks"][1]["parent"] = json!("all");
+    let ended = run(&world, &tasks, "json").must(1);
+    let result = ended.json();
+    for (id, status) in [("one", "failed"), ("all", "failed"), ("after", "skipped")] {
+        assert_eq!(task(&result, id)["status"], status, "{id}\n{ended}");
+    }
+    assert!(result["error"]["message"].as_str().unwrap().contains("missing.txt"), "{ended}");
+}
+
+#[test]
 fn criteria_about_files_are_looked_at_and_not_believed() {
     let world = notes();
     let mut tasks = plan(&[tool("say", "bash", json!({"command": "echo done"}), &[])]);

@@ -93,7 +93,7 @@ fn what_is_kept_stays_out_of_git_and_is_whole() {
     assert_eq!(world.read(".aime/.gitignore").trim(), "*");
     let snapshot: Value = serde_json::from_str(&world.read(".aime/progress/first.json")).unwrap();
     assert_eq!(snapshot["schema"], "aime.progress/v1");
-    assert_eq!(snapshot["status"], "completed");
+    assert_eq!(snapshot["state"]["status"], "completed");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_profile_of_ones_own_is_used() {
         "name = \"zeus\"\ndescription = \"Throws lightning.\"\ncategory = \"general\"\ndomains = [\"storm\"]\ncapabilities = [\"read\"]\ncomplexity = \"any\"\nbundles = [\"files_read\"]\nprompt = \"You are Zeus.\"\n",
     );
     assert!(world.aime(["profiles"]).must(0).stdout.contains("zeus"));
-    let mut tasks = plan(&[crate::harness::actor("storm", "make a storm", &[])]);
+    let mut tasks = plan(&[crate::harness::actor("storm", "look at the storm", &[])]);
     tasks["tasks"][0]["profile"] = json!("zeus");
     world.plan("plan.json", &tasks);
     let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();

@@ -69,8 +69,8 @@ fn unattended_nobody_is_asked() {
 fn commander() -> World {
     World::with(
         Script::new()
-            .on(When::tools().and_turn(0), [bash("echo ran >> log; echo it went well")])
-            .on(When::tools().and_contains("it went well\\n").and_turn(1), [done("the command ran")])
+            .on(When::tools().and_turn(0), [bash("echo ran >> log; echo it went w''ell")])
+            .on(When::tools().and_contains("it went well").and_turn(1), [done("the command ran")])
             .on(When::tools().and_turn(1), [gives_up("I was not allowed to")]),
     )
 }

@@ -28,7 +28,7 @@ fn a_plan_of_tool_tasks_needs_no_model() {
     let world = World::alone();
     world.file("notes.txt", "TODO wash\n");
     let tasks = plan(&[
-        tool("find", "grep", json!({"pattern": "TODO", "path": "."}), &[]),
+        tool("find", "grep", json!({"pattern": "TODO", "path": "notes.txt"}), &[]),
         tool("count", "bash", json!({"command": "wc -l < notes.txt"}), &[]),
         tool("report", "write_file", json!({"path": "report.md", "content": "@{steps.find.result.count} of @{steps.count.result}"}), &[]),
     ]);

@@ -55,8 +55,17 @@ fn a_cut_answer_is_asked_for_again() {
 #[test]
 fn broken_bytes_are_asked_for_again() {
     check("no JSON", &after(|_| Reply::raw("{\"choices\": [{\"message\"")), 6);
-    check("a page", &after(|_| Reply::raw("<html>hello</html>")), 6);
     check("an error with status 200", &after(|_| Reply::raw("{\"error\": {\"message\": \"overloaded\", \"code\": 503}}")), 6);
+}
+
+#[test]
+fn a_web_page_is_no_server() {
+    let world = World::with(Script::new().on(When::any(), [Reply::raw("<html>hello</html>")]));
+    for mode in ["direct", "complex"] {
+        let ended = world.aime(["run", "write out.txt", "--mode", mode, "--output", "json"]).must(3);
+        let message = ended.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("web page") && message.contains("/v1"), "{mode}\n{ended}");
+    }
 }
 
 #[test]
