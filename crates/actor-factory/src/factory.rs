@@ -5,7 +5,7 @@ use aime_progress::{ActorId, InvalidId, PlanId, TaskKind, TaskSpec, Timestamp};
 use aime_tools::{Approval, HandledBy, ToolRegistry, ToolSheet, Touches, tools_of};
 
 use crate::{
-    ActorInput, ActorSpec, DEFAULT_MAX_STEPS, Profile, ProfileCatalog, PromptError, Prompts, Selection,
+    ActorInput, ActorSpec, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE, Profile, ProfileCatalog, PromptError, Prompts, Selection,
     prompts::{SystemContext, TaskContext, ToolNote},
     select,
     select::must_write_files,
@@ -172,7 +172,7 @@ impl ActorFactory {
             tools,
             persona: profile.prompt.trim().to_owned(),
             model: profile.model.clone().unwrap_or_else(|| context.model.to_owned()),
-            temperature: profile.temperature,
+            temperature: profile.temperature.or(Some(DEFAULT_TEMPERATURE)),
             plan: context.plan.clone(),
             task: task.id.clone(),
             max_steps: profile.max_steps.unwrap_or(context.max_steps).max(1),

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// How many answers of the model an actor may use, unless its profile or the run says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 20;
 
+/// How freely an actor's model writes, unless its profile says otherwise: little, so that small models keep to their tools.
+pub const DEFAULT_TEMPERATURE: f32 = 0.2;
+
 /// An actor, made for one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorSpec {

@@ -78,7 +78,11 @@ fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
 fn read_goal(goal: &str) -> Result<String, Failure> {
     let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
     let text = text.trim();
-    if text.is_empty() { Err(Failure::usage("the goal is empty").hint("say what is to be reached: aime run \"…\"")) } else { Ok(text.to_owned()) }
+    if text.is_empty() {
+        Err(Failure::usage("the goal is empty").hint("say what is to be reached: aime run \"…\""))
+    } else {
+        Ok(text.to_owned())
+    }
 }
 
 /// The configuration of a command that takes no other argument.

@@ -29,7 +29,9 @@ pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&s
     let configured = config.models.get("default");
     let from_environment = environment.text("OPENAI_BASE_URL").is_some() || environment.text("OPENAI_API_KEY").is_some();
     let (default, because) = match (named, configured) {
-        (Some((name, source)), _) if config.models.contains_key(name) => (config.models.get(name).cloned(), format!("{source} names [models.{name}]")),
+        (Some((name, source)), _) if config.models.contains_key(name) => {
+            (config.models.get(name).cloned(), format!("{source} names [models.{name}]"))
+        }
         (Some((name, source)), Some(base)) => {
             (Some(ModelConfig { model: name.to_owned(), ..base.clone() }), format!("{source} names it, [models.default] says where"))
         }
@@ -90,11 +92,7 @@ fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result
         context_tokens: config.context_tokens.unwrap_or(default.context_tokens),
         max_output_tokens: config.max_output_tokens.unwrap_or(default.max_output_tokens),
     };
-    settings.prices = config.prices.map(|prices| Prices {
-        input: prices.input,
-        cached_input: prices.cached_input,
-        output: prices.output,
-    });
+    settings.prices = config.prices.map(|prices| Prices { input: prices.input, cached_input: prices.cached_input, output: prices.output });
     if let Some(seconds) = config.timeout_seconds {
         settings.timeouts.idle = Duration::from_secs(seconds);
         settings.retry.deadline = settings.retry.deadline.max(Duration::from_secs(seconds));

@@ -7,8 +7,8 @@ use std::{
 
 use aime_actors::{ActorFactory, ProfileCatalog, Prompts as ActorPrompts};
 use aime_durable::{Journal, SystemClock};
-use aime_orchestrator::{HumanChannel, Models, Parts};
 use aime_llm::Tiers;
+use aime_orchestrator::{HumanChannel, Models, Parts};
 use aime_planner::{BypassSettings, Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
 use aime_sandbox::{ConfinedFolder, clean_environment};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
@@ -101,7 +101,8 @@ impl Setup {
 
     pub(crate) fn prompts(&self) -> Result<(Prompts, ActorPrompts), Failure> {
         let usage = |error: &dyn std::error::Error| Failure::caused(code::USAGE, error);
-        let (mut planning, mut acting) = (std::collections::BTreeMap::new(), ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?);
+        let (mut planning, mut acting) =
+            (std::collections::BTreeMap::new(), ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?);
         let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
         for (source, text) in self.own_files("prompts", "md")? {
             let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();

@@ -91,8 +91,15 @@ mod tests {
     #[test]
     fn what_is_not_wholly_understood_is_left_alone() {
         for text in [
-            "report.md lists every match", "the haiku is beautiful", "*.md exists", "tests pass", "", "report exists",
-            "a.txt contains the sum", "e.g. something exists", "a.txt contains \"x\" and 'y'",
+            "report.md lists every match",
+            "the haiku is beautiful",
+            "*.md exists",
+            "tests pass",
+            "",
+            "report exists",
+            "a.txt contains the sum",
+            "e.g. something exists",
+            "a.txt contains \"x\" and 'y'",
         ] {
             assert_eq!(read_criterion(text), None, "{text}");
         }

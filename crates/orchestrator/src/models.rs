@@ -57,24 +57,26 @@ impl ChatModel for BudgetedModel {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        Box::pin(futures::stream::once(async move {
-            let wanted = estimate_request_tokens(&request);
-            let mut reservation = Some(match self.budget.reserve(wanted) {
-                Ok(reservation) => reservation,
-                Err(error) => {
-                    (self.on_bound)(error.bound(), error.to_string());
-                    std::future::pending().await
-                }
-            });
-            self.inner.stream(request).inspect(move |part| {
-                if let Ok(StreamPart::Done(response)) = part
-                    && let Some(reservation) = reservation.take()
-                {
-                    reservation.settle(&spent(response));
-                }
+        Box::pin(
+            futures::stream::once(async move {
+                let wanted = estimate_request_tokens(&request);
+                let mut reservation = Some(match self.budget.reserve(wanted) {
+                    Ok(reservation) => reservation,
+                    Err(error) => {
+                        (self.on_bound)(error.bound(), error.to_string());
+                        std::future::pending().await
+                    }
+                });
+                self.inner.stream(request).inspect(move |part| {
+                    if let Ok(StreamPart::Done(response)) = part
+                        && let Some(reservation) = reservation.take()
+                    {
+                        reservation.settle(&spent(response));
+                    }
+                })
             })
-        })
-        .flatten())
+            .flatten(),
+        )
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {

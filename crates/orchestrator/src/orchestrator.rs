@@ -12,10 +12,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Bounds, Budget, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings,
-    publish::PublishingStream,
-    questions::Answers,
-    runner::RunRunner,
+    Bounds, Budget, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings, publish::PublishingStream,
+    questions::Answers, runner::RunRunner,
 };
 
 /// How often messages from other processes are looked for.
@@ -121,16 +119,24 @@ impl Orchestrator {
         let RunRequest { run, goal, plan, settings } = request;
         let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
         let at = self.parts.clock.now();
-        let new = NewRun { id: run.as_str(), at, machine_version: <RunMachine as aime_durable::Machine>::VERSION, title: &goal, status: "planning" };
+        let new = NewRun {
+            id: run.as_str(),
+            at,
+            machine_version: <RunMachine as aime_durable::Machine>::VERSION,
+            title: &goal,
+            status: "planning",
+        };
         let _lock = self.lock(&run)?;
         self.parts.journal.create_run(new).await?;
-        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
+        let tools =
+            self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
         let can_plan = self.parts.models.is_some();
         let input = RunInput { run, plan_id, goal, plan, can_plan, settings, tools };
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
-        self.execute(Start { input, bounds, answers: Answers::default(), spent: Spent::default(), published: 0 }, writer, resume, control).await
+        self.execute(Start { input, bounds, answers: Answers::default(), spent: Spent::default(), published: 0 }, writer, resume, control)
+            .await
     }
 
     /// Goes on with a run after a stop, a crash or an answer. A run that has ended gives its result again.
@@ -176,7 +182,11 @@ impl Orchestrator {
     }
 
     async fn execute(
-        &self, start: Start, writer: StreamWriter, resume: Resume<RunMachine>, control: RunControl,
+        &self,
+        start: Start,
+        writer: StreamWriter,
+        resume: Resume<RunMachine>,
+        control: RunControl,
     ) -> Result<RunResult, OrchestratorError> {
         let run = start.input.run.clone();
         let runner = Arc::new(RunRunner {

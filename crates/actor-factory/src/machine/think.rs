@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, estimate_tokens};
+use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, ToolChoice, estimate_tokens};
 use aime_progress::{FailureCause, ProgressEvent, Spent, render_todos};
 
 use super::{ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault, turn::Turn};
@@ -42,10 +42,21 @@ impl ActorMachine {
         messages.extend(prompt.map(|content| Arc::new(Message::User { content })));
         self.requests += 1;
         let id = EffectId::new(format!("{}/{}", self.input.effect_prefix(), self.requests));
-        let request =
-            ChatRequest { messages, tools: Arc::clone(&self.tools), temperature: self.input.spec.temperature, ..ChatRequest::default() };
+        let request = ChatRequest {
+            messages,
+            tools: Arc::clone(&self.tools),
+            tool_choice: self.tool_choice(),
+            temperature: self.input.spec.temperature,
+            ..ChatRequest::default()
+        };
         self.asked_model = Some((id.clone(), self.history.tokens() + extra));
         out.issue(id, ActorEffect::Model(request));
+    }
+
+    /// A task that asks for a file is not done by words: after the nudge the model must call a tool, which small models need.
+    fn tool_choice(&self) -> ToolChoice {
+        let only_words = self.input.must_write_files && self.calls_ok == 0 && self.plain_in_row > 0;
+        if only_words { ToolChoice::Required } else { ToolChoice::Auto }
     }
 
     /// Hints, notes and reminders. Only after results: after a word of the user nothing need be added.

@@ -41,7 +41,8 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
             let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
             let written = made.and_then(|mut file| std::io::Write::write_all(&mut file, TEMPLATE.as_bytes()));
             written.map_err(|error| {
-                Failure::usage(format!("{} cannot be written: {error}", path.display())).hint("an existing file is never overwritten: move it away first")
+                Failure::usage(format!("{} cannot be written: {error}", path.display()))
+                    .hint("an existing file is never overwritten: move it away first")
             })?;
             output::note(&format!("wrote {}", path.display()));
         }

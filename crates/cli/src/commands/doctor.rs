@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     let good = |what: &str, detail: &str| output::result(&format!("{GREEN}works{GREEN:#}  {what}: {detail}"));
     let bad = |what: &str, detail: &str, mend: &str| output::result(&format!("{RED}broken{RED:#} {what}: {detail}\n       mend: {mend}"));
-    let missing = |what: &str, detail: &str, mend: &str| output::result(&format!("{YELLOW}absent{YELLOW:#} {what}: {detail}\n       mend: {mend}"));
+    let missing =
+        |what: &str, detail: &str, mend: &str| output::result(&format!("{YELLOW}absent{YELLOW:#} {what}: {detail}\n       mend: {mend}"));
     let mut broken = false;
 
     good("configuration", &setup.sources.join(" < "));

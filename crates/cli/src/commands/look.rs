@@ -35,16 +35,20 @@ pub(super) fn models(command: Option<ModelsCommand>, setup: &Setup) -> Result<u8
             for (name, model) in &choice.models {
                 let place = match model.provider {
                     Provider::Local => "in this process".to_owned(),
-                    Provider::Openai => {
-                        model.base_url.clone().or_else(|| setup.environment.text("OPENAI_BASE_URL").map(ToOwned::to_owned)).unwrap_or_else(|| models::OPENAI.to_owned())
-                    }
+                    Provider::Openai => model
+                        .base_url
+                        .clone()
+                        .or_else(|| setup.environment.text("OPENAI_BASE_URL").map(ToOwned::to_owned))
+                        .unwrap_or_else(|| models::OPENAI.to_owned()),
                 };
                 let why = if name == "default" { format!(" {DIM}({}){DIM:#}", choice.because) } else { String::new() };
                 output::result(&format!("{BOLD}{name:<12}{BOLD:#} {} at {place}{why}", models::model_name(model)));
             }
             Ok(0)
         }
-        ModelsCommand::Pull { name } | ModelsCommand::Path { name } => Err(Failure::usage(format!("there is no local model {name:?}: this build has none"))
-            .hint("use a server that speaks OpenAI's chat completions; `aime models list` shows what is configured")),
+        ModelsCommand::Pull { name } | ModelsCommand::Path { name } => {
+            Err(Failure::usage(format!("there is no local model {name:?}: this build has none"))
+                .hint("use a server that speaks OpenAI's chat completions; `aime models list` shows what is configured"))
+        }
     }
 }

@@ -62,7 +62,12 @@ pub(super) async fn plan(args: PlanArgs, global: &Global, setup: &Setup) -> Resu
 }
 
 async fn ask(
-    planner: &Planner, goal: String, routed: &Routed, profile: Option<String>, setup: &Setup, note: &dyn Fn(&str),
+    planner: &Planner,
+    goal: String,
+    routed: &Routed,
+    profile: Option<String>,
+    setup: &Setup,
+    note: &dyn Fn(&str),
 ) -> Result<Plan, Failure> {
     let parts = checker_parts(setup)?;
     let request = PlanRequest {

@@ -31,7 +31,9 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
 
 /// The run that is meant: by its name, by the beginning of it, or `last`.
 pub(super) fn find_run(text: &str, setup: &Setup) -> Result<RunId, Failure> {
-    let unknown = || Failure::usage(format!("there is no run {text:?} in {}", setup.folder.display())).hint("`aime runs` lists the runs of this folder");
+    let unknown = || {
+        Failure::usage(format!("there is no run {text:?} in {}", setup.folder.display())).hint("`aime runs` lists the runs of this folder")
+    };
     let Some(journal) = setup.existing_journal()? else { return Err(unknown()) };
     let runs = journal.runs().map_err(|error| Failure::caused(crate::failure::code::USAGE, &error))?;
     let found: Vec<&str> = match text {

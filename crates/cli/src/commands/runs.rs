@@ -1,7 +1,7 @@
 //! `aime runs` and `aime answer`.
 
 use aime_durable::{Clock, SystemClock};
-use aime_orchestrator::{FailureCode, InboxMessage, RunOutput, RunFailure, RunResult, RunView, view};
+use aime_orchestrator::{FailureCode, InboxMessage, RunFailure, RunOutput, RunResult, RunView, view};
 use aime_progress::RunStatus;
 use serde_json::json;
 
@@ -73,7 +73,8 @@ fn show(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
         return output::json(&result, form == Output::Json);
     }
     let state = &seen.state;
-    let mut lines = vec![format!("{BOLD}run{BOLD:#}     {} {}", result.run_id, result.status), format!("{BOLD}goal{BOLD:#}    {}", state.goal)];
+    let mut lines =
+        vec![format!("{BOLD}run{BOLD:#}     {} {}", result.run_id, result.status), format!("{BOLD}goal{BOLD:#}    {}", state.goal)];
     if let Some(mode) = state.mode {
         lines.push(format!("{BOLD}mode{BOLD:#}    {mode}"));
     }

@@ -29,8 +29,9 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
         }
         ToolsCommand::Call { name, parameters } => {
             known(&name)?;
-            let parameters: Map<String, Value> = serde_json::from_str(&parameters)
-                .map_err(|error| Failure::usage(format!("the parameters are not a JSON object: {error}")).hint(r#"write them as {"name": value}"#))?;
+            let parameters: Map<String, Value> = serde_json::from_str(&parameters).map_err(|error| {
+                Failure::usage(format!("the parameters are not a JSON object: {error}")).hint(r#"write them as {"name": value}"#)
+            })?;
             match registry.call(&name, parameters, &setup.tool_context()?).await {
                 Ok(output) => output::result(&output.text),
                 Err(error @ aime_tools::ToolError::InvalidParameters(_)) => {

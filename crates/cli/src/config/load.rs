@@ -186,5 +186,9 @@ fn nearest_key(message: &str) -> Option<String> {
     let (unknown, rest) = after.split_once('`')?;
     let known = rest.split('`').skip(1).step_by(2);
     let nearest = known.map(|key| (strsim::damerau_levenshtein(unknown, key), key)).min()?;
-    Some(if nearest.0 <= unknown.len().div_ceil(2) { format!("did you mean `{}`?", nearest.1) } else { "see `aime config show` for the keys".to_owned() })
+    Some(if nearest.0 <= unknown.len().div_ceil(2) {
+        format!("did you mean `{}`?", nearest.1)
+    } else {
+        "see `aime config show` for the keys".to_owned()
+    })
 }

@@ -41,15 +41,24 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             }
             text
         }
-        E::TaskStatusChanged { task, to, attempt, for_good, reason, .. } => return status_line(task.as_str(), *to, *attempt, *for_good, reason.as_deref()),
+        E::TaskStatusChanged { task, to, attempt, for_good, reason, .. } => {
+            return status_line(task.as_str(), *to, *attempt, *for_good, reason.as_deref());
+        }
         E::TaskConcluded { task, conclusion } => {
             let said = conclusion.error.as_ref().unwrap_or(&conclusion.summary);
             format!("{DIM}{task}: {}{DIM:#}", first_line(said, WIDTH))
         }
         E::ActorCreated { task, profile, model, .. } => format!("{DIM}{task}: actor {profile} on {model}{DIM:#}"),
-        E::ToolCallStarted { task, tool, parameters, .. } => format!("{DIM}{task}: {CYAN}{tool}{CYAN:#}{DIM} {}{DIM:#}", parameter_text(parameters)),
+        E::ToolCallStarted { task, tool, parameters, .. } => {
+            format!("{DIM}{task}: {CYAN}{tool}{CYAN:#}{DIM} {}{DIM:#}", parameter_text(parameters))
+        }
         E::ToolCallFinished { task, tool, outcome, output, duration_ms, .. } if *outcome != CallOutcome::Ok => {
-            format!("{task}: {YELLOW}{tool} {}{YELLOW:#} after {}: {}", outcome_word(*outcome), span(*duration_ms), first_line(output, WIDTH))
+            format!(
+                "{task}: {YELLOW}{tool} {}{YELLOW:#} after {}: {}",
+                outcome_word(*outcome),
+                span(*duration_ms),
+                first_line(output, WIDTH)
+            )
         }
         E::ProgressReported { task, report } => format!("{task}: {} {}", report.status, first_line(&report.message, WIDTH)),
         E::EvidenceAdded { evidence } => format!("{YELLOW}evidence{YELLOW:#} {}", first_line(&evidence.content, WIDTH)),
@@ -63,11 +72,15 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::BoundReached { bound, detail } => format!("{RED}bound{RED:#}   {bound}: {detail}"),
         E::RunInterrupted { reason } => format!("{YELLOW}stopped{YELLOW:#} {reason}"),
         E::RunResumed {} => format!("{BOLD}resumed{BOLD:#}"),
-        E::RunStatusChanged { to: to @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), .. } => format!("{BOLD}run{BOLD:#}     {to}"),
+        E::RunStatusChanged { to: to @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), .. } => {
+            format!("{BOLD}run{BOLD:#}     {to}")
+        }
         E::HistoryCompacted { task, tokens_before, tokens_after } => {
             format!("{DIM}{task}: history shortened from {tokens_before} to {tokens_after} tokens{DIM:#}")
         }
-        E::ActorNudged { task, kind, .. } if kind == "stuck" => format!("{YELLOW}{task}: repeats itself; told to try another way{YELLOW:#}"),
+        E::ActorNudged { task, kind, .. } if kind == "stuck" => {
+            format!("{YELLOW}{task}: repeats itself; told to try another way{YELLOW:#}")
+        }
         _ => return None,
     };
     Some(line)

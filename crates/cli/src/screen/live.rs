@@ -89,8 +89,14 @@ fn is_news(event: &ProgressEvent) -> bool {
     use ProgressEvent as E;
     !matches!(
         event,
-        E::TaskStatusChanged { .. } | E::TaskConcluded { .. } | E::ActorCreated { .. } | E::ToolCallStarted { .. } | E::ProgressReported { .. }
-            | E::PlanCreated { .. } | E::PlanningStarted { .. } | E::QuestionAsked { .. }
+        E::TaskStatusChanged { .. }
+            | E::TaskConcluded { .. }
+            | E::ActorCreated { .. }
+            | E::ToolCallStarted { .. }
+            | E::ProgressReported { .. }
+            | E::PlanCreated { .. }
+            | E::PlanningStarted { .. }
+            | E::QuestionAsked { .. }
     )
 }
 
@@ -113,6 +119,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, columns: usiz
     let spent = &state.spent;
     let tokens = spent.input_tokens + spent.output_tokens;
     let cost = if spent.cost_usd > 0.0 { format!(" · ${:.4}", spent.cost_usd) } else { String::new() };
-    lines.push(format!("{DIM}{elapsed} · {tokens} tokens · {} requests{cost} · run {run} · Ctrl-C stops, resumable{DIM:#}", spent.requests));
+    lines
+        .push(format!("{DIM}{elapsed} · {tokens} tokens · {} requests{cost} · run {run} · Ctrl-C stops, resumable{DIM:#}", spent.requests));
     lines.join("\n")
 }

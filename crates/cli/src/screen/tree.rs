@@ -41,7 +41,8 @@ pub(super) fn checklist(state: &ProgressState, now: i64, width: usize, most: usi
         order.truncate(most);
         order.sort_unstable();
     }
-    let mut lines: Vec<String> = order.into_iter().filter_map(|index| rows.get(index)).map(|(depth, task)| row(*depth, task, now, width)).collect();
+    let mut lines: Vec<String> =
+        order.into_iter().filter_map(|index| rows.get(index)).map(|(depth, task)| row(*depth, task, now, width)).collect();
     if hidden > 0 {
         lines.push(format!("  {DIM}… and {hidden} more{DIM:#}"));
     }
@@ -99,7 +100,8 @@ fn rows<'a>(specs: &[&'a TaskSpec]) -> Vec<(usize, &'a TaskSpec)> {
         if depth > specs.len() {
             return;
         }
-        for spec in specs.iter().filter(|spec| spec.parent.as_ref().filter(|parent| specs.iter().any(|spec| spec.id == **parent)) == parent) {
+        for spec in specs.iter().filter(|spec| spec.parent.as_ref().filter(|parent| specs.iter().any(|spec| spec.id == **parent)) == parent)
+        {
             rows.push((depth, spec));
             below(Some(&spec.id), depth + 1, specs, rows);
         }

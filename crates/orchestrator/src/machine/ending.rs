@@ -76,9 +76,10 @@ impl RunMachine {
         if failed.is_empty() && completed {
             return None;
         }
-        let all_out_of_steps = !failed.is_empty() && failed.iter().all(|task| {
-            task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress::FailureCause::Steps)
-        });
+        let all_out_of_steps = !failed.is_empty()
+            && failed
+                .iter()
+                .all(|task| task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress::FailureCause::Steps));
         let code = if all_out_of_steps { FailureCode::BoundReached } else { FailureCode::GoalNotReached };
         let mut lines: Vec<String> = failed
             .iter()
@@ -93,7 +94,8 @@ impl RunMachine {
         if let Some(why) = &self.give_up {
             lines.push(why.clone());
         }
-        let hint = all_out_of_steps.then(|| "raise run.bounds.max_steps, or let the goal be planned in smaller tasks (--mode complex)".to_owned());
+        let hint =
+            all_out_of_steps.then(|| "raise run.bounds.max_steps, or let the goal be planned in smaller tasks (--mode complex)".to_owned());
         Some(RunFailure { code, message: lines.join("; "), hint })
     }
 
@@ -104,8 +106,11 @@ impl RunMachine {
             let (criterion, reason) = (check.criterion.clone(), check.reason.clone());
             self.emit(ProgressEvent::CriterionChecked { task: None, criterion, passed, reason }, out);
         }
-        self.unmet =
-            checks.iter().filter(|check| check.passed == Some(false)).map(|check| format!("{}: {}", check.criterion, check.reason)).collect();
+        self.unmet = checks
+            .iter()
+            .filter(|check| check.passed == Some(false))
+            .map(|check| format!("{}: {}", check.criterion, check.reason))
+            .collect();
         self.phase = Phase::Executing;
         self.advance(out);
     }

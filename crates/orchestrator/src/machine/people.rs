@@ -156,5 +156,8 @@ impl RunMachine {
 
 /// Whether a person's answer to an approval allows the call.
 fn is_yes(answer: &str) -> bool {
-    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "ok" | "allow" | "approve" | "approved" | "true" | "1" | "是" | "好" | "允许")
+    matches!(
+        answer.trim().to_lowercase().as_str(),
+        "y" | "yes" | "ok" | "allow" | "approve" | "approved" | "true" | "1" | "是" | "好" | "允许"
+    )
 }

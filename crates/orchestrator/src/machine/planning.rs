@@ -14,7 +14,17 @@ impl RunMachine {
     pub(super) fn begin(&mut self, out: &mut Out) {
         if let Some(plan) = self.input.plan.clone() {
             let reasons = vec!["the plan was handed over".to_owned()];
-            self.tell_route(ChosenRoute { mode: PlanMode::Complex, by: "plan_file".to_owned(), score: None, category: String::new(), profile: None, reasons }, out);
+            self.tell_route(
+                ChosenRoute {
+                    mode: PlanMode::Complex,
+                    by: "plan_file".to_owned(),
+                    score: None,
+                    category: String::new(),
+                    profile: None,
+                    reasons,
+                },
+                out,
+            );
             return self.adopt(plan, Vec::new(), None, out);
         }
         self.ask_route(out);

@@ -28,7 +28,13 @@ impl RunMachine {
         let mut reasons = evaluate(&self.state, self.now, budget, &self.input.settings.triggers);
         if !self.unmet.is_empty() {
             let detail = format!("success criteria do not hold: {}", self.unmet.join("; "));
-            reasons.push(TriggerReason { kind: TriggerKind::CriteriaFailed, priority: 85, detail, tasks: Vec::new(), evidence: Vec::new() });
+            reasons.push(TriggerReason {
+                kind: TriggerKind::CriteriaFailed,
+                priority: 85,
+                detail,
+                tasks: Vec::new(),
+                evidence: Vec::new(),
+            });
         }
         reasons.retain(|reason| !self.handled.contains(&self.key(reason)));
         reasons
@@ -36,11 +42,8 @@ impl RunMachine {
 
     /// The same trouble has the same key; the same task failing once more is new trouble.
     fn key(&self, reason: &TriggerReason) -> String {
-        let tasks: Vec<String> = reason
-            .tasks
-            .iter()
-            .map(|id| format!("{id}:{}", self.state.tasks.get(id).map_or(0, |task| task.attempts)))
-            .collect();
+        let tasks: Vec<String> =
+            reason.tasks.iter().map(|id| format!("{id}:{}", self.state.tasks.get(id).map_or(0, |task| task.attempts))).collect();
         let evidence: Vec<&str> = reason.evidence.iter().map(EvidenceId::as_str).collect();
         let since = match reason.kind {
             TriggerKind::Stalled => self.state.last_progress_at.as_millis(),
@@ -136,9 +139,9 @@ impl RunMachine {
     /// Applies the decision once the actors it cancels have stopped.
     pub(super) fn decide_if_ready(&mut self, out: &mut Out) {
         let Some(decision) = &self.decision else { return self.advance(out) };
-        let stopping = decision.patch.changes.iter().any(|change| {
-            matches!(change, PlanChange::CancelTask { id, .. } if self.open.values().any(|work| *work == Work::Task(id.clone())))
-        });
+        let stopping = decision.patch.changes.iter().any(
+            |change| matches!(change, PlanChange::CancelTask { id, .. } if self.open.values().any(|work| *work == Work::Task(id.clone()))),
+        );
         if stopping {
             return;
         }
@@ -171,18 +174,14 @@ impl RunMachine {
         }
     }
 
-    /// Gives up what no replan has saved: what is blocked and that nothing will unblock is skipped, a group that cannot complete fails.
-    pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
-        let mut given_up = false;
-        loop {
-            let changes = self.state.closing_changes();
-            if changes.is_empty() || self.fault.is_some() {
-                return given_up;
-            }
-            given_up = true;
-            self.make_changes(changes, out);
-            self.settle(out);
+    /// Gives up what no replan has saved: what is blocked is skipped, what waits for it settles.
+    pub(super) fn give_up_rest(&mut self, out: &mut Out) -> bool {
+        let changes = self.state.closing_changes();
+        let some = !changes.is_empty();
+        for change in changes {
+            self.change_task(&change.task, change.to, change.for_good, change.reason, out);
         }
+        some
     }
 
     /// Sets the one timer: for the next moment at which a trigger or a bound could change the verdict.

@@ -1,7 +1,8 @@
 //! Scheduling: every task whose dependencies are settled starts at once, the longest remaining path first.
 
 use aime_progress::{
-    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, TaskId, TaskKind, TaskStatus, expand,
+    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, TaskId, TaskKind,
+    TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
 use aime_tools::{Decision as Permission, decide};
@@ -47,7 +48,7 @@ impl RunMachine {
         self.change_task(task, to, false, reason, out);
     }
 
-    fn change_task(&mut self, task: &TaskId, to: TaskStatus, for_good: bool, reason: Option<String>, out: &mut Out) {
+    pub(super) fn change_task(&mut self, task: &TaskId, to: TaskStatus, for_good: bool, reason: Option<String>, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else {
             self.fault = Some(format!("no task {task} in the plan"));
             return;
@@ -106,7 +107,8 @@ impl RunMachine {
             return Some(("actors", format!("{} of {} actors were used", actors, self.bounds.max_actors)));
         }
         let calls = self.state.tool_calls;
-        (calls >= self.bounds.max_tool_calls).then(|| ("tool_calls", format!("{calls} of {} tool calls were made", self.bounds.max_tool_calls)))
+        (calls >= self.bounds.max_tool_calls)
+            .then(|| ("tool_calls", format!("{calls} of {} tool calls were made", self.bounds.max_tool_calls)))
     }
 
     /// Calls the tool of a tool task: references are put in, then the approval mode is asked.
@@ -134,7 +136,8 @@ impl RunMachine {
                 },
             }
         }
-        let started = ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
+        let started =
+            ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
         self.emit(started, out);
         self.issue(id, RunEffect::CallTool { task: task.clone(), tool: name, parameters, criteria }, Work::Task(task.clone()), out);
     }
@@ -155,7 +158,14 @@ impl RunMachine {
         }
     }
 
-    pub(super) fn task_ended(&mut self, task: &TaskId, conclusion: &Conclusion, checks: &[CriterionResult], duration_ms: u64, out: &mut Out) {
+    pub(super) fn task_ended(
+        &mut self,
+        task: &TaskId,
+        conclusion: &Conclusion,
+        checks: &[CriterionResult],
+        duration_ms: u64,
+        out: &mut Out,
+    ) {
         let mut conclusion = conclusion.clone();
         self.tell_tool_result(task, &conclusion, duration_ms, out);
         for check in checks {
@@ -163,8 +173,11 @@ impl RunMachine {
             let (criterion, reason) = (check.criterion.clone(), check.reason.clone());
             self.emit(ProgressEvent::CriterionChecked { task: Some(task.clone()), criterion, passed, reason }, out);
         }
-        let unmet: Vec<String> =
-            checks.iter().filter(|check| check.passed == Some(false)).map(|check| format!("{}: {}", check.criterion, check.reason)).collect();
+        let unmet: Vec<String> = checks
+            .iter()
+            .filter(|check| check.passed == Some(false))
+            .map(|check| format!("{}: {}", check.criterion, check.reason))
+            .collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
             conclusion.outcome = Outcome::Failure;
             conclusion.error = Some(format!("reported as done, but {}", unmet.join("; ")));

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Instant};
 
 use aime_actors::{ActorContext, ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer};
 use aime_durable::{
-    Commit, DriveError, EffectContext, EffectId, EffectRunner, EmbeddedHost, FactSender, Issue, JournalError, Reason, Recorded, Resume, Sink,
-    StreamWriter, UnixMillis, drive, replay,
+    Commit, DriveError, EffectContext, EffectId, EffectRunner, EmbeddedHost, FactSender, Issue, JournalError, Reason, Recorded, Resume,
+    Sink, StreamWriter, UnixMillis, drive, replay,
 };
 use aime_llm::ChatModel;
 use aime_progress::{CallOutcome, Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, Task, TaskId, TaskStatus, Timestamp};
@@ -18,7 +18,14 @@ use super::{Context, RunRunner, millis_since};
 use crate::{RunFact, RunMachine};
 
 impl RunRunner {
-    pub(super) async fn start_actor(&self, id: EffectId, state: &ProgressState, task: &TaskId, execution: u32, context: &Context) -> RunFact {
+    pub(super) async fn start_actor(
+        &self,
+        id: EffectId,
+        state: &ProgressState,
+        task: &TaskId,
+        execution: u32,
+        context: &Context,
+    ) -> RunFact {
         let begun = Instant::now();
         let conclusion = match self.act(state, task, execution, context).await {
             Ok(conclusion) => conclusion,
@@ -98,25 +105,23 @@ impl RunRunner {
         let role = self.role_of(&state.category);
         let limits = self.parts.models.as_ref().map(|models| models.role(&role).limits()).unwrap_or_default();
         let (results, environment) = (results(state, known), self.environment());
-        let made = self.parts.actors.compose(&known.spec, &ActorContext {
-            category: &state.category,
-            execution,
-            results: &results,
-            knowledge: self.parts.project.trim(),
-            environment: &environment,
-            approval: self.input.settings.approval,
-            attended: !self.input.settings.unattended,
-            model: &role,
-            limits,
-            max_steps: self.input.settings.bounds.max_steps,
-            plain_answer_ends: state.mode == Some(PlanMode::Direct),
-            ..ActorContext::new(
-                &state.goal,
-                state.plan_id.clone(),
-                &self.parts.tools,
-                Timestamp::from_millis(self.parts.clock.now()),
-            )
-        });
+        let made = self.parts.actors.compose(
+            &known.spec,
+            &ActorContext {
+                category: &state.category,
+                execution,
+                results: &results,
+                knowledge: self.parts.project.trim(),
+                environment: &environment,
+                approval: self.input.settings.approval,
+                attended: !self.input.settings.unattended,
+                model: &role,
+                limits,
+                max_steps: self.input.settings.bounds.max_steps,
+                plain_answer_ends: state.mode == Some(PlanMode::Direct),
+                ..ActorContext::new(&state.goal, state.plan_id.clone(), &self.parts.tools, Timestamp::from_millis(self.parts.clock.now()))
+            },
+        );
         let made = made.map_err(|error| error.to_string())?;
         let spec = &made.input.spec;
         let created = ProgressEvent::ActorCreated {
@@ -154,7 +159,8 @@ fn results(state: &ProgressState, task: &Task) -> String {
     for before in state.graph().dependencies(&task.spec.id) {
         let Some(before) = state.tasks.get(before) else { continue };
         if let Some(conclusion) = before.conclusion.as_ref().filter(|_| before.status == TaskStatus::Completed) {
-            let made = if conclusion.references.is_empty() { String::new() } else { format!("\nMade: {}", conclusion.references.join(", ")) };
+            let made =
+                if conclusion.references.is_empty() { String::new() } else { format!("\nMade: {}", conclusion.references.join(", ")) };
             parts.push(format!("### {}\n{}{made}", before.spec.title(), conclusion.text()));
         }
     }

@@ -57,7 +57,13 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Count the words of a.txt".to_owned(), now);
         let tasks = vec![TaskSpec::actor(TaskId::new("count").unwrap(), "Count the words")];
-        let plan = Plan { schema: aime_progress::PLAN_SCHEMA.to_owned(), goal: String::new(), strategic: Default::default(), tasks, edges: vec![] };
+        let plan = Plan {
+            schema: aime_progress::PLAN_SCHEMA.to_owned(),
+            goal: String::new(),
+            strategic: Default::default(),
+            tasks,
+            edges: vec![],
+        };
         state.apply(now, &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
         insta::assert_debug_snapshot!(answer_request(&state));
     }

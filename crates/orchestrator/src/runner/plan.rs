@@ -137,7 +137,8 @@ impl RunRunner {
     /// The names in the working folder, a line each.
     pub(super) fn listing(&self) -> String {
         let Ok(entries) = self.parts.tool_context.folder.read_dir(Path::new(".")) else { return String::new() };
-        let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).filter(|name| !name.starts_with('.')).collect();
+        let mut names: Vec<String> =
+            entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned()).filter(|name| !name.starts_with('.')).collect();
         names.sort();
         let hidden = names.len().saturating_sub(LISTING);
         names.truncate(LISTING);
@@ -157,7 +158,8 @@ fn complex(undecided: Undecided, why: &str) -> Routed {
 
 /// Whether a patch fits the plan, and deals with what asked for it.
 fn judge(state: &ProgressState, patch: &PlanPatch) -> Result<(), Vec<String>> {
-    let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let after =
+        state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let left: Vec<String> = after
         .tasks
         .values()

@@ -15,7 +15,13 @@ const SUMMARY_CHARS: usize = 500;
 
 impl RunRunner {
     pub(super) async fn call_tool(
-        &self, id: EffectId, task: &TaskId, tool: &str, parameters: Map<String, Value>, criteria: &[String], context: &Context,
+        &self,
+        id: EffectId,
+        task: &TaskId,
+        tool: &str,
+        parameters: Map<String, Value>,
+        criteria: &[String],
+        context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
         let tool_context = self.tool_context(context.cancel.clone(), task).with_whole_results();
