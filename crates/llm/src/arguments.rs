@@ -7,7 +7,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-use crate::json::{Ending, read_json, strict, whole_text_ending};
+use crate::json::{Ending, read_json, strict, unescaped, whole_text_ending};
 
 pub use self::coerce::coerce_to_schema;
 
@@ -132,6 +132,11 @@ fn from_string(inner: String, schema: Option<&Value>) -> Result<ReadArguments, A
 
 fn from_nearly_json(text: &str) -> Result<ReadArguments, ArgumentsError> {
     let cut = || ArgumentsError::Cut { bytes: text.len() };
+    if let Some(inner) = unescaped(text)
+        && let Ok(Value::Object(values)) = strict(&inner)
+    {
+        return Ok(ReadArguments { values, repairs: vec!["took away one level of escaping".to_owned()] });
+    }
     if text.starts_with('"') || whole_text_ending(text).is_some_and(|ending| ending != Ending::Whole) {
         return Err(cut());
     }

@@ -24,8 +24,9 @@ pub(crate) use self::scan::{Ending, whole_text_ending};
 const LIMIT: usize = 4 * 1024 * 1024;
 /// How often JSON may be wrapped into a JSON string.
 const WRAPPINGS: usize = 3;
-/// How many spans of one text are mended, at most; mending costs more than reading.
+/// How many spans of one text, and how many bytes of them, are mended at most; mending costs more than reading.
 const MENDED: usize = 16;
+const MENDED_BYTES: usize = LIMIT + LIMIT / 2;
 
 /// JSON as it was understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -145,6 +146,10 @@ fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> 
     }
     let mut first: Option<ReadJson> = None;
     for group in groups(&found) {
+        // What stands inside a value that was read is a part of it, not another answer.
+        if first.is_some() && group.iter().any(|span| span.inner) {
+            break;
+        }
         for candidate in candidates(answer, &group) {
             let mut candidate = candidate;
             if group.len() > 1 {
@@ -157,10 +162,6 @@ fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> 
                 return Ok(candidate);
             }
             first.get_or_insert(candidate);
-        }
-        // What stands inside a value that was read is a part of it, not another answer.
-        if first.is_some() && group.iter().any(|span| !span.fenced) {
-            break;
         }
     }
     first.ok_or_else(|| broken(answer, &found))
@@ -186,8 +187,10 @@ fn candidates<'t>(answer: &'t str, group: &'t [Span]) -> impl Iterator<Item = Re
         .filter(|span| span.ending == Ending::Whole)
         .filter_map(move |span| strict(span.of(answer)).ok())
         .map(|value| ReadJson { value, repairs: Vec::new(), cut: false });
+    let mut left = MENDED_BYTES;
     let mended = group.iter().take(MENDED).filter_map(move |span| {
         let text = span.of(answer);
+        left = left.checked_sub(text.len())?;
         if span.ending == Ending::Whole && strict(text).is_ok() {
             return None;
         }
@@ -226,7 +229,7 @@ fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bo
 }
 
 /// `{\"a\": 1}`: JSON as it stands inside a string, without the quotes around it.
-fn unescaped(answer: &str) -> Option<String> {
+pub(crate) fn unescaped(answer: &str) -> Option<String> {
     let start = ["{\\\"", "[\\\"", "{\\n", "[{\\\"", "[\\n"].iter().filter_map(|mark| answer.find(mark)).min()?;
     if answer.get(..start)?.contains(['{', '[']) {
         return None;

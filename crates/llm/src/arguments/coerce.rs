@@ -57,7 +57,7 @@ impl<'s> Coercion<'s, '_> {
         for (name, property) in properties {
             let Some(value) = object.get_mut(name) else { continue };
             let path = if place.is_empty() { name.clone() } else { format!("{place}.{name}") };
-            if value.is_null() && !required.contains(&name.as_str()) && !allows_null(self.resolved(property)) {
+            if value.is_null() && !required.contains(&name.as_str()) && !allows_null(property) && !allows_null(self.resolved(property)) {
                 object.shift_remove(name);
                 self.repairs.push(format!("{path}: left out null"));
                 continue;
@@ -95,12 +95,15 @@ fn types(schema: &Value) -> Vec<&str> {
 }
 
 fn allows_null(schema: &Value) -> bool {
-    let types = types(schema);
     let listed = |key: &str| schema.get(key).and_then(Value::as_array);
     if let Some(options) = listed("enum") {
         return options.contains(&Value::Null);
     }
-    types.contains(&"null") || (types.is_empty() && listed("oneOf").is_none())
+    if let Some(branches) = listed("anyOf").or_else(|| listed("oneOf")) {
+        return branches.iter().any(allows_null);
+    }
+    let types = types(schema);
+    types.contains(&"null") || (types.is_empty() && schema.get("$ref").is_none() && schema.get("const").is_none())
 }
 
 fn is_of(value: &Value, wanted: &str) -> bool {

@@ -8,6 +8,9 @@ use super::{
     strict,
 };
 
+/// The longest Windows path that is looked for, in bytes.
+const LONGEST_PATH: usize = 1_024;
+
 /// Reads a span that is not strict JSON. None where it cannot be understood as the object or array it begins as.
 ///
 /// Backslashes are cared for first, because the repair library drops those it does not know, and a path or a pattern that
@@ -18,6 +21,10 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
         repairs.push("closed what was cut off".to_owned());
     }
     let mut text = text.trim_end().to_owned();
+    if !span.wide.is_empty() {
+        repairs.push("replaced full-width punctuation".to_owned());
+        text = ascii_punctuation(&text, &span.wide);
+    }
     if span.oddities.contains(&Oddity::TripleQuotes) {
         text = triple_quotes_as_strings(&text);
     }
@@ -26,7 +33,6 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
         repairs.push(format!("doubled {count} backslash{}", if count == 1 { "" } else { "es" }));
         text = doubled;
     }
-    let text = ascii_punctuation(&text).inspect(|_| repairs.push("replaced full-width punctuation".to_owned())).unwrap_or(text);
     let value = match strict(&text) {
         Ok(value) => value,
         Err(_) => strict(&jsonrepair(&text).ok()?).ok()?,
@@ -62,16 +68,16 @@ fn double_lone_backslashes(text: &str) -> (String, usize) {
     let mut path_until = usize::MAX;
     while let Some(c) = rest.chars().next() {
         let after = rest.get(c.len_utf8()..).unwrap_or_default();
+        let in_path = path_until != usize::MAX && rest.len() > path_until;
         if c != '\\' {
             // Inside a Windows path `\n` and `\t` are names, not line ends and tabs.
-            if begins_windows_path(&out, rest) {
+            if !in_path && begins_windows_path(&out, rest) {
                 path_until = after.len().saturating_sub(path_length(after));
             }
             out.push(c);
             rest = after;
             continue;
         }
-        let in_path = path_until != usize::MAX && rest.len() > path_until;
         let keep = escape_length(after, out.ends_with('\''));
         if after.starts_with('\\') || (keep > 0 && (!in_path || after.starts_with('"'))) {
             let keep = keep.max(1);
@@ -113,6 +119,7 @@ fn begins_windows_path(before: &str, rest: &str) -> bool {
 }
 
 fn path_length(text: &str) -> usize {
+    let text = text.get(..text.floor_char_boundary(LONGEST_PATH)).unwrap_or_default();
     text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '|' | ',' | ';')).unwrap_or(text.len())
 }
 
@@ -120,10 +127,15 @@ fn path_length(text: &str) -> usize {
 fn triple_quotes_as_strings(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    loop {
-        let next = ["\"\"\"", "'''"].iter().filter_map(|mark| Some((rest.find(mark)?, *mark))).min();
-        let Some((at, mark)) = next else { break };
+    while let Some(at) = rest.find(['"', '\'']) {
         let (head, tail) = rest.split_at(at);
+        let Some(mark) = ["\"\"\"", "'''"].into_iter().find(|mark| tail.starts_with(mark)) else {
+            let (quote, after) = tail.split_at(1);
+            out.push_str(head);
+            out.push_str(quote);
+            rest = after;
+            continue;
+        };
         let body = tail.get(mark.len()..).unwrap_or_default();
         let Some(end) = body.find(mark) else { break };
         out.push_str(head);
@@ -146,41 +158,18 @@ fn triple_quotes_as_strings(text: &str) -> String {
     out
 }
 
-/// Full-width `：，、｛｝［］` between values as ASCII; none where there is nothing to do. Inside a text they stay.
-fn ascii_punctuation(text: &str) -> Option<String> {
-    if !text.contains(['：', '，', '、', '｛', '｝', '［', '］']) {
-        return None;
-    }
+/// Full-width punctuation outside of strings as ASCII.
+fn ascii_punctuation(text: &str, wide: &[usize]) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut changed = false;
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        rest = rest.get(c.len_utf8()..).unwrap_or_default();
-        if ascii(c) != c && stands_between(&out, c, rest) {
+    let mut done = 0;
+    for at in wide {
+        out.push_str(text.get(done..*at).unwrap_or_default());
+        done = *at;
+        if let Some(c) = text.get(done..).and_then(|rest| rest.chars().next()) {
             out.push(ascii(c));
-            changed = true;
-        } else {
-            out.push(c);
+            done += c.len_utf8();
         }
     }
-    changed.then_some(out)
-}
-
-/// Whether a mark has a value or bracket on either side, so that it separates and is not a part of a text.
-fn stands_between(before: &str, c: char, after: &str) -> bool {
-    let last = before.trim_end().chars().next_back();
-    let next = after.trim_start().chars().next();
-    let ends = last.is_none_or(|c| matches!(c, '"' | '”' | '“' | '\'' | '}' | ']' | '{' | '[' | ',' | ':') || c.is_ascii_alphanumeric());
-    let begins = next.is_none_or(|c| {
-        matches!(c, '"' | '“' | '”' | '\'' | '{' | '[' | '}' | ']' | '-' | '｛' | '［' | '｝' | '］' | ',' | '，')
-            || c.is_ascii_alphanumeric()
-    });
-    match c {
-        // Both sides inside a text could be plain letters: a separator has a quote or bracket on one side at least.
-        '：' | '，' | '、' => {
-            let quoted = |c: Option<char>| c.is_some_and(|c| !c.is_ascii_alphanumeric());
-            ends && begins && (quoted(last) || quoted(next))
-        }
-        _ => ends && begins,
-    }
+    out.push_str(text.get(done..).unwrap_or_default());
+    out
 }

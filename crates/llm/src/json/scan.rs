@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 /// The deepest nesting that is followed; a strict reader stops there too.
 const DEPTH: usize = 128;
 /// How many brackets of one text are tried as a beginning.
-const STARTS: usize = 20_000;
+const STARTS: usize = 4_000;
 /// How many spans of one text are kept.
 const SPANS: usize = 256;
+
+/// How far is looked for the beginning of a value behind its bracket, in bytes.
+const WINDOW: usize = 4096;
 
 /// How something that looks like JSON ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,8 @@ pub(super) struct Span {
     pub(super) inner: bool,
     /// 0: objects and arrays of objects; 1: other arrays; 2: empty ones.
     pub(super) rank: u8,
+    /// Where full-width punctuation stands for ASCII, outside of strings, in bytes from the span's start.
+    pub(super) wide: Vec<usize>,
 }
 
 impl Span {
@@ -66,7 +71,7 @@ impl Span {
 /// Every span of the text, in its order. Linear in the text, but for text made to be slow, where it stops early.
 pub(super) fn spans(text: &str) -> Vec<Span> {
     let mut found: Vec<Span> = Vec::new();
-    let mut budget = text.len().saturating_mul(8).saturating_add(65_536);
+    let mut budget = text.len().saturating_mul(4).saturating_add(65_536);
     let mut unclosed = false;
     let mut at = 0;
     for _ in 0..STARTS {
@@ -79,7 +84,16 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
         if !fenced && !whole_text && is_footnote(text, start, rank) {
             continue;
         }
-        let Some(mut span) = span_at(text, start) else { continue };
+        let mut span = match span_at(text, start) {
+            Ok(span) => span,
+            Err(TooDeep { at }) => {
+                budget = budget.saturating_sub(at - start);
+                if budget == 0 {
+                    break;
+                }
+                continue;
+            }
+        };
         budget = budget.saturating_sub(span.end - start);
         span.fenced = fenced;
         span.inner = unclosed;
@@ -102,7 +116,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
 
 /// How the object or array ends with which the text begins; none where it begins with something else.
 pub(crate) fn whole_text_ending(text: &str) -> Option<Ending> {
-    rank(text)?;
+    text.starts_with(['{', '[', '｛', '［']).then_some(())?;
     Some(span_at(text, 0).map_or(Ending::Cut, |span| span.ending))
 }
 
@@ -120,13 +134,14 @@ fn is_footnote(text: &str, start: usize, rank: u8) -> bool {
     if rank == 2 {
         return true;
     }
-    let before = text.get(..start).unwrap_or_default();
+    let before = text.get(text.floor_char_boundary(start.saturating_sub(200))..start).unwrap_or_default();
     let line = before.rsplit('\n').next().unwrap_or_default().trim();
     rank == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !(line.is_empty() || line.ends_with([':', '=', '>']))
 }
 
 /// How much a bracket promises, or none if what follows is not like JSON.
 fn rank(text: &str) -> Option<u8> {
+    let text = text.get(..text.floor_char_boundary(WINDOW)).unwrap_or_default();
     let mut chars = text.chars();
     let open = chars.next()?;
     let rest = skip_blank(chars.as_str());
@@ -204,22 +219,31 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Follows the brackets from `start`. None where they nest too deep.
-fn span_at(text: &str, start: usize) -> Option<Span> {
+/// The brackets nest too deep to be followed further.
+struct TooDeep {
+    at: usize,
+}
+
+/// Follows the brackets from `start`.
+fn span_at(text: &str, start: usize) -> Result<Span, TooDeep> {
     let mut cursor = Cursor { text, at: start };
     let mut open: Vec<char> = Vec::new();
     let mut oddities = BTreeSet::new();
+    let mut wide = Vec::new();
     // The last character outside of strings, white space and comments; a string counts as its quote.
     let mut before = '\0';
     // Whether the last string stood where a value stands.
     let mut after_value = false;
-    let span = |end, ending, oddities| Span { start, end, ending, oddities, fenced: false, inner: false, rank: 0 };
+    let span = |end, ending, oddities, wide| Span { start, end, ending, oddities, wide, fenced: false, inner: false, rank: 0 };
     while let Some(c) = cursor.next() {
+        if ascii(c) != c {
+            wide.push(cursor.at - c.len_utf8() - start);
+        }
         match c {
             '{' | '[' | '｛' | '［' => {
                 open.push(closer(c));
                 if open.len() > DEPTH {
-                    return None;
+                    return Err(TooDeep { at: cursor.at });
                 }
             }
             '}' | ']' | '｝' | '］' => {
@@ -236,7 +260,7 @@ fn span_at(text: &str, start: usize) -> Option<Span> {
                     oddities.insert(Oddity::Bracket);
                 }
                 if open.is_empty() {
-                    return Some(span(cursor.at, Ending::Whole, oddities));
+                    return Ok(span(cursor.at, Ending::Whole, oddities, wide));
                 }
             }
             _ if opens_string(c, before) => {
@@ -245,7 +269,7 @@ fn span_at(text: &str, start: usize) -> Option<Span> {
                     oddities.insert(oddity);
                 }
                 if !pass_string(&mut cursor, c) {
-                    return Some(span(text.len(), Ending::Cut, oddities));
+                    return Ok(span(text.len(), Ending::Cut, oddities, wide));
                 }
                 before = '"';
                 continue;
@@ -282,7 +306,7 @@ fn span_at(text: &str, start: usize) -> Option<Span> {
         oddities.insert(Oddity::Bracket);
     }
     let complete = matches!(before, '}' | ']') || (before == '"' && after_value);
-    Some(span(text.len(), if complete { Ending::Brackets } else { Ending::Cut }, oddities))
+    Ok(span(text.len(), if complete { Ending::Brackets } else { Ending::Cut }, oddities, wide))
 }
 
 /// Reads a word outside of strings and notes what it is.

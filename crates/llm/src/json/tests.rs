@@ -1,1 +1,123 @@
-//! Tests.
+//! What must be understood, what must be refused, and that nothing breaks the reader.
+
+mod forms;
+mod properties;
+
+use serde_json::{Value, json};
+
+use super::{ReadJson, UnreadableJson, read_json, read_json_where};
+
+/// Checks that a text is understood as the value.
+fn understood(text: &str, expected: &Value) -> ReadJson {
+    match read_json(text) {
+        Ok(read) => {
+            assert_eq!(&read.value, expected, "from {text:?}, repairs {:?}", read.repairs);
+            read
+        }
+        Err(error) => panic!("{text:?}: {error}"),
+    }
+}
+
+#[test]
+fn strict_json_needs_no_repairs() {
+    for text in ["{}", "[]", r#" {"a": [1, 2.5, null, "x"]} "#, "42", "true", r#""text""#, "\u{feff}{\"a\":1}"] {
+        assert_eq!(read_json(text).unwrap().repairs, Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn repairs_are_told_in_words() {
+    let cases = [
+        (
+            "```json\n{'a': True,}\n```",
+            vec![
+                "left out the text around the JSON",
+                "replaced single quotes",
+                "left out trailing commas",
+                "read Python's True, False and None",
+            ],
+        ),
+        (r#""{\"a\": 1}""#, vec!["read the JSON inside a JSON string"]),
+        ("<think>hm</think>{\"a\": 1}", vec!["left out the reasoning"]),
+        (r#"{"a": "\d"}"#, vec!["doubled 1 backslash"]),
+        (r#"{"a": [1, 2"#, vec!["mended brackets", "closed what was cut off"]),
+        ("{\"a\": 1 // one\n}", vec!["left out comments"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(read_json(text).unwrap().repairs, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_from_what_is_only_unclosed() {
+    let cut =
+        [r#"{"a": "half a sen"#, r#"{"a": [1, 2"#, r#"{"a":"#, r#"{"a": 1, "b"#, r#"{"a": 1,"#, r#"[{"a": 1}, ...]"#, r#"{"a": 1, "b""#];
+    for text in cut {
+        assert!(read_json(text).unwrap().cut, "{text}");
+    }
+    let whole = [r#"{"a": {"b": 1}"#, r#"{"a": "x""#, r#"{"a": ["x", "y""#, r#"{"a": [{"b": 1}]"#, "{'a': 1}"];
+    for text in whole {
+        assert!(!read_json(text).unwrap().cut, "{text}");
+    }
+}
+
+#[test]
+fn refusals_say_why() {
+    let long = " ".repeat(super::LIMIT + 1);
+    assert!(matches!(read_json(&long), Err(UnreadableJson::TooLong { .. })));
+    assert_eq!(read_json(" \n\u{feff}"), Err(UnreadableJson::Empty));
+    assert_eq!(read_json("<think>{\"a\": 1}</think>"), Err(UnreadableJson::OnlyReasoning));
+    assert!(matches!(read_json("I cannot do that."), Err(UnreadableJson::NoJson { start }) if start == "I cannot do that."));
+    let Err(UnreadableJson::Broken { reason }) = read_json("{\"a\": 1,\n\"b\": {1, 2}}") else { panic!() };
+    assert!(reason.contains("line 2"), "{reason}");
+}
+
+#[test]
+fn the_value_that_fits_is_preferred() {
+    let text = "Example: {\"example\": 1}\nPlan: {\"tasks\": []}\nFor {\"note\": 2} see below.";
+    let read = read_json_where(text, |value| value.get("tasks").is_some()).unwrap();
+    assert_eq!(read.value, json!({"tasks": []}));
+    assert_eq!(read.repairs, ["took one of 3 JSON values"]);
+    assert_eq!(read_json_where(text, |_| false).unwrap().value, json!({"note": 2}));
+}
+
+#[test]
+fn deep_nesting_ends_in_an_error_and_not_in_a_crash() {
+    for open in ["[", "{\"a\":", "[{\"a\":", "{'a':"] {
+        for levels in [100, 127, 128, 129, 10_000, 100_000] {
+            let _ = read_json(&open.repeat(levels));
+        }
+    }
+    assert!(read_json(&"[".repeat(100_000)).is_err());
+}
+
+#[test]
+fn text_made_to_be_slow_ends() {
+    // What takes quadratic time would not end within a test's patience at this size.
+    let hostile = [
+        "[",
+        "{\"a\":",
+        "[1,",
+        "\"[",
+        "{'a':\"",
+        "[#",
+        "[\"a\",[1],",
+        "<think>",
+        "</think>",
+        "{\\\"",
+        "{a:1 ",
+        "```json\n{\"a\":'x",
+        "C:\\U",
+        "a:\\",
+        "\"\"\"",
+        "'''",
+        "x{y:",
+        "[/*",
+        "{\"k\":\"\\d",
+    ];
+    for pattern in hostile {
+        for head in ["x ", "{\"a\": '", "{\"a\": \""] {
+            let _ = read_json(&format!("{head}{}", pattern.repeat(300_000 / pattern.len())));
+        }
+    }
+}

@@ -42,12 +42,11 @@ fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'st
         let wanted: Vec<String> = wanted.into_iter().collect();
         return push(faults, place(here), format!("is {}, must be {}", shown(error.instance()), wanted.join(" or ")));
     }
-    // A tag, such as `op`, says which alternative is meant.
-    if let Some(tag) = same_type.iter().map(|branch| missing(branch, here)).reduce(|a, b| a.intersection(&b).cloned().collect())
-        && same_type.len() > 1
-        && let Some(tag) = tag.first()
-    {
-        return push(faults, place(here), format!("lacks {tag:?}, which says what it is"));
+    // What every alternative wants comes first: most often the tag, such as `op`, that says which one is meant.
+    let wanted_by_all = same_type.iter().map(|branch| missing(branch, here)).reduce(|a, b| a.intersection(&b).cloned().collect());
+    let wanted_by_all = wanted_by_all.unwrap_or_default();
+    if same_type.len() > 1 && !wanted_by_all.is_empty() {
+        return wanted_by_all.iter().for_each(|name| push(faults, place(here), format!("lacks {name:?}")));
     }
     let untagged: Vec<_> = same_type.iter().filter(|branch| !branch.iter().any(|fault| is_tag_fault(fault, here))).collect();
     match untagged.iter().min_by_key(|branch| branch.len()) {

@@ -53,7 +53,8 @@ fn tell(messages: &mut Vec<Arc<Message>>, text: &str) {
 }
 
 fn form(schema: &Value) -> String {
-    format!("Answer with one JSON object and nothing else: no prose, no code fence. It must fit this JSON Schema:\n{schema}")
+    let kind = if schema.get("type").and_then(Value::as_str) == Some("array") { "array" } else { "object" };
+    format!("Answer with one JSON {kind} and nothing else: no prose, no code fence. It must fit this JSON Schema:\n{schema}")
 }
 
 fn faults(faults: &[String]) -> String {
