@@ -178,9 +178,7 @@ impl RunMachine {
     pub(super) fn give_up_rest(&mut self, out: &mut Out) -> bool {
         let changes = self.state.closing_changes();
         let some = !changes.is_empty();
-        for change in changes {
-            self.change_task(&change.task, change.to, change.for_good, change.reason, out);
-        }
+        self.make_changes(changes, out);
         some
     }
 

@@ -48,7 +48,7 @@ impl RunMachine {
         self.change_task(task, to, false, reason, out);
     }
 
-    pub(super) fn change_task(&mut self, task: &TaskId, to: TaskStatus, for_good: bool, reason: Option<String>, out: &mut Out) {
+    fn change_task(&mut self, task: &TaskId, to: TaskStatus, for_good: bool, reason: Option<String>, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else {
             self.fault = Some(format!("no task {task} in the plan"));
             return;
