@@ -38,8 +38,12 @@ fn a_chain_runs_in_order_with_results_passed_on() {
     let ended = run(&world, &tasks, "jsonl").must(0);
     assert_eq!(world.read("out.txt"), "count=2 second=TODO cook @{kept}");
     assert!(world.read("copy.txt").contains("count=2 second=TODO cook"), "{}", world.read("copy.txt"));
-    let completed: Vec<Value> =
-        ended.events("task_status_changed").into_iter().filter(|event| event["to"] == "completed").map(|event| event["task"].clone()).collect();
+    let completed: Vec<Value> = ended
+        .events("task_status_changed")
+        .into_iter()
+        .filter(|event| event["to"] == "completed")
+        .map(|event| event["task"].clone())
+        .collect();
     assert_eq!(completed, ["find", "write", "read", "copy"]);
     assert!(ended.events("model_called").is_empty());
     assert_eq!(ended.last()["usage"]["requests"], 0);
@@ -149,8 +153,12 @@ fn a_group_settles_with_its_tasks() {
         tasks["tasks"][child]["parent"] = json!("all");
     }
     let ended = run(&world, &tasks, "jsonl").must(0);
-    let settled: Vec<Value> =
-        ended.events("task_status_changed").into_iter().filter(|event| event["to"] == "completed").map(|event| event["task"].clone()).collect();
+    let settled: Vec<Value> = ended
+        .events("task_status_changed")
+        .into_iter()
+        .filter(|event| event["to"] == "completed")
+        .map(|event| event["task"].clone())
+        .collect();
     let place = |id: &str| settled.iter().position(|task| task == id).unwrap_or_else(|| panic!("{id} is not completed\n{ended}"));
     assert!(place("one") < place("all") && place("two") < place("all") && place("all") < place("after"), "{settled:?}");
 }

@@ -19,7 +19,8 @@ fn version_and_help() {
     let version = world.aime(["--version"]).must(0);
     assert_eq!(version.stdout, format!("aime {}\n", env!("CARGO_PKG_VERSION")));
     let help = world.aime(["--help"]).must(0);
-    let commands = ["run", "plan", "check", "resume", "runs", "answer", "tools", "profiles", "models", "config", "schema", "doctor", "completions"];
+    let commands =
+        ["run", "plan", "check", "resume", "runs", "answer", "tools", "profiles", "models", "config", "schema", "doctor", "completions"];
     for command in commands {
         assert!(help.stdout.contains(command), "{command}\n{help}");
         let own = world.aime([command, "--help"]).must(0);
@@ -100,8 +101,19 @@ fn what_is_kept_stays_out_of_git_and_is_whole() {
 fn tools_are_listed_shown_and_called() {
     let world = World::alone();
     let names = [
-        "read_file", "write_file", "edit_file", "list_dir", "glob", "grep", "bash", "python", "todo", "update_progress",
-        "report_evidence", "ask_human", "terminate",
+        "read_file",
+        "write_file",
+        "edit_file",
+        "list_dir",
+        "glob",
+        "grep",
+        "bash",
+        "python",
+        "todo",
+        "update_progress",
+        "report_evidence",
+        "ask_human",
+        "terminate",
     ];
     let list = world.aime(["tools"]).must(0);
     for name in names {

@@ -167,11 +167,20 @@ fn a_file_is_written_whole_or_not_at_all() {
     let world = World::alone();
     world.file("a.txt", "as it was\n");
     let content = "x".repeat(400_000);
-    world.file("call.sh", &format!("trap '' XFSZ; ulimit -f 100; exec {} tools call write_file '{{\"path\": \"a.txt\", \"content\": \"'$(head -c 90000 big)'\"}}'", env!("CARGO_BIN_EXE_aime")));
+    world.file(
+        "call.sh",
+        &format!(
+            "trap '' XFSZ; ulimit -f 100; exec {} tools call write_file '{{\"path\": \"a.txt\", \"content\": \"'$(head -c 90000 big)'\"}}'",
+            env!("CARGO_BIN_EXE_aime")
+        ),
+    );
     world.file("big", &content);
     // 90,000 bytes fit below the bound of 100 KiB, a hundred and twenty thousand do not.
     let run = |bytes: &str, limit: &str| {
-        let script = world.read("call.sh").replace("head -c 90000", &format!("head -c {bytes}")).replace("ulimit -f 100", &format!("ulimit -f {limit}"));
+        let script = world
+            .read("call.sh")
+            .replace("head -c 90000", &format!("head -c {bytes}"))
+            .replace("ulimit -f 100", &format!("ulimit -f {limit}"));
         let mut shell = world.program("bash");
         shell.args(["-c", &script]);
         world.spawn(shell).wait()
@@ -181,6 +190,10 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert_eq!(world.read("a.txt"), "as it was\n", "the old file is whole");
     run("90000", "100").must(0);
     assert_eq!(world.read("a.txt").len(), 90_000);
-    let left: Vec<String> = std::fs::read_dir(world.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(left.iter().all(|name| ["a.txt", "big", "call.sh", ".aime"].contains(&name.as_str())), "nothing half written is left: {left:?}");
+    let left: Vec<String> =
+        std::fs::read_dir(world.work()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(
+        left.iter().all(|name| ["a.txt", "big", "call.sh", ".aime"].contains(&name.as_str())),
+        "nothing half written is left: {left:?}"
+    );
 }

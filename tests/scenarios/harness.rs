@@ -40,14 +40,8 @@ impl World {
         for (name, folder) in [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("TMPDIR", "tmp")] {
             variables.insert(name.to_owned(), root.path().join(folder).display().to_string());
         }
-        let mut world = Self {
-            root,
-            captured: TempDir::new().unwrap(),
-            server: None,
-            variables,
-            outside: BTreeMap::new(),
-            runs: AtomicU32::new(0),
-        };
+        let mut world =
+            Self { root, captured: TempDir::new().unwrap(), server: None, variables, outside: BTreeMap::new(), runs: AtomicU32::new(0) };
         world.outside = world.outside();
         world
     }

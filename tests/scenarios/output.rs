@@ -72,8 +72,20 @@ fn jsonl_prints_every_event_and_the_result_last() {
     assert!(lines.windows(2).all(|pair| pair[0]["time"].as_str() <= pair[1]["time"].as_str()), "time does not go back");
     let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
     let mut from = 0;
-    for kind in ["run_started", "routed", "planning_started", "plan_created", "actor_created", "tool_call_started", "tool_call_finished", "task_concluded", "answered", "run_status_changed"] {
-        let place = kinds[from..].iter().position(|found| *found == kind).unwrap_or_else(|| panic!("{kind} is missing after {from}: {kinds:?}"));
+    for kind in [
+        "run_started",
+        "routed",
+        "planning_started",
+        "plan_created",
+        "actor_created",
+        "tool_call_started",
+        "tool_call_finished",
+        "task_concluded",
+        "answered",
+        "run_status_changed",
+    ] {
+        let place =
+            kinds[from..].iter().position(|found| *found == kind).unwrap_or_else(|| panic!("{kind} is missing after {from}: {kinds:?}"));
         from += place;
     }
 }
@@ -148,9 +160,7 @@ fn a_full_standard_output_is_said() {
 
 #[test]
 fn dense_scripts_go_in_and_come_out() {
-    let script = Script::new()
-        .on(When::tools().and_turn(0), [write("诗.txt", "明月几时有\n")])
-        .on(When::tools(), [done("写好了：诗.txt")]);
+    let script = Script::new().on(When::tools().and_turn(0), [write("诗.txt", "明月几时有\n")]).on(When::tools(), [done("写好了：诗.txt")]);
     let world = World::with(script);
     let ended = world.aime(["run", "写一首诗到 诗.txt"]).must(0);
     assert_eq!(ended.stdout, "写好了：诗.txt\n");

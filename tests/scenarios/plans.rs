@@ -99,9 +99,8 @@ fn check_names_every_fault_at_once() {
 #[test]
 fn check_names_the_cycle() {
     let world = World::alone();
-    let tasks: Vec<Value> = [("a", "c"), ("b", "a"), ("c", "b")]
-        .map(|(id, before)| json!({"id": id, "description": id, "dependencies": [before]}))
-        .to_vec();
+    let tasks: Vec<Value> =
+        [("a", "c"), ("b", "a"), ("c", "b")].map(|(id, before)| json!({"id": id, "description": id, "dependencies": [before]})).to_vec();
     world.plan("cycle.json", &json!({"tasks": tasks}));
     let ended = world.aime(["check", "cycle.json"]).must(2);
     let line = ended.stdout.lines().find(|line| line.contains("cycle")).unwrap_or_else(|| panic!("no cycle\n{ended}"));
@@ -124,7 +123,10 @@ fn check_says_when_a_plan_is_valid() {
 #[test]
 fn harmless_faults_are_mended_and_reported() {
     let world = World::alone();
-    world.file("plan.json", "```json\n{'tasks': [{'id': 'a b', 'tool': 'write_file', 'parameters': {'path': 'a.txt', 'content': 'a'},},]}\n```");
+    world.file(
+        "plan.json",
+        "```json\n{'tasks': [{'id': 'a b', 'tool': 'write_file', 'parameters': {'path': 'a.txt', 'content': 'a'},},]}\n```",
+    );
     let document = world.aime(["check", "plan.json", "--format", "json"]).must(0).json();
     assert!(!document["repairs"].as_array().unwrap().is_empty(), "{document:#}");
     world.aime(["run", "--plan", "plan.json"]).must(0).tells(&["mended"]);

@@ -99,7 +99,13 @@ fn a_crash_in_a_command_is_told_to_the_actor_as_in_doubt() {
 #[test]
 fn a_crash_in_a_command_of_the_plan_is_reported_and_not_repeated() {
     let world = World::alone();
-    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "note.txt", "content": "n"}), &[]), tool("cut", "bash", json!({"command": WAITS}), &["note"])]));
+    world.plan(
+        "plan.json",
+        &plan(&[
+            tool("note", "write_file", json!({"path": "note.txt", "content": "n"}), &[]),
+            tool("cut", "bash", json!({"command": WAITS}), &["note"]),
+        ]),
+    );
     let running = world.start(RUN);
     world.wait_for_file("began");
     running.kill();

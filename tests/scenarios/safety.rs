@@ -154,11 +154,8 @@ fn a_run_says_that_it_was_kept_in() {
 
 #[test]
 fn no_secret_reaches_a_command() {
-    let mut world = World::with(
-        Script::new()
-            .on(When::tools().and_turn(0), [bash("env > seen.txt; echo listed")])
-            .on(When::tools(), [done("listed")]),
-    );
+    let mut world =
+        World::with(Script::new().on(When::tools().and_turn(0), [bash("env > seen.txt; echo listed")]).on(When::tools(), [done("listed")]));
     for name in ["OPENAI_API_KEY", "GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD"] {
         world.set(name, "top-secret-value");
     }

@@ -6,20 +6,17 @@ use serde_json::{Value, json};
 use crate::harness::{World, actor, done, plan, write};
 
 fn turns() -> [Reply; 3] {
-    [
-        Reply::json(plan(&[actor("a", "write out.txt", &[])])),
-        write("out.txt", "out\n"),
-        done("out.txt is written"),
-    ]
+    [Reply::json(plan(&[actor("a", "write out.txt", &[])])), write("out.txt", "out\n"), done("out.txt is written")]
 }
 
 /// Each request fails first as `fault` says, then is answered.
 fn after(fault: impl Fn(Reply) -> Reply) -> World {
     let [planned, first, last] = turns();
     let places = [When::schema("aime_plan"), When::tools().and_turn(0), When::tools().and_turn(1)];
-    let script = places.into_iter().zip([planned, first, last]).fold(Script::new(), |script, (when, reply)| {
-        script.once(when.clone(), [fault(reply.clone())]).on(when, [reply])
-    });
+    let script = places
+        .into_iter()
+        .zip([planned, first, last])
+        .fold(Script::new(), |script, (when, reply)| script.once(when.clone(), [fault(reply.clone())]).on(when, [reply]));
     World::with(script)
 }
 
@@ -95,10 +92,7 @@ fn odd_forms_are_read() {
 fn plain(form: impl Fn(Reply) -> Reply) -> World {
     let [planned, first, last] = turns().map(form);
     World::with(
-        Script::new()
-            .on(When::schema("aime_plan"), [planned])
-            .on(When::tools().and_turn(0), [first])
-            .on(When::tools().and_turn(1), [last]),
+        Script::new().on(When::schema("aime_plan"), [planned]).on(When::tools().and_turn(0), [first]).on(When::tools().and_turn(1), [last]),
     )
 }
 
