@@ -23,7 +23,7 @@ impl RunMachine {
         if self.waits_for_cooldown() {
             return;
         }
-        if self.give_up_rest(out) {
+        if self.give_up_blocked(out) {
             return self.advance(out);
         }
         self.end(out);

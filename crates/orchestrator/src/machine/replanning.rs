@@ -174,12 +174,18 @@ impl RunMachine {
         }
     }
 
-    /// Gives up what no replan has saved: what is blocked is skipped, what waits for it settles.
-    pub(super) fn give_up_rest(&mut self, out: &mut Out) -> bool {
-        let changes = self.state.closing_changes();
-        let some = !changes.is_empty();
-        self.make_changes(changes, out);
-        some
+    /// Gives up what no replan has saved: what is blocked and that nothing will unblock is skipped, a group that cannot complete fails.
+    pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
+        let mut given_up = false;
+        loop {
+            let changes = self.state.closing_changes();
+            if changes.is_empty() || self.fault.is_some() {
+                return given_up;
+            }
+            given_up = true;
+            self.make_changes(changes, out);
+            self.settle(out);
+        }
     }
 
     /// Sets the one timer: for the next moment at which a trigger or a bound could change the verdict.
