@@ -4,6 +4,7 @@
 //! object or array found in it (those in code fences first, later ones before earlier ones) as strict JSON; the same mended.
 //! What was mended is said in words, and a text whose end is missing says so, because a caller may refuse it.
 
+mod cursor;
 mod mend;
 mod reasoning;
 mod scan;

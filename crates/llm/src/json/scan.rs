@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::cursor::{Cursor, opens_string, pass_string};
+
 /// The deepest nesting that is followed; a strict reader stops there too.
 const DEPTH: usize = 128;
 /// How many brackets of one text are tried as a beginning.
@@ -187,38 +189,6 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$' | '-')
 }
 
-/// A reader's place in a text.
-struct Cursor<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl<'t> Cursor<'t> {
-    fn rest(&self) -> &'t str {
-        self.text.get(self.at..).unwrap_or_default()
-    }
-
-    fn next(&mut self) -> Option<char> {
-        let c = self.rest().chars().next()?;
-        self.at += c.len_utf8();
-        Some(c)
-    }
-
-    /// Moves past the mark, or to the end; whether the mark was there.
-    fn pass(&mut self, mark: &str) -> bool {
-        match self.rest().find(mark) {
-            Some(offset) => {
-                self.at += offset + mark.len();
-                true
-            }
-            None => {
-                self.at = self.text.len();
-                false
-            }
-        }
-    }
-}
-
 /// The brackets nest too deep to be followed further.
 struct TooDeep {
     at: usize,
@@ -350,14 +320,6 @@ pub(super) fn ascii(c: char) -> char {
     }
 }
 
-fn opens_string(c: char, before: char) -> bool {
-    match c {
-        '"' | '“' | '”' => true,
-        '\'' | '‘' | '`' => matches!(before, '{' | '[' | ',' | ':' | '(' | '=' | '\0'),
-        _ => false,
-    }
-}
-
 fn quote_oddity(quote: char, rest: &str) -> Option<Oddity> {
     match quote {
         '"' if rest.starts_with("\"\"") => Some(Oddity::TripleQuotes),
@@ -366,45 +328,5 @@ fn quote_oddity(quote: char, rest: &str) -> Option<Oddity> {
         '“' | '”' | '‘' => Some(Oddity::CurlyQuotes),
         '`' => Some(Oddity::Backticks),
         _ => None,
-    }
-}
-
-/// Moves past a string whose opening quote was read; false where it never ends.
-///
-/// A quote closes only before `, : } ]`, a comment or the end: a model forgets to escape quotes inside its text.
-fn pass_string(cursor: &mut Cursor<'_>, quote: char) -> bool {
-    let triple = match quote {
-        '"' => "\"\"\"",
-        _ => "'''",
-    };
-    if matches!(quote, '"' | '\'') && cursor.rest().starts_with(triple.get(1..).unwrap_or_default()) {
-        cursor.at += 2;
-        return cursor.pass(triple);
-    }
-    while let Some(c) = cursor.next() {
-        if c == '\\' {
-            cursor.next();
-        } else if closes(c, quote) && ends_value(cursor.rest()) {
-            return true;
-        }
-    }
-    false
-}
-
-fn closes(c: char, quote: char) -> bool {
-    match quote {
-        '“' | '”' => matches!(c, '”' | '“' | '"'),
-        '‘' => matches!(c, '’' | '\''),
-        _ => c == quote,
-    }
-}
-
-fn ends_value(rest: &str) -> bool {
-    let next = rest.trim_start();
-    let spaced = next.len() != rest.len();
-    match next.chars().next() {
-        None | Some(',' | ':' | '}' | ']' | '，' | '：' | '、' | '｝' | '］' | '+' | ')') => true,
-        Some('/' | '#' | '"' | '\'' | '“' | '=' | '`') => spaced,
-        Some(c) => rest.starts_with([' ', '\t']) && c.is_ascii_digit(),
     }
 }
