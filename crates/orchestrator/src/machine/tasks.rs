@@ -176,7 +176,7 @@ impl RunMachine {
         let unmet: Vec<String> = checks
             .iter()
             .filter(|check| check.passed == Some(false))
-            .map(|check| format!("{}: {}", check.criterion, check.reason))
+            .map(|check| format!("{:?} does not hold: {}", check.criterion, check.reason))
             .collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
             conclusion.outcome = Outcome::Failure;
