@@ -8,7 +8,7 @@ use crate::run::{fresh_folder, run_goal};
 use crate::workspace::{cargo, run};
 
 /// The goal of the scenario with a real model: small enough for a 1.5B model, and its outcome can be seen.
-const GOAL: &str = "Write a short poem about the sea to the file sea.txt";
+const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 
 /// Which scenario.
 #[derive(Args)]
