@@ -2,7 +2,7 @@
 
 use aime_durable::{Clock, SystemClock};
 use aime_orchestrator::{FailureCode, InboxMessage, RunFailure, RunOutput, RunResult, RunView, view};
-use aime_progress::RunStatus;
+use aime_progress::{Question, QuestionId, RunStatus};
 use serde_json::json;
 
 use super::{resume::find_run, run::failure_of};
@@ -142,14 +142,24 @@ async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
+fn answered_by(body: &str) -> Option<QuestionId> {
+    let InboxMessage::Answer { question, .. } = serde_json::from_str(body).ok()?;
+    Some(question)
+}
+
 pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
     let (run, seen) = read(run, setup)?;
-    let Some(question) = seen.state.questions.iter().find(|question| question.answer.is_none()) else {
-        return Err(Failure::usage(format!("run {run} asks nothing")).hint(format!("`aime runs show {run}` tells where it stands")));
+    let journal = setup.journal()?;
+    // Answers that the run has not taken up yet.
+    let waiting = journal.inbox(run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    let answered: Vec<QuestionId> = waiting.iter().filter_map(|message| answered_by(&message.body)).collect();
+    let open = |question: &&Question| question.answer.is_none() && !answered.contains(&question.id);
+    let Some(question) = seen.state.questions.iter().find(open) else {
+        let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
+        return Err(Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands")));
     };
     let message = InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() };
     let body = serde_json::to_string(&message).map_err(Failure::internal)?;
-    let journal = setup.journal()?;
     journal.inbox_put(run.as_str(), SystemClock.now(), &body).await.map_err(|error| Failure::caused(code::USAGE, &error))?;
     let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
     let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
