@@ -21,6 +21,10 @@ impl RunMachine {
             let (id, task, kind, question) = (id.clone(), task.cloned(), kind.to_owned(), text.to_owned());
             self.emit(ProgressEvent::QuestionAsked { id, task, kind, question }, out);
         }
+        if self.leaving.is_some() {
+            // Whoever is asked now would hold up the stop. The question is asked when the run goes on.
+            return;
+        }
         let effect = self.next_id("ask");
         let (task, kind, text) = (task.cloned(), kind.to_owned(), text.to_owned());
         self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, Work::Ask(id.clone()), out);

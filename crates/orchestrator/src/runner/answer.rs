@@ -15,7 +15,7 @@ impl RunRunner {
     pub(super) async fn answer(&self, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let begun = Instant::now();
         let Some(model) = self.model("default", context) else { return RunFact::AnswerWritten { id, text: None, calls: Vec::new() } };
-        match model.complete(answer_request(state)).await {
+        match model.complete(ChatRequest { max_output_tokens: Some(model.limits().max_output_tokens), ..answer_request(state) }).await {
             Ok(response) => {
                 let call = ModelUse {
                     purpose: "answer".to_owned(),
