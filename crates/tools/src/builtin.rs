@@ -17,13 +17,34 @@ mod write_file;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{Tool, ToolRegistry};
+
+/// What of the built-in tools can be set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltinSettings {
+    /// How long a command may take when its call says nothing itself. 120 s unless set.
+    pub bash_time_limit: Duration,
+    /// How long Python code may take when its call says nothing itself. 30 s unless set.
+    pub python_time_limit: Duration,
+}
+
+impl Default for BuiltinSettings {
+    fn default() -> Self {
+        Self { bash_time_limit: Duration::from_secs(120), python_time_limit: Duration::from_secs(30) }
+    }
+}
 
 /// All built-in tools. They keep no state: everything comes with the [`ToolContext`](crate::ToolContext) of a call.
 #[must_use]
 pub fn builtin() -> ToolRegistry {
+    builtin_with(&BuiltinSettings::default())
+}
+
+/// All built-in tools with other settings.
+#[must_use]
+pub fn builtin_with(settings: &BuiltinSettings) -> ToolRegistry {
     let runtime: [Arc<dyn Tool>; 8] = [
         Arc::new(read_file::tool()),
         Arc::new(write_file::tool()),
@@ -31,8 +52,8 @@ pub fn builtin() -> ToolRegistry {
         Arc::new(list_dir::tool()),
         Arc::new(glob::tool()),
         Arc::new(grep::tool()),
-        Arc::new(bash::tool()),
-        Arc::new(python::tool()),
+        Arc::new(bash::tool(settings.bash_time_limit)),
+        Arc::new(python::tool(settings.python_time_limit)),
     ];
     runtime.into_iter().chain(actor::tools()).collect()
 }

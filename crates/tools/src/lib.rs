@@ -14,7 +14,7 @@ mod tool;
 mod typed;
 
 pub use approval::{Approval, Decision, decide};
-pub use builtin::builtin;
+pub use builtin::{BuiltinSettings, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, tools_of};
 pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};

@@ -72,6 +72,17 @@ where
         self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
     }
 
+    /// What a model reads of a parameter, where only the maker of the tool knows it.
+    #[must_use]
+    pub(crate) fn describes(self, parameter: &str, text: &str) -> Self {
+        self.with(|sheet| {
+            let place = format!("/properties/{parameter}");
+            if let Some(schema) = sheet.definition.parameters.pointer_mut(&place).and_then(Value::as_object_mut) {
+                schema.insert("description".to_owned(), Value::from(text));
+            }
+        })
+    }
+
     fn with(mut self, change: impl FnOnce(&mut ToolSheet)) -> Self {
         change(Arc::make_mut(&mut self.sheet));
         self

@@ -1,4 +1,7 @@
-use crate::{HandledBy, builtin};
+use std::time::Duration;
+
+use super::Place;
+use crate::{BuiltinSettings, HandledBy, builtin, builtin_with};
 
 #[test]
 fn definitions_as_a_model_sees_them() {
@@ -38,4 +41,20 @@ fn names_and_alternatives_stand() {
             assert!(!sheet.read_only || sheet.repeatable());
         }
     }
+}
+
+#[tokio::test]
+async fn time_limits_can_be_set_and_are_told() {
+    let settings = BuiltinSettings { bash_time_limit: Duration::from_secs(1), python_time_limit: Duration::from_secs(7) };
+    let registry = builtin_with(&settings);
+    for (name, seconds) in [("bash", 1), ("python", 7)] {
+        let sheet = registry.get(name).unwrap().sheet();
+        assert_eq!(sheet.time_limit, Duration::from_secs(seconds), "{name}");
+        let told = &sheet.definition.parameters["properties"]["timeout_seconds"]["description"];
+        assert_eq!(told, &format!("{seconds} by default"), "{name}");
+    }
+    let place = Place::new(&[]);
+    let slow = serde_json::json!({"command": "sleep 1000"});
+    let error = registry.call("bash", slow.as_object().unwrap().clone(), &place.context).await.unwrap_err();
+    assert!(error.to_string().contains("longer than 1 s"), "{error}");
 }
