@@ -114,6 +114,20 @@ fn a_folder_where_the_journal_should_be() {
 }
 
 #[test]
+fn files_where_folders_should_be_within() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.file(".aime/progress", "I was here first");
+    world.aime(["run", "--plan", "plan.json"]).must(0);
+    assert_eq!(world.read(".aime/progress"), "I was here first", "a view that cannot be written stops nothing");
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.file(".aime/runs", "I was here first");
+    one_clear_message(&world.aime(["run", "--plan", "plan.json", "-q"]), &[".aime/runs"]);
+    assert!(!world.exists("a.txt"));
+}
+
+#[test]
 fn a_folder_that_may_only_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::alone();
@@ -196,4 +210,29 @@ fn a_file_is_written_whole_or_not_at_all() {
         left.iter().all(|name| ["a.txt", "big", "call.sh", ".aime"].contains(&name.as_str())),
         "nothing half written is left: {left:?}"
     );
+}
+
+#[test]
+fn a_plan_is_written_whole_or_not_at_all() {
+    let description = "wash ".repeat(2_000);
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [aime_scripted_server::Reply::json(plan(&[crate::harness::actor("wash", &description, &[])]))]);
+    let world = World::with(script);
+    world.file("plan.json", "as it was\n");
+    let write = |limit: &str| {
+        let mut shell = world.program("bash");
+        let line = format!(
+            "trap '' XFSZ; ulimit -f {limit}; exec {} plan wash --mode complex --format json -o plan.json",
+            env!("CARGO_BIN_EXE_aime")
+        );
+        shell.args(["-c", &line]);
+        world.spawn(shell).wait()
+    };
+    write("4").must(2).tells(&["plan.json"]);
+    assert_eq!(world.read("plan.json"), "as it was\n");
+    write("100").must(0);
+    world.aime(["check", "plan.json"]).must(0);
+    assert_eq!(std::fs::read_dir(world.work()).unwrap().count(), 1, "nothing else is left");
+    world.aime(["plan", "wash", "--mode", "complex", "-o", "nowhere/plan.json"]).must(2).tells(&["nowhere/plan.json"]);
+    world.aime(["plan", "wash", "--mode", "complex", "-o", "/dev/null"]).must(0);
 }

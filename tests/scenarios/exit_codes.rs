@@ -146,6 +146,11 @@ fn two_for_an_invalid_plan() {
         assert!(ended.stderr.contains(word), "{text}\n{ended}");
         assert!(!world.exists(".aime/runs"));
     }
+    std::fs::write(world.path("plan.json"), [0xff, 0xfe, 0x00]).unwrap();
+    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["plan.json"]);
+    world.aime(["check", "."]).must(2);
+    world.file("plan.json", &"[".repeat(100_000));
+    world.aime(["check", "plan.json"]).must(2);
 }
 
 #[test]
@@ -211,9 +216,11 @@ fn three_when_the_server_refuses_and_the_run_goes_on_once_it_does_not() {
 #[test]
 fn three_when_the_model_is_unknown() {
     let refusal = json!({"error": {"message": "The model `m` does not exist", "type": "invalid_request_error", "code": "model_not_found"}});
-    let world = World::with(Script::new().on(When::any(), [Reply::status(404, refusal, [])])).settings(FEW_RETRIES);
-    let ended = world.aime(["run", "write out.txt", "--output", "json"]).must(3);
+    let script = Script::new().on(When::any().and_model("m"), [Reply::status(404, refusal, [])]).on(When::tools(), [done("done")]);
+    let world = World::with(script).settings(FEW_RETRIES);
+    let ended = world.aime(["run", "write out.txt", "--run-id", "r", "--output", "json"]).must(3);
     assert!(ended.json()["error"]["message"].as_str().unwrap().contains("does not exist"), "{ended}");
+    world.aime(["resume", "r", "--model", "another"]).must(0);
 }
 
 #[test]
@@ -246,9 +253,13 @@ fn four_when_the_money_is_spent() {
 
 #[test]
 fn four_when_the_time_is_over() {
-    let world = silent();
-    let ended = world.aime(["run", "write out.txt", "--timeout", "1s", "--output", "json"]).must(4);
+    let mut world = silent();
+    let ended = world.aime(["run", "write out.txt", "--timeout", "1s", "--run-id", "r", "--output", "json"]).must(4);
     assert_eq!(ended.json()["error"]["code"], "bound_reached", "{ended}");
+    world.serve(Script::new().on(When::tools(), [done("in time")]));
+    world.aime(["resume", "r"]).must(4);
+    assert!(world.server().requests().is_empty(), "the time is still over");
+    world.aime(["resume", "r", "--timeout", "1h"]).must(0);
 }
 
 #[test]
@@ -267,6 +278,14 @@ fn four_when_the_tool_calls_are_used_up() {
     world.plan("plan.json", &plan(&tasks));
     let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl", "--max-parallel", "1"]).must(4);
     assert_eq!(ended.events("tool_call_started").len(), 2, "{ended}");
+}
+
+#[test]
+fn four_when_the_actors_are_used_up() {
+    let world = World::with(Script::new().on(When::tools(), [gives_up("once more")])).settings("[run]\nmax_actors = 2\n");
+    let ended = world.aime(["run", "write out.txt", "--output", "json"]).must(4);
+    assert_eq!(ended.json()["error"]["code"], "bound_reached", "{ended}");
+    assert_eq!(world.server().requests().len(), 2);
 }
 
 #[test]

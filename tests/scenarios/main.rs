@@ -18,3 +18,4 @@ mod replan;
 mod resume;
 mod safety;
 mod servers;
+mod triggers;

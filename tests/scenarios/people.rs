@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, bash, done, gives_up, plan, said, task, tool};
+use crate::harness::{Ended, World, bash, done, gives_up, plan, said, task, tool};
 
 const ASK: [&str; 8] = ["run", "paint the wall", "--mode", "direct", "--output", "json", "--run-id", "paint"];
 
@@ -32,8 +32,8 @@ fn an_actor_asks_and_goes_on_with_the_answer() {
     let requests = world.server().requests();
     assert_eq!(requests.len(), 3, "what was said is not said again\n{ended}");
     let last = requests[2]["messages"].as_array().unwrap();
-    let told = last.iter().filter(|message| message["role"] == "tool").map(|message| message["content"].as_str().unwrap());
-    assert!(told.last().unwrap().contains("blue"), "{:#}", requests[2]);
+    let mut told = last.iter().filter(|message| message["role"] == "tool").map(|message| message["content"].as_str().unwrap());
+    assert!(told.next_back().unwrap().contains("blue"), "{:#}", requests[2]);
     assert_eq!(world.read("log"), "began\n", "the command ran once");
 }
 
@@ -140,9 +140,59 @@ fn a_question_holds_up_only_its_own_task() {
 }
 
 #[test]
+fn answers_go_to_the_questions_in_their_order() {
+    let script = Script::new()
+        .on(When::tools().and_contains("ASKS-FIRST").and_turn(0), [Reply::call("ask_human", json!({"question": "Where?"}))])
+        .on(When::tools().and_contains("ASKS-THEN").and_turn(0), [Reply::call("ask_human", json!({"question": "When?"}))])
+        .on(When::tools().and_contains("ASKS-FIRST").and_contains("the garden"), [done("in the garden")])
+        .on(When::tools().and_contains("ASKS-THEN").and_contains("at noon"), [done("at noon")])
+        .on(When::tools(), [gives_up("the wrong answer")])
+        .on(When::plain(), [Reply::text("In the garden at noon.")]);
+    let world = World::with(script);
+    let tasks = plan(&[crate::harness::actor("first", "ASKS-FIRST", &[]), crate::harness::actor("then", "ASKS-THEN", &[])]);
+    world.plan("plan.json", &tasks);
+    let asked = world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--output", "jsonl"]).must(5);
+    let questions: Vec<String> =
+        asked.events("question_asked").iter().map(|event| event["question"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(questions.len(), 2);
+    for question in &questions {
+        let answer = if question == "Where?" { "in the garden" } else { "at noon" };
+        world.aime(["answer", "r", answer]).must(0).tells(&[question]);
+    }
+    world.aime(["answer", "r", "and why"]).must(2);
+    let result = world.aime(["resume", "r", "--output", "json"]).must(0).json();
+    assert_eq!(task(&result, "first")["summary"], "in the garden");
+    assert_eq!(task(&result, "then")["summary"], "at noon");
+}
+
+#[test]
 fn an_answer_needs_a_question() {
     let world = World::with(Script::new().on(When::tools(), [done("done")]));
     world.aime(["answer", "nobody", "yes"]).must(2).tells(&["nobody"]);
     world.aime(["run", "do it", "--mode", "direct", "--run-id", "quiet"]).must(0);
     world.aime(["answer", "quiet", "yes"]).must(2).tells(&["quiet"]);
+}
+
+/// A terminal between the scenario and the command, with this typed into it; nothing where the system has none to give.
+fn at_a_terminal(world: &World, arguments: &str, typed: &str) -> Option<Ended> {
+    let script = ["/usr/bin/script", "/bin/script"].into_iter().find(|path| std::path::Path::new(path).exists())?;
+    world.file("typed", typed);
+    let mut command = world.program(script);
+    let line = format!("sleep 0.2; exec {} {arguments}", env!("CARGO_BIN_EXE_aime"));
+    command.args(["-qec", &line, "/dev/null"]).stdin(std::fs::File::open(world.path("typed")).unwrap());
+    Some(world.spawn(command).wait())
+}
+
+#[test]
+fn at_a_terminal_a_person_is_asked_and_answers_at_once() {
+    let world = commander();
+    let Some(ended) = at_a_terminal(&world, "run 'paint the wall' --mode direct", "yes\n") else { return };
+    assert_eq!(ended.code, Some(0), "{ended}");
+    assert!(ended.stdout.contains("echo ran >> log"), "the question is seen\n{ended}");
+    assert_eq!(world.read("log"), "ran\n");
+    assert!(ended.stdout.contains("the command ran"), "and the answer\n{ended}");
+    let world = commander();
+    let Some(ended) = at_a_terminal(&world, "run 'paint the wall' --mode direct", "no\n") else { return };
+    assert_eq!(ended.code, Some(1), "{ended}");
+    assert!(!world.exists("log"));
 }

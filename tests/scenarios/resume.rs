@@ -183,6 +183,11 @@ fn a_second_process_cannot_drive_the_same_run() {
     assert!(ended.stderr.contains("trip") || ended.stderr.contains("process"), "{ended}");
     let again = world.aime(RUN).must(2);
     assert!(again.stderr.contains("trip"), "the name is taken\n{again}");
+    world.aime(["runs", "delete", "trip"]).must(2).tells(&["hint"]);
+    // Looking at it is no hindrance, and another run in the same folder neither.
+    assert!(world.aime(["runs", "show", "trip"]).must(0).stdout.contains("one"));
+    world.plan("aside.json", &plan(&[tool("aside", "write_file", json!({"path": "aside.txt", "content": "a"}), &[])]));
+    world.aime(["run", "--plan", "aside.json", "--run-id", "aside"]).must(0);
     interrupt(running);
     resume(&world).must(0);
     assert_eq!(world.read("log"), "one\ntwo\n");
@@ -224,6 +229,26 @@ fn last_is_the_newest_run_and_the_beginning_of_a_name_will_do() {
     assert_eq!(world.aime(["resume", "last", "--output", "json"]).must(0).json()["run_id"], "trip");
     assert_eq!(world.aime(["resume", "tr", "--output", "json"]).must(0).json()["run_id"], "trip");
     world.aime(["resume", "fall"]).must(2).tells(&["fall", "aime runs"]);
+}
+
+#[test]
+fn a_crash_while_a_file_is_written_does_not_stop_the_run() {
+    // A write is repeated without asking: it gives the same file.
+    let world = World::alone();
+    let tasks: Vec<Value> = (0..30)
+        .map(|n| {
+            let before = format!("t{}", n - 1);
+            let dependencies: &[&str] = if n == 0 { &[] } else { &[before.as_str()] };
+            tool(&format!("t{n}"), "write_file", json!({"path": format!("{n}.txt"), "content": "whole\n"}), dependencies)
+        })
+        .collect();
+    world.plan("plan.json", &plan(&tasks));
+    let running = world.start(RUN);
+    world.wait_for_file("4.txt");
+    running.kill();
+    let ended = resume(&world).must(0);
+    assert_eq!(ended.json()["status"], "completed", "{ended}");
+    assert!((0..30).all(|n| world.read(&format!("{n}.txt")) == "whole\n"));
 }
 
 /// A crash at any moment: whatever is cut, no line of the log is written twice and the run completes.

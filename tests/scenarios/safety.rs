@@ -180,6 +180,19 @@ fn a_key_goes_to_no_server_that_a_project_names() {
 }
 
 #[test]
+fn the_log_tells_no_secret_and_leaves_the_result_alone() {
+    let mut world = writer();
+    world.set("OPENAI_API_KEY", "top-secret-value");
+    for loud in ["-v", "-vv"] {
+        let ended = world.aime(["run", "write out.txt", loud, "--color", "never"]);
+        assert!(ended.stderr.lines().count() > 5, "{ended}");
+        assert!(!ended.stderr.contains("top-secret-value") && !ended.stdout.contains("top-secret-value"), "{ended}");
+    }
+    std::fs::remove_file(world.path("out.txt")).unwrap();
+    assert_eq!(world.aime(["run", "write out.txt", "-vv"]).must(0).stdout, "written\n");
+}
+
+#[test]
 fn a_command_has_limits() {
     let world = World::alone();
     let slow = world.aime(["tools", "call", "bash", r#"{"command": "sleep 60", "timeout_seconds": 1}"#]).must(1);

@@ -56,6 +56,83 @@ fn broken_bytes_are_asked_for_again() {
 }
 
 #[test]
+fn a_server_that_never_recovers_is_no_model_and_the_run_waits_for_it() {
+    let faults = [
+        ("always failing", Reply::status(500, json!({"error": {"message": "out of memory"}}), [("retry-after", "0")]), "out of memory"),
+        ("always busy", Reply::status(429, json!({"error": {"message": "quota is used up"}}), [("retry-after", "0")]), "quota"),
+        ("always cut", Reply::text("hello").cut_after(10), "cut"),
+    ];
+    for (name, fault, word) in faults {
+        for mode in ["direct", "complex"] {
+            let mut world =
+                World::with(Script::new().on(When::any(), [fault.clone()])).settings("[models.default]\nmodel = \"m\"\nmax_retries = 1\n");
+            let ended = world.aime(["run", "write out.txt", "--mode", mode, "--run-id", "r", "--output", "json"]);
+            assert_eq!(ended.code, Some(3), "{name} {mode}\n{ended}");
+            assert!(ended.json()["error"]["message"].as_str().unwrap().contains(word), "{name} {mode}\n{ended}");
+            assert_eq!(world.server().requests().len(), 2, "{name} {mode}: one retry");
+            let [planned, first, last] = turns();
+            world.serve(
+                Script::new().on(When::schema("aime_plan"), [planned]).on(When::tools().and_turn(0), [first]).on(When::tools(), [last]),
+            );
+            let ended = world.aime(["resume", "r", "--output", "json"]);
+            assert_eq!(ended.code, Some(0), "{name} {mode}\n{ended}");
+            assert_eq!(world.read("out.txt"), "out\n", "{name} {mode}");
+        }
+    }
+}
+
+#[test]
+fn a_call_that_was_cut_by_the_length_limit_is_not_made() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [write("out.txt", "half of what I wan").finish("length")])
+        .on(When::tools().and_turn(1), [write("other.txt", "whole\n")])
+        .on(When::tools(), [done("other.txt is written")]);
+    let world = World::with(script);
+    world.aime(["run", "write it"]).must(0);
+    assert!(!world.exists("out.txt"));
+    assert!(crate::harness::said(&world.server().requests()[1]).contains("length limit"));
+}
+
+#[test]
+fn without_a_final_answer_the_summaries_must_do() {
+    let tasks = plan(&[actor("a", "PART-A", &[]), actor("b", "PART-B", &["a"])]);
+    let script = Script::new()
+        .on(When::tools().and_contains("PART-B"), [done("part b is done")])
+        .on(When::tools().and_contains("PART-A"), [done("part a is done")])
+        .on(When::plain(), [Reply::status(400, json!({"error": {"message": "I do not answer"}}), [])]);
+    let world = World::with(script);
+    world.plan("plan.json", &tasks);
+    let answer = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json()["answer"].to_string();
+    assert!(answer.contains("part a is done") && answer.contains("part b is done"), "{answer}");
+}
+
+#[test]
+fn large_output_is_cut_and_kept() {
+    let script = Script::new().on(When::tools().and_turn(0), [crate::harness::bash("seq 1 20000")]).on(When::tools(), [done("counted")]);
+    let world = World::with(script);
+    world.aime(["run", "count", "--approve", "all", "--run-id", "r"]).must(0);
+    let told = crate::harness::said(&world.server().requests()[1]);
+    assert!(told.len() < 40_000, "{} characters", told.len());
+    let kept: Vec<_> = files(&world.path(".aime/runs/r")).into_iter().filter(|text| text.contains("\n19999\n20000\n")).collect();
+    assert_eq!(kept.len(), 1, "the whole of it is kept");
+    assert!(told.contains(".aime/runs/r"), "and the actor is told where");
+}
+
+/// The texts of all files beneath a folder.
+fn files(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(std::fs::read_to_string(&path).unwrap_or_default());
+        }
+    }
+    found
+}
+
+#[test]
 fn a_web_page_is_no_server() {
     let world = World::with(Script::new().on(When::any(), [Reply::raw("<html>hello</html>")]));
     for mode in ["direct", "complex"] {
@@ -169,4 +246,22 @@ fn the_flag_and_the_variable_name_the_model() {
     world.aime(["run", "say it"]).must(0);
     world.aime(["run", "say it", "--model", "by-flag"]).must(0);
     assert_eq!(names(&world), ["by-flag", "by-variable", "by-flag"]);
+}
+
+#[test]
+fn each_role_has_its_model() {
+    let script = Script::new()
+        .on(When::schema("aime_route").and_model("fast"), [Reply::json(json!({"reason": "two steps in a row", "complexity": "simple"}))])
+        .on(When::schema("aime_plan").and_model("deep"), [Reply::json(plan(&[actor("a", "PART-A", &[]), actor("b", "PART-B", &["a"])]))])
+        .on(When::tools().and_model("usual"), [done("done")])
+        .on(When::plain().and_model("usual"), [Reply::text("All of it is done.")]);
+    let models = "[models.default]\nmodel = \"usual\"\n[models.planner]\nmodel = \"deep\"\n[models.classifier]\nmodel = \"fast\"\n";
+    let world = World::with(script).settings(&format!("{models}[planning]\nstrategy = \"always\"\n"));
+    // The rules are unsure of this goal: two verbs, of middle length, no word that tells.
+    let goal = "Compare the two lists in this folder and describe what is different between them in a table please";
+    let ended = world.aime(["run", goal, "--output", "jsonl"]).must(0);
+    let routed = &ended.events("routed")[0];
+    assert_eq!((&routed["mode"], &routed["by"]), (&json!("simple"), &json!("model")), "{ended}");
+    assert_eq!(world.server().unmatched(), Vec::<String>::new());
+    assert_eq!(ended.last()["answer"], "All of it is done.");
 }
