@@ -11,7 +11,10 @@ mod runs;
 mod schema;
 mod tools;
 
-use std::{io::Read, path::Path};
+use std::{
+    io::{self, Read, Write},
+    path::Path,
+};
 
 use clap::CommandFactory;
 
@@ -67,11 +70,30 @@ fn on_runtime(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fai
 fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
+        io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
         return Ok(text);
     }
     std::fs::read_to_string(path)
         .map_err(|error| Failure::new(code::USAGE, format!("the {what} {} cannot be read: {error}", path.display())))
+}
+
+/// Writes a file whole or not at all. What is no file, such as a pipe, is written as it comes. `replace` says whether a file that is
+/// there gives way.
+fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
+    if replace && path.metadata().is_ok_and(|found| !found.is_file()) {
+        return std::fs::write(path, text);
+    }
+    // A link stays one: what it leads to is written.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.prefix(".aime-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let kept = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
+    kept.map(drop).map_err(|error| error.error)
 }
 
 /// A goal from the command line: itself, or standard input for `-`.

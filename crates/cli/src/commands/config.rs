@@ -1,6 +1,6 @@
 //! `aime config`.
 
-use super::setup_of;
+use super::{setup_of, write_whole};
 use crate::{
     args::{ConfigCommand, Global},
     config::{Environment, Places, TEMPLATE, check_files},
@@ -38,9 +38,7 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
         ConfigCommand::Init => {
             let folder = global.directory.clone().unwrap_or_else(|| ".".into());
             let path = folder.join("aime.toml");
-            let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&path);
-            let written = made.and_then(|mut file| std::io::Write::write_all(&mut file, TEMPLATE.as_bytes()));
-            written.map_err(|error| {
+            write_whole(&path, TEMPLATE, false).map_err(|error| {
                 Failure::usage(format!("{} cannot be written: {error}", path.display()))
                     .hint("an existing file is never overwritten: move it away first")
             })?;

@@ -6,7 +6,7 @@ use aime_llm::Tiers;
 use aime_planner::{PlanRequest, Planner, PlannerError, Route, Routed, ask_route, direct_plan, route};
 use aime_progress::{Plan, PlanMode};
 
-use super::{check::checker_parts, read_goal, run::mode_of};
+use super::{check::checker_parts, read_goal, run::mode_of, write_whole};
 use crate::{
     args::{Global, ModeArg, PlanArgs, PlanFormat},
     config::ModeConfig,
@@ -54,7 +54,7 @@ pub(super) async fn plan(args: PlanArgs, global: &Global, setup: &Setup) -> Resu
         PlanFormat::Dot => plan_formats::dot(&plan),
     };
     match &args.output_file {
-        Some(path) => std::fs::write(path, format!("{text}\n"))
+        Some(path) => write_whole(path, &format!("{text}\n"), true)
             .map_err(|error| Failure::usage(format!("the plan cannot be written to {}: {error}", path.display())))?,
         None => output::result(&text),
     }
