@@ -115,7 +115,15 @@ fn begins_windows_path(before: &str, rest: &str) -> bool {
     }
     let path = chars.as_str();
     let path = path.get(..path_length(path)).unwrap_or_default();
-    path.match_indices('\\').any(|(at, _)| escape_length(path.get(at + 1..).unwrap_or_default(), false) == 0)
+    let mut rest = path;
+    while let Some((_, after)) = rest.split_once('\\') {
+        match escape_length(after, false) {
+            // The last one escapes the quote at which the path was cut.
+            0 => return !after.is_empty(),
+            length => rest = after.get(length..).unwrap_or_default(),
+        }
+    }
+    false
 }
 
 fn path_length(text: &str) -> usize {

@@ -154,6 +154,7 @@ fn backslashes_are_kept() {
         (r#"{"re": "\\d+", "also": "\s"}"#, json!({"re": r"\d+", "also": r"\s"})),
         (r#"{"text": "line\n\d"}"#, json!({"text": "line\n\\d"})),
         (r#"{"qa": "Q:\nwhy \d\nA:\nso"}"#, json!({"qa": "Q:\nwhy \\d\nA:\nso"})),
+        (r#"{"a": "A:\t\\", "b": "A:\n\"",}"#, json!({"a": "A:\t\\", "b": "A:\n\""})),
         (r#"{"u": "\u00e9 \u12 \user"}"#, json!({"u": "é \\u12 \\user"})),
         ("{\"sh\": \"curl \\\n  -X\"}", json!({"sh": "curl \\\n  -X"})),
         (r#"{"sh": "echo 'it'\''s'"}"#, json!({"sh": r"echo 'it'\''s'"})),
