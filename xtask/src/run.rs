@@ -14,8 +14,13 @@ use clap::Args;
 use crate::model::{Name, Server, setup};
 use crate::workspace::build_aime;
 
-/// How long a request to the local model may take, in seconds: on two busy cores a plan takes a minute.
-const REQUEST_SECONDS: &str = "600";
+/// What aime is told of the local model: on two busy cores a plan takes a minute, and a small model that begins to repeat itself does not
+/// stop by itself.
+const LOCAL_LIMITS: [(&str, &str); 3] = [
+    ("AIME__MODELS__DEFAULT__TIMEOUT_SECONDS", "600"),
+    ("AIME__MODELS__DEFAULT__CONTEXT_TOKENS", "8192"),
+    ("AIME__MODELS__DEFAULT__MAX_OUTPUT_TOKENS", "1024"),
+];
 
 /// What a person can say about a run.
 #[derive(Args)]
@@ -63,7 +68,7 @@ pub(crate) fn run_goal(goal: &str, folder: &Path, model: Option<Name>, rest: &[S
     let mut command = Command::new(program);
     command.arg("-C").arg(folder).arg("run").arg(goal).args(rest);
     if let Some(server) = &server {
-        command.envs(server.variables()).env("AIME__MODELS__DEFAULT__TIMEOUT_SECONDS", REQUEST_SECONDS);
+        command.envs(server.variables()).envs(LOCAL_LIMITS);
     }
     eprintln!("$ aime run {goal:?}");
     let status = command.status().context("could not start aime")?;

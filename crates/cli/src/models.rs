@@ -13,6 +13,8 @@ use crate::{
 
 pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
 const DEFAULT_MODEL: &str = "gpt-5-mini";
+/// What OpenAI's current models hold at least; their reasoning counts as output. Other servers are taken to hold less until a file says more.
+const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384 };
 
 /// What was found out about models before any is called.
 #[derive(Debug, Clone)]
@@ -87,7 +89,7 @@ fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result
     };
     let mut settings = OpenAiSettings::new(model_name(config), base_url.clone());
     settings.api_key = key(name, config, environment, &base_url, named)?;
-    let default = ModelLimits::default();
+    let default = if base_url == OPENAI { OPENAI_LIMITS } else { ModelLimits::default() };
     settings.limits = ModelLimits {
         context_tokens: config.context_tokens.unwrap_or(default.context_tokens),
         max_output_tokens: config.max_output_tokens.unwrap_or(default.max_output_tokens),

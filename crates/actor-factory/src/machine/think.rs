@@ -47,6 +47,7 @@ impl ActorMachine {
             tools: Arc::clone(&self.tools),
             tool_choice: self.tool_choice(),
             temperature: self.input.spec.temperature,
+            max_output_tokens: Some(self.input.limits.max_output_tokens),
             ..ChatRequest::default()
         };
         self.asked_model = Some((id.clone(), self.history.tokens() + extra));
