@@ -239,7 +239,7 @@ impl RunMachine {
                 self.task_ended(&task, conclusion, checks, *duration_ms, out);
             }
             (RunFact::ActorReported { task, execution, number, event }, _) => self.reported(task, *execution, *number, event, out),
-            (RunFact::ActorAsked { task, question, kind, text }, _) => self.asked(Some(task), question, kind, text, out),
+            (RunFact::ActorAsked { task, question, kind, text }, _) => self.actor_asked(task, question, kind, text, out),
             (RunFact::Verified { checks, calls, .. }, _) => {
                 self.used(calls, out);
                 self.verified(checks, out);

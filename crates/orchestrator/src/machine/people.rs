@@ -9,6 +9,8 @@ use super::{FailureCode, Out, RunMachine, Work};
 use crate::{RunEffect, RunFailure, RunOutput};
 
 const ESCALATION: &str = "escalation";
+/// Stands as the answer of a question that nobody needs to answer any more.
+const WITHDRAWN: &str = "(withdrawn: the task that asked has come to an end)";
 
 impl RunMachine {
     /// Records a question and asks it, unless it is being asked or was answered.
@@ -28,6 +30,33 @@ impl RunMachine {
         let effect = self.next_id("ask");
         let (task, kind, text) = (task.cloned(), kind.to_owned(), text.to_owned());
         self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, Work::Ask(id.clone()), out);
+    }
+
+    /// An actor asks. Only one that runs can wait for the answer, and no actor asks in the name of the run.
+    pub(super) fn actor_asked(&mut self, task: &TaskId, id: &QuestionId, kind: &str, text: &str, out: &mut Out) {
+        let runs = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
+        let foreign = self.state.questions.iter().any(|known| known.id == *id && known.task.as_ref() != Some(task));
+        if runs && kind != ESCALATION && !foreign {
+            self.asked(Some(task), id, kind, text, out);
+        }
+    }
+
+    /// Takes back the questions of a task that has come to an end: nobody waits for these answers any more.
+    pub(super) fn withdraw_questions(&mut self, ended: impl Fn(&Self, &TaskId) -> bool, out: &mut Out) {
+        let open = self.state.questions.iter().filter(|question| question.answer.is_none());
+        let theirs = open.filter(|question| question.task.as_ref().is_some_and(|task| ended(self, task)));
+        let ids: Vec<QuestionId> = theirs.map(|question| question.id.clone()).collect();
+        for id in ids {
+            self.stop_asking(&id, out);
+            self.emit(ProgressEvent::QuestionAnswered { id, answer: WITHDRAWN.to_owned() }, out);
+        }
+    }
+
+    fn stop_asking(&self, id: &QuestionId, out: &mut Out) {
+        let asking = self.open.iter().filter(|(_, work)| **work == Work::Ask(id.clone()));
+        for (effect, _) in asking {
+            out.revoke(effect.clone(), Reason::Cancelled);
+        }
     }
 
     fn asking(&self, id: &QuestionId) -> bool {
@@ -54,10 +83,7 @@ impl RunMachine {
         if question.answer.is_some() {
             return;
         }
-        let asking = self.open.iter().find(|(_, work)| **work == Work::Ask(id.clone())).map(|(effect, _)| effect.clone());
-        if let Some(effect) = asking {
-            out.revoke(effect, Reason::Cancelled);
-        }
+        self.stop_asking(id, out);
         self.emit(ProgressEvent::QuestionAnswered { id: id.clone(), answer: text.to_owned() }, out);
         match (question.kind.as_str(), &question.task) {
             (ESCALATION, _) => self.escalation_answered(text, out),

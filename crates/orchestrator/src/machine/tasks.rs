@@ -21,6 +21,7 @@ impl RunMachine {
             return;
         }
         self.settle(out);
+        self.withdraw_questions(|run, task| run.state.tasks.get(task).is_some_and(|known| !known.status.is_open()), out);
         self.start_ready(out);
         self.consider(out);
         self.watch_time(out);
@@ -210,6 +211,7 @@ impl RunMachine {
     pub(super) fn conclude(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
         self.emit(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: conclusion.clone() }, out);
         *self.executions.entry(task.clone()).or_insert(1) += 1;
+        self.withdraw_questions(|_, asked_by| asked_by == task, out);
         match conclusion.outcome {
             Outcome::Success => self.set_task(task, TaskStatus::Completed, None, out),
             Outcome::Interrupted => self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out),
