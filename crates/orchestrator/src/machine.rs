@@ -94,6 +94,8 @@ pub struct RunMachine {
     executions: BTreeMap<TaskId, u32>,
     /// The next event number expected of each execution.
     reported: BTreeMap<String, u64>,
+    /// What a person was last asked about the call of a tool task.
+    approvals: BTreeMap<TaskId, people::Approval>,
     /// Trigger reasons that a replan, its refusal or a person has dealt with.
     handled: BTreeSet<String>,
     /// The reasons last told to the user, so that they are told once.
@@ -141,6 +143,7 @@ impl Machine for RunMachine {
             counter: 0,
             executions: BTreeMap::new(),
             reported: BTreeMap::new(),
+            approvals: BTreeMap::new(),
             handled: BTreeSet::new(),
             announced: BTreeSet::new(),
             replans: 0,

@@ -4,6 +4,8 @@ use aime_durable::Reason;
 use aime_progress::{
     Evidence, EvidenceId, EvidenceKind, ProgressEvent, Question, QuestionId, Significance, TaskId, TaskStatus, TriggerReason,
 };
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{FailureCode, Out, RunMachine, Work};
 use crate::{RunEffect, RunFailure, RunOutput};
@@ -11,6 +13,14 @@ use crate::{RunEffect, RunFailure, RunOutput};
 const ESCALATION: &str = "escalation";
 /// Stands as the answer of a question that nobody needs to answer any more.
 const WITHDRAWN: &str = "(withdrawn: the task that asked has come to an end)";
+
+/// What a person was asked about a tool task's call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Approval {
+    execution: u32,
+    parameters: Map<String, Value>,
+    question: QuestionId,
+}
 
 impl RunMachine {
     /// Records a question and asks it, unless it is being asked or was answered.
@@ -94,12 +104,19 @@ impl RunMachine {
     }
 
     /// What a person said of a tool task's call; asks if nobody did. The task waits meanwhile, held ready to run again.
-    pub(super) fn approval(&mut self, task: &TaskId, question: &str, out: &mut Out) -> Option<bool> {
-        if self.input.settings.unattended {
-            return Some(false);
-        }
-        let Ok(id) = QuestionId::new(format!("approve-{task}-{}", self.executions.get(task).copied().unwrap_or(1))) else {
-            return Some(false);
+    /// An answer holds for this call of this execution alone.
+    pub(super) fn approval(&mut self, task: &TaskId, parameters: &Map<String, Value>, question: &str, out: &mut Out) -> Option<bool> {
+        let execution = self.executions.get(task).copied().unwrap_or(1);
+        let asked = self.approvals.get(task).filter(|asked| asked.execution == execution && asked.parameters == *parameters);
+        let id = match asked {
+            Some(asked) => asked.question.clone(),
+            None => {
+                let Ok(question) = QuestionId::new(format!("approval-{}", self.state.questions.len() + 1)) else { return Some(false) };
+                self.withdraw_questions(|_, asked_by| asked_by == task, out);
+                let parameters = parameters.clone();
+                self.approvals.insert(task.clone(), Approval { execution, parameters, question: question.clone() });
+                question
+            }
         };
         let known = self.state.questions.iter().find(|known| known.id == id);
         if let Some(answer) = known.and_then(|known| known.answer.as_deref()) {

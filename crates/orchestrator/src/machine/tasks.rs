@@ -128,7 +128,11 @@ impl RunMachine {
             match decide(self.input.settings.approval, &sheet, &parameters) {
                 Permission::Allow => {}
                 Permission::Deny { reason } => return self.conclude(task, &failure(reason, Some(FailureCause::Denied)), out),
-                Permission::Ask { question } => match self.approval(task, &question, out) {
+                Permission::Ask { question } if self.input.settings.unattended => {
+                    let error = format!("not allowed: nobody is there to answer {question:?}");
+                    return self.conclude(task, &failure(error, Some(FailureCause::Denied)), out);
+                }
+                Permission::Ask { question } => match self.approval(task, &parameters, &question, out) {
                     Some(true) => {}
                     Some(false) => {
                         return self.conclude(task, &failure("a person refused the call".to_owned(), Some(FailureCause::Denied)), out);
