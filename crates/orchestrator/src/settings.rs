@@ -48,7 +48,7 @@ pub struct RunSettings {
     pub frequency: FrequencySettings,
     /// What actors may do without asking.
     pub approval: Approval,
-    /// The tool tasks of a plan that a person handed over need no further approval.
+    /// The tool tasks of a plan that a person handed over need no further approval. Those that a replan adds or changes do.
     pub plan_approved: bool,
     /// Nobody is there and nobody will come: questions are not asked, an escalation ends the run.
     pub unattended: bool,

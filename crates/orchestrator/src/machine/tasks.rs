@@ -1,8 +1,8 @@
 //! Scheduling: every task whose dependencies are settled starts at once, the longest remaining path first.
 
 use aime_progress::{
-    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, TaskId, TaskKind,
-    TaskStatus, expand,
+    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, Task, TaskId,
+    TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
 use aime_tools::{Decision as Permission, decide};
@@ -124,7 +124,7 @@ impl RunMachine {
             Err(error) => return self.conclude(task, &failure(error.to_string(), None), out),
         };
         let criteria = known.spec.completion_criteria.clone();
-        if !self.input.settings.plan_approved || sheet_denied(&self.input.settings.approval, &sheet) {
+        if !self.was_handed_over(known) || sheet_denied(&self.input.settings.approval, &sheet) {
             match decide(self.input.settings.approval, &sheet, &parameters) {
                 Permission::Allow => {}
                 Permission::Deny { reason } => return self.conclude(task, &failure(reason, Some(FailureCause::Denied)), out),
@@ -145,6 +145,13 @@ impl RunMachine {
             ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
         self.emit(started, out);
         self.issue(id, RunEffect::CallTool { task: task.clone(), tool: name, parameters, criteria }, Work::Task(task.clone()), out);
+    }
+
+    /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.
+    fn was_handed_over(&self, task: &Task) -> bool {
+        let plan = self.input.plan.as_ref().filter(|_| self.input.settings.plan_approved);
+        let handed_over = plan.and_then(|plan| plan.tasks.iter().find(|spec| spec.id == task.spec.id));
+        handed_over.is_some_and(|spec| spec.tool == task.spec.tool && spec.parameters == task.spec.parameters)
     }
 
     pub(super) fn reported(&mut self, task: &TaskId, execution: u32, number: u64, event: &ProgressEvent, out: &mut Out) {
