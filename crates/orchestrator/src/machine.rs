@@ -106,6 +106,8 @@ pub struct RunMachine {
     last_replan_at: Option<Timestamp>,
     /// A decision that waits until the actors it cancels have stopped.
     decision: Option<Decision>,
+    /// The running tasks that the decision takes out of the plan, each with the effect that was revoked for it, if it had one.
+    cancelling: BTreeMap<TaskId, Option<EffectId>>,
     /// What the run is left with, once everything under way has stopped.
     leaving: Option<RunOutput>,
     /// Criteria that did not hold when they were last looked at.
@@ -149,6 +151,7 @@ impl Machine for RunMachine {
             replans: 0,
             last_replan_at: None,
             decision: None,
+            cancelling: BTreeMap::new(),
             leaving: None,
             unmet: Vec::new(),
             verified: false,
@@ -261,7 +264,7 @@ impl RunMachine {
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
-            (RunFact::Revoked { .. }, Some(Work::Task(task))) => self.task_stopped(&task, out),
+            (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
             (RunFact::Revoked { .. }, _) => self.decide_if_ready(out),
             (RunFact::EffectFailed { message, .. }, Some(work)) => self.effect_failed(work, message, out),
             (

@@ -1,7 +1,10 @@
 //! From trouble to a changed plan: triggers, frequency control, decision.
 
 use aime_durable::Reason;
-use aime_progress::{Decision, EvidenceId, PlanChange, PlanMode, ProgressEvent, RunStatus, Timestamp, TriggerKind, TriggerReason};
+use aime_progress::{
+    Decision, EvidenceId, PlanMode, PlanPatch, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus, Timestamp, TriggerKind,
+    TriggerReason,
+};
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
 
 use super::{FailureCode, Out, RunMachine, Work};
@@ -100,22 +103,24 @@ impl RunMachine {
     }
 
     pub(super) fn replanned(&mut self, outcome: &Replanning, reasons: Vec<TriggerReason>, out: &mut Out) {
-        self.replans += 1;
-        self.last_replan_at = Some(self.now);
         match outcome {
             Replanning::Patched { patch, refused } => {
+                self.count_replan();
                 self.tell_refused(refused, out);
                 let patch = patch.clone();
                 let evidence = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
                 let decision = Decision { version: self.state.version + 1, at: self.now, triggers: reasons, patch, evidence };
-                self.stop_cancelled(&decision, out);
+                self.stop_cancelled(&decision.patch, out);
                 self.decision = Some(decision);
                 self.decide_if_ready(out);
             }
             Replanning::NoPatch { message, refused } => {
+                self.count_replan();
                 self.tell_refused(refused, out);
                 self.handle(&reasons);
-                self.keep_plan(&reasons, &format!("no usable patch: {message}"), out);
+                let why = format!("no usable patch: {message}");
+                self.set_status(RunStatus::Executing, Some(&why), out);
+                self.dismiss_evidence(&reasons, why, out);
                 self.advance(out);
             }
             Replanning::ModelFailed { message, hint } => {
@@ -125,52 +130,68 @@ impl RunMachine {
         }
     }
 
-    /// A patch that cancels running tasks stops their actors first.
-    fn stop_cancelled(&mut self, decision: &Decision, out: &mut Out) {
-        for change in &decision.patch.changes {
-            let PlanChange::CancelTask { id, .. } = change else { continue };
-            let effects = self.open.iter().filter(|(_, work)| **work == Work::Task(id.clone()));
-            for effect in effects.map(|(effect, _)| effect.clone()).collect::<Vec<_>>() {
-                out.revoke(effect, Reason::Cancelled);
+    const fn count_replan(&mut self) {
+        self.replans += 1;
+        self.last_replan_at = Some(self.now);
+    }
+
+    /// A patch that takes running tasks out of the plan, by themselves or with their group, stops their actors first. One that does not
+    /// fit stops nobody.
+    fn stop_cancelled(&mut self, patch: &PlanPatch, out: &mut Out) {
+        let Ok(after) = self.state.patched(patch, self.now) else { return };
+        let stops = |task: &&Task| {
+            let after = after.tasks.get(&task.spec.id).map(|task| task.status);
+            task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group && after != Some(TaskStatus::Running)
+        };
+        let cancelled: Vec<TaskId> = self.state.tasks.values().filter(stops).map(|task| task.spec.id.clone()).collect();
+        for task in cancelled {
+            let begun = self.open.iter().find(|(_, work)| **work == Work::Task(task.clone())).map(|(effect, _)| effect.clone());
+            if let Some(effect) = &begun {
+                out.revoke(effect.clone(), Reason::Cancelled);
             }
+            self.cancelling.insert(task, begun);
         }
     }
 
     /// Applies the decision once the actors it cancels have stopped.
     pub(super) fn decide_if_ready(&mut self, out: &mut Out) {
-        let Some(decision) = &self.decision else { return self.advance(out) };
-        let stopping = decision.patch.changes.iter().any(
-            |change| matches!(change, PlanChange::CancelTask { id, .. } if self.open.values().any(|work| *work == Work::Task(id.clone()))),
-        );
-        if stopping {
+        if self.decision.is_some() && self.cancelling.values().flatten().any(|effect| self.open.contains_key(effect)) {
             return;
         }
         if let Some(decision) = self.decision.take() {
             self.decide(decision, out);
-            self.advance(out);
         }
+        self.advance(out);
     }
 
     fn decide(&mut self, decision: Decision, out: &mut Out) {
-        let reasons = decision.triggers.clone();
-        self.set_status(RunStatus::Executing, None, out);
+        let cancelled = std::mem::take(&mut self.cancelling);
         match self.state.check_patch(&decision.patch) {
             Ok(()) => {
-                self.handle(&reasons);
+                self.set_status(RunStatus::Executing, None, out);
+                self.handle(&decision.triggers);
                 self.verified = false;
                 self.unmet.clear();
                 self.emit(ProgressEvent::PlanChanged { decision }, out);
             }
-            Err(faults) => self.keep_plan(&reasons, &format!("the plan moved on before the patch came: {faults}"), out),
+            Err(faults) => {
+                // The evidence was not used: it asks for the next replan.
+                let why = format!("the plan moved on before the patch came: {faults}");
+                self.set_status(RunStatus::Executing, Some(&why), out);
+            }
+        }
+        for (task, begun) in cancelled {
+            if self.state.tasks.get(&task).is_some_and(|known| known.status == TaskStatus::Running) {
+                self.cut_off(&task, begun.as_ref(), out);
+            }
         }
     }
 
-    /// Ends a replan without a change of the plan.
-    fn keep_plan(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
-        self.set_status(RunStatus::Executing, Some(why), out);
+    /// Evidence that was looked at and changes nothing asks for no further replan.
+    fn dismiss_evidence(&mut self, reasons: &[TriggerReason], why: String, out: &mut Out) {
         let evidence: Vec<EvidenceId> = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
         if !evidence.is_empty() {
-            self.emit(ProgressEvent::EvidenceProcessed { evidence, reason: why.to_owned() }, out);
+            self.emit(ProgressEvent::EvidenceProcessed { evidence, reason: why }, out);
         }
     }
 

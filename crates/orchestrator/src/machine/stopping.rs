@@ -54,26 +54,48 @@ impl RunMachine {
 
     /// No task is left as running when nobody runs it.
     fn interrupt_running(&mut self, out: &mut Out) {
-        let running: Vec<TaskId> = self
-            .state
-            .tasks
-            .iter()
-            .filter(|(_, task)| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group)
-            .map(|(id, _)| id.clone())
-            .collect();
+        let running = self.state.tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group);
+        let running: Vec<TaskId> = running.map(|task| task.spec.id.clone()).collect();
+        let cancelled = std::mem::take(&mut self.cancelling);
         for task in running {
-            self.task_stopped(&task, out);
+            // What is in nobody's hands waits for consent, or was to be cancelled and has stopped.
+            self.cut_off(&task, cancelled.get(&task).and_then(Option::as_ref), out);
         }
     }
 
-    pub(super) fn task_stopped(&mut self, task: &TaskId, out: &mut Out) {
-        let cancelled = self.decision.is_some() && self.leaving.is_none();
-        let running = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
-        if running && !cancelled {
-            self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out);
+    /// An attempt was stopped on request.
+    pub(super) fn task_stopped(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
+        if self.cancelling.contains_key(task) && self.leaving.is_none() {
+            return self.decide_if_ready(out);
         }
-        if cancelled {
-            self.decide_if_ready(out);
+        self.cut_off(task, Some(id), out);
+        self.advance(out);
+    }
+
+    /// An attempt ended before its end. An actor goes on from its own journal. A call that may be repeated is made again; any other that was
+    /// begun is in doubt.
+    pub(super) fn cut_off(&mut self, task: &TaskId, begun: Option<&EffectId>, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task) else { return };
+        if known.status != TaskStatus::Running {
+            return;
+        }
+        let tool = known.spec.tool.clone().unwrap_or_default();
+        let repeatable = self.input.tools.iter().any(|sheet| sheet.name() == tool && sheet.repeatable());
+        match begun {
+            Some(id) if known.spec.kind == TaskKind::Tool && !repeatable => {
+                let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
+                let conclusion = Conclusion {
+                    outcome: Outcome::InDoubt,
+                    summary: error.clone(),
+                    text: None,
+                    result: Value::Null,
+                    references: Vec::new(),
+                    error: Some(error),
+                    cause: None,
+                };
+                self.conclude(task, &conclusion, out);
+            }
+            _ => self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out),
         }
     }
 
@@ -93,7 +115,7 @@ impl RunMachine {
         for (id, work) in open {
             out.revoke(id.clone(), Reason::Stopped);
             if let Work::Task(task) = work {
-                self.task_was_cut(&task, &id, out);
+                self.cut_off(&task, Some(&id), out);
             }
         }
         self.decision = None;
@@ -110,27 +132,6 @@ impl RunMachine {
             self.asked(task.as_ref(), id, kind, question, out);
         }
         self.advance(out);
-    }
-
-    /// A crash cut this task off. An actor goes on from its own journal; a tool call that cannot be repeated is in doubt.
-    fn task_was_cut(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
-        let Some(known) = self.state.tasks.get(task) else { return };
-        let tool = known.spec.tool.clone().unwrap_or_default();
-        let repeatable = self.input.tools.iter().any(|sheet| sheet.name() == tool && sheet.repeatable());
-        if known.spec.kind != TaskKind::Tool || repeatable {
-            return;
-        }
-        let error = format!("{tool} was begun ({id}) before the run was cut off, and its outcome is unknown");
-        let conclusion = Conclusion {
-            outcome: Outcome::InDoubt,
-            summary: error.clone(),
-            text: None,
-            result: Value::Null,
-            references: Vec::new(),
-            error: Some(error),
-            cause: None,
-        };
-        self.conclude(task, &conclusion, out);
     }
 
     /// The runtime itself could not carry out an effect.
