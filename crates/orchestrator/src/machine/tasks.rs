@@ -117,25 +117,25 @@ impl RunMachine {
         let Some(known) = self.state.tasks.get(task) else { return };
         let name = known.spec.tool.clone().unwrap_or_default();
         let Some(sheet) = self.input.tools.iter().find(|sheet| sheet.name() == name).cloned() else {
-            return self.conclude(task, &failure(format!("Unknown tool: {name}"), None), out);
+            return self.cannot_begin(task, format!("Unknown tool: {name}"), None, out);
         };
         let parameters = match expand(&known.spec.parameters, Some(&sheet.definition.parameters), &self.state) {
             Ok(parameters) => parameters,
-            Err(error) => return self.conclude(task, &failure(error.to_string(), None), out),
+            Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
         let criteria = known.spec.completion_criteria.clone();
         if !self.was_handed_over(known) || sheet_denied(&self.input.settings.approval, &sheet) {
             match decide(self.input.settings.approval, &sheet, &parameters) {
                 Permission::Allow => {}
-                Permission::Deny { reason } => return self.conclude(task, &failure(reason, Some(FailureCause::Denied)), out),
+                Permission::Deny { reason } => return self.cannot_begin(task, reason, Some(FailureCause::Denied), out),
                 Permission::Ask { question } if self.input.settings.unattended => {
                     let error = format!("not allowed: nobody is there to answer {question:?}");
-                    return self.conclude(task, &failure(error, Some(FailureCause::Denied)), out);
+                    return self.cannot_begin(task, error, Some(FailureCause::Denied), out);
                 }
                 Permission::Ask { question } => match self.approval(task, &parameters, &question, out) {
                     Some(true) => {}
                     Some(false) => {
-                        return self.conclude(task, &failure("a person refused the call".to_owned(), Some(FailureCause::Denied)), out);
+                        return self.cannot_begin(task, "a person refused the call".to_owned(), Some(FailureCause::Denied), out);
                     }
                     None => return,
                 },
@@ -220,18 +220,28 @@ impl RunMachine {
 
     /// Settles a running task by what its attempt came to.
     pub(super) fn conclude(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
-        self.emit(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: conclusion.clone() }, out);
-        *self.executions.entry(task.clone()).or_insert(1) += 1;
-        self.withdraw_questions(|_, asked_by| asked_by == task, out);
+        self.attempt_ended(task, conclusion, out);
         match conclusion.outcome {
             Outcome::Success => self.set_task(task, TaskStatus::Completed, None, out),
-            Outcome::Interrupted => self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out),
             Outcome::InDoubt => {
                 self.change_task(task, TaskStatus::Failed, true, conclusion.error.clone(), out);
                 self.doubt(task, conclusion, out);
             }
-            Outcome::Failure => self.attempt_failed(task, conclusion, out),
+            // An attempt that was stopped on request ends as revoked: one that ends so by itself counts, or it could go on for ever.
+            Outcome::Failure | Outcome::Interrupted => self.attempt_failed(task, conclusion, out),
         }
+    }
+
+    /// Fails a task for good before anything was done: another try would only say the same.
+    fn cannot_begin(&mut self, task: &TaskId, error: String, cause: Option<FailureCause>, out: &mut Out) {
+        self.attempt_ended(task, &failure(error.clone(), cause), out);
+        self.change_task(task, TaskStatus::Failed, true, Some(error), out);
+    }
+
+    fn attempt_ended(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
+        self.emit(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: conclusion.clone() }, out);
+        *self.executions.entry(task.clone()).or_insert(1) += 1;
+        self.withdraw_questions(|_, asked_by| asked_by == task, out);
     }
 
     fn attempt_failed(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
