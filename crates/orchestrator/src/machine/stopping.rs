@@ -1,7 +1,7 @@
 //! Leaving a run so that it can be resumed, and resuming it.
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
+use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
 use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work};
@@ -65,6 +65,7 @@ impl RunMachine {
 
     /// An attempt was stopped on request.
     pub(super) fn task_stopped(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
+        self.tell_call_end(task, CallOutcome::Cancelled, "stopped before its end", 0, out);
         if self.cancelling.contains_key(task) && self.leaving.is_none() {
             return self.decide_if_ready(out);
         }
@@ -115,6 +116,7 @@ impl RunMachine {
         for (id, work) in open {
             out.revoke(id.clone(), Reason::Stopped);
             if let Work::Task(task) = work {
+                self.tell_call_end(&task, CallOutcome::InDoubt, "the run was cut off before its end", 0, out);
                 self.cut_off(&task, Some(&id), out);
             }
         }
@@ -138,6 +140,7 @@ impl RunMachine {
     pub(super) fn effect_failed(&mut self, work: Work, message: &str, out: &mut Out) {
         match work {
             Work::Task(task) => {
+                self.tell_call_end(&task, CallOutcome::Error, message, 0, out);
                 self.conclude(&task, &super::tasks::failure(message.to_owned(), None), out);
                 self.advance(out);
             }

@@ -1,8 +1,8 @@
 //! Scheduling: every task whose dependencies are settled starts at once, the longest remaining path first.
 
 use aime_progress::{
-    Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, Task, TaskId,
-    TaskKind, TaskStatus, expand,
+    CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, Task,
+    TaskId, TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
 use aime_tools::{Decision as Permission, decide};
@@ -201,18 +201,20 @@ impl RunMachine {
 
     /// A tool task's call has no actor to tell of it.
     fn tell_tool_result(&mut self, task: &TaskId, conclusion: &Conclusion, duration_ms: u64, out: &mut Out) {
-        let Some(known) = self.state.tasks.get(task) else { return };
-        if known.spec.kind != TaskKind::Tool {
-            return;
-        }
-        let call = format!("{task}/{}/{}", self.executions.get(task).copied().unwrap_or(1), known.attempts);
         let outcome = match conclusion.outcome {
-            Outcome::Success => aime_progress::CallOutcome::Ok,
-            Outcome::Failure => aime_progress::CallOutcome::Error,
-            Outcome::Interrupted => aime_progress::CallOutcome::Cancelled,
-            Outcome::InDoubt => aime_progress::CallOutcome::InDoubt,
+            Outcome::Success => CallOutcome::Ok,
+            Outcome::Failure => CallOutcome::Error,
+            Outcome::Interrupted => CallOutcome::Cancelled,
+            Outcome::InDoubt => CallOutcome::InDoubt,
         };
         let text = conclusion.error.as_ref().or(conclusion.text.as_ref()).unwrap_or(&conclusion.summary);
+        self.tell_call_end(task, outcome, text, duration_ms, out);
+    }
+
+    /// Tells how the call of a tool task ended. Every call that was told of has an end.
+    pub(super) fn tell_call_end(&mut self, task: &TaskId, outcome: CallOutcome, text: &str, duration_ms: u64, out: &mut Out) {
+        let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool) else { return };
+        let call = format!("{task}/{}/{}", self.executions.get(task).copied().unwrap_or(1), known.attempts);
         let output = text.chars().take(PREVIEW_CHARS).collect();
         let tool = known.spec.tool.clone().unwrap_or_default();
         self.emit(ProgressEvent::ToolCallFinished { task: task.clone(), call, tool, outcome, output, duration_ms }, out);
@@ -250,13 +252,13 @@ impl RunMachine {
         let mut after = known.clone();
         after.failures += 1;
         let again = !matches!(conclusion.cause, Some(FailureCause::Denied)) && may_retry(&after, &self.input.settings.triggers);
-        self.change_task(task, TaskStatus::Failed, !again && !model, conclusion.error.clone(), out);
+        let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
+        self.change_task(task, TaskStatus::Failed, !again && !model, Some(error.clone()), out);
         if again || model {
             self.set_task(task, TaskStatus::Pending, Some("to be tried again".to_owned()), out);
         }
         if model {
-            let message = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
-            let output = self.failed(FailureCode::ModelUnavailable, message, Some(super::ending::MODEL_HINT.to_owned()));
+            let output = self.failed(FailureCode::ModelUnavailable, error, Some(super::ending::MODEL_HINT.to_owned()));
             self.leave(output, out);
         }
     }
