@@ -154,13 +154,21 @@ impl RunMachine {
         handed_over.is_some_and(|spec| spec.tool == task.spec.tool && spec.parameters == task.spec.parameters)
     }
 
+    /// Passes on what an actor tells of its own task, each event once. What does not fit the state is dropped: an actor's words can
+    /// never break the run.
     pub(super) fn reported(&mut self, task: &TaskId, execution: u32, number: u64, event: &ProgressEvent, out: &mut Out) {
+        if !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
+            return;
+        }
         let next = self.reported.entry(format!("{task}/{execution}")).or_insert(0);
-        if number < *next || !may_come_from_actor(event, task) {
+        if number < *next {
             return;
         }
         *next = number + 1;
-        self.emit(event.clone(), out);
+        if self.state.apply(self.now, event).is_err() {
+            return;
+        }
+        out.emit(event.clone());
         if self.state.tool_calls > self.bounds.max_tool_calls {
             let detail = format!("{} tool calls were allowed", self.bounds.max_tool_calls);
             return self.bound_reached("tool_calls", &detail, out);
