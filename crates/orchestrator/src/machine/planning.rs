@@ -96,6 +96,12 @@ impl RunMachine {
         if plan.goal.is_empty() {
             plan.goal.clone_from(&self.input.goal);
         }
+        if let Err(faults) = plan.check() {
+            let faults: Vec<String> = faults.faults.iter().map(ToString::to_string).collect();
+            let message = format!("the plan is not valid: {}", faults.join("; "));
+            self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
+            return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
+        }
         self.emit(ProgressEvent::PlanCreated { plan, repairs, fallback }, out);
         self.set_status(RunStatus::Executing, None, out);
         self.phase = Phase::Executing;
