@@ -87,6 +87,8 @@ pub struct RunMachine {
     state: ProgressState,
     phase: Phase,
     now: Timestamp,
+    /// The time of the fact before the present one.
+    before: Timestamp,
     open: BTreeMap<EffectId, Work>,
     /// Numbers effects that are not named by a task.
     counter: u64,
@@ -118,8 +120,8 @@ pub struct RunMachine {
     give_up: Option<String>,
     /// Milliseconds of work before the current segment.
     worked_ms: u64,
-    /// When the current segment began.
-    segment_at: Timestamp,
+    /// When the current segment began; none while the run is left.
+    segment_at: Option<Timestamp>,
     bounds: crate::Bounds,
     fault: Option<String>,
 }
@@ -141,6 +143,7 @@ impl Machine for RunMachine {
             input: input.clone(),
             phase: Phase::Routing,
             now,
+            before: now,
             open: BTreeMap::new(),
             counter: 0,
             executions: BTreeMap::new(),
@@ -157,12 +160,13 @@ impl Machine for RunMachine {
             verified: false,
             give_up: None,
             worked_ms: 0,
-            segment_at: now,
+            segment_at: Some(now),
             bounds: input.settings.bounds.clone(),
             fault: None,
         };
         out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
         run.begin(out);
+        run.watch_time(out);
         if run.open.is_empty() {
             // A plan can come to its end before anything is begun, as when every task is refused. The output needs a fact to follow.
             run.set_timer(now, out);
@@ -171,9 +175,10 @@ impl Machine for RunMachine {
     }
 
     fn apply(&mut self, at: UnixMillis, fact: &RunFact, out: &mut Out) -> Option<RunOutput> {
-        self.now = Timestamp::from_millis(at);
+        self.before = std::mem::replace(&mut self.now, Timestamp::from_millis(at));
         let work = Self::answers(fact).and_then(|id| self.open.remove(id));
         self.take(fact, work, out);
+        self.watch_time(out);
         if let Some(fault) = self.fault.take() {
             return Some(self.failed(FailureCode::Internal, fault, Some("this is a fault in aime: please report it".to_owned())));
         }

@@ -7,7 +7,7 @@ use aime_progress::{
 };
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
 
-use super::{FailureCode, Out, RunMachine, Work};
+use super::{FailureCode, Out, Phase, RunMachine, Work};
 use crate::{RunEffect, fact::Replanning};
 
 impl RunMachine {
@@ -209,22 +209,32 @@ impl RunMachine {
         }
     }
 
-    /// Sets the one timer: for the next moment at which a trigger or a bound could change the verdict.
+    /// Sets the one timer: for the next moment at which a trigger or a bound could change the verdict. The bound on time holds in every
+    /// phase, also while a plan is made or an answer is written.
     pub(super) fn watch_time(&mut self, out: &mut Out) {
-        let triggers = self.can_replan().then(|| {
-            let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
-            next_deadline(&self.state, history, self.now, &self.input.settings.triggers, &self.input.settings.frequency)
-        });
-        let bound = self.bounds.max_seconds.map(|seconds| self.segment_at.plus_millis((seconds * 1_000).saturating_sub(self.worked_ms)));
+        if self.leaving.is_some() || self.phase == Phase::Over {
+            return;
+        }
+        let bound = self.time_bound();
         if bound.is_some_and(|bound| bound <= self.now) {
             let detail = format!("{} seconds were allowed", self.bounds.max_seconds.unwrap_or_default());
             return self.bound_reached("time", &detail, out);
         }
+        let triggers = (self.phase == Phase::Executing && self.can_replan()).then(|| {
+            let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
+            next_deadline(&self.state, history, self.now, &self.input.settings.triggers, &self.input.settings.frequency)
+        });
         let Some(at) = [triggers.flatten(), bound].into_iter().flatten().min() else { return };
         let earlier = |work: &Work| matches!(work, Work::Timer(set) if *set <= at);
         if at > self.now && !self.open.values().any(earlier) {
             self.set_timer(at, out);
         }
+    }
+
+    /// When the time that is allowed will be used up.
+    fn time_bound(&self) -> Option<Timestamp> {
+        let allowed = self.bounds.max_seconds?.saturating_mul(1_000);
+        Some(self.segment_at?.plus_millis(allowed.saturating_sub(self.worked_ms)))
     }
 
     pub(super) fn set_timer(&mut self, at: Timestamp, out: &mut Out) {

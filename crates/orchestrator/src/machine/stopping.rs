@@ -1,7 +1,7 @@
 //! Leaving a run so that it can be resumed, and resuming it.
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
+use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus, Timestamp};
 use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work};
@@ -46,10 +46,16 @@ impl RunMachine {
         }
         let output = self.leaving.take()?;
         self.decision = None;
-        self.worked_ms += self.now.millis_since(self.segment_at);
+        self.end_segment(self.now);
         self.interrupt_running(out);
         self.set_status(output.status, output.error.as_ref().map(|error| error.message.as_str()), out);
         Some(output)
+    }
+
+    fn end_segment(&mut self, at: Timestamp) {
+        if let Some(begun) = self.segment_at.take() {
+            self.worked_ms += at.millis_since(begun);
+        }
     }
 
     /// No task is left as running when nobody runs it.
@@ -107,7 +113,9 @@ impl RunMachine {
             return;
         }
         self.leaving = None;
-        self.segment_at = self.now;
+        // After a crash, the last fact is the last that is known of the work.
+        self.end_segment(self.before);
+        self.segment_at = Some(self.now);
         if let Some(bounds) = bounds {
             self.bounds = bounds.clone();
         }
