@@ -116,8 +116,10 @@ pub struct RunMachine {
     unmet: Vec<String>,
     /// Whether the criteria were looked at since the last change of the plan.
     verified: bool,
-    /// A person ended the replanning.
+    /// Why the plan is not changed any more.
     give_up: Option<String>,
+    /// A person ended the run: what is left of it is not begun.
+    ended_by_person: bool,
     /// Milliseconds of work before the current segment.
     worked_ms: u64,
     /// When the current segment began; none while the run is left.
@@ -159,6 +161,7 @@ impl Machine for RunMachine {
             unmet: Vec::new(),
             verified: false,
             give_up: None,
+            ended_by_person: false,
             worked_ms: 0,
             segment_at: Some(now),
             bounds: input.settings.bounds.clone(),

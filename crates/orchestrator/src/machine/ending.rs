@@ -73,10 +73,11 @@ impl RunMachine {
             .filter(|task| task.status == TaskStatus::Failed || (task.status == TaskStatus::RolledBack && !made_good(task)))
             .collect();
         let completed = tasks().any(|task| task.status == TaskStatus::Completed);
-        if failed.is_empty() && completed {
+        if failed.is_empty() && completed && !self.ended_by_person {
             return None;
         }
         let all_out_of_steps = !failed.is_empty()
+            && !self.ended_by_person
             && failed
                 .iter()
                 .all(|task| task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress::FailureCause::Steps));
@@ -88,7 +89,7 @@ impl RunMachine {
                 format!("{} failed: {}", task.spec.id, error.or_else(|| task.reason.clone()).unwrap_or_default())
             })
             .collect();
-        if lines.is_empty() {
+        if !completed && lines.is_empty() {
             lines.push("no task was completed".to_owned());
         }
         if let Some(why) = &self.give_up {

@@ -2,7 +2,7 @@
 
 use aime_durable::Reason;
 use aime_progress::{
-    Evidence, EvidenceId, EvidenceKind, ProgressEvent, Question, QuestionId, Significance, TaskId, TaskStatus, TriggerReason,
+    Evidence, EvidenceId, EvidenceKind, ProgressEvent, Question, QuestionId, Significance, TaskId, TaskKind, TaskStatus, TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -155,8 +155,7 @@ impl RunMachine {
     fn escalation_answered(&mut self, text: &str, out: &mut Out) {
         let answer = text.trim().to_lowercase();
         if matches!(answer.as_str(), "stop" | "no" | "n" | "end" | "cancel" | "abort") {
-            self.give_up = Some("a person ended the run".to_owned());
-            return;
+            return self.end_by_person(out);
         }
         self.replans = 0;
         self.last_replan_at = None;
@@ -175,6 +174,25 @@ impl RunMachine {
             processed: false,
         };
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
+    }
+
+    /// A person ended the run: what runs is stopped, and nothing is begun any more.
+    fn end_by_person(&mut self, out: &mut Out) {
+        self.give_up = Some("a person ended the run".to_owned());
+        self.ended_by_person = true;
+        for (effect, _) in self.open.iter().filter(|(_, work)| matches!(work, Work::Task(_))) {
+            out.revoke(effect.clone(), Reason::Cancelled);
+        }
+    }
+
+    /// Takes what nobody works on out of the run.
+    pub(super) fn skip_open(&mut self, out: &mut Out) {
+        let begun = |id: &TaskId| self.open.values().any(|work| *work == Work::Task(id.clone()));
+        let open = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
+        let open: Vec<TaskId> = open.map(|task| task.spec.id.clone()).filter(|id| !begun(id)).collect();
+        for task in open {
+            self.set_task(&task, TaskStatus::Skipped, self.give_up.clone(), out);
+        }
     }
 
     /// Everything that still moves waits for a person who is not there now.

@@ -75,7 +75,9 @@ impl RunMachine {
         if self.cancelling.contains_key(task) && self.leaving.is_none() {
             return self.decide_if_ready(out);
         }
-        self.cut_off(task, Some(id), out);
+        if !self.ended_by_person {
+            self.cut_off(task, Some(id), out);
+        }
         self.advance(out);
     }
 

@@ -20,6 +20,9 @@ impl RunMachine {
         if self.leaving.is_some() || self.phase != Phase::Executing || self.fault.is_some() {
             return;
         }
+        if self.ended_by_person {
+            self.skip_open(out);
+        }
         self.settle(out);
         self.withdraw_questions(|run, task| run.state.tasks.get(task).is_some_and(|known| !known.status.is_open()), out);
         self.start_ready(out);
