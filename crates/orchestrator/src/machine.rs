@@ -118,6 +118,8 @@ pub struct RunMachine {
     verified: bool,
     /// Why the plan is not changed any more.
     give_up: Option<String>,
+    /// Tasks that the plan held back and never released.
+    never_released: BTreeSet<TaskId>,
     /// A person ended the run: what is left of it is not begun.
     ended_by_person: bool,
     /// Milliseconds of work before the current segment.
@@ -161,6 +163,7 @@ impl Machine for RunMachine {
             unmet: Vec::new(),
             verified: false,
             give_up: None,
+            never_released: BTreeSet::new(),
             ended_by_person: false,
             worked_ms: 0,
             segment_at: Some(now),

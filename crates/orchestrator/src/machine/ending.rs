@@ -72,11 +72,13 @@ impl RunMachine {
         let failed: Vec<_> = tasks()
             .filter(|task| task.status == TaskStatus::Failed || (task.status == TaskStatus::RolledBack && !made_good(task)))
             .collect();
+        let held: Vec<_> = tasks().filter(|task| self.never_released.contains(&task.spec.id)).collect();
         let completed = tasks().any(|task| task.status == TaskStatus::Completed);
-        if failed.is_empty() && completed && !self.ended_by_person {
+        if failed.is_empty() && held.is_empty() && completed && !self.ended_by_person {
             return None;
         }
         let all_out_of_steps = !failed.is_empty()
+            && held.is_empty()
             && !self.ended_by_person
             && failed
                 .iter()
@@ -89,6 +91,7 @@ impl RunMachine {
                 format!("{} failed: {}", task.spec.id, error.or_else(|| task.reason.clone()).unwrap_or_default())
             })
             .collect();
+        lines.extend(held.iter().map(|task| format!("{} was {}", task.spec.id, task.reason.clone().unwrap_or_default())));
         if !completed && lines.is_empty() {
             lines.push("no task was completed".to_owned());
         }

@@ -2,8 +2,8 @@
 
 use aime_durable::Reason;
 use aime_progress::{
-    Decision, EvidenceId, PlanMode, PlanPatch, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus, Timestamp, TriggerKind,
-    TriggerReason,
+    Decision, EvidenceId, PlanMode, PlanPatch, ProgressEvent, RunStatus, StatusChange, Task, TaskId, TaskKind, TaskStatus, Timestamp,
+    TriggerKind, TriggerReason,
 };
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
 
@@ -204,6 +204,9 @@ impl RunMachine {
                 return given_up;
             }
             given_up = true;
+            let held = |change: &&StatusChange| self.state.tasks.get(&change.task).is_some_and(|task| task.held);
+            let held: Vec<TaskId> = changes.iter().filter(held).map(|change| change.task.clone()).collect();
+            self.never_released.extend(held);
             self.make_changes(changes, out);
             self.settle(out);
         }
