@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use aime_durable::{
     DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
 };
-use aime_progress::{Plan, PlanId, ProgressState, QuestionId, RunId, Spent, Timestamp, write_snapshot};
+use aime_progress::{LiveStore, Plan, PlanId, ProgressState, QuestionId, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
@@ -18,6 +18,9 @@ use crate::{
 
 /// How often messages from other processes are looked for.
 const INBOX_LOOK: Duration = Duration::from_millis(500);
+
+/// How often the snapshot of a run that moves is written.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -37,7 +40,7 @@ pub struct RunRequest {
 pub struct RunControl {
     /// Cancel it to stop the run so that it can be resumed.
     pub stop: CancellationToken,
-    /// Gets every event once it is durable; on resume, those of before too.
+    /// Gets every event once it is durable. Those from before a resume stand in the [`view`] of the run.
     pub events: mpsc::UnboundedSender<PublishedEvent>,
 }
 
@@ -102,13 +105,20 @@ pub struct RunView {
 #[derive(Clone)]
 pub struct Orchestrator {
     parts: Parts,
+    live: Arc<LiveStore>,
 }
 
 impl Orchestrator {
     /// From its parts.
     #[must_use]
-    pub const fn new(parts: Parts) -> Self {
-        Self { parts }
+    pub fn new(parts: Parts) -> Self {
+        Self { parts, live: Arc::default() }
+    }
+
+    /// The runs that are being carried out now, each as its last durable event left it. Safe to read from anywhere.
+    #[must_use]
+    pub fn live(&self) -> &LiveStore {
+        &self.live
     }
 
     /// Starts a run and carries it out until it ends or is left.
@@ -146,10 +156,6 @@ impl Orchestrator {
     pub async fn resume(&self, run: &RunId, bounds: Option<Bounds>, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let _lock = self.lock(run)?;
         let view = view(&self.parts.journal, run)?;
-        for event in &view.events {
-            // Nobody watches: the journal has it.
-            drop(control.events.send(event.clone()));
-        }
         if let (true, Some(output)) = (view.over, &view.output) {
             return Ok(RunResult::new(run.clone(), &view.state, output));
         }
@@ -170,6 +176,8 @@ impl Orchestrator {
             published: view.events.len() as u64,
         };
         let writer = self.parts.journal.stream(run.as_str(), "").after(&loaded);
+        // The state of before; a run is live while it is carried out.
+        drop(self.live.insert(run.clone(), view.state));
         self.execute(start, writer, loaded.resume(then), control).await
     }
 
@@ -196,14 +204,18 @@ impl Orchestrator {
             budget: Arc::new(Budget::new(&start.bounds, &start.spent)),
             answers: Arc::new(start.answers),
         });
-        let sink = PublishingStream { writer, published: start.published, watcher: control.events.clone() };
+        let watcher = control.events.clone();
+        let sink = PublishingStream { run: run.clone(), writer, published: start.published, watcher, live: Arc::clone(&self.live) };
         let mut host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let stop = tokio::spawn(pass_on_stop(control.stop.clone(), host.sender()));
         let inbox = tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), Arc::clone(&runner), host.sender()));
+        let snapshots = tokio::spawn(self.clone().keep_snapshots(run.clone()));
         let ended = drive(&mut host, resume).await;
+        snapshots.abort();
         stop.abort();
         inbox.abort();
         host.close().await;
+        drop(self.live.remove(&run));
         let ended = ended.map_err(|error| match error {
             DriveError::Host(error) => OrchestratorError::Journal(error),
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
@@ -213,6 +225,20 @@ impl Orchestrator {
         let status = ended.output.error.as_ref().map_or_else(|| state.status.to_string(), |error| error.code.word().to_owned());
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
         Ok(RunResult::new(run, state, &ended.output))
+    }
+
+    /// Keeps the snapshot of a live run near its state.
+    async fn keep_snapshots(self, run: RunId) {
+        let mut kept = None;
+        loop {
+            if let Some(state) = self.live.get(&run).filter(|state| kept != Some(state.last_progress_at)) {
+                kept = Some(state.last_progress_at);
+                let here = self.clone();
+                // A snapshot that could not be written is told where it is written.
+                drop(tokio::task::spawn_blocking(move || here.keep_snapshot(&state)).await);
+            }
+            tokio::time::sleep(SNAPSHOT_EVERY).await;
+        }
     }
 
     /// A view for people and other programs: the journal stays the truth.

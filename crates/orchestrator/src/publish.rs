@@ -1,7 +1,9 @@
 //! Events on their way to those who watch: after they are durable, in order, each once.
 
+use std::sync::Arc;
+
 use aime_durable::{Commit, JournalError, Recorded, Sink, StreamWriter, UnixMillis};
-use aime_progress::{EVENT_SCHEMA, ProgressEvent, RunId, Timestamp};
+use aime_progress::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -32,6 +34,8 @@ impl PublishedEvent {
 
 /// The journal's stream of a run, which tells of each event once it is durable.
 pub(crate) struct PublishingStream {
+    pub(crate) run: RunId,
+    pub(crate) live: Arc<LiveStore>,
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
@@ -46,6 +50,9 @@ impl Sink<RunMachine> for PublishingStream {
         for Recorded { at, fact } in events {
             self.published += 1;
             let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(*at), event: fact.clone() };
+            if let Err(error) = self.live.apply(&self.run, event.at, &event.event) {
+                tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
+            }
             // Nobody watches any more: the journal has it.
             drop(self.watcher.send(event));
         }
