@@ -40,6 +40,8 @@ impl Server {
         keeper.args(["-I", "-c", include_str!("keep.py")]).arg(&ready.program);
         keeper.arg("--model").arg(&ready.model).args(["--alias", "local", "--host", "127.0.0.1", "--port", &port.to_string()]);
         keeper.args(["--ctx-size", CONTEXT, "--parallel", "2", "--threads", &threads, "--n-gpu-layers", "0", "--jinja", "--no-webui"]);
+        // Small models that write long texts at a low temperature fall into repeating themselves.
+        keeper.args(["--repeat-penalty", "1.1"]);
         if let Some(template) = &ready.template {
             keeper.arg("--chat-template-file").arg(template);
         }
