@@ -1,6 +1,6 @@
 //! What can be typed. What it means is decided in one place for each command.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -128,7 +128,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) unattended: bool,
     /// How many tasks run at once, at most
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_parallel: Option<u32>,
     /// The form of standard output
     #[arg(long, value_enum, default_value_t = Output::Text)]
@@ -150,24 +150,30 @@ pub(crate) struct ModelChoice {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BoundArgs {
-    /// Tokens, sent and received
-    #[arg(long, value_name = "N")]
+    /// The most tokens it may use, sent and received
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
-    /// US dollars
-    #[arg(long, value_name = "USD")]
+    /// The most it may cost, in US dollars; needs prices for the model
+    #[arg(long, value_name = "USD", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) max_cost: Option<f64>,
-    /// Time of work, such as 90s, 10m, 1h
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) timeout: Option<std::time::Duration>,
+    /// The longest it may work, such as 90s, 10m, 1h30m
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
+    pub(crate) timeout: Option<Duration>,
 }
 
 /// Reads `90s`, `10m`, `1h30m`; a bare number is seconds.
-fn parse_duration(text: &str) -> Result<std::time::Duration, String> {
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Ok(std::time::Duration::from_secs(seconds));
-    }
-    let span: jiff::SignedDuration = text.parse().map_err(|error| format!("{error}; write 90s, 10m or 1h30m"))?;
-    std::time::Duration::try_from(span).map_err(|_| "a time cannot be negative".to_owned())
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let time = match text.trim().parse::<u64>() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => text.trim().parse::<jiff::SignedDuration>().ok().and_then(|span| Duration::try_from(span).ok()),
+    };
+    time.filter(|time| !time.is_zero()).ok_or_else(|| "write a time above 0, such as 90s, 10m or 1h30m".to_owned())
+}
+
+/// US dollars, above 0.
+fn parse_cost(text: &str) -> Result<f64, String> {
+    let cost = text.trim().trim_start_matches('$').parse::<f64>().ok();
+    cost.filter(|cost| cost.is_finite() && *cost > 0.0).ok_or_else(|| "write US dollars above 0, such as 0.50".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -21,13 +21,16 @@ use clap::CommandFactory;
 use crate::{
     args::{Cli, Command, Global},
     config::Environment,
-    failure::{Failure, code},
+    failure::Failure,
     wiring::Setup,
 };
 
 /// Runs what was typed and gives the exit code.
 pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     let Cli { global, command } = cli;
+    if global.quiet {
+        crate::output::hush();
+    }
     match command {
         Command::Completions { shell } => {
             let mut text = Vec::new();
@@ -40,12 +43,14 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         _ => {}
     }
     let setup = Setup::new(environment, global.directory.as_deref(), global.config.clone())?;
-    for note in setup.notes.iter().filter(|_| !global.quiet) {
-        crate::output::note(note);
+    match command {
+        // Their first line is the model that is used.
+        Command::Run(_) | Command::Resume(_) => {}
+        _ => setup.tell_notes(),
     }
     match command {
         Command::Run(args) => on_runtime(run::run(args, &global, &setup)),
-        Command::Plan(args) => on_runtime(plan::plan(args, &global, &setup)),
+        Command::Plan(args) => on_runtime(plan::plan(args, &setup)),
         Command::Check { plan_file, format } => check::check(&plan_file, format, &setup),
         Command::Resume(args) => on_runtime(resume::resume(args, &global, &setup)),
         Command::Runs { command, output } => on_runtime(runs::runs(command, output, &setup)),
@@ -70,11 +75,20 @@ fn on_runtime(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fai
 fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))?;
+        io::stdin().read_to_string(&mut text).map_err(|error| unreadable("standard input", &error))?;
         return Ok(text);
     }
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(code::USAGE, format!("the {what} {} cannot be read: {error}", path.display())))
+    std::fs::read_to_string(path).map_err(|error| unreadable(&format!("the {what} {}", path.display()), &error))
+}
+
+fn unreadable(what: &str, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::InvalidData => Failure::usage(format!("{what} is not text in UTF-8")).hint("is it the right file?"),
+        io::ErrorKind::NotFound => {
+            Failure::usage(format!("{what} is not there")).hint("mend the path; it is relative to where you are, not to -C")
+        }
+        _ => Failure::usage(format!("{what} cannot be read: {error}")),
+    }
 }
 
 /// Writes a file whole or not at all. What is no file, such as a pipe, is written as it comes. `replace` says whether a file that is

@@ -1,18 +1,26 @@
 //! The configuration: what it holds, where it comes from.
 
+mod check;
 mod load;
 mod places;
+mod read;
+mod show;
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
 
-use aime_planner::Strategy;
+use std::{collections::BTreeMap, path::PathBuf};
+
+use aime_planner::{BypassSettings, PlanLimits, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::Approval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) use load::{ConfigFault, Loaded, check_files, load};
+pub(crate) use load::{Loaded, check_files, load};
 pub(crate) use places::{Environment, Places};
+pub(crate) use read::ConfigFault;
+pub(crate) use show::show;
 
 /// The commented settings that `aime config init` writes.
 pub(crate) const TEMPLATE: &str = include_str!("../data/aime.toml");
@@ -32,12 +40,14 @@ pub(crate) struct Config {
     pub(crate) frequency: FrequencySettings,
     /// The run and its bounds.
     pub(crate) run: RunConfig,
-    /// How processes are run.
-    pub(crate) sandbox: SandboxConfig,
-    /// What actors may do without asking.
-    pub(crate) permissions: PermissionConfig,
     /// The tools.
     pub(crate) tools: ToolConfig,
+    /// What actors may do without asking, and which folders are trusted.
+    pub(crate) permissions: PermissionConfig,
+    /// How processes are run.
+    pub(crate) sandbox: SandboxConfig,
+    /// Profiles, categories and prompts of one's own.
+    pub(crate) extensions: ExtensionConfig,
 }
 
 /// Who serves a model.
@@ -108,12 +118,14 @@ pub(crate) struct PlanningConfig {
     pub(crate) mode: ModeConfig,
     /// What happens when no plan passes: `category` lets one actor work on the goal, `none` ends the run.
     pub(crate) fallback: FallbackConfig,
-    /// When a goal is not planned at all.
-    pub(crate) bypass: BypassConfig,
     /// Whether plans of identical goals are used again while the process lives.
     pub(crate) cache: bool,
     /// How often the planner is asked before a simplified plan is tried.
     pub(crate) tries: u32,
+    /// When a goal is not planned at all.
+    pub(crate) bypass: BypassSettings,
+    /// How large plans may be.
+    pub(crate) limits: PlanLimits,
 }
 
 impl Default for PlanningConfig {
@@ -122,9 +134,10 @@ impl Default for PlanningConfig {
             strategy: Strategy::Adaptive,
             mode: ModeConfig::Auto,
             fallback: FallbackConfig::Category,
-            bypass: BypassConfig::default(),
             cache: true,
             tries: 3,
+            bypass: BypassSettings::default(),
+            limits: PlanLimits::default(),
         }
     }
 }
@@ -146,20 +159,6 @@ pub(crate) enum ModeConfig {
 pub(crate) enum FallbackConfig {
     Category,
     None,
-}
-
-/// When a goal is not planned at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct BypassConfig {
-    /// Goals up to this length go straight to an actor; a CJK character counts 3.
-    pub(crate) max_input_length: usize,
-}
-
-impl Default for BypassConfig {
-    fn default() -> Self {
-        Self { max_input_length: 100 }
-    }
 }
 
 /// The run and its bounds. An absent bound is no bound.
@@ -200,28 +199,6 @@ impl Default for RunConfig {
     }
 }
 
-/// How processes are run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct SandboxConfig {
-    /// Environment variables that processes see beside the usual ones. Names that look like a secret are never passed on.
-    pub(crate) environment: Vec<String>,
-}
-
-/// What actors may do without asking.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct PermissionConfig {
-    /// `ask`, `edits`, `all` or `read-only`.
-    pub(crate) approve: Approval,
-}
-
-impl Default for PermissionConfig {
-    fn default() -> Self {
-        Self { approve: Approval::Edits }
-    }
-}
-
 /// The tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -230,10 +207,45 @@ pub(crate) struct ToolConfig {
     pub(crate) bash_timeout_seconds: u64,
     /// Seconds that Python code may take when it says nothing itself.
     pub(crate) python_timeout_seconds: u64,
+    /// Characters of a result that a model sees; the whole is kept beside the run.
+    pub(crate) output_characters: usize,
 }
 
 impl Default for ToolConfig {
     fn default() -> Self {
-        Self { bash_timeout_seconds: 120, python_timeout_seconds: 30 }
+        Self { bash_timeout_seconds: 120, python_timeout_seconds: 30, output_characters: 10_000 }
     }
+}
+
+/// What actors may do without asking, and which folders are trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PermissionConfig {
+    /// `ask`, `edits`, `all` or `read-only`.
+    pub(crate) approve: Approval,
+    /// Folders whose `aime.toml` has a say in what is safe, and all folders in them. `~/` is the home folder.
+    pub(crate) trusted_folders: Vec<PathBuf>,
+}
+
+impl Default for PermissionConfig {
+    fn default() -> Self {
+        Self { approve: Approval::Edits, trusted_folders: Vec::new() }
+    }
+}
+
+/// How processes are run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SandboxConfig {
+    /// Environment variables that processes see beside the usual ones. Names that look like a secret are never passed on.
+    pub(crate) environment: Vec<String>,
+}
+
+/// Profiles, categories and prompts of one's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ExtensionConfig {
+    /// Folders that hold `profiles/*.toml`, `categories/*.toml` and `prompts/*.md`, read after the user's own. A path is relative to
+    /// the file that it stands in.
+    pub(crate) folders: Vec<PathBuf>,
 }

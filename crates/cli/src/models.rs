@@ -12,6 +12,7 @@ use crate::{
 };
 
 pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const DEFAULT_MODEL: &str = "gpt-5-mini";
 /// What OpenAI's current models hold at least; their reasoning counts as output. Other servers are taken to hold less until a file says more.
 const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384 };
@@ -66,10 +67,7 @@ pub(crate) fn build(choice: &Choice, environment: &Environment) -> Result<Models
     for (name, model) in &choice.models {
         let Some(first) = single.get(name.as_str()).cloned() else { continue };
         let others = model.fallback.iter().map(|other| {
-            single.get(other.as_str()).cloned().ok_or_else(|| {
-                Failure::usage(format!("models.{name}.fallback names {other:?}, which is not configured"))
-                    .hint(format!("add [models.{other}], or take the name out"))
-            })
+            single.get(other.as_str()).cloned().ok_or_else(|| no_fallback(name, other))
         });
         let others = others.collect::<Result<Vec<_>, _>>()?;
         roles.insert(name.clone(), if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) });
@@ -77,18 +75,44 @@ pub(crate) fn build(choice: &Choice, environment: &Environment) -> Result<Models
     Models::new(roles).ok_or_else(none_configured)
 }
 
+/// Where a model is served, and whether a file says so. OpenAI's own address is no news.
+pub(crate) fn server(config: &ModelConfig, environment: &Environment) -> (String, bool) {
+    match (&config.base_url, environment.text("OPENAI_BASE_URL")) {
+        (Some(url), _) => (url.clone(), url.trim_end_matches('/') != OPENAI),
+        (None, Some(url)) => (url.to_owned(), false),
+        (None, None) => (OPENAI.to_owned(), false),
+    }
+}
+
+/// The variable in which the key of a model is looked for; none where no key is sent.
+pub(crate) fn key_variable(config: &ModelConfig, environment: &Environment) -> Option<String> {
+    let named = server(config, environment).1;
+    config.api_key_env.clone().or_else(|| (!named).then(|| OPENAI_KEY.to_owned()))
+}
+
+/// What only all models together show: fallbacks that are not there.
+pub(crate) fn check(config: &Config) -> Result<(), Failure> {
+    for (name, model) in &config.models {
+        if let Some(other) = model.fallback.iter().find(|other| !config.models.contains_key(*other)) {
+            return Err(no_fallback(name, other));
+        }
+    }
+    Ok(())
+}
+
+fn no_fallback(name: &str, other: &str) -> Failure {
+    Failure::usage(format!("models.{name}.fallback names {other:?}, which is not configured"))
+        .hint(format!("add [models.{other}], or take the name out"))
+}
+
 fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiModel, Failure> {
     if config.provider == Provider::Local {
         return Err(Failure::new(code::MODEL, format!("models.{name}: this build has no local model"))
             .hint("use a server: provider = \"openai\" with a base_url"));
     }
-    let (base_url, named) = match (&config.base_url, environment.text("OPENAI_BASE_URL")) {
-        (Some(url), _) => (url.clone(), true),
-        (None, Some(url)) => (url.to_owned(), false),
-        (None, None) => (OPENAI.to_owned(), false),
-    };
+    let base_url = server(config, environment).0;
     let mut settings = OpenAiSettings::new(model_name(config), base_url.clone());
-    settings.api_key = key(name, config, environment, &base_url, named)?;
+    settings.api_key = key(name, config, environment, &base_url)?;
     let default = if base_url == OPENAI { OPENAI_LIMITS } else { ModelLimits::default() };
     settings.limits = ModelLimits {
         context_tokens: config.context_tokens.unwrap_or(default.context_tokens),
@@ -110,18 +134,15 @@ pub(crate) fn model_name(config: &ModelConfig) -> String {
 }
 
 /// The key for a server. OpenAI's key never goes to a server that a file names, unless the file says so.
-fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str, named: bool) -> Result<Option<SecretString>, Failure> {
+fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -> Result<Option<SecretString>, Failure> {
     let missing = |variable: &str| {
         Failure::new(code::MODEL, format!("no key for models.{name}: {variable} is not set"))
             .hint(format!("export {variable}=…, or set OPENAI_BASE_URL to a server that needs no key"))
     };
-    match &config.api_key_env {
-        Some(variable) => environment.text(variable).map(|key| Some(SecretString::from(key.to_owned()))).ok_or_else(|| missing(variable)),
-        None if named => Ok(None),
-        None => match environment.text("OPENAI_API_KEY") {
-            Some(key) => Ok(Some(SecretString::from(key.to_owned()))),
-            None if url == OPENAI => Err(missing("OPENAI_API_KEY")),
-            None => Ok(None),
-        },
+    let Some(variable) = key_variable(config, environment) else { return Ok(None) };
+    match environment.text(&variable) {
+        Some(key) => Ok(Some(SecretString::from(key.to_owned()))),
+        None if config.api_key_env.is_some() || url == OPENAI => Err(missing(&variable)),
+        None => Ok(None),
     }
 }

@@ -1,8 +1,12 @@
 //! Standard output carries results, standard error everything else. A closed pipe is no error.
 
 use std::{
+    borrow::Cow,
     io::{ErrorKind, IsTerminal, Write},
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anstyle::{AnsiColor, Style};
@@ -76,9 +80,47 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure>
     Ok(())
 }
 
-/// One line beside the result.
+/// Whether nothing is to be said beside the result.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From here on notes are left out.
+pub(crate) fn hush() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// One line beside the result, unless it is to be quiet.
 pub(crate) fn note(text: &str) {
+    if !QUIET.load(Ordering::Relaxed) {
+        tell(text);
+    }
+}
+
+/// One line beside the result that has to be seen: a failure, a question.
+pub(crate) fn tell(text: &str) {
     drop(writeln!(anstream::stderr(), "{text}"));
+}
+
+/// A text from outside (a model, a tool, a file) as a terminal may show it: what would steer the terminal, or turn the order of what is
+/// read around, is spelt out.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    let steers = |character: char| {
+        let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        turns || (character.is_control() && !matches!(character, '\n' | '\t'))
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if steers(character) { shown.extend(character.escape_unicode()) } else { shown.push(character) }
+    }
+    Cow::Owned(shown)
+}
+
+/// The answer of a run: as it is for programs, and spelt out for a terminal.
+pub(crate) fn answer(text: &str) {
+    if std::io::stdout().is_terminal() { result(&plain(text)) } else { result(text) }
 }
 
 /// A text with its colours, or without where standard error wants none.
@@ -91,8 +133,37 @@ pub(crate) fn painted(text: &str) -> String {
 
 /// What failed, and the mend.
 pub(crate) fn failure(message: &str, hint: Option<&str>) {
-    note(&format!("{RED}error{RED:#}: {message}"));
+    tell(&format!("{RED}error{RED:#}: {message}"));
     if let Some(hint) = hint {
-        note(&format!("{CYAN}hint{CYAN:#}: {hint}"));
+        tell(&format!("{CYAN}hint{CYAN:#}: {hint}"));
+    }
+}
+
+/// `1 task`, `2 tasks`.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_spelt_out() {
+        for (text, shown) in [
+            ("a\tb\nc 好", "a\tb\nc 好"),
+            ("a\r\nb", "a\nb"),
+            ("red \u{1b}[31m", "red \\u{1b}[31m"),
+            ("over\rwritten \u{7}", "over\\u{d}written \\u{7}"),
+            ("turned \u{202e}dnuora", "turned \\u{202e}dnuora"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+        ] {
+            assert_eq!(plain(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn one_is_one() {
+        assert_eq!([0, 1, 2].map(|number| count(number, "fault")), ["0 faults", "1 fault", "2 faults"]);
     }
 }

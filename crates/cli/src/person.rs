@@ -8,7 +8,10 @@ use std::{
 use aime_orchestrator::{HumanChannel, HumanQuestion};
 use futures::future::BoxFuture;
 
-use crate::{output, output::BOLD, screen::Pause};
+use crate::{
+    output::{self, BOLD},
+    screen::Pause,
+};
 
 /// Asks on the terminal, one question at a time, while the live view is still.
 pub(crate) struct AtTerminal {
@@ -40,7 +43,7 @@ impl HumanChannel for AtTerminal {
 /// Nothing at all (the end of the input) means that nobody is there.
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
-    output::note(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", question.kind, question.text));
+    output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", question.kind, output::plain(&question.text)));
     let prompt = if question.kind == "approval" { "[y/N] > " } else { "> " };
     let mut stderr = anstream::stderr();
     drop(write!(stderr, "{prompt}"));

@@ -2,17 +2,20 @@
 
 mod lines;
 mod live;
+#[cfg(test)]
+mod tests;
+mod text;
 mod tree;
 
 use std::sync::Arc;
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::RunId;
-use jiff::Timestamp as Instant;
+use aime_progress::{ProgressState, RunId};
 
 use crate::{args::Output, failure::Failure, output};
 
 pub(crate) use lines::{describe_change, line_of};
+pub(crate) use text::{first_line, fit, moment, rfc3339, span};
 pub(crate) use tree::{describe_plan, describe_tasks};
 
 /// Keeps the screen still while a person types.
@@ -52,6 +55,13 @@ impl Screen {
         }
     }
 
+    /// Takes up a run where it stood.
+    pub(crate) fn begin_with(&self, state: &ProgressState) {
+        if let Self::Live(live) = self {
+            live.begin_with(state);
+        }
+    }
+
     /// Shows one event.
     pub(crate) fn show(&self, event: &PublishedEvent) -> Result<(), Failure> {
         match self {
@@ -67,7 +77,15 @@ impl Screen {
         Ok(())
     }
 
-    /// Takes the moving part away.
+    /// Says something beside the events, without tearing what is drawn.
+    pub(crate) fn say(&self, text: &str) {
+        match self {
+            Self::Live(live) => live.say(text),
+            _ => output::note(text),
+        }
+    }
+
+    /// Ends the moving part; the plan as it stands stays on the screen.
     pub(crate) fn close(&self) {
         if let Self::Live(live) = self {
             live.close();
@@ -81,30 +99,4 @@ impl Pause for NothingMoves {
     fn still(&self, work: &mut dyn FnMut()) {
         work();
     }
-}
-
-/// A time as RFC 3339, UTC, with milliseconds.
-pub(crate) fn rfc3339(millis: i64) -> String {
-    Instant::from_millisecond(millis).map(|time| format!("{time:.3}")).unwrap_or_default()
-}
-
-/// `850 ms`, `12.3 s`, `4 m 05 s`, `2 h 10 m`.
-pub(crate) fn span(millis: u64) -> String {
-    let seconds = millis / 1_000;
-    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
-        (0, 0, 0) => format!("{millis} ms"),
-        (0, 0, _) => format!("{}.{} s", seconds, millis % 1_000 / 100),
-        (0, minutes, seconds) => format!("{minutes} m {seconds:02} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes:02} m"),
-    }
-}
-
-/// The first line of a text, cut to `limit` characters.
-pub(crate) fn first_line(text: &str, limit: usize) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    if line.chars().count() <= limit {
-        return line.to_owned();
-    }
-    let cut: String = line.chars().take(limit.saturating_sub(1)).collect();
-    format!("{}…", cut.trim_end())
 }

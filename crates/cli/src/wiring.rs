@@ -3,19 +3,21 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use aime_actors::{ActorFactory, ProfileCatalog, Prompts as ActorPrompts};
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
 use aime_orchestrator::{HumanChannel, Models, Parts};
-use aime_planner::{BypassSettings, Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
+use aime_planner::{Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
 use aime_sandbox::{ConfinedFolder, clean_environment};
-use aime_tools::{ToolContext, ToolRegistry, builtin};
+use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with};
 
 use crate::{
     config::{Config, Environment, FallbackConfig, Loaded, Places, load},
     failure::{Failure, code},
+    output,
 };
 
 /// How many plans are kept for goals that come again.
@@ -38,6 +40,11 @@ impl Setup {
         let places = Places::new(&environment, &folder, flag);
         let Loaded { config, sources, notes } = load(&places, &environment)?;
         Ok(Self { environment, folder, places, config, sources, notes })
+    }
+
+    /// Says what was left out of the configuration.
+    pub(crate) fn tell_notes(&self) {
+        self.notes.iter().for_each(|note| output::note(note));
     }
 
     /// Where runs are kept.
@@ -70,14 +77,20 @@ impl Setup {
     }
 
     pub(crate) fn tools(&self) -> Arc<ToolRegistry> {
-        Arc::new(builtin())
+        let tools = &self.config.tools;
+        Arc::new(builtin_with(&BuiltinSettings {
+            bash_time_limit: Duration::from_secs(tools.bash_timeout_seconds),
+            python_time_limit: Duration::from_secs(tools.python_timeout_seconds),
+        }))
     }
 
     pub(crate) fn tool_context(&self) -> Result<ToolContext, Failure> {
         let files = ConfinedFolder::open(&self.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
         let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
         let environment = clean_environment(self.environment.variables(), &allowed);
-        Ok(ToolContext::new(files, environment))
+        let mut context = ToolContext::new(files, environment);
+        context.text_limit = Some(self.config.tools.output_characters);
+        Ok(context)
     }
 
     pub(crate) fn profiles(&self) -> Result<ProfileCatalog, Failure> {
@@ -88,7 +101,7 @@ impl Setup {
         Ok(catalog)
     }
 
-    fn categories(&self) -> Result<Vec<aime_planner::Category>, Failure> {
+    pub(crate) fn categories(&self) -> Result<Vec<aime_planner::Category>, Failure> {
         let mut categories = default_categories();
         for (source, text) in self.own_files("categories", "toml")? {
             for category in read_categories(&source, &text).map_err(|error| Failure::caused(code::USAGE, &error))? {
@@ -116,18 +129,33 @@ impl Setup {
         Ok((planning, acting))
     }
 
-    /// The user's and the project's own files of a kind: `profiles/*.toml`, `prompts/*.md`. The project's come last.
+    /// The files of a kind that were added to what is built in: `profiles/*.toml`, `prompts/*.md`. First the user's own, then those of
+    /// the folders that `extensions.folders` names; a later one of the same name wins.
     fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, Failure> {
-        let user = self.places.user_folder().map(|folder| folder.join(kind));
+        let unreadable = |path: &Path, error: std::io::Error| {
+            Failure::usage(format!("{} cannot be read: {error}", path.display())).hint("mend its rights, or move it away")
+        };
+        let named = self.config.extensions.folders.iter().map(|folder| self.environment.expand_home(folder));
+        let mut folders = Vec::new();
+        for folder in named {
+            if !folder.is_dir() {
+                return Err(Failure::usage(format!("extensions.folders names {}, which is no folder", folder.display()))
+                    .hint("make it, or take it out of the configuration"));
+            }
+            folders.push(folder);
+        }
         let mut found = Vec::new();
-        for folder in user.into_iter().chain([self.folder.join(".aime").join(kind)]) {
-            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for folder in self.places.user_folder().map(Path::to_owned).into_iter().chain(folders).map(|folder| folder.join(kind)) {
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unreadable(&folder, error)),
+            };
             let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
             paths.retain(|path| path.extension().is_some_and(|found| found == ending));
             paths.sort();
             for path in paths {
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", path.display())))?;
+                let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
                 found.push((path.display().to_string(), text));
             }
         }
@@ -136,8 +164,7 @@ impl Setup {
 
     /// How goals are routed and planned.
     pub(crate) fn route(&self) -> RouteSettings {
-        let bypass = BypassSettings { max_input_length: self.config.planning.bypass.max_input_length, ..BypassSettings::default() };
-        RouteSettings { strategy: self.config.planning.strategy, mode: None, bypass }
+        RouteSettings { strategy: self.config.planning.strategy, mode: None, bypass: self.config.planning.bypass.clone() }
     }
 
     pub(crate) fn planner(&self) -> PlannerSettings {
@@ -147,6 +174,7 @@ impl Setup {
                 FallbackConfig::Category => Fallback::Category,
                 FallbackConfig::None => Fallback::Fail,
             },
+            limits: self.config.planning.limits,
             ..PlannerSettings::default()
         }
     }
@@ -179,12 +207,14 @@ impl Setup {
     }
 }
 
-fn working_folder(directory: Option<&Path>) -> Result<PathBuf, Failure> {
+/// The folder that `-C` names, or the current one.
+pub(crate) fn working_folder(directory: Option<&Path>) -> Result<PathBuf, Failure> {
     let wanted = directory.unwrap_or(Path::new("."));
+    let mend = "name a folder that is there with -C";
     let folder = wanted
         .canonicalize()
-        .map_err(|error| Failure::usage(format!("the working folder {} cannot be used: {error}", wanted.display())))?;
-    if folder.is_dir() { Ok(folder) } else { Err(Failure::usage(format!("{} is not a folder", folder.display()))) }
+        .map_err(|error| Failure::usage(format!("the working folder {} cannot be used: {error}", wanted.display())).hint(mend))?;
+    if folder.is_dir() { Ok(folder) } else { Err(Failure::usage(format!("{} is not a folder", folder.display())).hint(mend)) }
 }
 
 /// What the project says of itself.

@@ -8,7 +8,7 @@ use aime_progress::{Plan, PlanMode};
 
 use super::{check::checker_parts, read_goal, run::mode_of, write_whole};
 use crate::{
-    args::{Global, ModeArg, PlanArgs, PlanFormat},
+    args::{ModeArg, PlanArgs, PlanFormat},
     config::ModeConfig,
     failure::{Failure, code},
     models,
@@ -18,7 +18,7 @@ use crate::{
     wiring::{Setup, project_context},
 };
 
-pub(super) async fn plan(args: PlanArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     let goal = read_goal(&args.goal)?;
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?.ok_or_else(models::none_configured)?;
     let models = models::build(&choice, &setup.environment)?;
@@ -34,18 +34,13 @@ pub(super) async fn plan(args: PlanArgs, global: &Global, setup: &Setup) -> Resu
             asked.map_err(|error| Failure::caused(code::USAGE, &error))?.routed
         }
     };
-    let note = |text: &str| {
-        if !global.quiet {
-            output::note(text);
-        }
-    };
-    note(&format!("{BOLD}route{BOLD:#} {} (by {}: {})", routed.mode, routed.by, routed.reasons.join("; ")));
+    output::note(&format!("{BOLD}route{BOLD:#} {} (by {}: {})", routed.mode, routed.by, routed.reasons.join("; ")));
     let profile = categories.iter().find(|category| category.name == routed.category).map(|category| category.profile.clone());
     let plan = if routed.mode == PlanMode::Direct {
         direct_plan(&goal, profile.as_deref())
     } else {
         let planner = Planner::new(models.role("planner"), setup.planner()).with_prompts(prompts).with_tiers(tiers);
-        ask(&planner, goal, &routed, profile, setup, &note).await?
+        ask(&planner, goal, &routed, profile, setup).await?
     };
     let text = match args.format {
         PlanFormat::Text => text(&plan),
@@ -67,7 +62,6 @@ async fn ask(
     routed: &Routed,
     profile: Option<String>,
     setup: &Setup,
-    note: &dyn Fn(&str),
 ) -> Result<Plan, Failure> {
     let parts = checker_parts(setup)?;
     let request = PlanRequest {
@@ -87,13 +81,13 @@ async fn ask(
         Failure { hint, ..Failure::caused(exit, &error) }
     })?;
     for refused in &planned.refused {
-        note(&format!("refused try {}: {}", refused.attempt, refused.faults.join("; ")));
+        output::note(&format!("refused try {}: {}", refused.attempt, refused.faults.join("; ")));
     }
     for repair in &planned.repairs {
-        note(&format!("{DIM}mended: {repair}{DIM:#}"));
+        output::note(&format!("{DIM}mended: {repair}{DIM:#}"));
     }
     if let Some(why) = &planned.fallback {
-        note(&format!("fallback: {why}"));
+        output::note(&format!("fallback: {why}"));
     }
     Ok(planned.plan)
 }

@@ -3,7 +3,7 @@
 use aime_orchestrator::view;
 use aime_progress::RunId;
 
-use super::run::{Carry, Work, bounds, carry_out, failure_of};
+use super::run::{Carry, Work, bounds, carry_out, failure_of, tell_model};
 use crate::{
     args::{Global, ResumeArgs},
     failure::Failure,
@@ -23,10 +23,11 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
         None if seen.input.can_plan && !seen.over => return Err(models::none_configured()),
         None => None,
     };
+    tell_model(choice.as_ref(), setup);
     let changed = args.bounds.max_tokens.is_some() || args.bounds.max_cost.is_some() || args.bounds.timeout.is_some();
     let bounds = changed.then(|| bounds(&args.bounds, seen.bounds.clone()));
     let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models };
-    carry_out(carry, global, setup, Work::Resume(bounds)).await
+    carry_out(carry, global, setup, Work::Resume { bounds, before: Box::new(seen.state) }).await
 }
 
 /// The run that is meant: by its name, by the beginning of it, or `last`.

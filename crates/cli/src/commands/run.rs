@@ -7,7 +7,7 @@ use aime_orchestrator::{
     Bounds, FailureCode, HumanChannel, Models, NobodyThere, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunRequest,
     RunResult, RunSettings,
 };
-use aime_progress::{Plan, PlanMode, RunId};
+use aime_progress::{Plan, PlanMode, ProgressState, RunId};
 use aime_tools::Approval;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -18,13 +18,17 @@ use crate::{
     config::{Config, ModeConfig},
     failure::{Failure, code},
     models,
-    output::{self, DIM},
+    output::{self, BOLD, DIM, count},
     person::AtTerminal,
     screen::Screen,
     wiring::Setup,
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let run = match &args.run_id {
+        Some(id) => RunId::new(id.as_str()).map_err(|error| Failure::usage(error).hint("choose another --run-id"))?,
+        None => new_run_id()?,
+    };
     let plan = args.plan.as_deref().map(|path| read_plan(path, setup)).transpose()?;
     let goal = match (&args.goal, &args.goal_file, &plan) {
         (Some(goal), _, _) => read_goal(goal)?,
@@ -41,22 +45,22 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
         None if needs_model => return Err(models::none_configured()),
         None => None,
     };
-    let run = match &args.run_id {
-        Some(id) => RunId::new(id.as_str()).map_err(|error| Failure::usage(error).hint("choose another --run-id"))?,
-        None => new_run_id()?,
-    };
     let settings = settings(&args, &setup.config, plan.is_some());
-    if let (Some(choice), false) = (&choice, global.quiet || models.is_none()) {
-        tell_model(choice, setup);
-    }
+    tell_model(choice.as_ref().filter(|_| models.is_some()), setup);
     let request = RunRequest { run: run.clone(), goal, plan, settings };
     carry_out(Carry { run, output: args.output, unattended: args.unattended, models }, global, setup, Work::Start(Box::new(request))).await
 }
 
-fn tell_model(choice: &models::Choice, setup: &Setup) {
-    let Some(model) = choice.models.get("default") else { return };
-    let url = model.base_url.as_deref().or_else(|| setup.environment.text("OPENAI_BASE_URL")).unwrap_or("OpenAI");
-    output::note(&format!("{DIM}model {} at {url} ({}){DIM:#}", models::model_name(model), choice.because));
+/// The first line: which model is used, and why; then what was left out of the configuration.
+pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
+    output::note(&match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
+        Some((choice, model)) => {
+            let (name, server) = (models::model_name(model), models::server(model, &setup.environment).0);
+            format!("{BOLD}model{BOLD:#}   {name} at {server} {DIM}({}){DIM:#}", choice.because)
+        }
+        None => format!("{BOLD}model{BOLD:#}   none {DIM}(the plan needs none){DIM:#}"),
+    });
+    setup.tell_notes();
 }
 
 /// Reads and checks a plan; every fault at once.
@@ -72,7 +76,8 @@ fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
         }
         Err(faults) => {
             let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
-            Err(Failure::usage(format!("the plan {} has {} faults:\n{}", path.display(), faults.len(), lines.join("\n")))
+            let number = count(faults.len(), "fault");
+            Err(Failure::usage(format!("the plan {} has {number}:\n{}", path.display(), lines.join("\n")))
                 .hint("`aime check` gives the same list; `aime schema plan` the format"))
         }
     }
@@ -149,7 +154,12 @@ pub(super) enum Work {
     /// A new run.
     Start(Box<RunRequest>),
     /// One that was left.
-    Resume(Option<Bounds>),
+    Resume {
+        /// Bounds that were changed.
+        bounds: Option<Bounds>,
+        /// Where it stood.
+        before: Box<ProgressState>,
+    },
 }
 
 /// A run and how it is shown.
@@ -164,6 +174,9 @@ pub(super) struct Carry {
 pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work: Work) -> Result<u8, Failure> {
     let Carry { run, output, unattended, models } = carry;
     let screen = Arc::new(Screen::new(output, global.quiet, &run));
+    if let Work::Resume { before, .. } = &work {
+        screen.begin_with(before);
+    }
     let attended = !unattended && output::can_type();
     let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NobodyThere) };
     let orchestrator = Orchestrator::new(setup.parts(models, human)?);
@@ -174,12 +187,12 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     let carried = async {
         match work {
             Work::Start(request) => orchestrator.run(*request, control).await,
-            Work::Resume(bounds) => orchestrator.resume(&run, bounds, control).await,
+            Work::Resume { bounds, .. } => orchestrator.resume(&run, bounds, control).await,
         }
     };
     let result = tokio::select! {
         result = carried => result,
-        () = stopped_twice(&stop) => {
+        () = stopped_twice(&stop, &screen) => {
             screen.close();
             output::note(&format!("stopped at once; go on with `aime resume {run}`"));
             return Ok(FailureCode::Interrupted.exit_code());
@@ -188,7 +201,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     drop(orchestrator);
     finish_screen(shown, &screen).await?;
     let result = result.map_err(|error| failure_of(&error))?;
-    tell(&result, output, global.quiet)
+    tell(&result, output)
 }
 
 /// Shows events until there are no more.
@@ -217,10 +230,10 @@ async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) 
 }
 
 /// The first Ctrl-C or TERM stops the run so that it can be resumed; the second ends the wait for that.
-async fn stopped_twice(stop: &CancellationToken) {
+async fn stopped_twice(stop: &CancellationToken, screen: &Screen) {
     signal().await;
     stop.cancel();
-    output::note("stopping … (again to stop at once)");
+    screen.say("stopping … (again to stop at once)");
     signal().await;
 }
 
@@ -240,17 +253,15 @@ async fn signal() {
 }
 
 /// Prints the result and gives the exit code.
-fn tell(result: &RunResult, form: Output, quiet: bool) -> Result<u8, Failure> {
+fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Json => output::json(result, true)?,
         Output::Jsonl => output::json(result, false)?,
         Output::Text => {
             if !result.answer.is_empty() {
-                output::result(&result.answer);
+                output::answer(&result.answer);
             }
-            if !quiet {
-                output::note(&summary(result));
-            }
+            output::note(&summary(result));
         }
     }
     let Some(error) = &result.error else { return Ok(0) };
@@ -266,13 +277,13 @@ fn summary(result: &RunResult) -> String {
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
     format!(
-        "{DIM}run {} {}: {done} of {} tasks, {} replans, {}, {tokens} tokens in {} requests{cost}{DIM:#}",
+        "{DIM}run {} {}: {done} of {}, {}, {}, {tokens} tokens in {}{cost}{DIM:#}",
         result.run_id,
         result.status,
-        result.tasks.len(),
-        result.replans,
+        count(result.tasks.len(), "task"),
+        count(usize::try_from(result.replans).unwrap_or(usize::MAX), "replan"),
         crate::screen::span(result.duration_ms),
-        result.usage.requests,
+        count(usize::try_from(result.usage.requests).unwrap_or(usize::MAX), "request"),
     )
 }
 

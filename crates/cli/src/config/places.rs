@@ -19,6 +19,12 @@ impl Environment {
         Self { variables: std::env::vars_os().collect() }
     }
 
+    /// An environment of these variables alone.
+    #[cfg(test)]
+    pub(crate) fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        Self { variables: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
     /// A variable that is set, not empty, and text.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.variables.get(std::ffi::OsStr::new(name)).and_then(|value| value.to_str()).filter(|value| !value.trim().is_empty())
@@ -32,10 +38,18 @@ impl Environment {
         self.variables.iter().map(|(name, value)| (name.clone(), value.clone()))
     }
 
-    /// `AIME__SECTION__KEY` and its value.
+    /// `AIME__SECTION__KEY` and its value; one that is empty sets nothing.
     pub(crate) fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let text = self.variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
-        text.filter(|(name, _)| name.starts_with("AIME__"))
+        text.filter(|(name, value)| name.starts_with("AIME__") && !value.trim().is_empty())
+    }
+
+    /// `~/x` in the home folder, if that is known.
+    pub(crate) fn expand_home(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.path("HOME")) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.to_owned(),
+        }
     }
 }
 

@@ -1,13 +1,16 @@
 //! The live view: the plan as a checklist, what each actor does now, elapsed time, tokens and cost.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aime_orchestrator::PublishedEvent;
 use aime_progress::{ProgressEvent, ProgressState, RunId, RunStatus};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::{Pause, line_of, span, tree::checklist};
+use super::{
+    Pause, describe_tasks, fit, line_of, span,
+    tree::{checklist, progress},
+};
 use crate::output::{self, BOLD, DIM};
 
 /// How often the view is drawn.
@@ -17,7 +20,18 @@ const FRAME: Duration = Duration::from_millis(200);
 pub(crate) struct Live {
     bar: ProgressBar,
     run: RunId,
-    state: Mutex<Option<ProgressState>>,
+    view: Mutex<View>,
+}
+
+/// What is drawn, and whether it may be.
+#[derive(Default)]
+struct View {
+    state: Option<ProgressState>,
+    /// A person types: the bar's own lock is held for as long, so nothing may touch the bar, or the run would wait for the person too.
+    still: bool,
+    /// What came while it was still.
+    waiting: Vec<String>,
+    closed: bool,
 }
 
 impl Live {
@@ -27,54 +41,108 @@ impl Live {
         if let Ok(style) = ProgressStyle::with_template("{msg}") {
             bar.set_style(style);
         }
-        Self { bar, run: run.clone(), state: Mutex::new(None) }
+        Self { bar, run: run.clone(), view: Mutex::default() }
+    }
+
+    fn view(&self) -> MutexGuard<'_, View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn begin_with(&self, state: &ProgressState) {
+        self.view().state = Some(state.clone());
     }
 
     pub(super) fn show(&self, published: &PublishedEvent) {
-        {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            match (&published.event, state.as_mut()) {
-                (ProgressEvent::RunStarted { plan_id, goal }, None) => {
-                    *state = Some(ProgressState::new(plan_id.clone(), goal.clone(), published.at));
-                }
-                (event, Some(state)) => {
-                    // A view that has missed something is only a view: the next one is drawn from what it has.
-                    drop(state.apply(published.at, event));
-                }
-                _ => {}
-            }
-        }
+        let mut view = self.view();
+        view.take(published);
         if let Some(line) = line_of(published).filter(|_| is_news(&published.event)) {
-            self.bar.println(output::painted(&line));
+            self.print(&mut view, &line);
         }
-        self.draw();
+        self.draw(&view);
+    }
+
+    /// Says something above the checklist.
+    pub(super) fn say(&self, text: &str) {
+        let mut view = self.view();
+        self.print(&mut view, text);
     }
 
     /// Draws once, and again at each frame until it is closed.
     pub(crate) async fn keep_drawing(&self) {
-        while !self.bar.is_finished() {
-            self.draw();
+        loop {
+            {
+                let view = self.view();
+                if view.closed {
+                    return;
+                }
+                self.draw(&view);
+            }
             tokio::time::sleep(FRAME).await;
         }
     }
 
-    fn draw(&self) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(state) = state.as_ref() {
+    fn print(&self, view: &mut View, text: &str) {
+        match (view.closed, view.still) {
+            (true, _) => output::note(text),
+            (_, true) => view.waiting.push(text.to_owned()),
+            _ => self.bar.println(output::painted(text)),
+        }
+    }
+
+    fn draw(&self, view: &View) {
+        if view.still || view.closed {
+            return;
+        }
+        if let Some(state) = &view.state {
             let now = jiff::Timestamp::now().as_millisecond();
             let (rows, columns) = size();
             self.bar.set_message(output::painted(&render(state, &self.run, now, columns, rows)));
         }
     }
 
+    /// Takes the moving part away and leaves the plan as it stands.
     pub(super) fn close(&self) {
-        self.bar.finish_and_clear();
+        let mut view = self.view();
+        if std::mem::replace(&mut view.closed, true) {
+            return;
+        }
+        if !view.still {
+            self.bar.finish_and_clear();
+        }
+        for text in view.waiting.drain(..) {
+            output::note(&text);
+        }
+        if let Some(state) = view.state.take().filter(|state| !state.tasks.is_empty()) {
+            output::note(&last(&state, size().1));
+        }
+    }
+}
+
+impl View {
+    fn take(&mut self, published: &PublishedEvent) {
+        match (&published.event, self.state.as_mut()) {
+            (ProgressEvent::RunStarted { plan_id, goal }, None) => {
+                self.state = Some(ProgressState::new(plan_id.clone(), goal.clone(), published.at));
+            }
+            (event, Some(state)) => {
+                // A view that has missed something is only a view: the next one is drawn from what it has.
+                drop(state.apply(published.at, event));
+            }
+            _ => {}
+        }
     }
 }
 
 impl Pause for Live {
     fn still(&self, work: &mut dyn FnMut()) {
+        self.view().still = true;
         self.bar.suspend(work);
+        let mut view = self.view();
+        view.still = false;
+        for text in std::mem::take(&mut view.waiting) {
+            self.print(&mut view, &text);
+        }
+        self.draw(&view);
     }
 }
 
@@ -97,6 +165,7 @@ fn is_news(event: &ProgressEvent) -> bool {
             | E::PlanCreated { .. }
             | E::PlanningStarted { .. }
             | E::QuestionAsked { .. }
+            | E::RunStatusChanged { .. }
     )
 }
 
@@ -112,14 +181,22 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, columns: usiz
         RunStatus::Failed => "failed",
         RunStatus::Cancelled => "cancelled",
     };
-    let version = if state.version > 0 { format!(" · plan v{}", state.version) } else { String::new() };
-    lines.push(format!("{BOLD}{doing}{BOLD:#}{version}"));
+    lines.push(format!("{BOLD}{doing}{BOLD:#}{}", progress(state)));
     lines.extend(checklist(state, now, columns, rows.saturating_sub(6).max(3)));
     let elapsed = span(u64::try_from(now - state.started_at.as_millis()).unwrap_or(0));
     let spent = &state.spent;
     let tokens = spent.input_tokens + spent.output_tokens;
     let cost = if spent.cost_usd > 0.0 { format!(" · ${:.4}", spent.cost_usd) } else { String::new() };
-    lines
-        .push(format!("{DIM}{elapsed} · {tokens} tokens · {} requests{cost} · run {run} · Ctrl-C stops, resumable{DIM:#}", spent.requests));
+    lines.push(format!("{DIM}{elapsed} · {tokens} tokens in {} requests{cost} · Ctrl-C stops · run {run}{DIM:#}", spent.requests));
+    // One column less: a full line would wrap on some terminals.
+    let lines: Vec<String> = lines.iter().map(|line| fit(line, columns.saturating_sub(1).max(1))).collect();
+    lines.join("\n")
+}
+
+/// What stays when the run has ended.
+pub(super) fn last(state: &ProgressState, columns: usize) -> String {
+    let head = format!("{BOLD}plan{BOLD:#}{}", progress(state));
+    let tasks = describe_tasks(state);
+    let lines: Vec<String> = [head.as_str()].into_iter().chain(tasks.lines()).map(|line| fit(line, columns.saturating_sub(1).max(1))).collect();
     lines.join("\n")
 }

@@ -2,8 +2,8 @@
 
 use aime_progress::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
 
-use super::{first_line, span};
-use crate::output::{CYAN, DIM, GREEN, RED, YELLOW};
+use super::{fit, first_line, span};
+use crate::output::{CYAN, DIM, GREEN, RED, YELLOW, count};
 
 const WIDTH: usize = 100;
 
@@ -49,9 +49,19 @@ pub(super) fn checklist(state: &ProgressState, now: i64, width: usize, most: usi
     lines
 }
 
+/// ` · plan v2 · 3 of 5 tasks`.
+pub(super) fn progress(state: &ProgressState) -> String {
+    if state.version == 0 {
+        return String::new();
+    }
+    let done = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).count();
+    format!(" · plan v{} · {done} of {}", state.version, count(state.tasks.len(), "task"))
+}
+
 fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
-    let indent = "  ".repeat(depth);
-    let title = first_line(task.spec.title(), width.saturating_sub(2 * depth + 20).clamp(10, 70));
+    // A deep plan on a narrow terminal keeps room for its words.
+    let indent = "  ".repeat(depth.min(width / 10));
+    let title = first_line(task.spec.title(), width.saturating_sub(indent.len() + 20).clamp(10, 70));
     let begun = task.started_at.map_or(now, aime_progress::Timestamp::as_millis);
     let (until, doing) = match task.status {
         TaskStatus::Running => {
@@ -62,9 +72,10 @@ fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
         _ => (None, task.reason.clone()),
     };
     let time = until.filter(|_| task.attempts > 0).map(|until| format!(" {DIM}{}{DIM:#}", span(u64::try_from(until - begun).unwrap_or(0))));
-    let room = width.saturating_sub(title.chars().count() + 2 * depth + 22);
+    let row = format!("  {indent}{} {title}{}", mark(task.status), time.unwrap_or_default());
+    let room = width.saturating_sub(console::measure_text_width(&row) + 2);
     let doing = doing.filter(|_| room > 8).map(|doing| format!(" {CYAN}{}{CYAN:#}", first_line(&doing, room)));
-    format!("  {indent}{} {title}{}{}", mark(task.status), time.unwrap_or_default(), doing.unwrap_or_default())
+    fit(&format!("{row}{}", doing.unwrap_or_default()), width)
 }
 
 const fn interest(status: TaskStatus) -> u8 {

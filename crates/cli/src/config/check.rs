@@ -1,0 +1,64 @@
+//! What a value of the right kind can still have wrong.
+
+use super::{Config, ModelConfig};
+
+/// The longest time that the tools take themselves, in seconds.
+const LONGEST_CALL: u64 = 600;
+
+/// Every value that cannot stand, with what would.
+pub(super) fn faults(config: &Config) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut want = |holds: bool, key: &str, value: &dyn std::fmt::Display, wanted: &str| {
+        if !holds {
+            found.push(format!("{key} is {value}: write {wanted}"));
+        }
+    };
+    let (run, tools, planning) = (&config.run, &config.tools, &config.planning);
+    want((1..=1000).contains(&run.max_parallel), "run.max_parallel", &run.max_parallel, "1 to 1000");
+    want(run.max_steps > 0, "run.max_steps", &run.max_steps, "at least 1");
+    want(run.max_actors > 0, "run.max_actors", &run.max_actors, "at least 1");
+    for (key, bound) in [("run.max_tokens", run.max_tokens), ("run.max_seconds", run.max_seconds)] {
+        want(bound != Some(0), key, &0, "at least 1, or leave it out for no bound");
+    }
+    if let Some(cost) = run.max_cost_usd {
+        want(cost.is_finite() && cost > 0.0, "run.max_cost_usd", &cost, "a number above 0, or leave it out for no bound");
+    }
+    want(planning.tries > 0, "planning.tries", &planning.tries, "at least 1");
+    let limits = &planning.limits;
+    for (key, limit) in [("max_tasks", limits.max_tasks), ("max_sub_goals", limits.max_sub_goals), ("max_actions", limits.max_actions)] {
+        want(limit > 0, &format!("planning.limits.{key}"), &limit, "at least 1");
+    }
+    let threshold = config.triggers.token_budget_threshold;
+    want((0.0..=1.0).contains(&threshold), "triggers.token_budget_threshold", &threshold, "0 to 1");
+    for (key, seconds) in
+        [("tools.bash_timeout_seconds", tools.bash_timeout_seconds), ("tools.python_timeout_seconds", tools.python_timeout_seconds)]
+    {
+        want((1..=LONGEST_CALL).contains(&seconds), key, &seconds, &format!("1 to {LONGEST_CALL}"));
+    }
+    want((500..=15_000).contains(&tools.output_characters), "tools.output_characters", &tools.output_characters, "500 to 15000");
+    for (name, model) in &config.models {
+        found.extend(of_model(model).into_iter().map(|fault| format!("models.{name}.{fault}")));
+    }
+    found
+}
+
+fn of_model(model: &ModelConfig) -> Vec<String> {
+    let mut found = Vec::new();
+    for (key, value) in [("context_tokens", model.context_tokens), ("max_output_tokens", model.max_output_tokens)] {
+        if value == Some(0) {
+            found.push(format!("{key} is 0: write at least 1, or leave it out"));
+        }
+    }
+    if model.timeout_seconds == Some(0) {
+        found.push("timeout_seconds is 0: write at least 1, or leave it out".to_owned());
+    }
+    if let Some(prices) = &model.prices {
+        let all = [("input", Some(prices.input)), ("cached_input", prices.cached_input), ("output", Some(prices.output))];
+        for (key, price) in all {
+            if let Some(price) = price.filter(|price| !(price.is_finite() && *price >= 0.0)) {
+                found.push(format!("prices.{key} is {price}: write 0 or more, US dollars for a million tokens"));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,202 @@
+//! Reading one file or variable by itself: only so are its faults known with their place.
+
+use std::{fmt, path::Path};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::Config;
+
+/// What is wrong with a configuration, where, and the mend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigFault {
+    /// The file or variable, with line and column where they are known.
+    pub(crate) place: String,
+    /// What is wrong.
+    pub(crate) message: String,
+    /// The mend.
+    pub(crate) hint: Option<String>,
+}
+
+impl ConfigFault {
+    pub(super) fn new(place: impl fmt::Display, message: impl Into<String>) -> Self {
+        Self { place: place.to_string(), message: message.into(), hint: None }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for ConfigFault {}
+
+/// What a file holds: the settings it names, and nothing else. `None` where there is no file and none is needed.
+pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, ConfigFault> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            return Err(ConfigFault::new(path.display(), "is not text in UTF-8").hint("save it as UTF-8, or name another file"));
+        }
+        Err(error) => {
+            return Err(ConfigFault::new(path.display(), format!("cannot be read: {error}")).hint("mend the path or the rights of the file"));
+        }
+    };
+    let format = Format::of(path);
+    let config: Config = format.parse(&text).map_err(|problem| problem.at(path))?;
+    if let Some(fault) = super::check::faults(&config).into_iter().next() {
+        return Err(ConfigFault::new(path.display(), fault));
+    }
+    let mut document = format.parse(&text).map_err(|problem| problem.at(path))?;
+    drop_nulls(&mut document);
+    Ok(Some(document))
+}
+
+/// The settings that a variable `AIME__SECTION__KEY` names.
+pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, ConfigFault> {
+    let key = name.trim_start_matches("AIME__").to_lowercase();
+    let nested = |value: Value| {
+        let parts: Vec<&str> = key.split("__").collect();
+        parts.into_iter().rev().fold(value, |inner, part| Value::Object([(part.to_owned(), inner)].into_iter().collect()))
+    };
+    let text = nested(Value::from(value));
+    // A number, a truth value or a list, where the setting wants one; the text itself otherwise.
+    let typed = serde_json::from_str::<Value>(value).ok().map(nested);
+    let read = typed.into_iter().chain([text.clone()]).find_map(|document| Some((Config::deserialize(&document).ok()?, document)));
+    let Some((config, document)) = read else {
+        let problem = Config::deserialize(&text).err().map(|error| error.to_string()).unwrap_or_default();
+        return Err(explain(name, &problem));
+    };
+    match super::check::faults(&config).into_iter().next() {
+        Some(fault) => Err(ConfigFault::new(name, fault)),
+        None => Ok(document),
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Format {
+    Toml,
+    Yaml,
+    Json,
+}
+
+/// What a parser says, and where.
+struct Problem {
+    message: String,
+    place: Option<(usize, usize)>,
+}
+
+impl Problem {
+    fn at(self, path: &Path) -> ConfigFault {
+        let place = match self.place {
+            Some((line, column)) => format!("{}:{line}:{column}", path.display()),
+            None => path.display().to_string(),
+        };
+        explain(&place, &self.message)
+    }
+}
+
+impl Format {
+    fn of(path: &Path) -> Self {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("json") => Self::Json,
+            Some("yaml" | "yml") => Self::Yaml,
+            _ => Self::Toml,
+        }
+    }
+
+    fn parse<T: DeserializeOwned>(self, text: &str) -> Result<T, Problem> {
+        match self {
+            Self::Toml => toml::from_str(text).map_err(|error| Problem {
+                message: error.message().to_owned(),
+                place: error.span().map(|span| position(text, span.start)),
+            }),
+            Self::Json => serde_json::from_str(text).map_err(|error| {
+                let said = error.to_string();
+                let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
+                Problem { message, place: Some((error.line(), error.column())) }
+            }),
+            // An empty file sets nothing.
+            Self::Yaml if text.trim().is_empty() => Self::Json.parse("{}"),
+            Self::Yaml => serde_saphyr::from_str(text).map_err(|error| {
+                let bare = error.without_snippet();
+                let said = bare.to_string();
+                let message = said.split_once(": ").filter(|(head, _)| head.starts_with("line ")).map_or(said.as_str(), |(_, rest)| rest);
+                let place = bare.location().and_then(|at| Some((at.line().try_into().ok()?, at.column().try_into().ok()?)));
+                Problem { message: message.to_owned(), place }
+            }),
+        }
+    }
+}
+
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    (line, column)
+}
+
+/// JSON and YAML may say "nothing" outright; that sets nothing.
+fn drop_nulls(document: &mut Value) {
+    if let Value::Object(members) = document {
+        members.retain(|_, value| !value.is_null());
+        members.values_mut().for_each(drop_nulls);
+    }
+}
+
+/// A parser's words in those of a person, with the mend: the nearest known key, the values that there are.
+pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
+    if let Some((unknown, known)) = unknown(message, "unknown field `") {
+        let fault = ConfigFault::new(place, format!("unknown key `{unknown}`"));
+        let keys = listed(&known);
+        return fault.hint(match nearest(unknown, &known) {
+            Some(near) => format!("did you mean `{near}`? The keys here are {keys}"),
+            None => format!("the keys here are {keys}"),
+        });
+    }
+    if let Some((unknown, known)) = unknown(message, "unknown variant `") {
+        return ConfigFault::new(place, format!("unknown value `{unknown}`")).hint(format!("write one of {}", listed(&known)));
+    }
+    if let Some((found, wanted)) = message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
+        return ConfigFault::new(place, format!("{} is wanted here, not {found}", kind(wanted)));
+    }
+    if let Some((found, wanted)) = message.strip_prefix("invalid value: ").and_then(|rest| rest.rsplit_once(", expected ")) {
+        return ConfigFault::new(place, format!("{} is wanted here, not {found}", kind(wanted)));
+    }
+    ConfigFault::new(place, message.trim_end().replace('\n', ", "))
+}
+
+/// From "unknown field `x`, expected one of `a`, `b`": `x`, and `a` and `b`.
+fn unknown<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, Vec<&'a str>)> {
+    let (unknown, rest) = message.split_once(beginning)?.1.split_once('`')?;
+    Some((unknown, rest.split('`').skip(1).step_by(2).collect()))
+}
+
+fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+    let (distance, key) = known.iter().map(|key| (strsim::damerau_levenshtein(unknown, key), *key)).min()?;
+    (distance <= unknown.len().div_ceil(2)).then_some(key)
+}
+
+fn listed(words: &[&str]) -> String {
+    words.join(", ")
+}
+
+fn kind(wanted: &str) -> &str {
+    match wanted {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more,",
+        "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "a text",
+        "a sequence" => "a list",
+        _ if wanted.starts_with("struct ") || wanted == "a map" => "a table of keys",
+        _ => wanted,
+    }
+}

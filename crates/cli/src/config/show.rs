@@ -1,0 +1,49 @@
+//! The settings in force, as a file that could be written so.
+
+use super::{Config, ModelConfig, RunConfig};
+
+/// All settings as TOML; what is not set stands as a comment that says what that means.
+pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
+    let mut lines = Vec::new();
+    for line in toml::to_string(config)?.lines() {
+        // A table of models that has none, or of tables alone, says nothing.
+        if line == "[models]" {
+            continue;
+        }
+        lines.push(line.to_owned());
+        if line == "[run]" {
+            lines.extend(unset_bounds(&config.run).into_iter().map(|key| format!("# {key}: no bound")));
+        }
+        let named = line.strip_prefix("[models.").and_then(|rest| rest.strip_suffix(']'));
+        if let Some(model) = named.and_then(|name| config.models.get(name.trim_matches('"'))) {
+            lines.extend(unset(model));
+        }
+    }
+    if config.models.is_empty() {
+        lines.insert(0, "# models: none; `aime models list` says what is used then\n".to_owned());
+    }
+    Ok(lines.join("\n").trim().to_owned())
+}
+
+fn unset_bounds(run: &RunConfig) -> Vec<&'static str> {
+    let all = [
+        ("max_tokens", run.max_tokens.is_none()),
+        ("max_cost_usd", run.max_cost_usd.is_none()),
+        ("max_seconds", run.max_seconds.is_none()),
+    ];
+    all.into_iter().filter_map(|(key, unset)| unset.then_some(key)).collect()
+}
+
+fn unset(model: &ModelConfig) -> Option<String> {
+    let all = [
+        ("base_url", model.base_url.is_none()),
+        ("api_key_env", model.api_key_env.is_none()),
+        ("context_tokens", model.context_tokens.is_none()),
+        ("max_output_tokens", model.max_output_tokens.is_none()),
+        ("timeout_seconds", model.timeout_seconds.is_none()),
+        ("max_retries", model.max_retries.is_none()),
+        ("prices", model.prices.is_none()),
+    ];
+    let unset: Vec<&str> = all.into_iter().filter_map(|(key, unset)| unset.then_some(key)).collect();
+    (!unset.is_empty()).then(|| format!("# not set: {}", unset.join(", ")))
+}
