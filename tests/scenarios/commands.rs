@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, done, plan, tool};
+use crate::harness::{World, done, gives_up, plan, tool};
 
 /// A world with one run, `first`, that has written `a.txt`.
 fn after_a_run() -> World {
@@ -142,18 +142,27 @@ fn profiles_are_listed_and_shown() {
 }
 
 #[test]
-fn a_profile_of_ones_own_is_used() {
-    let world = World::with(Script::new().on(When::contains("You are Zeus"), [done("thunder")]));
-    world.file(
-        ".aime/profiles/zeus.toml",
-        "name = \"zeus\"\ndescription = \"Throws lightning.\"\ncategory = \"general\"\ndomains = [\"storm\"]\ncapabilities = [\"read\"]\ncomplexity = \"any\"\nbundles = [\"files_read\"]\nprompt = \"You are Zeus.\"\n",
+fn profiles_and_prompts_of_ones_own_are_used() {
+    let zeus = "name = \"zeus\"\ndescription = \"Throws lightning.\"\ncategory = \"general\"\ndomains = [\"storm\"]\ncapabilities = [\"read\"]\n\
+                complexity = \"any\"\nbundles = [\"files_read\"]\nprompt = \"You are Zeus.\"\n";
+    let mut world = World::with(
+        Script::new()
+            .on(When::tools().and_contains("You are Zeus").and_contains("Say it with thunder"), [done("thunder")])
+            .on(When::tools(), [gives_up("I am not Zeus")]),
     );
-    assert!(world.aime(["profiles"]).must(0).stdout.contains("zeus"));
     let mut tasks = plan(&[crate::harness::actor("storm", "look at the storm", &[])]);
     tasks["tasks"][0]["profile"] = json!("zeus");
     world.plan("plan.json", &tasks);
+    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["zeus"]);
+    world.user_file("profiles/zeus.toml", zeus);
+    world.user_file("prompts/actor_task.md", "{{ description }} Say it with thunder.\n");
+    assert!(world.aime(["profiles"]).must(0).stdout.contains("zeus"));
     let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();
     assert_eq!(result["answer"], "thunder");
+    world.user_file("prompts/actor_task.md", "{{ descripion }}\n");
+    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["actor_task.md", "descripion"]);
+    world.user_file("profiles/zeus.toml", "name = zeus\n");
+    world.aime(["profiles"]).must(2).tells(&["zeus.toml"]);
 }
 
 #[test]

@@ -109,11 +109,16 @@ impl World {
         self.path(name).exists()
     }
 
-    /// What the user's own configuration folder is to hold from the start.
+    /// The user's own settings.
     pub(crate) fn user_settings(&mut self, text: &str) {
-        let folder = self.root.path().join("config/aime");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.toml"), text).unwrap();
+        self.user_file("config.toml", text);
+    }
+
+    /// A file that the user's own configuration folder holds from the start.
+    pub(crate) fn user_file(&mut self, name: &str, text: &str) {
+        let path = self.root.path().join("config/aime").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
         self.outside = self.outside();
     }
 

@@ -48,7 +48,8 @@ fn without_an_answer_it_still_waits() {
     assert_eq!(world.server().requests().len(), 2);
     assert_eq!(world.read("log"), "began\n");
     world.aime(["answer", "paint", "blue"]).must(0);
-    let ended = world.aime(["resume", "paint", "--output", "jsonl"]).must(0);
+    world.aime(["resume", "paint"]).must(0);
+    let ended = world.aime(["runs", "events", "paint", "--output", "jsonl"]).must(0);
     assert_eq!(ended.events("question_asked").len(), 1, "one question\n{ended}");
     assert_eq!(ended.events("question_answered").len(), 1);
 }

@@ -212,6 +212,20 @@ fn an_answer_reaches_a_run_under_way() {
 }
 
 #[test]
+fn a_resumed_run_counts_its_events_on() {
+    let world = two_in_a_row(hangs_in_second());
+    let running = world.start(["run", "--plan", "plan.json", "--run-id", "trip", "--approve", "all", "--output", "jsonl"]);
+    world.wait_for_requests(3);
+    let mut before = interrupt(running).lines();
+    before.pop();
+    let mut after = world.aime(["resume", "trip", "--output", "jsonl"]).must(0).lines();
+    after.pop();
+    let kept = world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0).lines();
+    before.extend(after);
+    assert_eq!(before, kept, "each event is told once, and the journal has them all");
+}
+
+#[test]
 fn a_run_that_is_over_gives_its_result_again() {
     let world = two_in_a_row(Script::new());
     let first = world.aime(RUN).must(0).json();

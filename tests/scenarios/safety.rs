@@ -60,6 +60,15 @@ fn a_read_only_run_holds_for_a_plan_too() {
 }
 
 #[test]
+fn a_plan_is_not_above_the_users_own_settings() {
+    let mut world = World::alone();
+    world.user_settings("[permissions]\napprove = \"read-only\"\n");
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.aime(["run", "--plan", "plan.json"]).must(1).tells(&["read-only"]);
+    assert!(!world.exists("a.txt"));
+}
+
+#[test]
 fn ask_asks_before_a_file_is_changed() {
     let world = writer();
     let ended = world.aime(["run", "write out.txt", "--approve", "ask", "--output", "json"]).must(5);
@@ -77,6 +86,19 @@ fn a_project_cannot_give_itself_rights() {
     world.file("mine.toml", "[permissions]\napprove = \"all\"\n");
     world.aime(["--config", "mine.toml", "run", "do it"]).must(0);
     assert!(world.exists("out.txt"));
+}
+
+#[test]
+fn a_trusted_project_gives_rights() {
+    for (trusted, code) in [("work", 0), ("home", 5)] {
+        let mut world =
+            World::with(Script::new().on(When::tools().and_turn(0), [bash("echo x > out.txt")]).on(When::tools(), [done("done")]))
+                .settings("[permissions]\napprove = \"all\"\n");
+        let folder = world.root().join(trusted).display().to_string();
+        world.user_settings(&format!("[permissions]\ntrusted_folders = [\"{folder}\"]\n"));
+        world.aime(["run", "do it"]).must(code);
+        assert_eq!(world.exists("out.txt"), code == 0, "{trusted}");
+    }
 }
 
 #[test]
