@@ -337,3 +337,6 @@ impl RunMachine {
         input_tokens + output_tokens
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,7 +198,7 @@ impl RunMachine {
     /// Everything that still moves waits for a person who is not there now.
     pub(super) fn waits_for_person(&self) -> bool {
         let unanswered = self.unanswered();
-        if unanswered.is_empty() || self.open.values().any(|work| matches!(work, Work::Ask(_))) {
+        if unanswered.is_empty() || self.decision.is_some() || self.open.values().any(|work| matches!(work, Work::Ask(_))) {
             return false;
         }
         let asked_for = |task: &TaskId| unanswered.iter().any(|question| question.task.as_ref() == Some(task));

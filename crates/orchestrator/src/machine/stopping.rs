@@ -72,7 +72,7 @@ impl RunMachine {
     /// An attempt was stopped on request.
     pub(super) fn task_stopped(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
         self.tell_call_end(task, CallOutcome::Cancelled, "stopped before its end", 0, out);
-        if self.cancelling.contains_key(task) && self.leaving.is_none() {
+        if self.cancelling.contains_key(task) {
             return self.decide_if_ready(out);
         }
         if !self.ended_by_person {

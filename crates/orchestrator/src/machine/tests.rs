@@ -1,0 +1,14 @@
+//! The machine driven without a host: a scripted world answers its effects.
+
+mod actors;
+mod bounds;
+mod criteria;
+mod failures;
+mod frequency;
+mod people;
+
+mod replans;
+mod schedule;
+mod stops;
+mod ways;
+mod world;

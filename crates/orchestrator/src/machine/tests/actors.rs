@@ -1,0 +1,99 @@
+//! What an actor tells: each event once, of its own task, and nothing that decides about the run.
+
+use aime_progress::{PlanMode, ProgressEvent, ProgressReport, RunStatus, Significance, TaskStatus};
+
+use super::{
+    replans::evidence,
+    world::{World, conclusion, id},
+};
+use crate::RunFact;
+
+fn report(task: &str, message: &str) -> ProgressEvent {
+    ProgressEvent::ProgressReported { task: id(task), report: ProgressReport { status: "busy".to_owned(), message: message.to_owned() } }
+}
+
+#[test]
+fn an_event_is_passed_on_once_whatever_is_sent_again() {
+    let mut world = World::of("a");
+    for number in [0, 1, 0, 1, 2, 1] {
+        world.reports("a", number, report("a", &format!("at {number}")));
+    }
+    let told = world.told("progress_reported").into_iter().map(|event| match event {
+        ProgressEvent::ProgressReported { report, .. } => report.message.as_str(),
+        _ => unreachable!(),
+    });
+    assert_eq!(told.collect::<Vec<_>>(), ["at 0", "at 1", "at 2"]);
+    // A resumed actor tells everything again.
+    world.crashed();
+    for number in 0..4 {
+        world.reports("a", number, report("a", "again"));
+    }
+    assert_eq!(world.told("progress_reported").len(), 4);
+    // Another execution counts from the beginning.
+    world.fails("a").reports("a", 0, report("a", "anew"));
+    assert_eq!(world.told("progress_reported").len(), 5);
+}
+
+#[test]
+fn an_event_of_another_task_or_execution_is_dropped() {
+    let mut world = World::of("a; b");
+    let before = world.events.len();
+    world.reports("a", 0, report("b", "not mine"));
+    world.reports("a", 0, evidence("e", "b", Significance::High));
+    world.reports("nobody", 0, report("nobody", "who?"));
+    world.send(RunFact::ActorReported { task: id("a"), execution: 2, number: 0, event: report("a", "from the future") });
+    assert_eq!(world.events.len(), before);
+    world.fails("a");
+    world.send(RunFact::ActorReported { task: id("a"), execution: 1, number: 7, event: report("a", "from the past") });
+    assert!(world.told("progress_reported").is_empty());
+}
+
+#[test]
+fn an_actor_decides_nothing_about_the_run() {
+    let decides = [
+        ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "another".into() },
+        ProgressEvent::Routed { mode: PlanMode::Direct, by: "me".into(), score: None, category: "x".into(), reasons: vec![] },
+        ProgressEvent::TaskStatusChanged {
+            task: id("a"),
+            from: TaskStatus::Running,
+            to: TaskStatus::Completed,
+            attempt: 1,
+            for_good: false,
+            reason: None,
+        },
+        ProgressEvent::TaskConcluded { task: id("a"), conclusion: conclusion(aime_progress::Outcome::Success, None, None) },
+        ProgressEvent::RunStatusChanged { from: RunStatus::Executing, to: RunStatus::Completed, reason: None },
+        ProgressEvent::QuestionAsked { id: "q".parse().unwrap(), task: Some(id("a")), kind: "approval".into(), question: "May I?".into() },
+        ProgressEvent::QuestionAnswered { id: "q".parse().unwrap(), answer: "yes".into() },
+        ProgressEvent::CriterionChecked { task: Some(id("a")), criterion: "good".into(), passed: true, reason: "I say so".into() },
+        ProgressEvent::EvidenceProcessed { evidence: vec![], reason: "no".into() },
+        ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },
+        ProgressEvent::RunInterrupted { reason: "no".into() },
+        ProgressEvent::RunResumed {},
+        ProgressEvent::Answered { text: "done".into() },
+        ProgressEvent::ModelCalled {
+            task: None,
+            purpose: "plan".into(),
+            model: "m".into(),
+            spent: Default::default(),
+            duration_ms: 0,
+            text: String::new(),
+        },
+    ];
+    let mut world = World::of("a");
+    let (before, state) = (world.events.len(), world.state().clone());
+    for (event, number) in decides.into_iter().zip(0..) {
+        world.reports("a", number, event);
+    }
+    assert_eq!((world.events.len(), world.state()), (before, &state));
+}
+
+#[test]
+fn what_does_not_fit_the_state_is_dropped_and_breaks_nothing() {
+    let mut world = World::of("a; b");
+    world.reports("a", 0, evidence("e", "a", Significance::Low));
+    world.reports("b", 0, evidence("e", "b", Significance::Low));
+    assert_eq!(world.state().evidence.len(), 1);
+    world.reports("b", 1, report("b", "and on"));
+    assert_eq!(world.told("progress_reported").len(), 1);
+}

@@ -1,0 +1,131 @@
+//! A claim is not enough: completion criteria of tasks, success criteria of the goal.
+
+use aime_progress::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic};
+
+use super::world::{World, add, check, conclusion, id, plan};
+use crate::{RunFact, RunInput};
+
+fn must_exist(input: &mut RunInput) {
+    let mut plan = plan("a");
+    plan.strategic = Strategic { success_criteria: vec!["a.md exists".to_owned()], ..Strategic::default() };
+    input.plan = Some(plan);
+}
+
+fn claims(world: &mut World, checks: &[(&str, Option<bool>)]) {
+    let fact = RunFact::TaskEnded {
+        id: world.effect("a"),
+        conclusion: conclusion(Outcome::Success, None, None),
+        checks: checks.iter().map(|(criterion, passed)| check(criterion, *passed)).collect(),
+        duration_ms: 1,
+    };
+    world.send(fact);
+}
+
+#[test]
+fn a_task_is_completed_by_its_claim_and_its_criteria() {
+    let table: [(&[(&str, Option<bool>)], bool); 5] = [
+        (&[], true),
+        (&[("x exists", Some(true))], true),
+        (&[("it is beautiful", None)], true),
+        (&[("x exists", Some(true)), ("y exists", Some(false))], false),
+        (&[("x exists", Some(false)), ("it is beautiful", None)], false),
+    ];
+    for (checks, completed) in table {
+        let mut world = World::of("a");
+        claims(&mut world, checks);
+        let looked_at = checks.iter().filter(|(_, passed)| passed.is_some()).count();
+        assert_eq!(world.told("criterion_checked").len(), looked_at, "{checks:?}");
+        if completed {
+            assert_eq!(world.ended(), "completed", "{checks:?}");
+            continue;
+        }
+        let concluded = world.state().tasks[&id("a")].conclusion.clone().unwrap();
+        assert_eq!((concluded.outcome, concluded.cause), (Outcome::Failure, Some(FailureCause::Criteria)));
+        assert!(concluded.error.unwrap().contains("exists"), "{checks:?}");
+        assert_eq!(world.effect("a").as_str(), "a/2/2", "it is tried again");
+    }
+}
+
+#[test]
+fn a_failure_does_not_become_a_success_by_its_criteria() {
+    let mut world = World::with("a", |settings| settings.triggers.max_retries = 0);
+    let fact = RunFact::TaskEnded {
+        id: world.effect("a"),
+        conclusion: conclusion(Outcome::Failure, Some("it broke"), None),
+        checks: vec![check("a.md exists", Some(true))],
+        duration_ms: 1,
+    };
+    world.send(fact);
+    assert_eq!(world.statuses(), "a:failed");
+}
+
+#[test]
+fn the_goal_is_reached_when_its_criteria_hold_or_nobody_can_tell() {
+    for passed in [Some(true), None] {
+        let mut world = World::given(must_exist);
+        world.done("a");
+        assert_eq!(world.open(), "verify");
+        world.verified(&[("a.md exists", passed)]);
+        assert_eq!(world.ended(), "completed");
+    }
+}
+
+#[test]
+fn criteria_that_do_not_hold_change_the_plan_and_are_looked_at_again() {
+    let mut world = World::given(must_exist);
+    world.done("a").verified(&[("a.md exists", Some(false))]);
+    assert_eq!(world.open(), "replan");
+    let [ProgressEvent::TriggersFired { reasons }] = world.told("triggers_fired")[..] else { panic!() };
+    assert!(reasons[0].detail.contains("a.md exists: looked"), "{reasons:?}");
+    world.patched(vec![add("b: a", &[])]);
+    assert_eq!(world.open(), "b");
+    world.done("b");
+    assert_eq!(world.open(), "verify", "the plan has changed since");
+    world.verified(&[("a.md exists", Some(true))]).answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn criteria_that_no_replan_makes_hold_end_the_run() {
+    let mut world = World::given(must_exist);
+    world.done("a").verified(&[("a.md exists", Some(false))]).no_patch();
+    assert_eq!(world.ended(), "goal_not_reached");
+    assert!(world.message().contains("success criteria do not hold: a.md exists"), "{}", world.message());
+}
+
+#[test]
+fn criteria_that_never_hold_do_not_replan_for_ever() {
+    let mut world = World::given(|input| {
+        must_exist(input);
+        input.settings.unattended = true;
+    });
+    world.done("a");
+    for round in 0.. {
+        assert!(round < 10, "it never ends");
+        world.verified(&[("a.md exists", Some(false))]);
+        if world.output.is_some() {
+            break;
+        }
+        let task = format!("n{round}");
+        world.patched(vec![add(&task, &[])]).done(&task);
+    }
+    assert_eq!(world.ended(), "goal_not_reached");
+    assert_eq!(world.state().decisions.len(), 3);
+}
+
+#[test]
+fn a_patch_that_changes_nothing_does_not_loop() {
+    let mut world = World::given(must_exist);
+    world.done("a").verified(&[("a.md exists", Some(false))]);
+    let strategic = PlanChange::SetStrategic { strategic: Strategic::default() };
+    world.patched(vec![strategic]);
+    assert_eq!(world.ended(), "completed", "the criterion was taken out of the plan");
+
+    let mut world = World::given(must_exist);
+    world.done("a");
+    for _ in 0..3 {
+        world.verified(&[("a.md exists", Some(false))]).patched(vec![]);
+    }
+    world.verified(&[("a.md exists", Some(false))]);
+    assert_eq!(world.open(), "ask-escalation");
+}

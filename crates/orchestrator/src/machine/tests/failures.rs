@@ -1,0 +1,120 @@
+//! Attempts that fail, and what follows for the task and for others.
+
+use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent, Significance};
+
+use super::world::{World, conclusion, id};
+use crate::RunFact;
+
+#[test]
+fn a_task_is_tried_again_as_often_as_is_allowed() {
+    for max_retries in [0, 1, 2, 5] {
+        let mut world = World::with("a", |settings| settings.triggers.max_retries = max_retries);
+        for execution in 1..=max_retries + 1 {
+            assert_eq!(world.effect("a").as_str(), format!("a/{execution}/{execution}"));
+            world.fails("a");
+        }
+        let task = &world.state().tasks[&id("a")];
+        assert_eq!((task.attempts, task.failures, task.failed_for_good), (max_retries + 1, max_retries + 1, true));
+        assert_eq!(world.open(), "replan");
+    }
+}
+
+#[test]
+fn a_retry_that_succeeds_is_a_success() {
+    let mut world = World::of("a");
+    world.fails("a").fails("a").done("a");
+    assert_eq!(world.ended(), "completed");
+    assert_eq!(world.told("triggers_fired").len(), 0);
+}
+
+#[test]
+fn an_attempt_that_ends_as_interrupted_by_itself_counts() {
+    let mut world = World::of("a=append");
+    for _ in 0..3 {
+        world.ends("a", conclusion(Outcome::Interrupted, None, None));
+    }
+    assert_eq!(world.statuses(), "a:failed");
+    assert_eq!(world.open(), "replan", "it does not go on for ever");
+}
+
+#[test]
+fn a_refusal_is_not_asked_for_again() {
+    let mut world = World::of("a");
+    world.ends("a", conclusion(Outcome::Failure, Some("not allowed"), Some(FailureCause::Denied)));
+    assert_eq!(world.statuses(), "a:failed");
+    assert_eq!(world.state().tasks[&id("a")].attempts, 1);
+}
+
+#[test]
+fn a_failed_child_never_cancels_its_siblings() {
+    let mut world = World::of("g/; g/a; g/b; c; d: a");
+    world.acknowledges = false;
+    world.fails_for_good("a");
+    assert_eq!(world.stopping(), "", "nobody is stopped");
+    assert_eq!(world.open(), "b c replan");
+    assert_eq!(world.statuses(), "g:running a:failed b:running c:running d:blocked");
+    world.acknowledges = true;
+    world.no_patch().done("b").done("c");
+    assert_eq!(world.statuses(), "g:completed a:failed b:completed c:completed d:skipped");
+    assert_eq!(world.ended(), "goal_not_reached");
+}
+
+#[test]
+fn a_model_that_cannot_be_used_leaves_a_run_that_resumes() {
+    let mut world = World::of("a; b");
+    world.ends("a", conclusion(Outcome::Failure, Some("401: no key"), Some(FailureCause::Model)));
+    assert_eq!(world.ended(), "model_unavailable");
+    assert!(world.message().contains("401"));
+    assert_eq!(world.statuses(), "a:pending b:pending");
+    world.resumed();
+    assert_eq!((world.effect("a").as_str(), world.effect("b").as_str()), ("a/2/2", "b/1/2"), "a begins anew, b goes on");
+    world.done("a").done("b").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn actors_that_ran_out_of_steps_are_a_bound() {
+    let mut world = World::of("a");
+    for _ in 0..3 {
+        world.ends("a", conclusion(Outcome::Failure, Some("reached max_steps (20)"), Some(FailureCause::Steps)));
+    }
+    world.no_patch();
+    assert_eq!(world.ended(), "bound_reached");
+}
+
+#[test]
+fn an_outcome_that_nobody_knows_is_evidence_and_not_repeated() {
+    let mut world = World::of("a=append; b: a");
+    world.ends("a", conclusion(Outcome::InDoubt, Some("cut off"), None));
+    assert_eq!(world.statuses(), "a:failed b:blocked");
+    let [evidence] = &world.state().evidence[..] else { panic!() };
+    assert_eq!((evidence.task.as_ref(), evidence.significance, evidence.processed), (Some(&id("a")), Significance::High, false));
+    assert_eq!(world.open(), "replan", "the planner decides");
+    world.no_patch();
+    assert!(world.state().evidence[0].processed);
+    assert_eq!(world.ended(), "goal_not_reached");
+}
+
+#[test]
+fn the_runtime_failing_at_an_effect_is_a_failed_attempt() {
+    let mut world = World::of("a=append; b");
+    for task in ["a", "b"] {
+        let id = world.effect(task);
+        world.send(RunFact::EffectFailed { id, message: "it panicked".to_owned() });
+    }
+    assert_eq!(world.open(), "a b");
+    let [ProgressEvent::ToolCallFinished { outcome, output, .. }] = world.told("tool_call_finished")[..] else { panic!() };
+    assert_eq!((*outcome, output.as_str()), (CallOutcome::Error, "it panicked"));
+    world.done("a").done("b").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn a_report_of_a_tool_is_cut() {
+    let mut world = World::of("a=look");
+    let mut said = conclusion(Outcome::Success, None, None);
+    said.text = Some("x".repeat(5_000));
+    world.ends("a", said);
+    let [ProgressEvent::ToolCallFinished { output, call, duration_ms, .. }] = world.told("tool_call_finished")[..] else { panic!() };
+    assert_eq!((output.len(), call.as_str(), *duration_ms), (2_000, "a/1/1", 5));
+}

@@ -1,0 +1,258 @@
+//! Questions: who asks, who waits, and what an answer does.
+
+use aime_progress::{PlanChange, QuestionId, Significance, TaskChange};
+use aime_tools::Approval;
+use serde_json::json;
+
+use super::{
+    replans::evidence,
+    world::{World, add, id, parameters, plan},
+};
+use crate::{RunFact, RunInput};
+
+fn asks(world: &mut World, task: &str, question: &str) {
+    let fact = RunFact::ActorAsked {
+        task: id(task),
+        question: question.parse().unwrap(),
+        kind: "question".to_owned(),
+        text: "Which one?".to_owned(),
+    };
+    world.send(fact);
+}
+
+fn answer(world: &World, question: &str) -> Option<String> {
+    let id = QuestionId::new(question).unwrap();
+    world.state().questions.iter().find(|known| known.id == id).unwrap().answer.clone()
+}
+
+#[test]
+fn a_question_is_asked_and_answered_while_others_work() {
+    let mut world = World::of("a; b");
+    asks(&mut world, "a", "a-1-1-1");
+    assert_eq!(world.open(), "a b ask-question");
+    let fact = RunFact::Answered { id: world.effect("ask-question"), text: "the red one".to_owned() };
+    world.send(fact);
+    assert_eq!(answer(&world, "a-1-1-1").as_deref(), Some("the red one"));
+    world.done("a").done("b").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn without_a_person_the_run_goes_on_as_far_as_it_can_and_waits() {
+    let mut world = World::of("a; b");
+    asks(&mut world, "a", "a-1-1-1");
+    world.deferred("question");
+    assert_eq!(world.open(), "a b", "b is not held up");
+    world.done("b");
+    assert_eq!(world.ended(), "waiting_for_human");
+    let error = world.output.as_ref().unwrap().error.as_ref().unwrap();
+    assert_eq!(
+        (error.message.as_str(), error.hint.as_deref()),
+        ("Which one?", Some("answer with `aime answer run TEXT`, then `aime resume run`"))
+    );
+    assert_eq!(world.statuses(), "a:pending b:completed");
+    world.resumed().person("the red one");
+    assert_eq!((world.open().as_str(), world.effect("a").as_str()), ("a", "a/1/2"), "the same actor goes on");
+    asks(&mut world, "a", "a-1-1-1");
+    assert_eq!(world.open(), "a", "it was answered");
+    world.done("a").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn the_same_question_is_asked_once_and_answered_once() {
+    let mut world = World::of("a");
+    asks(&mut world, "a", "q");
+    asks(&mut world, "a", "q");
+    assert_eq!(world.open(), "a ask-question");
+    world.person("one").person("two");
+    assert_eq!(answer(&world, "q").as_deref(), Some("one"));
+    world.send(RunFact::PersonAnswered { question: Some("nobody-asked".parse().unwrap()), text: "x".to_owned() });
+    assert_eq!(world.state().questions.len(), 1);
+}
+
+#[test]
+fn an_answer_is_for_the_oldest_open_question_or_the_one_it_names() {
+    let mut world = World::of("a; b; c");
+    for task in ["a", "b", "c"] {
+        asks(&mut world, task, &format!("{task}-q"));
+    }
+    world.send(RunFact::PersonAnswered { question: Some("b-q".parse().unwrap()), text: "for b".to_owned() });
+    world.person("for a").person("for c");
+    for task in ["a", "b", "c"] {
+        assert_eq!(answer(&world, &format!("{task}-q")), Some(format!("for {task}")));
+    }
+    assert_eq!(world.open(), "a b c", "nobody is asked any more");
+}
+
+#[test]
+fn only_an_actor_that_runs_asks_and_only_for_itself() {
+    let mut world = World::of("a; b: a");
+    asks(&mut world, "b", "q1");
+    asks(&mut world, "nobody", "q2");
+    asks(&mut world, "a", "q3");
+    let escalates =
+        RunFact::ActorAsked { task: id("a"), question: "q4".parse().unwrap(), kind: "escalation".to_owned(), text: "stop?".to_owned() };
+    world.send(escalates);
+    assert_eq!(world.state().questions.iter().map(|question| question.id.as_str()).collect::<Vec<_>>(), ["q3"]);
+    world.done("a");
+    asks(&mut world, "b", "q3");
+    assert_eq!(world.open(), "b", "the question of another");
+}
+
+#[test]
+fn a_question_ends_with_its_task() {
+    // The actor concludes although it has asked.
+    let mut world = World::of("a");
+    asks(&mut world, "a", "q");
+    world.done("a");
+    assert_eq!(world.ended(), "completed", "nobody waits for the answer");
+    assert!(answer(&world, "q").unwrap().contains("withdrawn"));
+
+    // It fails, and is tried again: that is another actor.
+    let mut world = World::of("a; b");
+    asks(&mut world, "a", "q");
+    world.deferred("question").fails("a");
+    assert_eq!(world.open(), "b a");
+    assert!(answer(&world, "q").unwrap().contains("withdrawn"));
+
+    // The plan cancels it.
+    let mut world = World::of("a; b");
+    asks(&mut world, "a", "q");
+    world.reports("b", 0, evidence("e", "b", Significance::High));
+    world.patched(vec![PlanChange::CancelTask { id: id("a"), reason: String::new() }]);
+    assert_eq!(world.open(), "b");
+    world.done("b");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn a_question_asked_while_the_run_is_stopped_does_not_hold_it_up() {
+    let mut world = World::of("a");
+    world.acknowledges = false;
+    world.stopped();
+    asks(&mut world, "a", "q");
+    assert_eq!(world.open(), "a", "nobody is asked now");
+    world.acknowledge_all();
+    assert_eq!(world.ended(), "interrupted");
+    world.acknowledges = true;
+    world.resumed();
+    assert_eq!(world.open(), "ask-question a", "now somebody is");
+}
+
+fn asking(plan_text: &str) -> impl FnOnce(&mut RunInput) {
+    let mut plan = plan(plan_text);
+    plan.tasks[0].parameters = parameters(json!({"command": "make"}));
+    |input| {
+        input.plan = Some(plan);
+        input.settings.approval = Approval::Edits;
+    }
+}
+
+#[test]
+fn a_tool_task_waits_for_consent() {
+    for (text, goes_on) in [("yes", true), ("Y", true), ("好", true), ("no", false), ("yes, but later", false), ("", false)] {
+        let mut world = World::given(asking("a=shell; b"));
+        assert_eq!(world.open(), "b ask-approval");
+        assert!(world.state().questions[0].question.contains("make"));
+        world.person(text);
+        if goes_on {
+            assert_eq!(world.open(), "b a", "{text}");
+            assert_eq!(world.told("tool_call_started").len(), 1);
+        } else {
+            assert_eq!(world.statuses(), "a:failed b:running", "{text}");
+            assert!(world.told("tool_call_started").is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_tool_task_waits_for_consent_over_stops_and_crashes() {
+    let mut world = World::given(asking("a=shell; b"));
+    world.deferred("approval").done("b");
+    assert_eq!(world.ended(), "waiting_for_human");
+    world.resumed();
+    assert_eq!(world.open(), "ask-approval");
+    world.stopped().resumed();
+    world.crashed();
+    assert_eq!(world.open(), "ask-approval");
+    assert_eq!(world.state().questions.len(), 1, "it is one question");
+    world.person("yes").done("a").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn consent_is_for_one_call_and_one_execution() {
+    // A retry asks again.
+    let mut world = World::given(asking("a=shell"));
+    world.person("yes").fails("a");
+    assert_eq!((world.open().as_str(), world.state().questions.len()), ("ask-approval", 2));
+
+    // So does another call in its place.
+    let mut world = World::given(|input| {
+        asking("a=shell; b; c: a")(input);
+        input.settings.max_parallel = 1;
+    });
+    assert_eq!(world.open(), "ask-approval b");
+    world.person("yes").reports("b", 0, evidence("e", "b", Significance::High));
+    assert_eq!((world.open().as_str(), world.status("a").word()), ("b replan", "ready"), "allowed, and waits for its turn");
+    let change = TaskChange { parameters: Some(parameters(json!({"command": "rm"}))), ..TaskChange::default() };
+    world.patched(vec![PlanChange::ModifyTask { id: id("a"), change: Box::new(change) }]).done("b");
+    assert_eq!(world.open(), "ask-approval");
+    assert!(world.state().questions.last().unwrap().question.contains("rm"));
+}
+
+#[test]
+fn modes_of_approval_hold_for_tool_tasks() {
+    // mode, unattended, plan approved; the fate of look, append and shell
+    let table = [
+        (Approval::Ask, false, false, "runs asks asks"),
+        (Approval::Edits, false, false, "runs runs asks"),
+        (Approval::All, false, false, "runs runs runs"),
+        (Approval::ReadOnly, false, false, "runs fails fails"),
+        (Approval::Ask, true, false, "runs fails fails"),
+        (Approval::Ask, false, true, "runs runs runs"),
+        (Approval::Edits, true, true, "runs runs runs"),
+        (Approval::ReadOnly, false, true, "runs fails fails"),
+    ];
+    for (approval, unattended, plan_approved, expected) in table {
+        let fates = ["look", "append", "shell"].map(|tool| {
+            let world = World::with(&format!("a={tool}; other"), |settings| {
+                settings.approval = approval;
+                settings.unattended = unattended;
+                settings.plan_approved = plan_approved;
+            });
+            match world.status("a").word() {
+                "failed" => "fails",
+                _ if world.open().contains("ask-approval") => "asks",
+                _ => "runs",
+            }
+        });
+        assert_eq!(fates.join(" "), expected, "{approval:?}, unattended {unattended}, approved {plan_approved}");
+    }
+}
+
+#[test]
+fn a_refusal_says_who_refused() {
+    let world = World::with("a=shell; b", |settings| settings.unattended = true);
+    let error = world.state().tasks[&id("a")].conclusion.clone().unwrap().error.unwrap();
+    assert!(error.starts_with("not allowed: nobody is there to answer"), "{error}");
+    let mut world = World::given(asking("a=shell; b"));
+    world.person("no");
+    assert_eq!(world.state().tasks[&id("a")].conclusion.clone().unwrap().error.as_deref(), Some("a person refused the call"));
+}
+
+#[test]
+fn an_approved_plan_says_nothing_of_what_a_model_adds() {
+    let mut world = World::with("a=shell; b", |settings| settings.plan_approved = true);
+    assert_eq!(world.open(), "b a");
+    world.reports("b", 0, evidence("e", "b", Significance::High));
+    world.patched(vec![add("n=shell", &[])]);
+    assert_eq!(world.open(), "b a ask-approval", "n was seen by nobody");
+    let mut world = World::with("b; a=shell: b", |settings| settings.plan_approved = true);
+    world.reports("b", 0, evidence("e", "b", Significance::High));
+    let change = TaskChange { parameters: Some(parameters(json!({"command": "rm"}))), ..TaskChange::default() };
+    world.patched(vec![PlanChange::ModifyTask { id: id("a"), change: Box::new(change) }]);
+    world.done("b");
+    assert_eq!(world.open(), "ask-approval");
+}

@@ -1,0 +1,263 @@
+//! What is done when something stands in the way: triggers, patches, decisions.
+
+use aime_durable::Reason;
+use aime_progress::{Evidence, EvidenceKind, Outcome, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
+
+use super::world::{World, add, conclusion, id, model_use};
+use crate::{Replanning, RunEffect, RunFact};
+
+pub(super) fn evidence(name: &str, task: &str, significance: Significance) -> ProgressEvent {
+    ProgressEvent::EvidenceAdded {
+        evidence: Evidence {
+            id: name.parse().unwrap(),
+            at: aime_progress::Timestamp::from_millis(0),
+            task: Some(id(task)),
+            kind: EvidenceKind::Discovery,
+            significance,
+            content: format!("{name} was found"),
+            processed: false,
+        },
+    }
+}
+
+fn triggers(world: &World) -> Vec<Vec<TriggerKind>> {
+    let fired = world.told("triggers_fired").into_iter().map(|event| match event {
+        ProgressEvent::TriggersFired { reasons } => reasons.iter().map(|reason| reason.kind).collect(),
+        _ => unreachable!(),
+    });
+    fired.collect()
+}
+
+#[test]
+fn what_failed_is_replaced_and_the_rest_goes_on() {
+    let mut world = World::of("a; b: a; c");
+    world.done("c").fails_for_good("a");
+    assert_eq!(triggers(&world), [[TriggerKind::TaskFailed, TriggerKind::Blocked]]);
+    assert_eq!((world.statuses().as_str(), world.state().status), ("a:failed b:blocked c:completed", RunStatus::Replanning));
+    let RunEffect::Replan { reasons, state } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    assert_eq!((reasons.len(), state.tasks.len()), (2, 3));
+    world.patched(vec![add("a1", &["a"]), add("a2: a1", &["a"])]);
+    assert_eq!(world.state().status, RunStatus::Executing);
+    assert_eq!(world.statuses(), "a:skipped a2:pending a1:running b:pending c:completed");
+    world.done("a1").done("a2").done("b").answers("done");
+    assert_eq!(world.ended(), "completed");
+    let [decision] = &world.state().decisions[..] else { panic!() };
+    assert_eq!((decision.version, decision.triggers.len(), decision.patch.changes.len()), (2, 2, 2));
+}
+
+#[test]
+fn a_refused_replan_skips_what_is_blocked_and_says_why() {
+    let mut world = World::of("a; b: a; c: b; d");
+    world.fails_for_good("a").no_patch();
+    assert_eq!(world.statuses(), "a:failed b:blocked c:pending d:running", "d goes on");
+    assert_eq!(world.told("plan_refused").len(), 1);
+    world.done("d");
+    assert_eq!(world.ended(), "goal_not_reached");
+    assert_eq!(world.statuses(), "a:failed b:skipped c:skipped d:completed");
+    for task in ["b", "c"] {
+        let reason = world.state().tasks[&id(task)].reason.clone().unwrap();
+        assert!(reason.starts_with("given up: waits for what cannot be had"), "{task}: {reason}");
+    }
+    let answer = world.state().answer.clone().unwrap();
+    for said in ["a failed: it broke", "Do a (failed): it broke", "Do c (skipped)", "Do d (completed)"] {
+        assert!(answer.contains(said), "{said}: {answer}");
+    }
+}
+
+#[test]
+fn a_patch_that_does_not_fit_changes_nothing_and_stops_nobody() {
+    let mut world = World::of("a; b");
+    world.reports("a", 0, evidence("e", "a", Significance::High));
+    world.acknowledges = false;
+    let cancel = PlanChange::CancelTask { id: id("b"), reason: String::new() };
+    world.patched(vec![cancel, add("a", &[])]);
+    assert_eq!(world.stopping(), "", "b goes on");
+    assert_eq!((world.statuses().as_str(), world.state().version), ("a:running b:running", 1));
+    assert!(!world.state().evidence[0].processed, "no decision has used it");
+    assert!(world.told("evidence_processed").is_empty());
+}
+
+#[test]
+fn the_plan_may_move_on_before_the_patch_comes() {
+    let mut world = World::of("a; b; c: a");
+    world.reports("a", 0, evidence("e", "a", Significance::High));
+    assert_eq!(world.open(), "a b replan");
+    // While the model thinks, c begins, which the patch would remove.
+    world.done("a");
+    let remove = PlanChange::RemoveTask { id: id("c"), reason: String::new() };
+    world.patched(vec![remove]);
+    assert_eq!((world.statuses().as_str(), world.state().version), ("a:completed b:running c:running", 1));
+    world.done("b").done("c");
+    assert_eq!(world.open(), "replan", "the evidence is still not used, and now nothing else is to be done");
+    world.no_patch().answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn an_actor_is_stopped_before_the_plan_changes() {
+    for task in ["b", "b=append"] {
+        let mut world = World::of(&format!("a; {task}; c: b"));
+        world.reports("a", 0, evidence("e", "a", Significance::High));
+        world.acknowledges = false;
+        let cancel = PlanChange::CancelTask { id: id("b"), reason: "not needed".to_owned() };
+        world.patched(vec![cancel]);
+        assert_eq!(world.under_way[&world.effect("b")].revoked, Some(Reason::Cancelled));
+        assert_eq!((world.status("b").word(), world.state().version), ("running", 1), "not before it has stopped");
+        world.done("a");
+        assert_eq!(world.open(), "b", "nothing new begins meanwhile");
+        // It ends by itself just then: too late.
+        world.done("b");
+        assert_eq!((world.status("b").word(), world.state().version), ("skipped", 2));
+        assert_eq!(world.state().tasks[&id("b")].reason.as_deref(), Some("cancelled: not needed"));
+        assert_eq!(world.open(), "c");
+        world.acknowledges = true;
+        world.done("c").answers("done");
+        assert_eq!(world.ended(), "completed");
+    }
+}
+
+#[test]
+fn a_group_that_is_cancelled_stops_its_running_tasks() {
+    let mut world = World::with("g/; g/a; g/b; g/c: a; d", |settings| settings.max_parallel = 5);
+    world.reports("d", 0, evidence("e", "d", Significance::Critical));
+    world.patched(vec![PlanChange::CancelTask { id: id("g"), reason: String::new() }]);
+    assert_eq!(world.statuses(), "g:skipped a:skipped b:skipped c:skipped d:running");
+    assert_eq!(world.open(), "d");
+    world.done("d");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn what_was_stopped_for_a_patch_that_then_does_not_fit_goes_on() {
+    for (task, status) in [("b", "running"), ("b=look", "running"), ("b=append", "failed")] {
+        let stopping = || {
+            let mut world = World::of(&format!("g/; g/a; {task}"));
+            world.reports("a", 0, evidence("e", "a", Significance::High));
+            world.acknowledges = false;
+            world.patched(vec![PlanChange::CancelTask { id: id("b"), reason: String::new() }, add("g/n", &[])]);
+            assert_eq!(world.under_way[&world.effect("b")].revoked, Some(Reason::Cancelled));
+            world
+        };
+        // Meanwhile the group, to which the patch adds a task, comes to its end.
+        let mut world = stopping();
+        world.done("a").acknowledge_all();
+        assert_eq!((world.status("g").word(), world.status("b").word(), world.state().version), ("completed", status, 1), "{task}");
+
+        // Meanwhile the whole run is stopped: the decision is taken nevertheless.
+        let mut world = stopping();
+        world.stopped().acknowledge_all();
+        assert_eq!((world.ended(), world.state().version), ("interrupted", 2));
+        assert_eq!(world.statuses(), "g:running a:pending b:skipped n:pending");
+
+        // Meanwhile the process dies.
+        let mut world = stopping();
+        world.acknowledges = true;
+        world.crashed();
+        assert_eq!((world.status("b").word(), world.state().version), (status, 1), "{task}");
+    }
+}
+
+#[test]
+fn evidence_changes_the_plan_while_others_run_and_is_then_processed() {
+    let mut world = World::of("a; b: a");
+    world.reports("a", 0, evidence("low", "a", Significance::Medium));
+    assert_eq!(world.open(), "a", "not significant enough");
+    world.reports("a", 1, evidence("high", "a", Significance::High));
+    assert_eq!(world.open(), "a replan");
+    world.patched(vec![add("c: a", &[])]);
+    assert_eq!(world.state().evidence.iter().map(|evidence| evidence.processed).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(world.open(), "a");
+    world.done("a").done("b").done("c").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn a_stall_is_noticed_by_the_timer_alone() {
+    let mut world = World::with("a", |settings| settings.triggers.stall_timeout = 300);
+    world.later(299);
+    assert_eq!(world.open(), "a");
+    world.later(1);
+    assert_eq!((world.open().as_str(), triggers(&world)), ("a replan", vec![vec![TriggerKind::Stalled]]));
+    world.no_patch().done("a");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn progress_is_no_stall() {
+    let mut world = World::of("a");
+    for number in 0..10 {
+        world.later(200);
+        let called = ProgressEvent::ModelCalled {
+            task: Some(id("a")),
+            purpose: "act".into(),
+            model: "m".into(),
+            spent: Default::default(),
+            duration_ms: 1,
+            text: String::new(),
+        };
+        world.reports("a", number, called);
+    }
+    assert!(triggers(&world).is_empty());
+}
+
+#[test]
+fn few_tokens_left_ask_for_a_replan_once() {
+    let mut world = World::given(|input| {
+        input.settings.bounds.max_tokens = Some(1_000);
+        input.plan = Some(super::world::plan("a; b: a"));
+    });
+    let spent = model_use("act", 850).spent;
+    let called = ProgressEvent::ModelCalled {
+        task: Some(id("a")),
+        purpose: "act".into(),
+        model: "m".into(),
+        spent,
+        duration_ms: 1,
+        text: String::new(),
+    };
+    world.reports("a", 0, called.clone());
+    assert_eq!(triggers(&world), [[TriggerKind::TokenBudget]]);
+    world.no_patch();
+    world.reports("a", 1, called).done("a");
+    assert_eq!(triggers(&world).len(), 1);
+    world.done("b");
+    assert_eq!(world.open(), "answer");
+}
+
+#[test]
+fn a_model_that_cannot_be_used_for_a_patch_leaves_a_run_that_resumes() {
+    let mut world = World::of("a; b: a");
+    world.fails_for_good("a");
+    for _ in 0..5 {
+        world.replans(Replanning::ModelFailed { message: "nobody listens".to_owned(), hint: None });
+        assert_eq!(world.ended(), "model_unavailable");
+        world.resumed();
+        assert_eq!(world.open(), "replan", "it does not count as a replan");
+    }
+    world.patched(vec![add("a1", &["a"])]).done("a1").done("b").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn what_the_plan_holds_back_and_never_releases_is_not_reached() {
+    let mut world = World::with("a; b", |settings| settings.max_parallel = 1);
+    world.reports("a", 0, evidence("e", "a", Significance::High));
+    world.patched(vec![PlanChange::BlockTask { id: id("b"), reason: "needs a key".to_owned() }]);
+    world.done("a");
+    assert_eq!(world.ended(), "goal_not_reached");
+    assert!(world.message().contains("b was given up: needs a key"), "{}", world.message());
+}
+
+#[test]
+fn a_failure_after_the_last_replan_is_new_trouble() {
+    let mut world = World::with("a", |settings| settings.triggers.max_retries = 0);
+    world.fails("a").patched(vec![PlanChange::UnblockTask { id: id("a") }]);
+    assert_eq!(world.open(), "a");
+    world.ends("a", conclusion(Outcome::Failure, Some("again"), None));
+    assert_eq!(world.open(), "replan");
+    let fact = RunFact::EffectFailed { id: world.effect("replan"), message: "it panicked".to_owned() };
+    world.send(fact);
+    assert_eq!(world.ended(), "internal");
+    world.resumed();
+    assert_eq!(world.open(), "replan");
+}

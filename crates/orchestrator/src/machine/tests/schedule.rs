@@ -1,0 +1,110 @@
+//! What starts, when, and what does not wait for what.
+
+use aime_progress::{ProgressEvent, TaskStatus};
+use serde_json::json;
+
+use super::world::{World, id, parameters, plan};
+use crate::RunEffect;
+
+#[test]
+fn at_most_max_parallel_tasks_run() {
+    for (max_parallel, open) in [(1, "a"), (2, "a b"), (3, "a b c"), (9, "a b c d"), (0, "a")] {
+        let world = World::with("a; b; c; d", |settings| settings.max_parallel = max_parallel);
+        assert_eq!(world.open(), open, "{max_parallel}");
+    }
+}
+
+#[test]
+fn the_longest_remaining_path_goes_first() {
+    let world = World::with("a; b; c; d: c; e: d; f: b", |settings| settings.max_parallel = 2);
+    assert_eq!(world.open(), "c b");
+    let mut efforts = plan("a; b; c");
+    for (task, effort) in efforts.tasks.iter_mut().zip([10, 300, 60]) {
+        task.effort_seconds = Some(effort);
+    }
+    let world = World::given(|input| {
+        input.plan = Some(efforts.clone());
+        input.settings.max_parallel = 2;
+    });
+    assert_eq!(world.open(), "b c");
+}
+
+#[test]
+fn a_slow_task_holds_up_nobody_else() {
+    let mut world = World::with("slow; a; b: a; c: b", |settings| settings.max_parallel = 2);
+    assert_eq!(world.open(), "a slow");
+    world.done("a");
+    assert_eq!(world.open(), "slow b", "b does not wait for the other task of its level");
+    world.done("b");
+    assert_eq!(world.open(), "slow c");
+    world.done("c").done("slow").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn each_task_starts_once() {
+    let mut world = World::of("a; b; c: a b; d: c; e: c");
+    for task in ["b", "a", "c", "e", "d"] {
+        world.done(task);
+    }
+    world.answers("done");
+    let tasks = world.issued.iter().filter(|id| id.as_str().split('/').count() == 3);
+    assert_eq!(tasks.map(|id| id.as_str()).collect::<Vec<_>>(), ["a/1/1", "b/1/1", "c/1/1", "d/1/1", "e/1/1"]);
+    assert!(world.state().tasks.values().all(|task| task.attempts == 1));
+}
+
+#[test]
+fn groups_begin_and_end_with_their_tasks() {
+    let mut world = World::of("g/; g/a; g/b: a; after: g");
+    assert_eq!(world.statuses(), "g:running a:running b:pending after:pending");
+    world.done("a").done("b");
+    assert_eq!(world.statuses(), "g:completed a:completed b:completed after:running");
+    world.done("after").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn an_actor_is_given_the_state_as_it_is_when_it_starts() {
+    let mut world = World::of("a; b: a");
+    world.done("a");
+    let RunEffect::StartActor { state, task, execution } = &world.under_way[&world.effect("b")].effect else { panic!() };
+    assert_eq!((task, *execution), (&id("b"), 1));
+    assert_eq!((state.tasks[&id("a")].status, state.tasks[&id("b")].status), (TaskStatus::Completed, TaskStatus::Running));
+    assert_eq!(state.tasks[&id("a")].conclusion.as_ref().unwrap().summary, "what was done");
+}
+
+#[test]
+fn references_are_put_in_before_a_tool_is_called() {
+    let mut refers = plan("a=look; b=append");
+    refers.tasks[1].parameters = parameters(json!({"text": "got @{steps.a.result}", "criteria": 1}));
+    refers.tasks[1].completion_criteria = vec!["out.txt exists".to_owned()];
+    let mut world = World::given(|input| input.plan = Some(refers.clone()));
+    assert_eq!(world.statuses(), "a:running b:pending", "a reference is a dependency");
+    world.done("a");
+    let RunEffect::CallTool { tool, parameters: given, criteria, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
+    assert_eq!((tool.as_str(), given), ("append", &parameters(json!({"text": "got what was done", "criteria": 1}))));
+    assert_eq!(criteria, &["out.txt exists"]);
+    let [_, ProgressEvent::ToolCallStarted { call, parameters: told, .. }] = world.told("tool_call_started")[..] else { panic!() };
+    assert_eq!((call.as_str(), told), ("b/1/1", given));
+}
+
+#[test]
+fn what_cannot_begin_fails_for_good_at_once() {
+    let mut missing = plan("a=look; b=append");
+    missing.tasks[1].parameters = parameters(json!({"text": "@{steps.a.result.nowhere}"}));
+    let table = [("a=nothing", "Unknown tool: nothing", "a"), ("", "nowhere", "b")];
+    for (text, error, task) in table {
+        let mut world = World::given(|input| {
+            input.can_plan = false;
+            input.plan = Some(if text.is_empty() { missing.clone() } else { plan(text) });
+            input.settings.triggers.max_retries = u32::MAX;
+        });
+        if text.is_empty() {
+            world.done("a");
+        }
+        world.later(0);
+        assert_eq!(world.ended(), "goal_not_reached");
+        assert!(world.message().contains(error), "{}", world.message());
+        assert_eq!(world.state().tasks[&id(task)].attempts, 1);
+    }
+}

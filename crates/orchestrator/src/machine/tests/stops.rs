@@ -1,0 +1,163 @@
+//! Leaving a run and going on: stops, crashes, and what neither may lose or repeat.
+
+use aime_durable::Reason;
+use aime_progress::{CallOutcome, PlanMode, ProgressEvent, RunStatus};
+
+use super::world::{World, id};
+use crate::{RunEffect, RunFact};
+
+#[test]
+fn a_stop_leaves_nothing_running_and_resumes() {
+    let mut world = World::of("a; b=look; c; d: a");
+    world.done("c").acknowledges = false;
+    world.stopped();
+    assert!(world.under_way.values().all(|under_way| under_way.revoked == Some(Reason::Stopped)));
+    world.done("a");
+    assert!(world.output.is_none(), "everything is waited for");
+    world.acknowledge_all();
+    assert_eq!(world.ended(), "interrupted");
+    assert_eq!(world.statuses(), "a:pending b:pending c:completed d:pending", "a result after the stop changes nothing");
+    assert_eq!(world.told("run_interrupted").len(), 1);
+    world.acknowledges = true;
+    world.resumed();
+    assert_eq!((world.effect("a").as_str(), world.effect("b").as_str()), ("a/1/2", "b/1/2"), "new effects");
+    let RunEffect::StartActor { execution, .. } = world.under_way[&world.effect("a")].effect else { panic!() };
+    assert_eq!(execution, 1, "the same execution: the actor goes on from its own journal");
+    world.done("a").done("b").done("d").answers("done");
+    assert_eq!(world.ended(), "completed");
+    assert_eq!(world.state().tasks[&id("c")].attempts, 1, "what was completed is not done again");
+}
+
+#[test]
+fn a_stop_in_each_phase_resumes_there() {
+    for phase in ["route", "plan", "a", "replan", "verify", "answer"] {
+        for crash in [false, true] {
+            let mut world = World::new();
+            let mut plan = super::world::plan("a; b: a");
+            plan.strategic.success_criteria = vec!["good".to_owned()];
+            for step in ["route", "plan", "a", "replan", "verify", "answer"] {
+                if step == phase {
+                    if crash {
+                        world.crashed();
+                    } else {
+                        world.stopped();
+                        assert_eq!(world.ended(), "interrupted");
+                        world.resumed();
+                    }
+                    assert!(world.open().split(' ').any(|open| open == phase), "{phase}: {}", world.open());
+                }
+                match step {
+                    "route" => world.routed(PlanMode::Complex),
+                    "plan" => {
+                        world.plans(crate::Planning::Planned { plan: plan.clone(), repairs: vec![], refused: vec![], fallback: None })
+                    }
+                    "a" => world.fails_for_good("a"),
+                    "replan" => world.patched(vec![super::world::add("a1", &["a"])]).done("a1").done("b"),
+                    "verify" => world.verified(&[("good", Some(true))]),
+                    _ => world.answers("done"),
+                };
+            }
+            assert_eq!((world.ended(), world.state().status), ("completed", RunStatus::Completed), "{phase}");
+        }
+    }
+}
+
+#[test]
+fn a_second_stop_and_a_stop_of_what_is_over_change_nothing() {
+    let mut world = World::of("a");
+    world.acknowledges = false;
+    world.stopped().stopped();
+    assert_eq!(world.told("run_interrupted").len(), 1);
+    world.acknowledge_all();
+    assert_eq!(world.ended(), "interrupted");
+}
+
+#[test]
+fn a_call_cut_off_by_a_crash_is_repeated_only_if_it_may_be() {
+    for (tool, status) in [("look", "running"), ("append", "failed")] {
+        let mut world = World::of(&format!("a={tool}; b: a"));
+        world.crashed();
+        assert_eq!(world.status("a").word(), status, "{tool}");
+        let [ProgressEvent::ToolCallFinished { outcome: CallOutcome::InDoubt, call, .. }] = world.told("tool_call_finished")[..] else {
+            panic!()
+        };
+        assert_eq!(call, "a/1/1");
+        if status == "failed" {
+            let task = &world.state().tasks[&id("a")];
+            assert!(task.failed_for_good);
+            assert_eq!(world.state().evidence[0].task, Some(id("a")));
+            let told = task.conclusion.clone().unwrap().error.unwrap();
+            assert_eq!(told, "append was begun (a/1/1) and cut off before its end, and its outcome is unknown");
+            assert_eq!(world.open(), "replan");
+        } else {
+            assert_eq!(world.effect("a").as_str(), "a/1/2");
+        }
+    }
+}
+
+#[test]
+fn a_call_cut_off_by_a_stop_is_repeated_only_if_it_may_be() {
+    for (tool, status) in [("look", "pending"), ("append", "failed")] {
+        let mut world = World::of(&format!("a={tool}; b: a"));
+        world.stopped();
+        assert_eq!((world.ended(), world.status("a").word()), ("interrupted", status), "{tool}");
+        let [ProgressEvent::ToolCallFinished { outcome: CallOutcome::Cancelled, .. }] = world.told("tool_call_finished")[..] else {
+            panic!()
+        };
+        world.resumed();
+        assert_eq!(world.open(), if status == "failed" { "replan" } else { "a" });
+    }
+}
+
+#[test]
+fn a_crash_while_stopping_stops_nothing_twice() {
+    let mut world = World::of("a; b");
+    world.acknowledges = false;
+    world.stopped();
+    world.acknowledges = true;
+    world.crashed();
+    assert_eq!(world.open(), "a b", "the stop is over with the process");
+    world.done("a").done("b").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn a_crash_at_the_end_ends_the_run() {
+    let mut world = World::with("a", |settings| settings.bounds.max_seconds = Some(100));
+    world.acknowledges = false;
+    world.done("a");
+    assert!(world.output.is_none() && world.machine.is_over(), "the timer is still to be acknowledged");
+    let mut after = world.clone();
+    after.machine = world.replayed();
+    after.send(RunFact::Resumed { bounds: None });
+    // What no host has begun is acknowledged by `drive` itself.
+    assert_eq!(after.output.as_ref().map(|output| output.status), Some(RunStatus::Completed));
+}
+
+#[test]
+fn crash_after_crash_the_run_comes_to_its_end() {
+    let mut world = World::of("a; b: a; c=look");
+    for task in ["a", "b"] {
+        for _ in 0..5 {
+            world.crashed();
+        }
+        world.done(task);
+    }
+    world.done("c").crashed().answers("done");
+    assert_eq!(world.ended(), "completed");
+    assert_eq!(world.state().tasks[&id("b")].attempts, 6, "interrupted attempts are counted");
+}
+
+#[test]
+fn every_effect_is_answered_or_revoked() {
+    let mut world = World::of("a; b: a; c");
+    world.stopped().resumed().done("a");
+    world.crashed();
+    world.fails_for_good("b").patched(vec![]).done("c");
+    assert_eq!(world.ended(), "goal_not_reached");
+    let answered: Vec<_> =
+        world.facts.iter().filter_map(|(_, fact)| <super::super::RunMachine as aime_durable::Machine>::answers(fact)).collect();
+    for id in &world.issued {
+        assert_eq!(answered.iter().filter(|answered| **answered == id).count(), 1, "{id}");
+    }
+}

@@ -1,0 +1,453 @@
+//! A scripted world around the machine: what `drive` and a host are to it, without either.
+
+use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
+use aime_llm::ToolDefinition;
+use aime_planner::Strategy;
+use aime_progress::{
+    Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, Strategic, TaskId,
+    TaskKind, TaskSpec, TaskStatus,
+};
+use aime_tools::{Approval, HandledBy, ToolSheet, Touches};
+use indexmap::IndexMap;
+use serde_json::{Map, Value, json};
+
+use super::super::RunMachine;
+use crate::{
+    Bounds, ChosenRoute, CriterionResult, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact, RunInput, RunOutput,
+    RunSettings,
+};
+
+/// An effect that has no answer yet.
+#[derive(Clone)]
+pub(super) struct UnderWay {
+    pub(super) effect: RunEffect,
+    pub(super) revoked: Option<Reason>,
+}
+
+/// The machine and what it has brought about.
+#[derive(Clone)]
+pub(super) struct World {
+    pub(super) input: RunInput,
+    pub(super) machine: RunMachine,
+    pub(super) now: i64,
+    pub(super) under_way: IndexMap<EffectId, UnderWay>,
+    pub(super) issued: Vec<EffectId>,
+    pub(super) facts: Vec<(i64, RunFact)>,
+    pub(super) events: Vec<(i64, ProgressEvent)>,
+    pub(super) output: Option<RunOutput>,
+    /// Whether revoked effects are acknowledged at once.
+    pub(super) acknowledges: bool,
+}
+
+pub(super) fn id(text: &str) -> TaskId {
+    TaskId::new(text).unwrap()
+}
+
+pub(super) fn sheet(name: &str, read_only: bool, touches: Touches) -> ToolSheet {
+    ToolSheet {
+        definition: ToolDefinition { name: name.to_owned(), description: String::new(), parameters: json!({"type": "object"}) },
+        read_only,
+        idempotent: read_only,
+        touches,
+        handled_by: HandledBy::Runtime,
+        time_limit: std::time::Duration::from_secs(1),
+        alternatives: Vec::new(),
+    }
+}
+
+pub(super) fn input() -> RunInput {
+    RunInput {
+        run: "run".parse().unwrap(),
+        plan_id: "run".parse().unwrap(),
+        goal: "the goal".to_owned(),
+        plan: None,
+        can_plan: true,
+        settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
+        tools: vec![sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)],
+    }
+}
+
+/// `a`, or `a: b c` for an actor task that depends on others; `g/a` for one in a group, `g/` for a group; `a=append` for a tool task.
+pub(super) fn spec(text: &str) -> TaskSpec {
+    let (name, dependencies) = text.split_once(':').unwrap_or((text, ""));
+    let (name, tool) = name.trim().split_once('=').map_or((name.trim(), None), |(name, tool)| (name, Some(tool.trim().to_owned())));
+    let (parent, name, group) = match name.rsplit_once('/') {
+        Some((name, "")) => (None, name, true),
+        Some((parent, name)) => (Some(id(parent)), name, false),
+        None => (None, name, false),
+    };
+    let kind = match (&tool, group) {
+        (Some(_), _) => TaskKind::Tool,
+        (None, true) => TaskKind::Group,
+        (None, false) => TaskKind::Actor,
+    };
+    let description = if kind == TaskKind::Actor { format!("Do {name}") } else { String::new() };
+    let dependencies = dependencies.split_whitespace().map(id).collect();
+    TaskSpec { kind, tool, parent, dependencies, ..TaskSpec::actor(id(name), description) }
+}
+
+/// The tasks of `text`, set apart by semicolons, each as [`spec`] reads it.
+pub(super) fn plan(text: &str) -> Plan {
+    let tasks = text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(spec).collect();
+    Plan { schema: PLAN_SCHEMA.to_owned(), goal: "the goal".to_owned(), strategic: Strategic::default(), tasks, edges: Vec::new() }
+}
+
+pub(super) fn add(text: &str, replaces: &[&str]) -> PlanChange {
+    PlanChange::AddTask { task: Box::new(spec(text)), replaces: replaces.iter().map(|text| id(text)).collect() }
+}
+
+pub(super) fn patch(changes: Vec<PlanChange>) -> PlanPatch {
+    PlanPatch { schema: aime_progress::PATCH_SCHEMA.to_owned(), reasoning: "because".to_owned(), changes }
+}
+
+pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<FailureCause>) -> Conclusion {
+    Conclusion {
+        outcome,
+        summary: "what was done".to_owned(),
+        text: None,
+        result: Value::Null,
+        references: Vec::new(),
+        error: error.map(str::to_owned),
+        cause,
+    }
+}
+
+pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {
+    let spent = aime_progress::Spent { requests: 1, input_tokens: tokens, ..Default::default() };
+    ModelUse { purpose: purpose.to_owned(), model: "m".to_owned(), spent, duration_ms: 1 }
+}
+
+impl World {
+    /// A run that begins with the question of its route.
+    pub(super) fn new() -> Self {
+        Self::given(|_| {})
+    }
+
+    /// A run whose plan was handed over.
+    pub(super) fn of(text: &str) -> Self {
+        Self::given(|input| input.plan = Some(plan(text)))
+    }
+
+    /// A run whose plan was handed over, with other settings.
+    pub(super) fn with(text: &str, change: impl FnOnce(&mut RunSettings)) -> Self {
+        Self::given(|input| {
+            input.plan = Some(plan(text));
+            change(&mut input.settings);
+        })
+    }
+
+    pub(super) fn given(change: impl FnOnce(&mut RunInput)) -> Self {
+        let mut input = input();
+        change(&mut input);
+        let mut out = Outbox::default();
+        let machine = RunMachine::start(0, &input, &mut out);
+        let mut world = Self {
+            input,
+            machine,
+            now: 0,
+            under_way: IndexMap::new(),
+            issued: Vec::new(),
+            facts: Vec::new(),
+            events: Vec::new(),
+            output: None,
+            acknowledges: true,
+        };
+        world.collect(&mut out);
+        world.acknowledge();
+        world
+    }
+
+    fn collect(&mut self, out: &mut Outbox<RunMachine>) {
+        let (orders, events) = out.take();
+        self.events.extend(events.into_iter().map(|event| (self.now, event)));
+        for order in orders {
+            match order {
+                Order::Issue(id, effect) => {
+                    assert!(!self.issued.contains(&id), "the effect {id} was issued twice");
+                    self.issued.push(id.clone());
+                    self.under_way.insert(id, UnderWay { effect, revoked: None });
+                }
+                Order::Revoke(id, why) => {
+                    if let Some(under_way) = self.under_way.get_mut(&id) {
+                        under_way.revoked.get_or_insert(why);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives the machine a fact, as `drive` would.
+    pub(super) fn send(&mut self, mut fact: RunFact) -> &mut Self {
+        if let Some(id) = RunMachine::answers(&fact).cloned() {
+            let answered = self.under_way.shift_remove(&id).unwrap_or_else(|| panic!("the effect {id} is not under way"));
+            if let Some(why) = answered.revoked {
+                fact = RunMachine::revoked(&id, &why);
+            }
+        }
+        self.apply(fact);
+        self.acknowledge();
+        self
+    }
+
+    fn apply(&mut self, fact: RunFact) {
+        assert!(self.output.is_none(), "the run was left: {:?}", self.output);
+        let mut out = Outbox::default();
+        self.output = self.machine.apply(self.now, &fact, &mut out);
+        self.facts.push((self.now, fact));
+        self.collect(&mut out);
+        self.check();
+    }
+
+    /// Acknowledges what was revoked.
+    fn acknowledge(&mut self) {
+        if self.acknowledges {
+            self.acknowledge_all();
+        }
+    }
+
+    /// Acknowledges all that was revoked.
+    pub(super) fn acknowledge_all(&mut self) {
+        while self.output.is_none() && self.acknowledge_one() {}
+    }
+
+    /// The tasks that are being stopped.
+    pub(super) fn stopping(&self) -> String {
+        let stopping = self.under_way.values().filter(|under_way| under_way.revoked.is_some()).map(|under_way| names(&under_way.effect));
+        stopping.filter(|name| name != "timer").collect::<Vec<_>>().join(" ")
+    }
+
+    /// Acknowledges the oldest effect that was revoked, if one was.
+    pub(super) fn acknowledge_one(&mut self) -> bool {
+        let Some((id, why)) = self.under_way.iter().find_map(|(id, under_way)| Some((id.clone(), under_way.revoked.clone()?))) else {
+            return false;
+        };
+        self.under_way.shift_remove(&id);
+        self.apply(RunMachine::revoked(&id, &why));
+        true
+    }
+
+    /// What holds after every fact.
+    fn check(&self) {
+        let fault = self.output.as_ref().and_then(|output| output.error.as_ref());
+        assert!(fault.is_none_or(|fault| fault.hint.as_deref() != Some("this is a fault in aime: please report it")), "{fault:?}");
+        assert_eq!(self.state().inconsistencies(), []);
+        for id in self.machine.open.keys() {
+            assert!(self.under_way.contains_key(id), "the machine waits for {id}, which was answered");
+        }
+        for (id, under_way) in &self.under_way {
+            assert!(self.machine.open.contains_key(id) || under_way.revoked.is_some(), "the machine has forgotten {id}");
+        }
+        for task in self.state().tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group) {
+            let name = &task.spec.id;
+            let worked_on = self.under_way.values().any(|under_way| names(&under_way.effect) == name.as_str());
+            let asked = self.state().questions.iter().any(|question| question.answer.is_none() && question.task.as_ref() == Some(name));
+            let cancelled = self.machine.cancelling.contains_key(name);
+            assert!(worked_on || asked || cancelled, "nobody works on {name}");
+            assert!(self.output.is_none(), "{name} is left running");
+        }
+        if let Some(output) = &self.output {
+            assert!(self.under_way.values().all(|under_way| under_way.revoked.is_some()), "left with effects under way: {}", self.open());
+            assert_eq!(self.state().status, output.status);
+        }
+    }
+
+    pub(super) fn state(&self) -> &ProgressState {
+        self.machine.state()
+    }
+
+    /// What is under way, in the order of issue, without timers.
+    pub(super) fn open(&self) -> String {
+        let open = self.under_way.values().map(|under_way| names(&under_way.effect));
+        open.filter(|name| name != "timer").collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn effect(&self, name: &str) -> EffectId {
+        let found = self.under_way.iter().find(|(_, under_way)| names(&under_way.effect) == name);
+        found.map(|(id, _)| id.clone()).unwrap_or_else(|| panic!("{name} is not under way, but: {}", self.open()))
+    }
+
+    pub(super) fn statuses(&self) -> String {
+        self.state().tasks.values().map(|task| format!("{}:{}", task.spec.id, task.status)).collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn status(&self, task: &str) -> TaskStatus {
+        self.state().tasks[&id(task)].status
+    }
+
+    /// The events of a kind.
+    pub(super) fn told(&self, name: &str) -> Vec<&ProgressEvent> {
+        self.events.iter().map(|(_, event)| event).filter(|event| event.name() == name).collect()
+    }
+
+    /// The code of the failure, or the status.
+    pub(super) fn ended(&self) -> &'static str {
+        let output = self.output.as_ref().unwrap_or_else(|| panic!("the run goes on: {} {}", self.statuses(), self.open()));
+        output.error.as_ref().map_or(output.status.word(), |error| error.code.word())
+    }
+
+    pub(super) fn message(&self) -> &str {
+        &self.output.as_ref().unwrap().error.as_ref().unwrap().message
+    }
+
+    pub(super) fn routed(&mut self, mode: PlanMode) -> &mut Self {
+        let id = self.effect("route");
+        let route = ChosenRoute {
+            mode,
+            by: "rules".to_owned(),
+            score: Some(1),
+            category: "general".to_owned(),
+            profile: None,
+            reasons: vec!["because".to_owned()],
+        };
+        self.send(RunFact::Routed { id, route, calls: Vec::new() })
+    }
+
+    pub(super) fn planned(&mut self, text: &str) -> &mut Self {
+        self.plans(Planning::Planned { plan: plan(text), repairs: Vec::new(), refused: Vec::new(), fallback: None })
+    }
+
+    pub(super) fn plans(&mut self, outcome: Planning) -> &mut Self {
+        let id = self.effect("plan");
+        self.send(RunFact::Planned { id, outcome, calls: vec![model_use("plan", 10)] })
+    }
+
+    pub(super) fn replans(&mut self, outcome: Replanning) -> &mut Self {
+        let id = self.effect("replan");
+        self.send(RunFact::Replanned { id, outcome, calls: vec![model_use("patch", 10)] })
+    }
+
+    pub(super) fn patched(&mut self, changes: Vec<PlanChange>) -> &mut Self {
+        self.replans(Replanning::Patched { patch: patch(changes), refused: Vec::new() })
+    }
+
+    pub(super) fn no_patch(&mut self) -> &mut Self {
+        let refused = vec![RefusedAnswer { attempt: 1, faults: vec!["no JSON".to_owned()] }];
+        self.replans(Replanning::NoPatch { message: "the model had no idea".to_owned(), refused })
+    }
+
+    pub(super) fn ends(&mut self, task: &str, conclusion: Conclusion) -> &mut Self {
+        let id = self.effect(task);
+        self.send(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), duration_ms: 5 })
+    }
+
+    pub(super) fn done(&mut self, task: &str) -> &mut Self {
+        self.ends(task, conclusion(Outcome::Success, None, None))
+    }
+
+    pub(super) fn fails(&mut self, task: &str) -> &mut Self {
+        self.ends(task, conclusion(Outcome::Failure, Some("it broke"), None))
+    }
+
+    /// Fails a task as often as it is tried.
+    pub(super) fn fails_for_good(&mut self, task: &str) -> &mut Self {
+        while !self.state().tasks[&id(task)].failed_for_good && self.status(task) == TaskStatus::Running {
+            self.fails(task);
+        }
+        self
+    }
+
+    pub(super) fn verified(&mut self, checks: &[(&str, Option<bool>)]) -> &mut Self {
+        let id = self.effect("verify");
+        let checks = checks.iter().map(|(criterion, passed)| check(criterion, *passed)).collect();
+        self.send(RunFact::Verified { id, checks, calls: Vec::new() })
+    }
+
+    pub(super) fn answers(&mut self, text: &str) -> &mut Self {
+        let id = self.effect("answer");
+        self.send(RunFact::AnswerWritten { id, text: Some(text.to_owned()), calls: Vec::new() })
+    }
+
+    pub(super) fn reports(&mut self, task: &str, number: u64, event: ProgressEvent) -> &mut Self {
+        let task = id(task);
+        let execution = self.machine.executions.get(&task).copied().unwrap_or(1);
+        self.send(RunFact::ActorReported { task, execution, number, event })
+    }
+
+    pub(super) fn person(&mut self, text: &str) -> &mut Self {
+        self.send(RunFact::PersonAnswered { question: None, text: text.to_owned() })
+    }
+
+    /// Nobody is there to answer.
+    pub(super) fn deferred(&mut self, kind: &str) -> &mut Self {
+        let id = self.effect(&format!("ask-{kind}"));
+        self.send(RunFact::Deferred { id })
+    }
+
+    pub(super) fn stopped(&mut self) -> &mut Self {
+        self.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() })
+    }
+
+    pub(super) fn resumed(&mut self) -> &mut Self {
+        self.resumed_with(None)
+    }
+
+    pub(super) fn resumed_with(&mut self, bounds: Option<Bounds>) -> &mut Self {
+        assert!(!self.machine.is_over(), "the run is over");
+        self.output = None;
+        self.send(RunFact::Resumed { bounds })
+    }
+
+    /// The process dies, and another goes on from the facts: what was under way is handed to no host again.
+    pub(super) fn crashed(&mut self) -> &mut Self {
+        self.machine = self.replayed();
+        let lost: Vec<EffectId> = self.under_way.keys().cloned().collect();
+        self.resumed();
+        for id in lost {
+            assert!(!self.under_way.contains_key(&id), "{id} is neither answered nor revoked");
+        }
+        self
+    }
+
+    /// Time passes, and timers fire.
+    pub(super) fn later(&mut self, seconds: i64) -> &mut Self {
+        self.now += seconds * 1_000;
+        while self.output.is_none() {
+            let due = self.under_way.iter().find(|(_, under_way)| match under_way.effect {
+                RunEffect::Timer { at } => at.as_millis() <= self.now,
+                _ => false,
+            });
+            let Some(id) = due.map(|(id, _)| id.clone()) else { break };
+            self.send(RunFact::TimerFired { id });
+        }
+        self
+    }
+
+    /// The machine that the facts make, which is the live one to the last byte.
+    pub(super) fn replayed(&self) -> RunMachine {
+        let mut out = Outbox::default();
+        let mut machine = RunMachine::start(0, &self.input, &mut out);
+        for (at, fact) in &self.facts {
+            machine.apply(*at, fact, &mut out);
+        }
+        let events: Vec<&ProgressEvent> = self.events.iter().map(|(_, event)| event).collect();
+        assert_eq!(out.events().iter().collect::<Vec<_>>(), events, "a replay tells the same events");
+        assert_eq!(json(&machine), json(&self.machine), "a replay makes the same machine");
+        machine
+    }
+}
+
+pub(super) fn check(criterion: &str, passed: Option<bool>) -> CriterionResult {
+    CriterionResult { criterion: criterion.to_owned(), passed, reason: "looked".to_owned() }
+}
+
+pub(super) fn json(machine: &RunMachine) -> Value {
+    serde_json::to_value(machine).unwrap()
+}
+
+/// What an effect is called in the tests: what it is for, or the task it is for.
+pub(super) fn names(effect: &RunEffect) -> String {
+    match effect {
+        RunEffect::Route => "route".to_owned(),
+        RunEffect::Plan { .. } => "plan".to_owned(),
+        RunEffect::Replan { .. } => "replan".to_owned(),
+        RunEffect::StartActor { task, .. } | RunEffect::CallTool { task, .. } => task.to_string(),
+        RunEffect::Verify { .. } => "verify".to_owned(),
+        RunEffect::Answer { .. } => "answer".to_owned(),
+        RunEffect::Ask { kind, .. } => format!("ask-{kind}"),
+        RunEffect::Timer { .. } => "timer".to_owned(),
+    }
+}
+
+pub(super) fn parameters(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
