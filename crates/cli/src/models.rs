@@ -105,6 +105,11 @@ fn no_fallback(name: &str, other: &str) -> Failure {
         .hint(format!("add [models.{other}], or take the name out"))
 }
 
+/// One model alone, without those that would be asked in its place.
+pub(crate) fn single(name: &str, config: &ModelConfig, environment: &Environment) -> Result<Arc<dyn ChatModel>, Failure> {
+    Ok(Arc::new(client(name, config, environment)?))
+}
+
 fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiModel, Failure> {
     if config.provider == Provider::Local {
         return Err(Failure::new(code::MODEL, format!("models.{name}: this build has no local model"))

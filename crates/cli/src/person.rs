@@ -44,7 +44,7 @@ impl HumanChannel for AtTerminal {
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
     output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", question.kind, output::plain(&question.text)));
-    let prompt = if question.kind == "approval" { "[y/N] > " } else { "> " };
+    let prompt = if question.kind == "approval" { "[y]es, [a]lways, [N]o > " } else { "> " };
     let mut stderr = anstream::stderr();
     drop(write!(stderr, "{prompt}"));
     drop(stderr.flush());

@@ -1,6 +1,6 @@
 //! A plan as a picture: Mermaid and DOT text.
 
-use aime_progress::{EdgeType, Plan};
+use aime_progress::{EdgeType, Plan, TaskSpec};
 
 use crate::screen::first_line;
 
@@ -10,12 +10,11 @@ const LABEL: usize = 60;
 pub(crate) fn mermaid(plan: &Plan) -> String {
     let mut lines = vec!["flowchart TD".to_owned()];
     for (index, task) in plan.tasks.iter().enumerate() {
-        let label = first_line(task.title(), LABEL).replace('"', "'");
-        lines.push(format!("  n{index}[\"{}: {label}\"]", task.id));
+        lines.push(format!("  n{index}[\"{}\"]", mermaid_text(&label(task))));
     }
     for (from, to, label) in arrows(plan) {
         lines.push(match label {
-            Some(label) => format!("  n{from} -. \"{}\" .-> n{to}", label.replace('"', "'")),
+            Some(label) => format!("  n{from} -. \"{}\" .-> n{to}", mermaid_text(&label)),
             None => format!("  n{from} --> n{to}"),
         });
     }
@@ -26,14 +25,35 @@ pub(crate) fn mermaid(plan: &Plan) -> String {
 pub(crate) fn dot(plan: &Plan) -> String {
     let mut lines = vec!["digraph plan {".to_owned(), "  rankdir=TB; node [shape=box, style=rounded];".to_owned()];
     for (index, task) in plan.tasks.iter().enumerate() {
-        lines.push(format!("  n{index} [label={:?}];", format!("{}: {}", task.id, first_line(task.title(), LABEL))));
+        lines.push(format!("  n{index} [label=\"{}\"];", dot_text(&label(task))));
     }
     for (from, to, label) in arrows(plan) {
-        let style = label.map(|label| format!(" [style=dashed, label={label:?}]")).unwrap_or_default();
+        let style = label.map(|label| format!(" [style=dashed, label=\"{}\"]", dot_text(&label))).unwrap_or_default();
         lines.push(format!("  n{from} -> n{to}{style};"));
     }
     lines.push("}".to_owned());
     lines.join("\n")
+}
+
+fn label(task: &TaskSpec) -> String {
+    format!("{}: {}", task.id, first_line(task.title(), LABEL))
+}
+
+/// Inside `"…"` Mermaid reads HTML and Markdown: what means something there is written as an entity.
+fn mermaid_text(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for character in first_line(text, 2 * LABEL).chars() {
+        match character {
+            '#' | '"' | '&' | '<' | '>' | '`' | '*' | '_' | '\\' => written.push_str(&format!("#{};", u32::from(character))),
+            other => written.push(other),
+        }
+    }
+    written
+}
+
+/// Inside `"…"` Graphviz knows `\"`, and `\N` and its like.
+fn dot_text(text: &str) -> String {
+    first_line(text, 2 * LABEL).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// Every edge by the places of its tasks; a label where it is more than a dependency.
@@ -54,4 +74,40 @@ fn arrows(plan: &Plan) -> Vec<(usize, usize, Option<String>)> {
         found.push((from, to, label));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let plan = json!({
+            "goal": "g",
+            "tasks": [
+                {"id": "a", "name": "Say \"hi\" \\N & <b>*go*</b> `x` #1", "kind": "actor"},
+                {"id": "b", "name": "两行\nsecond line", "dependencies": ["a"]},
+                {"id": "g_1", "kind": "group", "name": "together"},
+                {"id": "c", "parent": "g_1", "tool": "bash", "parameters": {"command": "ls"}},
+                {"id": "undo", "tool": "bash", "parameters": {"command": "ls"}}
+            ],
+            "edges": [
+                {"from": "b", "to": "c", "type": "conditional", "condition": "@{steps.b.result} == \"yes\""},
+                {"from": "c", "to": "undo", "type": "rollback"},
+                {"from": "a", "to": "c", "type": "dependency"}
+            ]
+        });
+        aime_planner::parse_plan(&plan.to_string()).unwrap().plan
+    }
+
+    #[test]
+    fn a_flowchart_for_mermaid() {
+        insta::assert_snapshot!(mermaid(&plan()));
+    }
+
+    #[test]
+    fn a_digraph_for_graphviz() {
+        insta::assert_snapshot!(dot(&plan()));
+    }
 }

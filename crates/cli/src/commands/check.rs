@@ -11,7 +11,7 @@ use super::read_text;
 use crate::{
     args::CheckFormat,
     failure::{Failure, code},
-    output::{self, GREEN, RED},
+    output::{self, GREEN, RED, count},
     wiring::Setup,
 };
 
@@ -60,13 +60,13 @@ pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u
             for repair in &checked.repairs {
                 output::result(&format!("mended: {repair}"));
             }
-            output::result(&format!("{GREEN}valid{GREEN:#}: {} tasks", checked.plan.tasks.len()));
+            output::result(&format!("{GREEN}valid{GREEN:#}: {}", count(checked.plan.tasks.len(), "task")));
         }
         (CheckFormat::Text, Err(faults)) => {
             for fault in faults {
                 output::result(&format!("{RED}fault{RED:#} {fault}"));
             }
-            output::result(&format!("{} faults", faults.len()));
+            output::result(&count(faults.len(), "fault"));
         }
     }
     Ok(if checked.is_ok() { 0 } else { code::USAGE })

@@ -1,8 +1,8 @@
 //! `aime doctor`: what works here, what does not, and the mend.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
-use aime_llm::{ChatRequest, Message};
+use aime_llm::{ChatModel, ChatRequest, Message};
 use aime_sandbox::probe;
 
 use crate::{
@@ -14,46 +14,72 @@ use crate::{
 
 /// How long a model may take to say a word.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// The columns of what is looked at.
+const WIDTH: usize = 18;
 
 pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
-    let good = |what: &str, detail: &str| output::result(&format!("{GREEN}works{GREEN:#}  {what}: {detail}"));
-    let bad = |what: &str, detail: &str, mend: &str| output::result(&format!("{RED}broken{RED:#} {what}: {detail}\n       mend: {mend}"));
-    let missing =
-        |what: &str, detail: &str, mend: &str| output::result(&format!("{YELLOW}absent{YELLOW:#} {what}: {detail}\n       mend: {mend}"));
-    let mut broken = false;
-
+    let mut worst = 0;
     good("configuration", &setup.sources.join(" < "));
-    match setup.journal() {
-        Ok(journal) => good("journal", &journal.path().display().to_string()),
+    let own = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop)];
+    for failure in own.into_iter().filter_map(Result::err) {
+        worst = failure.code;
+        broken("own files", &failure, "mend the file, or move it away");
+    }
+    match journal(setup) {
+        Ok(detail) => good("journal", &detail),
         Err(failure) => {
-            broken = true;
-            bad("journal", &failure.message, failure.hint.as_deref().unwrap_or("mend the rights of the working folder"));
+            worst = failure.code;
+            broken("journal", &failure, "move the file away, or choose another working folder with -C");
         }
     }
     for protection in probe() {
-        let what = format!("{}: {}", protection.name, protection.detail);
         if protection.enforced {
-            good("confinement", &what);
+            good(protection.name, protection.detail);
         } else {
-            missing("confinement", &what, "run aime in a container or as another user where this matters");
+            absent(protection.name, protection.detail, "");
         }
     }
     for (program, tool) in [("bash", "bash"), ("python3", "python")] {
         match find_program(setup, program) {
-            Some(path) => good("tool", &format!("{tool} ({path})")),
-            None => missing("tool", &format!("{tool} needs {program}"), &format!("install {program}")),
+            Some(path) => good(&format!("tool {tool}"), &path),
+            None => absent(&format!("tool {tool}"), &format!("there is no {program} on the PATH"), &format!("install {program}")),
         }
     }
-    let model = check_model(setup).await;
-    match &model {
-        Ok(detail) => good("model", detail),
-        Err(failure) => bad("model", &failure.message, failure.hint.as_deref().unwrap_or("see `aime models list`")),
+    if let Some(code) = check_models(setup).await {
+        worst = if worst == 0 { code } else { worst };
     }
-    Ok(match model {
-        _ if broken => code::USAGE,
-        Err(failure) => failure.code,
-        Ok(_) => 0,
-    })
+    Ok(worst)
+}
+
+fn good(what: &str, detail: &str) {
+    output::result(&format!("{GREEN}works{GREEN:#}   {what:<WIDTH$}  {detail}"));
+}
+
+fn broken(what: &str, failure: &Failure, mend: &str) {
+    let indent = " ".repeat(WIDTH + 10);
+    let message = failure.message.replace('\n', &format!("\n{indent}"));
+    let mend = failure.hint.as_deref().unwrap_or(mend);
+    output::result(&format!("{RED}broken{RED:#}  {what:<WIDTH$}  {message}\n{indent}mend: {mend}"));
+}
+
+fn absent(what: &str, detail: &str, mend: &str) {
+    let indent = " ".repeat(WIDTH + 10);
+    let mend = if mend.is_empty() { String::new() } else { format!("\n{indent}mend: {mend}") };
+    output::result(&format!("{YELLOW}absent{YELLOW:#}  {what:<WIDTH$}  {detail}{mend}"));
+}
+
+/// Opens the journal if there is one; else tries whether one could be made, and leaves nothing behind.
+fn journal(setup: &Setup) -> Result<String, Failure> {
+    if let Some(journal) = setup.existing_journal()? {
+        return Ok(journal.path().display().to_string());
+    }
+    let keep = setup.keep();
+    let folder: &Path = if keep.is_dir() { &keep } else { &setup.folder };
+    tempfile::Builder::new().prefix(".aime-").tempfile_in(folder).map_err(|error| {
+        Failure::usage(format!("cannot write to {}: {error}", folder.display()))
+            .hint("mend the rights of the folder, or choose another working folder with -C")
+    })?;
+    Ok(format!("none yet; runs will be kept in {}", keep.display()))
 }
 
 fn find_program(setup: &Setup, program: &str) -> Option<String> {
@@ -62,19 +88,59 @@ fn find_program(setup: &Setup, program: &str) -> Option<String> {
     Some(found.display().to_string())
 }
 
-/// Asks the default model for one word.
-async fn check_model(setup: &Setup) -> Result<String, Failure> {
-    let choice = models::choose(&setup.config, &setup.environment, None)?.ok_or_else(models::none_configured)?;
-    let model = models::build(&choice, &setup.environment)?.role("default");
+/// Asks each model for one word; the exit code of the worst.
+async fn check_models(setup: &Setup) -> Option<u8> {
+    let choice = models::choose(&setup.config, &setup.environment, None).and_then(|choice| choice.ok_or_else(models::none_configured));
+    let choice = match choice {
+        Ok(choice) => choice,
+        Err(failure) => {
+            broken("model", &failure, "see `aime models list`");
+            return Some(failure.code);
+        }
+    };
+    let mut worst = None;
+    let mut asked = BTreeSet::new();
+    for (name, config) in &choice.models {
+        let what = format!("model {name}");
+        let server = models::server(config, &setup.environment).0;
+        let answer = match models::single(name, config, &setup.environment) {
+            // Two roles on one model are one question.
+            Ok(_) if !asked.insert((models::model_name(config), server.clone())) => {
+                good(&what, &format!("{} at {server}, as above", models::model_name(config)));
+                continue;
+            }
+            Ok(model) => ask(model.as_ref()).await,
+            Err(failure) => Err(failure),
+        };
+        match answer {
+            Ok(detail) => good(&what, &format!("{detail} at {server}{}", because(name, &choice))),
+            Err(failure) => {
+                broken(&what, &failure, "see `aime models list`");
+                worst = worst.or(Some(failure.code));
+            }
+        }
+    }
+    worst
+}
+
+fn because(name: &str, choice: &models::Choice) -> String {
+    if name == "default" { format!(" ({})", choice.because) } else { String::new() }
+}
+
+async fn ask(model: &dyn ChatModel) -> Result<String, Failure> {
     let request = ChatRequest {
         messages: vec![Arc::new(Message::User { content: "Answer with the one word: ready".to_owned() })],
         max_output_tokens: Some(16),
         ..ChatRequest::default()
     };
     let answer = tokio::time::timeout(PATIENCE, model.complete(request)).await;
-    let answer = answer.map_err(|_| Failure::new(code::MODEL, format!("{} said nothing within {} s", model.name(), PATIENCE.as_secs())))?;
+    let answer = answer.map_err(|_| {
+        Failure::new(code::MODEL, format!("{} said nothing within {} s", model.name(), PATIENCE.as_secs()))
+            .hint("is the server busy? A smaller model answers sooner")
+    })?;
     match answer {
-        Ok(response) => Ok(format!("{} answers as {} ({})", model.name(), response.model, choice.because)),
+        Ok(response) if response.model == model.name() || response.model.is_empty() => Ok(format!("{} answers", model.name())),
+        Ok(response) => Ok(format!("{} answers as {}", model.name(), response.model)),
         Err(error) => Err(Failure { hint: error.hint(), ..Failure::caused(code::MODEL, &error) }),
     }
 }

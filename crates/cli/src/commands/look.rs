@@ -2,10 +2,10 @@
 
 use crate::{
     args::{ModelsCommand, ProfilesCommand},
-    config::Provider,
+    config::{ModelConfig, Provider},
     failure::Failure,
     models,
-    output::{self, BOLD, DIM},
+    output::{self, BOLD, DIM, YELLOW},
     wiring::Setup,
 };
 
@@ -13,8 +13,10 @@ pub(super) fn profiles(command: Option<ProfilesCommand>, setup: &Setup) -> Resul
     let catalog = setup.profiles()?;
     match command.unwrap_or(ProfilesCommand::List) {
         ProfilesCommand::List => {
+            let width = catalog.iter().map(|profile| profile.name.len()).max().unwrap_or(0);
             for profile in catalog.iter() {
-                output::result(&format!("{BOLD}{:<12}{BOLD:#} {}", profile.name, profile.description));
+                let kind = if profile.read_only() { "reads" } else { "works" };
+                output::result(&format!("{BOLD}{:<width$}{BOLD:#}  {kind}  {}", profile.name, output::plain(&profile.description)));
             }
         }
         ProfilesCommand::Show { name } => {
@@ -32,17 +34,22 @@ pub(super) fn models(command: Option<ModelsCommand>, setup: &Setup) -> Result<u8
     match command.unwrap_or(ModelsCommand::List) {
         ModelsCommand::List => {
             let Some(choice) = models::choose(&setup.config, &setup.environment, None)? else { return Err(models::none_configured()) };
-            for (name, model) in &choice.models {
-                let place = match model.provider {
-                    Provider::Local => "in this process".to_owned(),
-                    Provider::Openai => model
-                        .base_url
-                        .clone()
-                        .or_else(|| setup.environment.text("OPENAI_BASE_URL").map(ToOwned::to_owned))
-                        .unwrap_or_else(|| models::OPENAI.to_owned()),
-                };
-                let why = if name == "default" { format!(" {DIM}({}){DIM:#}", choice.because) } else { String::new() };
-                output::result(&format!("{BOLD}{name:<12}{BOLD:#} {} at {place}{why}", models::model_name(model)));
+            let rows: Vec<[String; 3]> = choice
+                .models
+                .iter()
+                .map(|(name, model)| {
+                    let because = if name == "default" { format!(" {DIM}({}){DIM:#}", choice.because) } else { String::new() };
+                    let place = match model.provider {
+                        Provider::Local => "in this process".to_owned(),
+                        Provider::Openai => models::server(model, &setup.environment).0,
+                    };
+                    [name.clone(), models::model_name(model), format!("{place}, {}{because}", key(model, setup))]
+                })
+                .collect();
+            let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
+            let (name_width, model_width) = (width(0), width(1));
+            for [name, model, place] in &rows {
+                output::result(&format!("{BOLD}{name:<name_width$}{BOLD:#}  {model:<model_width$}  {place}"));
             }
             Ok(0)
         }
@@ -50,5 +57,14 @@ pub(super) fn models(command: Option<ModelsCommand>, setup: &Setup) -> Result<u8
             Err(Failure::usage(format!("there is no local model {name:?}: this build has none"))
                 .hint("use a server that speaks OpenAI's chat completions; `aime models list` shows what is configured"))
         }
+    }
+}
+
+/// Which key is sent; never the key itself.
+fn key(model: &ModelConfig, setup: &Setup) -> String {
+    match models::key_variable(model, &setup.environment) {
+        None => "no key".to_owned(),
+        Some(variable) if setup.environment.text(&variable).is_some() => format!("key in {variable}"),
+        Some(variable) => format!("{YELLOW}no key: {variable} is not set{YELLOW:#}"),
     }
 }

@@ -9,8 +9,8 @@ use super::{resume::find_run, run::failure_of};
 use crate::{
     args::{Output, RunsCommand},
     failure::{Failure, code},
-    output::{self, BOLD, DIM},
-    screen::{describe_change, describe_tasks, first_line, line_of, rfc3339, span},
+    output::{self, BOLD, DIM, count, plain},
+    screen::{describe_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
     wiring::Setup,
 };
 
@@ -35,8 +35,16 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
     });
     match form {
         Output::Text => {
+            let width = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
             for run in &runs {
-                output::result(&format!("{}  {:<18} {}  {}", run.id, run.status, rfc3339(run.created_at), first_line(&run.title, 80)));
+                // A journal learns how a run ended when it ends; until then it may be under way, or was cut off.
+                let status = if run.status == "planning" { "unfinished" } else { &run.status };
+                output::result(&format!(
+                    "{BOLD}{:<width$}{BOLD:#}  {status:<17}  {}  {}",
+                    run.id,
+                    moment(run.created_at),
+                    first_line(&run.title, 80)
+                ));
             }
         }
         Output::Json => output::json(&documents.collect::<Vec<_>>(), true)?,
@@ -74,7 +82,7 @@ fn show(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
     }
     let state = &seen.state;
     let mut lines =
-        vec![format!("{BOLD}run{BOLD:#}     {} {}", result.run_id, result.status), format!("{BOLD}goal{BOLD:#}    {}", state.goal)];
+        vec![format!("{BOLD}run{BOLD:#}     {} {}", result.run_id, result.status), format!("{BOLD}goal{BOLD:#}    {}", plain(&state.goal))];
     if let Some(mode) = state.mode {
         lines.push(format!("{BOLD}mode{BOLD:#}    {mode}"));
     }
@@ -86,15 +94,17 @@ fn show(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
     }
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
-        lines.push(format!("{BOLD}asks{BOLD:#}    {}", question.question));
+        lines.push(format!("{BOLD}asks{BOLD:#}    {}", plain(&question.question)));
     }
+    let requests = count(usize::try_from(state.spent.requests).unwrap_or(usize::MAX), "request");
     let tokens = state.spent.input_tokens + state.spent.output_tokens;
-    lines.push(format!("{DIM}{}, {tokens} tokens in {} requests{DIM:#}", span(result.duration_ms), state.spent.requests));
+    lines.push(format!("{DIM}{}, {tokens} tokens in {}{DIM:#}", span(result.duration_ms), requests));
     if let Some(error) = &result.error {
-        lines.push(format!("{BOLD}{}{BOLD:#} {}", error.code, error.message));
+        lines.push(format!("{BOLD}{}{BOLD:#} {}", error.code, plain(&error.message)));
+        lines.extend(error.hint.iter().map(|hint| format!("{DIM}hint{DIM:#}    {hint}")));
     }
     if let Some(answer) = &state.answer {
-        lines.push(format!("{BOLD}answer{BOLD:#}\n{answer}"));
+        lines.push(format!("{BOLD}answer{BOLD:#}\n{}", plain(answer)));
     }
     output::result(&lines.join("\n"));
     Ok(())

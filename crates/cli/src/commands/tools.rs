@@ -1,5 +1,6 @@
 //! `aime tools`.
 
+use aime_tools::{HandledBy, ToolSheet, Touches};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -8,6 +9,17 @@ use crate::{
     output::{self, BOLD},
     wiring::Setup,
 };
+
+/// What a tool does to the world, in a word.
+fn kind(sheet: &ToolSheet) -> &'static str {
+    match (sheet.handled_by, sheet.touches) {
+        (HandledBy::Actor, _) => "of actors",
+        _ if sheet.read_only => "reads",
+        (_, Touches::Processes) => "runs",
+        (_, Touches::Network) => "connects",
+        _ => "changes",
+    }
+}
 
 pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Result<u8, Failure> {
     let registry = setup.tools();
@@ -18,8 +30,7 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
     match command.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
             for sheet in registry.all_sheets() {
-                let kind = if sheet.read_only { "reads" } else { "changes" };
-                output::result(&format!("{BOLD}{:<16}{BOLD:#} {kind:<8} {}", sheet.name(), sheet.definition.description));
+                output::result(&format!("{BOLD}{:<16}{BOLD:#} {:<9} {}", sheet.name(), kind(sheet), sheet.definition.description));
             }
         }
         ToolsCommand::Show { name } => {

@@ -56,6 +56,9 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     }
     let mut document = format.parse(&text).map_err(|problem| problem.at(path))?;
     drop_nulls(&mut document);
+    if !document.is_object() {
+        return Err(ConfigFault::new(path.display(), "holds no table of keys").hint("`aime config init` writes a file to begin with"));
+    }
     Ok(Some(document))
 }
 
@@ -126,11 +129,13 @@ impl Format {
             // An empty file sets nothing.
             Self::Yaml if text.trim().is_empty() => Self::Json.parse("{}"),
             Self::Yaml => serde_saphyr::from_str(text).map_err(|error| {
-                let bare = error.without_snippet();
-                let said = bare.to_string();
-                let message = said.split_once(": ").filter(|(head, _)| head.starts_with("line ")).map_or(said.as_str(), |(_, rest)| rest);
-                let place = bare.location().and_then(|at| Some((at.line().try_into().ok()?, at.column().try_into().ok()?)));
-                Problem { message: message.to_owned(), place }
+                let error = error.without_snippet();
+                let place = error.location().and_then(|at| Some((at.line().try_into().ok()?, at.column().try_into().ok()?)));
+                // Its own words for a wrong key or value do not tell the right ones.
+                let fitting = serde_saphyr::from_str::<Value>(text).ok().and_then(|document| T::deserialize(document).err());
+                let said = fitting.map_or_else(|| error.to_string(), |error| error.to_string());
+                let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
+                Problem { message, place }
             }),
         }
     }
@@ -164,11 +169,13 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     if let Some((unknown, known)) = unknown(message, "unknown variant `") {
         return ConfigFault::new(place, format!("unknown value `{unknown}`")).hint(format!("write one of {}", listed(&known)));
     }
-    if let Some((found, wanted)) = message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
+    let other = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    if let Some((found, wanted)) = other.and_then(|rest| rest.rsplit_once(", expected ")) {
+        let found = ["string ", "integer ", "boolean ", "floating point "].iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
         return ConfigFault::new(place, format!("{} is wanted here, not {found}", kind(wanted)));
     }
-    if let Some((found, wanted)) = message.strip_prefix("invalid value: ").and_then(|rest| rest.rsplit_once(", expected ")) {
-        return ConfigFault::new(place, format!("{} is wanted here, not {found}", kind(wanted)));
+    if let Some(missing) = message.strip_prefix("missing field ") {
+        return ConfigFault::new(place, format!("{missing} is missing"));
     }
     ConfigFault::new(place, message.trim_end().replace('\n', ", "))
 }

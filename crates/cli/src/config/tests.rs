@@ -1,0 +1,427 @@
+//! Files and variables as people write them, well and badly.
+
+use std::{fs, path::PathBuf};
+
+use aime_tools::Approval;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A home and a project, both empty.
+struct World {
+    root: TempDir,
+    variables: Vec<(String, String)>,
+    flag: Option<PathBuf>,
+}
+
+impl World {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for folder in ["work", "home", "config/aime"] {
+            fs::create_dir_all(root.path().join(folder)).unwrap();
+        }
+        let mut world = Self { root, variables: Vec::new(), flag: None };
+        world.set("HOME", &world.at("home"));
+        world.set("XDG_CONFIG_HOME", &world.at("config"));
+        world
+    }
+
+    fn at(&self, path: &str) -> String {
+        self.root.path().canonicalize().unwrap().join(path).display().to_string()
+    }
+
+    fn set(&mut self, name: &str, value: &str) {
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn environment(&self) -> Environment {
+        Environment::of(self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str())))
+    }
+
+    fn places(&self) -> Places {
+        Places::new(&self.environment(), &PathBuf::from(self.at("work")), self.flag.clone())
+    }
+
+    fn load(&self) -> Result<Loaded, ConfigFault> {
+        load(&self.places(), &self.environment())
+    }
+
+    fn config(&self) -> Config {
+        self.load().unwrap().config
+    }
+
+    /// What is said of a fault, without the folders of this test.
+    fn fault(&self) -> String {
+        let fault = self.load().unwrap_err();
+        let hint = fault.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
+        format!("{fault}{hint}").replace(&self.at(""), "")
+    }
+}
+
+fn fault_in(name: &str, text: &str) -> String {
+    let world = World::new();
+    world.file(&format!("work/{name}"), text);
+    world.fault()
+}
+
+#[test]
+fn nothing_gives_the_defaults() {
+    let loaded = World::new().load().unwrap();
+    assert_eq!(loaded.config, Config::default());
+    assert_eq!(loaded.sources, ["defaults"]);
+    assert!(loaded.notes.is_empty());
+}
+
+#[test]
+fn later_places_win_key_by_key() {
+    let mut world = World::new();
+    let steps = |world: &World| (world.config().run.max_parallel, world.config().run.max_steps, world.config().run.max_actors);
+    world.file("config/aime/config.toml", "[run]\nmax_parallel = 4\nmax_steps = 4\nmax_actors = 4\n");
+    assert_eq!(steps(&world), (4, 4, 4));
+    world.file("work/aime.toml", "[run]\nmax_parallel = 5\nmax_steps = 5\n");
+    assert_eq!(steps(&world), (5, 5, 4));
+    world.file("mine.yaml", "run:\n  max_steps: 6\n");
+    world.flag = Some(world.at("mine.yaml").into());
+    assert_eq!(steps(&world), (5, 6, 4));
+    world.set("AIME__RUN__MAX_STEPS", "7");
+    assert_eq!(steps(&world), (5, 7, 4));
+    let sources: Vec<String> = world.load().unwrap().sources.iter().map(|source| source.replace(&world.at(""), "")).collect();
+    assert_eq!(sources, ["defaults", "config/aime/config.toml", "work/aime.toml", "mine.yaml", "AIME__RUN__MAX_STEPS"]);
+}
+
+#[test]
+fn the_three_forms_say_the_same() {
+    let forms = [
+        ("aime.toml", "[models.default]\nmodel = \"m\"\nfallback = [\"o\"]\n[models.o]\nmodel = \"o\"\n[run]\nmax_cost_usd = 2\n[planning.bypass]\nsingle_file = false\n"),
+        ("aime.yaml", "models:\n  default:\n    model: m\n    fallback: [o]\n  o:\n    model: o\nrun:\n  max_cost_usd: 2\n  max_tokens: null\nplanning:\n  bypass:\n    single_file: false\n"),
+        ("aime.yml", "{models: {default: {model: m, fallback: [o]}, o: {model: o}}, run: {max_cost_usd: 2.0}, planning: {bypass: {single_file: false}}}"),
+        ("aime.json", r#"{"models": {"default": {"model": "m", "fallback": ["o"]}, "o": {"model": "o"}}, "run": {"max_cost_usd": 2, "max_tokens": null}, "planning": {"bypass": {"single_file": false}}}"#),
+    ];
+    for (name, text) in forms {
+        let world = World::new();
+        world.file(&format!("work/{name}"), text);
+        let config = world.config();
+        assert_eq!(config.models["default"].fallback, ["o"], "{name}");
+        assert_eq!(config.models["o"].model, "o", "{name}");
+        assert_eq!(config.run.max_cost_usd, Some(2.0), "{name}");
+        assert!(!config.planning.bypass.single_file && config.planning.bypass.clear_category, "{name}");
+    }
+}
+
+#[test]
+fn an_empty_file_sets_nothing() {
+    for name in ["aime.toml", "aime.yaml"] {
+        let world = World::new();
+        world.file(&format!("work/{name}"), "\n");
+        assert_eq!(world.config(), Config::default(), "{name}");
+    }
+}
+
+#[test]
+fn names_of_models_are_kept_as_they_are() {
+    let world = World::new();
+    world.file("work/aime.toml", "[models.\"Big.Model-2\"]\nmodel = \"B\"\n[models.default]\nmodel = \"m\"\n");
+    let names: Vec<String> = world.config().models.into_keys().collect();
+    assert_eq!(names, ["Big.Model-2", "default"]);
+}
+
+#[test]
+fn faults_name_the_place_and_the_mend() {
+    let cases = [
+        ("aime.toml", "[run]\nmax_paralel = 2\n"),
+        ("aime.yaml", "run:\n  max_paralel: 2\n"),
+        ("aime.json", "{\"run\":\n  {\"max_paralel\": 2}}"),
+        ("aime.toml", "[runn]\nx = 1\n"),
+        ("aime.toml", "[run]\nzzzzzzzzzz = 2\n"),
+        ("aime.toml", "[run]\nmax_parallel = \"two\"\n"),
+        ("aime.yaml", "run:\n  max_parallel: two\n"),
+        ("aime.json", "{\"run\": {\"max_parallel\": \"two\"}}"),
+        ("aime.toml", "[run]\nmax_parallel = -1\n"),
+        ("aime.toml", "run = 3\n"),
+        ("aime.toml", "[planning]\ncache = \"yes\"\n"),
+        ("aime.toml", "[planning]\nmode = \"complicated\"\n"),
+        ("aime.yaml", "planning:\n  mode: complicated\n"),
+        ("aime.json", "{\"planning\": {\"mode\": \"complicated\"}}"),
+        ("aime.toml", "[models.default]\nprovider = \"open-ai\"\n"),
+        ("aime.toml", "[models.default]\nprices = { input = 1 }\n"),
+        ("aime.toml", "[models.default]\nfallback = \"other\"\n"),
+        ("aime.toml", "[run\n"),
+        ("aime.toml", "[run]\nmax_parallel = \n"),
+        ("aime.toml", "[run]\nmax_steps = 1\nmax_steps = 2\n"),
+        ("aime.yaml", "run:\n\tmax_parallel: 2\n"),
+        ("aime.json", "{\"run\": "),
+        ("aime.json", "[]"),
+    ];
+    let lines: Vec<String> = cases.iter().map(|(name, text)| format!("{text:?}\n{}\n", fault_in(name, text))).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn values_that_cannot_stand_are_refused() {
+    let cases = [
+        ("run.max_parallel", "[run]\nmax_parallel = 0"),
+        ("run.max_parallel", "[run]\nmax_parallel = 1001"),
+        ("run.max_steps", "[run]\nmax_steps = 0"),
+        ("run.max_actors", "[run]\nmax_actors = 0"),
+        ("run.max_tokens", "[run]\nmax_tokens = 0"),
+        ("run.max_seconds", "[run]\nmax_seconds = 0"),
+        ("run.max_cost_usd", "[run]\nmax_cost_usd = -1"),
+        ("run.max_cost_usd", "[run]\nmax_cost_usd = nan"),
+        ("planning.tries", "[planning]\ntries = 0"),
+        ("planning.limits.max_actions", "[planning.limits]\nmax_actions = 0"),
+        ("triggers.token_budget_threshold", "[triggers]\ntoken_budget_threshold = 20"),
+        ("tools.bash_timeout_seconds", "[tools]\nbash_timeout_seconds = 0"),
+        ("tools.python_timeout_seconds", "[tools]\npython_timeout_seconds = 601"),
+        ("tools.output_characters", "[tools]\noutput_characters = 10"),
+        ("models.default.prices.output", "[models.default]\nprices = { input = 1, output = -1 }"),
+        ("models.default.timeout_seconds", "[models.default]\ntimeout_seconds = 0"),
+        ("models.default.context_tokens", "[models.default]\ncontext_tokens = 0"),
+    ];
+    for (key, text) in cases {
+        let said = fault_in("aime.toml", text);
+        assert!(said.starts_with(&format!("work/aime.toml: {key} is ")) && said.contains("write "), "{said}");
+    }
+}
+
+#[test]
+fn unreadable_files_are_named() {
+    let world = World::new();
+    fs::write(world.at("work/aime.toml"), [0xff, 0xfe, 0]).unwrap();
+    assert!(world.fault().starts_with("work/aime.toml: is not text in UTF-8"), "{}", world.fault());
+
+    let mut world = World::new();
+    world.flag = Some(world.at("none.toml").into());
+    assert!(world.fault().starts_with("none.toml: cannot be read: "), "{}", world.fault());
+    world.flag = Some(world.at("work").into());
+    assert!(world.fault().starts_with("work: cannot be read: "), "{}", world.fault());
+}
+
+#[test]
+fn all_faulty_files_are_told_at_once() {
+    let world = World::new();
+    world.file("config/aime/config.toml", "[runn]\n");
+    world.file("work/aime.toml", "[run\n");
+    let faults: Vec<String> = check_files(&world.places()).iter().map(|fault| fault.place.replace(&world.at(""), "")).collect();
+    assert_eq!(faults, ["config/aime/config.toml:1:2", "work/aime.toml:1:5"]);
+}
+
+#[test]
+fn variables_set_what_they_name() {
+    let mut world = World::new();
+    for (name, value) in [
+        ("AIME__RUN__MAX_STEPS", "7"),
+        ("AIME__RUN__MAX_COST_USD", "1.5"),
+        ("AIME__RUN__MAX_TOKENS", ""),
+        ("AIME__PLANNING__CACHE", "false"),
+        ("AIME__PLANNING__MODE", "simple"),
+        ("AIME__PLANNING__BYPASS__MAX_INPUT_LENGTH", "0"),
+        ("AIME__PERMISSIONS__APPROVE", "read-only"),
+        ("AIME__SANDBOX__ENVIRONMENT", "[\"LANG\", \"EDITOR\"]"),
+        ("AIME__MODELS__DEFAULT__MODEL", "7"),
+        ("AIME__MODELS__DEFAULT__PRICES", "{\"input\": 1, \"output\": 2}"),
+    ] {
+        world.set(name, value);
+    }
+    let config = world.config();
+    assert_eq!((config.run.max_steps, config.run.max_cost_usd, config.run.max_tokens), (7, Some(1.5), None));
+    assert_eq!((config.planning.cache, config.planning.mode, config.planning.bypass.max_input_length), (false, ModeConfig::Simple, 0));
+    assert_eq!(config.permissions.approve, Approval::ReadOnly);
+    assert_eq!(config.sandbox.environment, ["LANG", "EDITOR"]);
+    assert_eq!(config.models["default"].model, "7", "a name may look like a number");
+    assert_eq!(config.models["default"].prices.unwrap().output, 2.0);
+}
+
+#[test]
+fn wrong_variables_are_named() {
+    let cases = [
+        ("AIME__RUN__MAX_PARALEL", "2"),
+        ("AIME__RUN__MAX_PARALLEL", "many"),
+        ("AIME__RUN__MAX_PARALLEL", "0"),
+        ("AIME__RUN", "3"),
+        ("AIME__RUNN__MAX_STEPS", "3"),
+        ("AIME__PLANNING__MODE", "Simple"),
+        ("AIME__SANDBOX__ENVIRONMENT", "LANG"),
+    ];
+    let lines: Vec<String> = cases
+        .iter()
+        .map(|(name, value)| {
+            let mut world = World::new();
+            world.set(name, value);
+            format!("{name}={value}\n{}\n", world.fault())
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+const UNSAFE: &str = "[permissions]\napprove = \"all\"\n[sandbox]\nenvironment = [\"X\"]\n[extensions]\nfolders = [\"own\"]\n";
+
+#[test]
+fn a_projects_file_has_no_say_in_what_is_safe() {
+    let world = World::new();
+    world.file("work/aime.toml", &format!("[run]\nmax_steps = 5\n{UNSAFE}"));
+    let loaded = world.load().unwrap();
+    assert_eq!(loaded.config, Config { run: RunConfig { max_steps: 5, ..RunConfig::default() }, ..Config::default() });
+    assert_eq!(loaded.notes.len(), 3);
+    for (note, section) in loaded.notes.iter().zip(["[permissions]", "[sandbox]", "[extensions]"]) {
+        assert!(note.starts_with(section) && note.contains("aime.toml") && note.contains("trusted_folders"), "{note}");
+    }
+}
+
+#[test]
+fn a_project_cannot_trust_itself() {
+    let world = World::new();
+    world.file("work/aime.toml", "[permissions]\ntrusted_folders = [\"/\"]\napprove = \"all\"\n");
+    assert_eq!(world.config().permissions, PermissionConfig::default());
+}
+
+#[test]
+fn a_trusted_folder_has_its_say() {
+    for entry in ["WORK", "ROOT", "~/../work"] {
+        let world = World::new();
+        world.file("work/aime.toml", UNSAFE);
+        let entry = entry.replace("WORK", &world.at("work")).replace("ROOT", &world.at(""));
+        world.file("config/aime/config.toml", &format!("[permissions]\ntrusted_folders = [{entry:?}]\n"));
+        let loaded = world.load().unwrap();
+        assert_eq!(loaded.config.permissions.approve, Approval::All, "{entry}");
+        assert_eq!(loaded.config.extensions.folders, [PathBuf::from(world.at("work/own"))], "relative to the file");
+        assert!(loaded.notes.is_empty());
+    }
+    for entry in ["work", ".", "OTHER", "WORK-2"] {
+        let world = World::new();
+        world.file("work/aime.toml", UNSAFE);
+        world.file("work-2/x", "");
+        let entry = entry.replace("WORK", &world.at("work")).replace("OTHER", &world.at("home"));
+        world.file("config/aime/config.toml", &format!("[permissions]\ntrusted_folders = [{entry:?}]\n"));
+        assert_eq!(world.config().permissions.approve, Approval::Edits, "{entry}");
+    }
+}
+
+#[test]
+fn a_file_that_is_named_is_ones_own_word() {
+    let mut world = World::new();
+    world.file("work/aime.toml", UNSAFE);
+    world.flag = Some(world.at("work/aime.toml").into());
+    let loaded = world.load().unwrap();
+    assert_eq!(loaded.config.permissions.approve, Approval::All);
+    assert!(loaded.notes.is_empty());
+}
+
+#[test]
+fn a_key_does_not_go_where_a_project_says() {
+    let own = "[models.default]\nmodel = \"m\"\nbase_url = \"https://mine.example/v1\"\napi_key_env = \"MY_KEY\"\n";
+    let key = |world: &World| world.config().models["default"].api_key_env.clone();
+    // The user's key and server, the project's other server.
+    let world = World::new();
+    world.file("config/aime/config.toml", own);
+    assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
+    world.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\n");
+    assert_eq!(key(&world), None);
+    let notes = world.load().unwrap().notes;
+    assert!(notes.len() == 1 && notes[0].contains("MY_KEY") && notes[0].contains("aime.toml"), "{notes:?}");
+    // A variable names the key alone: the server is still the project's.
+    let mut other = World::new();
+    other.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\n");
+    other.set("AIME__MODELS__DEFAULT__API_KEY_ENV", "MY_KEY");
+    assert_eq!(key(&other), None);
+    // The person names the server as well.
+    other.set("AIME__MODELS__DEFAULT__BASE_URL", "https://mine.example/v1");
+    assert_eq!(key(&other).as_deref(), Some("MY_KEY"));
+    // A project may name a key for a server that is not its own.
+    let world = World::new();
+    world.file("work/aime.toml", "[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
+    assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
+    // A trusted folder may name both.
+    let world = World::new();
+    world.file("work/aime.toml", own);
+    assert_eq!(key(&world), None);
+    world.file("config/aime/config.toml", &format!("[permissions]\ntrusted_folders = [{:?}]\n", world.at("work")));
+    assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
+}
+
+/// The template with every line that is commented out, save the examples.
+fn uncommented() -> String {
+    let setting = |line: &str| line.contains(" = ") || line.starts_with('[');
+    let mut lines = Vec::new();
+    for line in TEMPLATE.lines() {
+        let bare = line.strip_prefix("# ").filter(|bare| {
+            let first = bare.split([' ', '=']).next().unwrap_or_default();
+            setting(bare) && (first.starts_with('[') || first.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        });
+        lines.push(bare.unwrap_or(line));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_template_is_a_file_that_sets_nothing() {
+    let world = World::new();
+    world.file("work/aime.toml", TEMPLATE);
+    let loaded = world.load().unwrap();
+    assert_eq!(loaded.config, Config::default());
+    assert!(loaded.notes.is_empty());
+}
+
+#[test]
+fn the_template_shows_the_real_defaults() {
+    let mut shown: Config = toml::from_str(&uncommented()).unwrap_or_else(|error| panic!("{error}\n{}", uncommented()));
+    assert_eq!(shown.models.remove("default").map(|model| model.model).as_deref(), Some("gpt-5-mini"));
+    let run = &mut shown.run;
+    assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
+    assert_eq!(shown, Config::default());
+}
+
+#[test]
+fn the_template_and_the_book_know_every_setting() {
+    let book = include_str!("../../../../docs/src/reference/settings.md");
+    let mut keys = Vec::new();
+    paths("", &serde_json::to_value(schemars::schema_for!(Config)).unwrap(), &mut keys);
+    assert!(keys.len() > 40, "{keys:?}");
+    let template = uncommented();
+    for (section, key) in keys {
+        let told = |text: &str| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
+        assert!(told(book), "docs/src/reference/settings.md does not tell {section}.{key}");
+        assert!(template.contains(&format!("{key} = ")), "data/aime.toml does not show {section}.{key}");
+    }
+}
+
+/// Every setting of the schema, as section and key.
+fn paths(section: &str, schema: &Value, found: &mut Vec<(String, String)>) {
+    fn walk(section: &str, schema: &Value, root: &Value, found: &mut Vec<(String, String)>) {
+        let schema = match schema["$ref"].as_str() {
+            Some(place) => root.pointer(place.trim_start_matches('#')).unwrap(),
+            None => schema,
+        };
+        let properties = schema["properties"].as_object().or_else(|| schema["additionalProperties"]["$ref"].as_str().and(None));
+        if let Some(model) = schema["additionalProperties"]["$ref"].as_str() {
+            walk(section, root.pointer(model.trim_start_matches('#')).unwrap(), root, found);
+        }
+        for (key, value) in properties.into_iter().flatten() {
+            let place = value["$ref"].as_str().and_then(|place| root.pointer(place.trim_start_matches('#')));
+            if place.is_some_and(|target| target["properties"].is_object()) || value["additionalProperties"]["$ref"].is_string() {
+                walk(key, value, root, found);
+            } else {
+                found.push((section.to_owned(), key.clone()));
+            }
+        }
+    }
+    walk(section, schema, schema, found);
+}
+
+#[test]
+fn what_is_shown_can_be_read_again() {
+    let mut config = Config::default();
+    assert_eq!(toml::from_str::<Config>(&show(&config).unwrap()).unwrap(), config);
+    config.models.insert("default".to_owned(), ModelConfig { model: "m".to_owned(), ..ModelConfig::default() });
+    config.models.insert("a.b".to_owned(), ModelConfig { max_retries: Some(1), ..ModelConfig::default() });
+    config.run.max_tokens = Some(5);
+    let shown = show(&config).unwrap();
+    assert_eq!(toml::from_str::<Config>(&shown).unwrap(), config);
+    insta::assert_snapshot!(shown);
+}

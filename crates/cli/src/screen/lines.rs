@@ -5,7 +5,7 @@ use aime_progress::{CallOutcome, PlanChange, ProgressEvent, RunStatus, TaskStatu
 use serde_json::{Map, Value};
 
 use super::{first_line, span, tree::describe_plan};
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW};
+use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, plain};
 
 const WIDTH: usize = 160;
 
@@ -19,7 +19,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{BOLD}route{BOLD:#}   {mode} (by {by}{category}: {})", reasons.join("; "))
         }
         E::PlanningStarted { purpose } => format!("{DIM}asking for a {purpose} …{DIM:#}"),
-        E::PlanRefused { attempt, faults } => format!("{YELLOW}refused{YELLOW:#} try {attempt}: {}", faults.join("; ")),
+        E::PlanRefused { attempt, faults } => format!("{YELLOW}refused{YELLOW:#} try {attempt}: {}", plain(&faults.join("; "))),
         E::PlanCreated { plan, repairs, fallback } => {
             let mut text = format!("{BOLD}plan{BOLD:#}    v1\n{}", describe_plan(plan));
             for repair in repairs {
@@ -32,7 +32,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::PlanChanged { decision } => {
             let why: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
-            let mut text = format!("{BOLD}replan{BOLD:#}  v{}: {}", decision.version, why.join("; "));
+            let mut text = format!("{BOLD}replan{BOLD:#}  v{}: {}", decision.version, plain(&why.join("; ")));
             if !decision.patch.reasoning.is_empty() {
                 text.push_str(&format!("\n  because: {}", first_line(&decision.patch.reasoning, WIDTH)));
             }
@@ -60,17 +60,17 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
                 first_line(output, WIDTH)
             )
         }
-        E::ProgressReported { task, report } => format!("{task}: {} {}", report.status, first_line(&report.message, WIDTH)),
+        E::ProgressReported { task, report } => format!("{task}: {}: {}", first_line(&report.status, WIDTH), first_line(&report.message, WIDTH)),
         E::EvidenceAdded { evidence } => format!("{YELLOW}evidence{YELLOW:#} {}", first_line(&evidence.content, WIDTH)),
-        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}no replan{YELLOW:#} {reason}"),
-        E::QuestionAsked { kind, question, .. } => format!("{BOLD}{kind}{BOLD:#} {question}"),
+        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}no replan{YELLOW:#}: {}", plain(reason)),
+        E::QuestionAsked { kind, question, .. } => format!("{BOLD}{kind}{BOLD:#} {}", plain(question)),
         E::QuestionAnswered { answer, .. } => format!("{BOLD}answer{BOLD:#}  {}", first_line(answer, WIDTH)),
         E::CriterionChecked { criterion, passed, reason, .. } => {
             let verdict = if *passed { format!("{GREEN}holds{GREEN:#}") } else { format!("{RED}fails{RED:#}") };
-            format!("{verdict}   {criterion} {DIM}({reason}){DIM:#}")
+            format!("{verdict}   {} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
         }
-        E::BoundReached { bound, detail } => format!("{RED}bound{RED:#}   {bound}: {detail}"),
-        E::RunInterrupted { reason } => format!("{YELLOW}stopped{YELLOW:#} {reason}"),
+        E::BoundReached { bound, detail } => format!("{RED}bound{RED:#}   {bound}: {}", plain(detail)),
+        E::RunInterrupted { reason } => format!("{YELLOW}stopped{YELLOW:#} {}", plain(reason.strip_prefix("stopped ").unwrap_or(reason))),
         E::RunResumed {} => format!("{BOLD}resumed{BOLD:#}"),
         E::RunStatusChanged { to: to @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), .. } => {
             format!("{BOLD}run{BOLD:#}     {to}")
@@ -132,14 +132,14 @@ pub(crate) fn describe_change(change: &PlanChange) -> String {
             format!("+ {} in place of {}: {}", task.id, replaced.join(", "), first_line(task.title(), WIDTH))
         }
         PlanChange::ModifyTask { id, .. } => format!("~ {id} is changed"),
-        PlanChange::RemoveTask { id, reason } => format!("- {id} {reason}"),
+        PlanChange::RemoveTask { id, reason } => format!("- {id}: {}", first_line(reason, WIDTH)),
         PlanChange::MergeTasks { ids, task } => {
             let merged: Vec<&str> = ids.iter().map(aime_progress::TaskId::as_str).collect();
             format!("= {} become {}", merged.join(", "), task.id)
         }
-        PlanChange::BlockTask { id, reason } => format!("! {id} is held back {reason}"),
+        PlanChange::BlockTask { id, reason } => format!("! {id} is held back: {}", first_line(reason, WIDTH)),
         PlanChange::UnblockTask { id } => format!("> {id} may run again"),
-        PlanChange::CancelTask { id, reason } => format!("x {id} is cancelled {reason}"),
+        PlanChange::CancelTask { id, reason } => format!("x {id} is cancelled: {}", first_line(reason, WIDTH)),
         PlanChange::AddEdge { edge } => format!("+ {} before {}", edge.from, edge.to),
         PlanChange::RemoveEdge { from, to } => format!("- {from} before {to}"),
         PlanChange::SetStrategic { .. } => "~ the strategy is changed".to_owned(),

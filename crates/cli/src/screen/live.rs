@@ -181,7 +181,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, columns: usiz
         RunStatus::Failed => "failed",
         RunStatus::Cancelled => "cancelled",
     };
-    lines.push(format!("{BOLD}{doing}{BOLD:#}{}", progress(state)));
+    lines.push(format!("{BOLD}{doing}{BOLD:#}{}", progress(state).map(|text| format!(" · {text}")).unwrap_or_default()));
     lines.extend(checklist(state, now, columns, rows.saturating_sub(6).max(3)));
     let elapsed = span(u64::try_from(now - state.started_at.as_millis()).unwrap_or(0));
     let spent = &state.spent;
@@ -195,7 +195,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, columns: usiz
 
 /// What stays when the run has ended.
 pub(super) fn last(state: &ProgressState, columns: usize) -> String {
-    let head = format!("{BOLD}plan{BOLD:#}{}", progress(state));
+    let head = format!("{BOLD}{}{BOLD:#}", progress(state).unwrap_or_default());
     let tasks = describe_tasks(state);
     let lines: Vec<String> = [head.as_str()].into_iter().chain(tasks.lines()).map(|line| fit(line, columns.saturating_sub(1).max(1))).collect();
     lines.join("\n")

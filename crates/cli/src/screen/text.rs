@@ -30,7 +30,7 @@ pub(crate) fn first_line(text: &str, limit: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     let line = plain(line).replace('\t', " ");
     let cut = console::truncate_str(&line, limit, "…");
-    if cut.len() == line.len() { line } else { format!("{}…", cut.trim_end_matches('…').trim_end()) }
+    if cut == line { line } else { format!("{}…", cut.trim_end_matches('…').trim_end()) }
 }
 
 /// A line with its colours, cut to `columns`.

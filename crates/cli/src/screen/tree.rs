@@ -49,19 +49,18 @@ pub(super) fn checklist(state: &ProgressState, now: i64, width: usize, most: usi
     lines
 }
 
-/// ` · plan v2 · 3 of 5 tasks`.
-pub(super) fn progress(state: &ProgressState) -> String {
+/// `plan v2 · 3 of 5 tasks done`, once there is a plan.
+pub(super) fn progress(state: &ProgressState) -> Option<String> {
     if state.version == 0 {
-        return String::new();
+        return None;
     }
     let done = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).count();
-    format!(" · plan v{} · {done} of {}", state.version, count(state.tasks.len(), "task"))
+    Some(format!("plan v{} · {done} of {} done", state.version, count(state.tasks.len(), "task")))
 }
 
 fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
     // A deep plan on a narrow terminal keeps room for its words.
     let indent = "  ".repeat(depth.min(width / 10));
-    let title = first_line(task.spec.title(), width.saturating_sub(indent.len() + 20).clamp(10, 70));
     let begun = task.started_at.map_or(now, aime_progress::Timestamp::as_millis);
     let (until, doing) = match task.status {
         TaskStatus::Running => {
@@ -71,6 +70,9 @@ fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
         TaskStatus::Completed | TaskStatus::Failed => (task.finished_at.map(aime_progress::Timestamp::as_millis), None),
         _ => (None, task.reason.clone()),
     };
+    // What it does needs room beside what it is called.
+    let most = if doing.is_some() { width / 2 } else { width.saturating_sub(20) };
+    let title = first_line(task.spec.title(), most.saturating_sub(indent.len()).clamp(10, 70));
     let time = until.filter(|_| task.attempts > 0).map(|until| format!(" {DIM}{}{DIM:#}", span(u64::try_from(until - begun).unwrap_or(0))));
     let row = format!("  {indent}{} {title}{}", mark(task.status), time.unwrap_or_default());
     let room = width.saturating_sub(console::measure_text_width(&row) + 2);
