@@ -8,7 +8,7 @@ use aime_durable::{
 use aime_progress::{LiveStore, Plan, PlanId, ProgressState, QuestionId, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -207,15 +207,18 @@ impl Orchestrator {
         let watcher = control.events.clone();
         let sink = PublishingStream { run: run.clone(), writer, published: start.published, watcher, live: Arc::clone(&self.live) };
         let mut host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
-        let stop = tokio::spawn(pass_on_stop(control.stop.clone(), host.sender()));
-        let inbox = tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), Arc::clone(&runner), host.sender()));
-        let snapshots = tokio::spawn(self.clone().keep_snapshots(run.clone()));
+        let beside = Beside {
+            tasks: [
+                tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
+                tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), Arc::clone(&runner), host.sender())),
+                tokio::spawn(self.clone().keep_snapshots(run.clone())),
+            ],
+            run: run.clone(),
+            live: Arc::clone(&self.live),
+        };
         let ended = drive(&mut host, resume).await;
-        snapshots.abort();
-        stop.abort();
-        inbox.abort();
         host.close().await;
-        drop(self.live.remove(&run));
+        drop(beside);
         let ended = ended.map_err(|error| match error {
             DriveError::Host(error) => OrchestratorError::Journal(error),
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
@@ -283,6 +286,20 @@ struct Start {
     answers: Answers,
     spent: Spent,
     published: u64,
+}
+
+/// What goes on beside a run. It ends with the run, also with one whose future is dropped.
+struct Beside {
+    tasks: [JoinHandle<()>; 3],
+    run: RunId,
+    live: Arc<LiveStore>,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        drop(self.live.remove(&self.run));
+    }
 }
 
 async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
