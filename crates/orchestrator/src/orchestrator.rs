@@ -1,6 +1,6 @@
 //! Runs goals: starts them, resumes them, tells of them.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{
     DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
@@ -164,8 +164,8 @@ impl Orchestrator {
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
         let mut then = vec![Recorded { at: now, fact: RunFact::Resumed { bounds: bounds.clone() } }];
-        // What was answered meanwhile comes before anything is asked again; the inbox is emptied once the run goes on.
-        for fact in self.parts.journal.inbox(run.as_str())?.iter().filter_map(|message| answer_in(&message.body, &answers)) {
+        // What was answered meanwhile comes before anything is asked again.
+        for fact in self.parts.journal.inbox(run.as_str())?.iter().filter_map(|message| answer_in(&message.body)) {
             then.push(Recorded { at: now, fact });
         }
         let start = Start {
@@ -197,20 +197,28 @@ impl Orchestrator {
         control: RunControl,
     ) -> Result<RunResult, OrchestratorError> {
         let run = start.input.run.clone();
+        let answers = Arc::new(start.answers);
         let runner = Arc::new(RunRunner {
             run: run.clone(),
             input: start.input,
             parts: self.parts.clone(),
             budget: Arc::new(Budget::new(&start.bounds, &start.spent)),
-            answers: Arc::new(start.answers),
+            answers: Arc::clone(&answers),
         });
         let watcher = control.events.clone();
-        let sink = PublishingStream { run: run.clone(), writer, published: start.published, watcher, live: Arc::clone(&self.live) };
+        let sink = PublishingStream {
+            run: run.clone(),
+            writer,
+            published: start.published,
+            watcher,
+            live: Arc::clone(&self.live),
+            answers: Arc::clone(&answers),
+        };
         let mut host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let beside = Beside {
             tasks: [
                 tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
-                tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), Arc::clone(&runner), host.sender())),
+                tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), Arc::clone(&answers), host.sender())),
                 tokio::spawn(self.clone().keep_snapshots(run.clone())),
             ],
             run: run.clone(),
@@ -308,21 +316,29 @@ async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
     let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
 }
 
-/// The fact in a message, and its answer to the actor that waits for it.
-fn answer_in(body: &str, answers: &Answers) -> Option<RunFact> {
+/// The fact in a message.
+fn answer_in(body: &str) -> Option<RunFact> {
     let InboxMessage::Answer { question, text } = serde_json::from_str(body).ok()?;
-    answers.put(question.clone(), text.clone());
     Some(RunFact::PersonAnswered { question: Some(question), text })
 }
 
-/// Passes on what other processes say to the run.
-async fn read_inbox(journal: Journal, run: RunId, runner: Arc<RunRunner>, facts: FactSender<RunMachine>) {
+/// Passes on what other processes say to the run. A message stays in the inbox until its answer is durable: a crash loses none.
+async fn read_inbox(journal: Journal, run: RunId, answers: Arc<Answers>, facts: FactSender<RunMachine>) {
+    let mut passed_on = BTreeSet::new();
     loop {
         for message in journal.inbox(run.as_str()).unwrap_or_default() {
-            if answer_in(&message.body, &runner.answers).is_some_and(|fact| !facts.send(fact)) {
-                return;
-            }
-            if journal.inbox_take(message.id).await.is_err() {
+            let fact = answer_in(&message.body);
+            let dealt_with = match &fact {
+                Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
+                _ => true,
+            };
+            if dealt_with {
+                if journal.inbox_take(message.id).await.is_err() {
+                    return;
+                }
+            } else if let (true, Some(fact)) = (passed_on.insert(message.id), fact)
+                && !facts.send(fact)
+            {
                 return;
             }
         }

@@ -7,7 +7,7 @@ use aime_progress::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::RunMachine;
+use crate::{RunMachine, questions::Answers};
 
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,7 @@ impl PublishedEvent {
 pub(crate) struct PublishingStream {
     pub(crate) run: RunId,
     pub(crate) live: Arc<LiveStore>,
+    pub(crate) answers: Arc<Answers>,
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
@@ -52,6 +53,9 @@ impl Sink<RunMachine> for PublishingStream {
             let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(*at), event: fact.clone() };
             if let Err(error) = self.live.apply(&self.run, event.at, &event.event) {
                 tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
+            }
+            if let ProgressEvent::QuestionAnswered { id, answer } = fact {
+                self.answers.put(id.clone(), answer.clone());
             }
             // Nobody watches any more: the journal has it.
             drop(self.watcher.send(event));

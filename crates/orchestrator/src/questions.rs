@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use aime_progress::{ProgressState, QuestionId};
 use tokio::sync::watch;
 
-/// The answers known so far. Waiting costs nothing; an answer that came before the question is not lost.
+/// The answers that stand in the run's journal. An actor gets an answer only once the run can no longer forget it.
+/// Waiting costs nothing; an answer that came before the question is not lost.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     known: watch::Sender<BTreeMap<QuestionId, String>>,
@@ -22,6 +23,10 @@ impl Answers {
         self.known.send_modify(|known| {
             known.entry(question).or_insert(answer);
         });
+    }
+
+    pub(crate) fn knows(&self, question: &QuestionId) -> bool {
+        self.known.borrow().contains_key(question)
     }
 
     pub(crate) async fn wait(&self, question: &QuestionId) -> String {

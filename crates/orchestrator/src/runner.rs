@@ -63,12 +63,9 @@ impl RunRunner {
             RunEffect::Verify { state } => self.verify(id, &state, context).await,
             RunEffect::Answer { state } => self.answer(id, &state, context).await,
             RunEffect::Ask { question, kind, task, text } => {
-                let asked = HumanQuestion { id: question.clone(), kind, task, text };
+                let asked = HumanQuestion { id: question, kind, task, text };
                 match self.parts.human.ask(asked).await {
-                    Some(text) => {
-                        self.answers.put(question, text.clone());
-                        RunFact::Answered { id, text }
-                    }
+                    Some(text) => RunFact::Answered { id, text },
                     None => RunFact::Deferred { id },
                 }
             }
