@@ -5,7 +5,7 @@ use aime_progress::{ActorId, InvalidId, PlanId, TaskKind, TaskSpec, Timestamp};
 use aime_tools::{Approval, HandledBy, ToolRegistry, ToolSheet, Touches, tools_of};
 
 use crate::{
-    ActorInput, ActorSpec, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE, Profile, ProfileCatalog, PromptError, Prompts, Selection,
+    ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, Profile, ProfileCatalog, PromptError, Prompts, Selection,
     prompts::{SystemContext, TaskContext, ToolNote},
     select,
     select::must_write_files,
@@ -24,6 +24,7 @@ const SHARE: u64 = 20;
 pub struct ActorFactory {
     profiles: ProfileCatalog,
     prompts: Prompts,
+    settings: ActorSettings,
 }
 
 /// What an actor is made for, beside its task.
@@ -130,8 +131,15 @@ pub enum ComposeError {
 impl ActorFactory {
     /// A factory with these profiles and prompts.
     #[must_use]
-    pub const fn new(profiles: ProfileCatalog, prompts: Prompts) -> Self {
-        Self { profiles, prompts }
+    pub fn new(profiles: ProfileCatalog, prompts: Prompts) -> Self {
+        Self { profiles, prompts, settings: ActorSettings::default() }
+    }
+
+    /// The same for actors that behave in another way.
+    #[must_use]
+    pub const fn with_settings(mut self, settings: ActorSettings) -> Self {
+        self.settings = settings;
+        self
     }
 
     /// A factory with what comes with this crate.
@@ -172,7 +180,7 @@ impl ActorFactory {
             tools,
             persona: profile.prompt.trim().to_owned(),
             model: profile.model.clone().unwrap_or_else(|| context.model.to_owned()),
-            temperature: profile.temperature.or(Some(DEFAULT_TEMPERATURE)),
+            temperature: profile.temperature.or(Some(self.settings.temperature)),
             plan: context.plan.clone(),
             task: task.id.clone(),
             max_steps: profile.max_steps.unwrap_or(context.max_steps).max(1),
@@ -204,6 +212,7 @@ impl ActorFactory {
             nudge_each_step: context.nudge_each_step,
             plain_answer_ends: context.plain_answer_ends,
             must_write_files: must_write_files(task),
+            settings: self.settings,
         };
         Ok(Composed { input, selection })
     }

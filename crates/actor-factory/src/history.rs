@@ -7,8 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::cut_with_note;
 
-/// Messages at the end that compaction never removes.
-const KEPT: usize = 6;
 /// The shortest tool result that is worth replacing, in characters.
 const SHORT: usize = 200;
 /// The least that is kept of a tool result in need, in characters.
@@ -59,11 +57,11 @@ impl History {
     }
 
     /// Shortens the history to about `target` tokens: first the results of older calls are replaced by a note of their size, then the
-    /// oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task, TODO list and the last messages
-    /// stay; calls stay with their results. Says whether the history became shorter; otherwise it is as it was.
-    pub(crate) fn compact(&mut self, target: u64, todos: &str) -> bool {
+    /// oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task, TODO list and the last `kept`
+    /// messages stay; calls stay with their results. Says whether the history became shorter; otherwise it is as it was.
+    pub(crate) fn compact(&mut self, target: u64, todos: &str, kept: usize) -> bool {
         let mut shorter = self.clone();
-        let keep_from = shorter.keep_from();
+        let keep_from = shorter.keep_from(kept);
         shorter.remove_results(keep_from);
         if shorter.tokens > target {
             shorter.drop_turns(target, keep_from, todos);
@@ -91,9 +89,9 @@ impl History {
         self.count();
     }
 
-    /// Where the messages begin that must stay: the last six and the unseen, and no result without its call.
-    fn keep_from(&self) -> usize {
-        let from = self.messages.len().saturating_sub(KEPT).min(self.unseen_from).max(HEAD);
+    /// Where the messages begin that must stay: the last `kept` and the unseen, and no result without its call.
+    fn keep_from(&self, kept: usize) -> usize {
+        let from = self.messages.len().saturating_sub(kept).min(self.unseen_from).max(HEAD);
         let turn = self.messages.iter().take(from + 1).rposition(|m| begins_turn(m));
         turn.unwrap_or(from).max(HEAD)
     }

@@ -145,7 +145,7 @@ impl ActorMachine {
             turn: None,
             todos: Vec::new(),
             rounds_without_todos: 0,
-            router: ToolRouter::default(),
+            router: ToolRouter::hinting_after(input.settings.failures_before_hint),
             repeats: Repeats::default(),
             notes: Vec::new(),
             plain_in_row: 0,

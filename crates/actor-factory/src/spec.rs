@@ -2,14 +2,51 @@
 
 use aime_llm::ModelLimits;
 use aime_progress::{ActorId, PlanId, TaskId, Timestamp};
-use aime_tools::{Approval, ToolSheet};
+use aime_tools::{Approval, FAILURES_BEFORE_HINT, ToolSheet};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::{HOPELESS_AFTER, STUCK_AFTER};
 
 /// How many answers of the model an actor may use, unless its profile or the run says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 20;
 
 /// How freely an actor's model writes, unless its profile says otherwise: little, so that small models keep to their tools.
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
+
+/// What can be set of how all actors behave.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ActorSettings {
+    /// How freely a model writes, 0 to 2, unless its profile says otherwise.
+    pub temperature: f32,
+    /// After so many failures in a row of one tool the actor is told of others.
+    pub failures_before_hint: u32,
+    /// After so many rounds in which an open TODO list was not updated the actor is reminded of it.
+    pub rounds_before_todo_reminder: u32,
+    /// After so many same calls with the same result the actor is told to change its way.
+    pub stuck_after: u32,
+    /// After so many the task has failed.
+    pub hopeless_after: u32,
+    /// The part of the context window, above 0 and up to 1, at which the history is compacted.
+    pub compact_at: f64,
+    /// The messages at the end that compaction never removes.
+    pub kept_messages: usize,
+}
+
+impl Default for ActorSettings {
+    fn default() -> Self {
+        Self {
+            temperature: DEFAULT_TEMPERATURE,
+            failures_before_hint: FAILURES_BEFORE_HINT,
+            rounds_before_todo_reminder: 3,
+            stuck_after: STUCK_AFTER,
+            hopeless_after: HOPELESS_AFTER,
+            compact_at: 0.8,
+            kept_messages: 6,
+        }
+    }
+}
 
 /// An actor, made for one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,6 +114,9 @@ pub struct ActorInput {
     pub plain_answer_ends: bool,
     /// Whether the task asks for a file: an answer in words before any call is then not the result.
     pub must_write_files: bool,
+    /// How it behaves.
+    #[serde(default)]
+    pub settings: ActorSettings,
 }
 
 impl ActorInput {

@@ -30,7 +30,7 @@ pub const BUNDLES: &[Bundle] = &[
     Bundle {
         name: "coordination",
         description: "keep a TODO list, report, ask a person, end the task",
-        tools: &["todo", "update_progress", "report_evidence", "ask_human", "terminate"],
+        tools: &["terminate", "ask_human", "todo", "update_progress", "report_evidence"],
     },
 ];
 

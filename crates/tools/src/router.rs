@@ -17,9 +17,18 @@ pub struct ToolRouter {
     /// Tools that failed since the last hint.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     due: BTreeSet<String>,
+    /// After how many failures, where it is not the usual number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hint_after: Option<u32>,
 }
 
 impl ToolRouter {
+    /// A router that hints after so many failures in a row; the default one does after [`FAILURES_BEFORE_HINT`].
+    #[must_use]
+    pub fn hinting_after(failures: u32) -> Self {
+        Self { hint_after: (failures != FAILURES_BEFORE_HINT).then_some(failures), ..Self::default() }
+    }
+
     /// Takes note of a call's outcome. A success ends the row of failures.
     pub fn record(&mut self, tool: &str, succeeded: bool) {
         if succeeded {
@@ -29,12 +38,12 @@ impl ToolRouter {
         }
         let failures = self.failures.entry(tool.to_owned()).or_default();
         *failures = failures.saturating_add(1);
-        if *failures >= FAILURES_BEFORE_HINT {
+        if *failures >= self.hint_after.unwrap_or(FAILURES_BEFORE_HINT) {
             self.due.insert(tool.to_owned());
         }
     }
 
-    /// The hint for the next request, where a tool failed twice or more in a row and has failed since the last hint. `offered` are the
+    /// The hint for the next request, where a tool failed often enough in a row and has failed since the last hint. `offered` are the
     /// tools of the actor: only those are named as alternatives.
     pub fn take_hint<'a>(&mut self, offered: impl IntoIterator<Item = &'a ToolSheet>) -> Option<String> {
         if self.due.is_empty() {

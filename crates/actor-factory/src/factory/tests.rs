@@ -31,11 +31,11 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
         "grep",
         "bash",
         "python",
+        "terminate",
+        "ask_human",
         "todo",
         "update_progress",
         "report_evidence",
-        "ask_human",
-        "terminate",
     ];
     assert_eq!(tools(&composed), expected);
     assert_eq!(composed.input.effect_prefix(), "report/1");
@@ -44,7 +44,7 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
     reader.profile = Some("explore".into());
     reader.bundles = vec!["code".into(), "glob".into()];
     let composed = compose(&reader, |c| c.attended = false).unwrap();
-    let expected = ["read_file", "list_dir", "glob", "grep", "todo", "update_progress", "report_evidence", "terminate"];
+    let expected = ["read_file", "list_dir", "glob", "grep", "terminate", "todo", "update_progress", "report_evidence"];
     assert_eq!(tools(&composed), expected, "what a profile denies stays out, whoever asks for it; nobody is there to ask");
     assert_eq!(composed.input.spec.max_steps, 12);
 }

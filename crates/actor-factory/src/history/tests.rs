@@ -5,6 +5,9 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Messages at the end that stay.
+const KEPT: usize = 6;
+
 fn turn(history: &mut History, at: usize, results: &[usize]) {
     let calls = (0..results.len()).map(|i| ToolCall { id: format!("c{at}-{i}"), name: "read_file".into(), arguments: "{}".into() });
     history.push(Message::Assistant { content: String::new(), tool_calls: calls.collect() });
@@ -62,7 +65,7 @@ fn contents(history: &History) -> Vec<String> {
 #[test]
 fn results_of_older_calls_go_first() {
     let mut history = history(&[vec![4_000], vec![50], vec![4_000], vec![4_000], vec![4_000]]);
-    assert!(history.compact(4_000, ""));
+    assert!(history.compact(4_000, "", KEPT));
     assert_eq!(
         contents(&history),
         [
@@ -85,20 +88,20 @@ fn results_of_older_calls_go_first() {
 #[test]
 fn then_the_oldest_turns_and_the_todo_list_stays() {
     let mut history = history(&vec![vec![100]; 30]);
-    assert!(history.compact(400, "[ ] #1: go on"));
+    assert!(history.compact(400, "[ ] #1: go on", KEPT));
     let contents = contents(&history);
     assert_eq!(contents[1], "user: task\n\n[Earlier messages were removed to save space.]\nYour TODO list:\n[ ] #1: go on");
     assert_eq!(contents[2], "assistant: 1 calls");
     assert!(contents.len() < 30 && contents.len() >= 8, "{contents:?}");
     assert!(history.tokens() <= 400);
-    assert!(history.compact(200, "[x] #1: go on"));
+    assert!(history.compact(200, "[x] #1: go on", KEPT));
     assert!(self::contents(&history)[1].ends_with("[x] #1: go on"), "the note is replaced, not repeated");
 }
 
 #[test]
 fn at_last_long_results_are_cut() {
     let mut history = history(&[vec![8_000, 8_000, 100]]);
-    assert!(history.compact(2_000, ""));
+    assert!(history.compact(2_000, "", KEPT));
     assert!(history.tokens() <= 2_100, "{}", history.tokens());
     assert!(contents(&history)[5] == "tool: 100 x");
     assert!(matches!(history.messages()[3].as_ref(), Message::Tool { content, .. } if content.ends_with("of 8000 characters]")));
@@ -108,7 +111,7 @@ fn at_last_long_results_are_cut() {
 fn a_history_that_cannot_be_shortened_stays() {
     let mut history = history(&[vec![10]]);
     let before = history.clone();
-    assert!(!history.compact(5, ""));
+    assert!(!history.compact(5, "", KEPT));
     assert_eq!(history, before);
 }
 
@@ -116,7 +119,7 @@ fn a_history_that_cannot_be_shortened_stays() {
 fn a_note_that_is_longer_than_what_it_replaces_is_not_written() {
     let mut history = history(&vec![vec![1]; 6]);
     let before = history.clone();
-    assert!(!history.compact(0, &"a long list of things to do ".repeat(20)));
+    assert!(!history.compact(0, &"a long list of things to do ".repeat(20), KEPT));
     assert_eq!(history, before);
 }
 
@@ -138,7 +141,7 @@ proptest! {
     ) {
         let mut history = history(&turns);
         let before = history.clone();
-        let changed = history.compact(target, "[ ] #1: t");
+        let changed = history.compact(target, "[ ] #1: t", KEPT);
         prop_assert!(paired(history.messages()));
         prop_assert_eq!(changed, history.tokens() < before.tokens());
         prop_assert!(changed || history == before);

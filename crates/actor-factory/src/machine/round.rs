@@ -8,13 +8,7 @@ use super::{
     ActorMachine, ActorStep,
     turn::{CallState, TODO},
 };
-use crate::{
-    prompts::{STUCK, TODO_REMINDER},
-    repeats::{HOPELESS_AFTER, STUCK_AFTER},
-};
-
-/// So many rounds without the TODO list, and the actor is reminded of it.
-const FORGOTTEN_AFTER: u32 = 3;
+use crate::prompts::{STUCK, TODO_REMINDER};
 
 impl ActorMachine {
     /// All calls are done: their results go into the history, in the order of the calls.
@@ -52,11 +46,11 @@ impl ActorMachine {
             return;
         }
         let (count, name) = most_repeated;
-        if count >= HOPELESS_AFTER {
+        if count >= self.input.settings.hopeless_after {
             self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
             return;
         }
-        if count >= STUCK_AFTER {
+        if count >= self.input.settings.stuck_after {
             let note = STUCK.trim().replace("{name}", &name).replace("{count}", &count.to_string());
             self.nudged("stuck", &note, out);
             self.notes.push(note);
@@ -77,7 +71,7 @@ impl ActorMachine {
     /// Counts rounds in which an open TODO list was not updated.
     fn todos_forgotten(&mut self, updated: bool) -> bool {
         self.rounds_without_todos = if updated || !self.todos_open() { 0 } else { self.rounds_without_todos + 1 };
-        let forgotten = self.rounds_without_todos >= FORGOTTEN_AFTER;
+        let forgotten = self.rounds_without_todos >= self.input.settings.rounds_before_todo_reminder;
         if forgotten {
             self.rounds_without_todos = 0;
         }

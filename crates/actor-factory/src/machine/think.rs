@@ -13,16 +13,19 @@ use crate::{
     text::cut,
 };
 
-/// The part of the context window that a request may fill, in percent, before the history is compacted.
-const FULL: u64 = 80;
-/// What a compaction aims at, in percent of the window.
-const ROOMY: u64 = 60;
+/// What a compaction aims at, in percent of what a request may fill.
+const ROOMY: u64 = 75;
 /// What a compaction aims at after the server refused a request as too long, in percent of that request.
 const REFUSED: u64 = 60;
 /// The longest text of an event, in characters.
 pub(super) const SHOWN: usize = 2_000;
 /// So few steps are left that the actor is told.
 const LAST_STEPS: u32 = 2;
+
+/// A part, 0 to 1, of a number of tokens, to a thousandth.
+fn part(tokens: u64, part: f64) -> u64 {
+    tokens * (part.clamp(0.0, 1.0) * 1_000.0).round() as u64 / 1_000
+}
 
 impl ActorMachine {
     /// The next request to the model, if there is a step left.
@@ -77,8 +80,9 @@ impl ActorMachine {
 
     /// Compacts the history when the request would fill too much of the window.
     fn make_room(&mut self, extra: u64, out: &mut Outbox<Self>) {
-        if self.meter.corrected(self.history.tokens() + extra) > self.window * FULL / 100 {
-            self.compact(self.window * ROOMY / 100, extra, out);
+        let full = part(self.window, self.input.settings.compact_at);
+        if self.meter.corrected(self.history.tokens() + extra) > full {
+            self.compact(full * ROOMY / 100, extra, out);
         }
     }
 
@@ -87,7 +91,7 @@ impl ActorMachine {
         let before = self.meter.corrected(self.history.tokens() + extra);
         let target = self.meter.estimate_of(target).saturating_sub(extra);
         let todos = if self.todos.is_empty() { String::new() } else { render_todos(&self.todos) };
-        let changed = self.history.compact(target, &todos);
+        let changed = self.history.compact(target, &todos, self.input.settings.kept_messages);
         if changed {
             let after = self.meter.corrected(self.history.tokens() + extra);
             out.emit(ProgressEvent::HistoryCompacted { task: self.input.spec.task.clone(), tokens_before: before, tokens_after: after });

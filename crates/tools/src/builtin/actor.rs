@@ -17,15 +17,16 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
         idempotent: false,
         ..own(sheet::<AskHumanParameters>("ask_human", "Ask a person. Only when you cannot find out yourself."))
     };
+    // In the order in which they are needed, and said so that small models do not take reporting for work.
     let sheets = [
-        own(sheet::<TodoParameters>("todo", "Replace your TODO list. Send the whole list each time.")),
-        own(sheet::<UpdateProgressParameters>("update_progress", "Tell how the work goes.")),
+        own(sheet::<TerminateParameters>("terminate", "End your task. Success only if it is done and checked.")),
+        ask_human,
+        own(sheet::<TodoParameters>("todo", "Only for long tasks: replace your TODO list. Send the whole list each time.")),
+        own(sheet::<UpdateProgressParameters>("update_progress", "Only in long tasks: tell how the work goes. It does no work.")),
         own(sheet::<ReportEvidenceParameters>(
             "report_evidence",
-            "Report what may change the plan: a discovery, an error, an outside change. High or critical makes the planner look again.",
+            "Only when the plan itself must change: report a discovery, an error, an outside change. It does no work.",
         )),
-        ask_human,
-        own(sheet::<TerminateParameters>("terminate", "End your task. Success only if it is done and checked.")),
     ];
     sheets.into_iter().map(|sheet| Arc::new(ActorTool { sheet: Arc::new(sheet) }) as Arc<dyn Tool>)
 }

@@ -44,6 +44,20 @@ fn a_full_window_is_made_room_in() {
 }
 
 #[test]
+fn when_room_is_made_can_be_set() {
+    let used = |compact_at| {
+        let mut input = small(4_000);
+        input.settings.compact_at = compact_at;
+        let mut play = Play::start(input);
+        work(&mut play, 1..=12, 1_200);
+        compactions(&play).first().map_or(0, |(before, _)| *before)
+    };
+    let (early, late) = (used(0.4), used(1.0));
+    assert!(early > 1_600 && early < 2_400, "{early}");
+    assert!(late > 4_000, "{late}");
+}
+
+#[test]
 fn the_servers_count_corrects_the_estimate() {
     let mut play = Play::start(small(4_000));
     let mut response = answer("", vec![read("a", "1")]);

@@ -6,7 +6,7 @@ use aime_tools::Approval;
 use serde_json::json;
 
 use super::support::{Play, answer, call, input, read, terminate, tool_ended, write};
-use crate::{ActorInput, ActorStatus, ModelAnswer, ModelFault};
+use crate::{ActorInput, ActorSettings, ActorStatus, ModelAnswer, ModelFault};
 
 #[test]
 fn harmless_calls_run_at_once_and_results_keep_their_order() {
@@ -313,6 +313,27 @@ fn a_tool_that_keeps_failing_gets_a_hint() {
     play.calls(vec![read("b", "2")]).tool_error("t/1/2/1", "no such file");
     assert!(play.next_step_prompt().unwrap().contains("try `grep` instead"));
     assert_eq!(play.nudges(), ["tool_hint"]);
+}
+
+#[test]
+fn when_an_actor_is_told_something_can_be_set() {
+    let mut input = input();
+    input.settings =
+        ActorSettings { failures_before_hint: 1, rounds_before_todo_reminder: 1, stuck_after: 2, hopeless_after: 4, ..ActorSettings::default() };
+    let mut play = Play::start(input.clone());
+    play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
+    assert_eq!(play.nudges(), ["tool_hint"]);
+    let mut play = Play::start(input.clone());
+    play.calls(vec![call("todo", "todo", &json!({"items": [{"text": "one"}]}))]);
+    play.calls(vec![read("a", "1")]).tool("t/1/2/1", "a");
+    assert_eq!(play.nudges(), ["todo_reminder"]);
+    let mut play = Play::start(input);
+    for step in 1..=4 {
+        assert_eq!(play.output, None, "{step}");
+        play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
+    }
+    assert_eq!(play.nudges(), ["stuck", "stuck"]);
+    assert!(play.output.unwrap().error.unwrap().contains("called 4 times"));
 }
 
 #[test]

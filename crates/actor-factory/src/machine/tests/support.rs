@@ -64,6 +64,7 @@ pub(super) fn input() -> ActorInput {
         nudge_each_step: false,
         plain_answer_ends: false,
         must_write_files: false,
+        settings: crate::ActorSettings::default(),
     }
 }
 
