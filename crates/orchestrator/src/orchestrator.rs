@@ -203,6 +203,7 @@ impl Orchestrator {
             input: start.input,
             parts: self.parts.clone(),
             budget: Arc::new(Budget::new(&start.bounds, &start.spent)),
+            bounds: start.bounds,
             answers: Arc::clone(&answers),
         });
         let watcher = control.events.clone();

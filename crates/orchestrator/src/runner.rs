@@ -14,7 +14,7 @@ use aime_progress::{RunId, Timestamp};
 use futures::future::BoxFuture;
 
 use crate::{
-    Budget, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
+    Bounds, Budget, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
     models::{BudgetedModel, OnBound},
     questions::Answers,
 };
@@ -23,6 +23,8 @@ use crate::{
 pub(crate) struct RunRunner {
     pub(crate) run: RunId,
     pub(crate) input: RunInput,
+    /// Those in force: a resume may have raised them.
+    pub(crate) bounds: Bounds,
     pub(crate) parts: Parts,
     pub(crate) budget: Arc<Budget>,
     pub(crate) answers: Arc<Answers>,

@@ -117,7 +117,7 @@ impl RunRunner {
                 attended: !self.input.settings.unattended,
                 model: &role,
                 limits,
-                max_steps: self.input.settings.bounds.max_steps,
+                max_steps: self.bounds.max_steps,
                 plain_answer_ends: state.mode == Some(PlanMode::Direct),
                 ..ActorContext::new(&state.goal, state.plan_id.clone(), &self.parts.tools, Timestamp::from_millis(self.parts.clock.now()))
             },
