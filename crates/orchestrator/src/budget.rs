@@ -6,7 +6,7 @@ use aime_progress::Spent;
 
 use crate::Bounds;
 
-/// Why a model call is not made.
+/// Why a call is not made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BudgetError {
     /// Too few tokens remain.
@@ -27,6 +27,12 @@ pub enum BudgetError {
         /// What was spent.
         used: f64,
     },
+    /// The tool calls are used up.
+    #[error("{limit} tool calls were allowed, and all of them are begun")]
+    ToolCalls {
+        /// The limit.
+        limit: u64,
+    },
 }
 
 impl BudgetError {
@@ -36,6 +42,7 @@ impl BudgetError {
         match self {
             Self::Tokens { .. } => "tokens",
             Self::Money { .. } => "money",
+            Self::ToolCalls { .. } => "tool_calls",
         }
     }
 }
@@ -45,22 +52,38 @@ struct Account {
     tokens: u64,
     reserved: u64,
     cost_usd: f64,
+    tool_calls: u64,
 }
 
-/// Tokens and money of one run. Every model call of every actor goes through it.
+/// Tokens, money and tool calls of one run. Every model call and every tool call of every actor goes through it.
 #[derive(Debug)]
 pub struct Budget {
     max_tokens: Option<u64>,
     max_cost_usd: Option<f64>,
+    max_tool_calls: u64,
     account: Mutex<Account>,
 }
 
 impl Budget {
-    /// A budget within `bounds`, of which `spent` is gone.
+    /// A budget within `bounds`, of which `spent` is gone and `tool_calls` were made.
     #[must_use]
-    pub fn new(bounds: &Bounds, spent: &Spent) -> Self {
-        let account = Account { tokens: spent.input_tokens + spent.output_tokens, reserved: 0, cost_usd: spent.cost_usd };
-        Self { max_tokens: bounds.max_tokens, max_cost_usd: bounds.max_cost_usd, account: Mutex::new(account) }
+    pub fn new(bounds: &Bounds, spent: &Spent, tool_calls: u64) -> Self {
+        let account = Account { tokens: spent.input_tokens + spent.output_tokens, reserved: 0, cost_usd: spent.cost_usd, tool_calls };
+        let (max_tokens, max_cost_usd, max_tool_calls) = (bounds.max_tokens, bounds.max_cost_usd, bounds.max_tool_calls);
+        Self { max_tokens, max_cost_usd, max_tool_calls, account: Mutex::new(account) }
+    }
+
+    /// Counts a tool call that is about to be made. The count stays, whatever the call comes to.
+    ///
+    /// # Errors
+    /// [`BudgetError::ToolCalls`] when there is none left: then the call must not be made.
+    pub fn count_tool_call(&self) -> Result<(), BudgetError> {
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        if account.tool_calls >= self.max_tool_calls {
+            return Err(BudgetError::ToolCalls { limit: self.max_tool_calls });
+        }
+        account.tool_calls += 1;
+        Ok(())
     }
 
     /// Reserves `tokens` for one call. The reservation ends when it is settled or dropped.
@@ -115,7 +138,7 @@ mod tests {
     #[test]
     fn reservations_count_until_they_are_settled_or_dropped() {
         let bounds = Bounds { max_tokens: Some(100), ..Bounds::default() };
-        let budget = Budget::new(&bounds, &spent(10, 0.0));
+        let budget = Budget::new(&bounds, &spent(10, 0.0), 0);
         let first = budget.reserve(60).unwrap();
         assert_eq!(budget.reserve(60).unwrap_err(), BudgetError::Tokens { limit: 100, used: 70, wanted: 60 });
         first.settle(&spent(20, 0.0));
@@ -127,8 +150,17 @@ mod tests {
     #[test]
     fn money_ends_too() {
         let bounds = Bounds { max_cost_usd: Some(0.5), ..Bounds::default() };
-        let budget = Budget::new(&bounds, &Spent::default());
+        let budget = Budget::new(&bounds, &Spent::default(), 0);
         budget.reserve(1).unwrap().settle(&spent(1, 0.5));
         assert_eq!(budget.reserve(1).unwrap_err().bound(), "money");
+    }
+
+    #[test]
+    fn tool_calls_end_too() {
+        let budget = Budget::new(&Bounds { max_tool_calls: 3, ..Bounds::default() }, &Spent::default(), 1);
+        assert_eq!([budget.count_tool_call(), budget.count_tool_call()], [Ok(()), Ok(())]);
+        for _ in 0..2 {
+            assert_eq!(budget.count_tool_call().unwrap_err().bound(), "tool_calls");
+        }
     }
 }

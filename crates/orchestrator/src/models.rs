@@ -6,7 +6,7 @@ use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart, est
 use aime_progress::Spent;
 use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
 
-use crate::Budget;
+use crate::{Budget, BudgetError};
 
 /// Models by role or name. Whoever asks for one that is not there gets `default`.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ impl Models {
 }
 
 /// Told when a budget leaves no room for a call.
-pub(crate) type OnBound = Arc<dyn Fn(&'static str, String) + Send + Sync>;
+pub(crate) type OnBound = Arc<dyn Fn(&BudgetError) + Send + Sync>;
 
 /// A model whose every call is reserved in the run's budget first. When there is no room the call never ends: the run, which is told,
 /// revokes it.
@@ -63,7 +63,7 @@ impl ChatModel for BudgetedModel {
                 let mut reservation = Some(match self.budget.reserve(wanted) {
                     Ok(reservation) => reservation,
                     Err(error) => {
-                        (self.on_bound)(error.bound(), error.to_string());
+                        (self.on_bound)(&error);
                         std::future::pending().await
                     }
                 });
@@ -84,7 +84,7 @@ impl ChatModel for BudgetedModel {
             let reservation = match self.budget.reserve(estimate_request_tokens(&request)) {
                 Ok(reservation) => reservation,
                 Err(error) => {
-                    (self.on_bound)(error.bound(), error.to_string());
+                    (self.on_bound)(&error);
                     std::future::pending().await
                 }
             };

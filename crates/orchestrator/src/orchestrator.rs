@@ -145,8 +145,13 @@ impl Orchestrator {
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
-        self.execute(Start { input, bounds, answers: Answers::default(), spent: Spent::default(), published: 0 }, writer, resume, control)
-            .await
+        self.execute(
+            Start { input, bounds, answers: Answers::default(), spent: Spent::default(), tool_calls: 0, published: 0 },
+            writer,
+            resume,
+            control,
+        )
+        .await
     }
 
     /// Goes on with a run after a stop, a crash or an answer. A run that has ended gives its result again.
@@ -173,6 +178,7 @@ impl Orchestrator {
             bounds: bounds.unwrap_or(view.bounds),
             answers,
             spent: view.state.spent,
+            tool_calls: view.state.tool_calls,
             published: view.events.len() as u64,
         };
         let writer = self.parts.journal.stream(run.as_str(), "").after(&loaded);
@@ -202,7 +208,7 @@ impl Orchestrator {
             run: run.clone(),
             input: start.input,
             parts: self.parts.clone(),
-            budget: Arc::new(Budget::new(&start.bounds, &start.spent)),
+            budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls)),
             bounds: start.bounds,
             answers: Arc::clone(&answers),
         });
@@ -294,6 +300,7 @@ struct Start {
     bounds: Bounds,
     answers: Answers,
     spent: Spent,
+    tool_calls: u64,
     published: u64,
 }
 

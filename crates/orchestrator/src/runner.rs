@@ -14,7 +14,7 @@ use aime_progress::{RunId, Timestamp};
 use futures::future::BoxFuture;
 
 use crate::{
-    Bounds, Budget, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
+    Bounds, Budget, BudgetError, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
     models::{BudgetedModel, OnBound},
     questions::Answers,
 };
@@ -82,13 +82,17 @@ impl RunRunner {
     /// The model of a role, within the run's budget.
     fn model(&self, role: &str, context: &Context) -> Option<Arc<dyn ChatModel>> {
         let inner = self.parts.models.as_ref()?.role(role);
-        let facts = context.facts.clone();
-        let on_bound: OnBound = Arc::new(move |bound, detail| {
-            // A run that is gone needs no bound.
-            let _gone = facts.send(RunFact::BoundReached { bound: bound.to_owned(), detail });
-        });
-        Some(Arc::new(BudgetedModel { inner, budget: Arc::clone(&self.budget), on_bound }))
+        Some(Arc::new(BudgetedModel { inner, budget: Arc::clone(&self.budget), on_bound: on_bound(context) }))
     }
+}
+
+/// Tells the run that its budget leaves no room for a call.
+fn on_bound(context: &Context) -> OnBound {
+    let facts = context.facts.clone();
+    Arc::new(move |error: &BudgetError| {
+        // A run that is gone needs no bound.
+        let _gone = facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() });
+    })
 }
 
 /// Milliseconds since a moment.

@@ -1,6 +1,10 @@
 //! Actor tasks: an actor with its own journal, driven to its conclusion.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
 
 use aime_actors::{ActorContext, ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer};
 use aime_durable::{
@@ -14,8 +18,8 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, RunRunner, millis_since};
-use crate::{RunFact, RunMachine};
+use super::{Context, RunRunner, millis_since, on_bound};
+use crate::{Budget, BudgetError, RunFact, RunMachine, models::OnBound};
 
 impl RunRunner {
     pub(super) async fn start_actor(
@@ -65,8 +69,11 @@ impl RunRunner {
             }
         };
         let model = self.model(&input.spec.model, context).ok_or("no model is configured for actors")?;
+        let refused = Arc::<Refused>::default();
         let runner = ActorRunner {
             model,
+            refused: Arc::clone(&refused),
+            on_bound: on_bound(context),
             tools: Arc::clone(&self.parts.tools),
             tool_context: self.tool_context(context.cancel.clone(), task),
             task: task.clone(),
@@ -80,7 +87,7 @@ impl RunRunner {
             }),
             sheets: input.spec.tools.clone(),
         };
-        let sink = ReportingStream { writer, reports };
+        let sink = ReportingStream { writer, reports, budget: Arc::clone(&self.budget), refused };
         let mut host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let sender = host.sender();
         let cancel = context.cancel.clone();
@@ -187,10 +194,15 @@ impl Reports {
     }
 }
 
-/// An actor's stream of the journal, which reports each event once it is durable.
+/// Calls for which the run's budget leaves no room, by their effects.
+type Refused = Mutex<BTreeMap<String, BudgetError>>;
+
+/// An actor's stream of the journal, which reports each event once it is durable. A tool call is counted here, before it is made.
 struct ReportingStream {
     writer: StreamWriter,
     reports: Reports,
+    budget: Arc<Budget>,
+    refused: Arc<Refused>,
 }
 
 impl Sink<ActorMachine> for ReportingStream {
@@ -200,6 +212,11 @@ impl Sink<ActorMachine> for ReportingStream {
         let events = commit.events;
         Sink::<ActorMachine>::append(&mut self.writer, commit).await?;
         for event in events {
+            if let ProgressEvent::ToolCallStarted { call, .. } = &event.fact
+                && let Err(error) = self.budget.count_tool_call()
+            {
+                self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(call.clone(), error);
+            }
             self.reports.send(event.fact.clone());
         }
         Ok(())
@@ -221,6 +238,8 @@ struct ActorRunner {
     run: FactSender<RunMachine>,
     wait: Wait,
     sheets: Vec<aime_tools::ToolSheet>,
+    refused: Arc<Refused>,
+    on_bound: OnBound,
 }
 
 impl EffectRunner<ActorMachine> for ActorRunner {
@@ -238,6 +257,13 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     let repeatable = self.sheets.iter().any(|sheet| sheet.name() == name && sheet.repeatable());
                     if reissued && !repeatable {
                         return ended(id, CallOutcome::InDoubt, String::new(), begun);
+                    }
+                    let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).remove(id.as_str());
+                    if let Some(error) = refused {
+                        (self.on_bound)(&error);
+                        // The run, which is told, revokes the call.
+                        context.cancel.cancelled().await;
+                        return revoked;
                     }
                     let tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
                     match self.tools.call(&name, parameters, &tool_context).await {

@@ -24,6 +24,8 @@ impl RunRunner {
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
+        // The run machine has looked at the bound; here the call is counted for the actors.
+        drop(self.budget.count_tool_call());
         let tool_context = self.tool_context(context.cancel.clone(), task).with_whole_results();
         let conclusion = conclusion(self.parts.tools.call(tool, parameters, &tool_context).await);
         let checks = if conclusion.outcome == Outcome::Success { self.check_files(criteria) } else { Vec::new() };
