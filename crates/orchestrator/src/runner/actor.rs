@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-use aime_actors::{ActorContext, ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer};
+use aime_actors::{ActorContext, ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer};
 use aime_durable::{
     Commit, DriveError, EffectContext, EffectId, EffectRunner, EmbeddedHost, FactSender, Issue, JournalError, Reason, Recorded, Resume,
     Sink, StreamWriter, UnixMillis, drive, replay,
@@ -56,7 +56,7 @@ impl RunRunner {
             Some(loaded) => {
                 let before = replay::<ActorMachine>(&loaded.input, &loaded.facts);
                 // The first report, that the actor was made, is not one of the machine's own.
-                reports.next = 1;
+                reports.send(self.created(task, &loaded.input.fact.spec, Vec::new()));
                 for event in before.events {
                     reports.send(event.fact);
                 }
@@ -130,16 +130,19 @@ impl RunRunner {
             },
         );
         let made = made.map_err(|error| error.to_string())?;
-        let spec = &made.input.spec;
-        let created = ProgressEvent::ActorCreated {
+        let created = self.created(task, &made.input.spec, made.selection.reasons);
+        Ok((made.input, created))
+    }
+
+    fn created(&self, task: &TaskId, spec: &ActorSpec, reasons: Vec<String>) -> ProgressEvent {
+        ProgressEvent::ActorCreated {
             task: task.clone(),
             actor: spec.id.to_string(),
             profile: spec.profile.clone(),
             model: self.parts.models.as_ref().map(|models| models.role(&spec.model).name().to_owned()).unwrap_or_default(),
             tools: spec.tools.iter().map(|sheet| sheet.name().to_owned()).collect(),
-            reasons: made.selection.reasons,
-        };
-        Ok((made.input, created))
+            reasons,
+        }
     }
 
     /// The role of the model for goals of a category.
