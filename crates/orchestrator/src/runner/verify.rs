@@ -5,6 +5,7 @@ use std::time::Instant;
 use aime_durable::EffectId;
 use aime_planner::verdict;
 use aime_progress::{ProgressState, TaskStatus};
+use aime_tools::ToolError;
 
 use super::{Context, RunRunner, plan::model_use};
 use crate::{CriterionResult, FileCriterion, RunFact, read_criterion};
@@ -52,21 +53,25 @@ impl RunRunner {
             .collect()
     }
 
+    /// Looks at a file. What the run may not see, such as a path outside of the working folder, it cannot tell anything of.
     fn check_file(&self, criterion: &FileCriterion) -> (Option<bool>, String) {
         let folder = &self.parts.tool_context.folder;
-        match criterion {
-            FileCriterion::Exists(path) | FileCriterion::Absent(path) => {
-                let exists = folder.facts(path).is_ok();
-                let wanted = matches!(criterion, FileCriterion::Exists(_));
-                (Some(exists == wanted), format!("{path} {}", if exists { "exists" } else { "does not exist" }))
+        let (FileCriterion::Exists(path) | FileCriterion::Absent(path) | FileCriterion::Contains { path, .. }) = criterion;
+        let exists = match folder.facts(path).map_err(ToolError::from) {
+            Ok(_) => true,
+            Err(ToolError::Denied(why)) => return (None, why),
+            Err(_) => false,
+        };
+        let FileCriterion::Contains { text, .. } = criterion else {
+            let wanted = matches!(criterion, FileCriterion::Exists(_));
+            return (Some(exists == wanted), format!("{path} {}", if exists { "exists" } else { "does not exist" }));
+        };
+        match folder.read(path) {
+            Ok(bytes) => {
+                let holds = String::from_utf8_lossy(&bytes).contains(text);
+                (Some(holds), format!("{path} {} {text:?}", if holds { "contains" } else { "does not contain" }))
             }
-            FileCriterion::Contains { path, text } => match folder.read(path) {
-                Ok(bytes) => {
-                    let holds = String::from_utf8_lossy(&bytes).contains(text);
-                    (Some(holds), format!("{path} {} {text:?}", if holds { "contains" } else { "does not contain" }))
-                }
-                Err(error) => (Some(false), error.to_string()),
-            },
+            Err(error) => (Some(false), error.to_string()),
         }
     }
 }
