@@ -11,6 +11,7 @@ mod tests;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use aime_actors::ActorSettings;
 use aime_planner::{BypassSettings, PlanLimits, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::Approval;
@@ -40,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) frequency: FrequencySettings,
     /// The run and its bounds.
     pub(crate) run: RunConfig,
+    /// How all actors behave.
+    pub(crate) actors: ActorSettings,
     /// The tools.
     pub(crate) tools: ToolConfig,
     /// What actors may do without asking, and which folders are trusted.

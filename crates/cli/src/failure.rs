@@ -65,3 +65,40 @@ impl From<ConfigFault> for Failure {
         Self { code: code::USAGE, message: fault.to_string(), hint: fault.hint }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use aime_orchestrator::FailureCode;
+
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the top")]
+    struct Top(#[source] std::io::Error);
+
+    #[test]
+    fn every_cause_is_said_once() {
+        let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("the ground")));
+        assert_eq!(failure.message, "the top\n  caused by: the ground");
+        let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("top")));
+        assert_eq!(failure.message, "the top", "what stands there already is not said again");
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_book() {
+        let book = include_str!("../../../docs/src/reference/exit-codes.md");
+        let codes = [
+            (code::NOT_REACHED, FailureCode::GoalNotReached.exit_code()),
+            (code::MODEL, FailureCode::ModelUnavailable.exit_code()),
+            (code::INTERNAL, FailureCode::Internal.exit_code()),
+            (code::USAGE, 2),
+            (4, FailureCode::BoundReached.exit_code()),
+            (5, FailureCode::WaitingForHuman.exit_code()),
+            (130, FailureCode::Interrupted.exit_code()),
+        ];
+        for (here, of_runs) in codes {
+            assert_eq!(here, of_runs);
+            assert!(book.lines().any(|line| line.starts_with(&format!("| {here} |"))), "{here}");
+        }
+    }
+}

@@ -1,5 +1,8 @@
 //! Which model: flags, then environment, then files.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use aime_llm::{ChatModel, FallbackModel, ModelLimits, OpenAiModel, OpenAiSettings, Prices};

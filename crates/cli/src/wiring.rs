@@ -187,7 +187,7 @@ impl Setup {
             journal: self.journal()?,
             keep: self.keep(),
             models,
-            actors: Arc::new(ActorFactory::new(self.profiles()?, actor_prompts)),
+            actors: Arc::new(ActorFactory::new(self.profiles()?, actor_prompts).with_settings(self.config.actors)),
             tools,
             tool_context: self.tool_context()?,
             categories: self.categories()?,

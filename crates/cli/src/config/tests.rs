@@ -177,6 +177,9 @@ fn values_that_cannot_stand_are_refused() {
         ("planning.tries", "[planning]\ntries = 0"),
         ("planning.limits.max_actions", "[planning.limits]\nmax_actions = 0"),
         ("triggers.token_budget_threshold", "[triggers]\ntoken_budget_threshold = 20"),
+        ("actors.temperature", "[actors]\ntemperature = 3"),
+        ("actors.compact_at", "[actors]\ncompact_at = 80"),
+        ("actors.stuck_after", "[actors]\nstuck_after = 0"),
         ("tools.bash_timeout_seconds", "[tools]\nbash_timeout_seconds = 0"),
         ("tools.python_timeout_seconds", "[tools]\npython_timeout_seconds = 601"),
         ("tools.output_characters", "[tools]\noutput_characters = 10"),
@@ -424,4 +427,29 @@ fn what_is_shown_can_be_read_again() {
     let shown = show(&config).unwrap();
     assert_eq!(toml::from_str::<Config>(&shown).unwrap(), config);
     insta::assert_snapshot!(shown);
+}
+
+/// Every file of a folder with this ending, by its name.
+fn files_of(folder: &str, ending: &str) -> BTreeMap<String, String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|found| found == ending));
+    paths.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn the_files_to_copy_are_what_is_built_in() {
+    let found = files_of("config", "toml");
+    assert_eq!(found["defaults.toml"], TEMPLATE, "copy crates/cli/data/aime.toml to config/defaults.toml");
+    assert_eq!(found["categories.toml"], aime_planner::DEFAULT_CATEGORIES, "copy crates/dynamic-planner/data/categories.toml to config/");
+    assert_eq!(found.len(), 2, "each file in config/ is explained in its README.md: {:?}", found.keys());
+    let profiles = files_of("config/profiles", "toml");
+    assert_eq!(profiles, files_of("crates/actor-factory/data/profiles", "toml"), "copy crates/actor-factory/data/profiles/ to config/profiles/");
+    let mut catalog = aime_actors::ProfileCatalog::default();
+    for (name, text) in &profiles {
+        catalog.add_toml(text, name).unwrap();
+    }
+    let built_in = aime_actors::ProfileCatalog::builtin();
+    assert_eq!(catalog.iter().count(), built_in.iter().count());
+    assert!(built_in.iter().all(|profile| catalog.get(&profile.name) == Some(profile)));
 }

@@ -1,0 +1,128 @@
+//! Which model is used, where it is, and which key goes there.
+
+use super::*;
+use crate::config::Environment;
+
+fn config(text: &str) -> Config {
+    toml::from_str(text).unwrap()
+}
+
+const FILES: &str = "[models.default]\nmodel = \"from-file\"\nbase_url = \"http://mine.example/v1\"\n[models.fast]\nmodel = \"small\"\n[models.planner]\nmodel = \"thinker\"\n";
+
+/// The default model, its server, and why.
+fn chosen(files: &str, variables: &[(&str, &str)], flag: Option<&str>) -> Option<(String, String, String)> {
+    let environment = Environment::of(variables.iter().copied());
+    let choice = choose(&config(files), &environment, flag).unwrap()?;
+    let model = choice.models.get("default").unwrap();
+    Some((model_name(model), server(model, &environment).0, choice.because))
+}
+
+#[test]
+fn flags_win_over_the_environment_and_the_environment_over_files() {
+    let mine = "http://mine.example/v1";
+    let env = ("AIME_MODEL", "from-env");
+    let url = ("OPENAI_BASE_URL", "http://env.example/v1");
+    let key = ("OPENAI_API_KEY", "k");
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>, Option<(&'a str, &'a str)>);
+    let cases: &[Case<'_>] = &[
+        ("", &[], None, None),
+        ("", &[key], None, Some(("gpt-5-mini", OPENAI))),
+        ("", &[url], None, Some(("gpt-5-mini", url.1))),
+        ("", &[url, env], None, Some(("from-env", url.1))),
+        ("", &[env], None, Some(("from-env", OPENAI))),
+        ("", &[env], Some("from-flag"), Some(("from-flag", OPENAI))),
+        (FILES, &[], None, Some(("from-file", mine))),
+        (FILES, &[url], None, Some(("from-file", mine))),
+        (FILES, &[env], None, Some(("from-env", mine))),
+        (FILES, &[env], Some("from-flag"), Some(("from-flag", mine))),
+        (FILES, &[env], Some("fast"), Some(("small", OPENAI))),
+        (FILES, &[url, ("AIME_MODEL", "fast")], None, Some(("small", url.1))),
+        (FILES, &[("AIME_MODEL", " ")], None, Some(("from-file", mine))),
+    ];
+    for (files, variables, flag, expected) in cases {
+        let found = chosen(files, variables, *flag);
+        let found = found.as_ref().map(|(model, server, _)| (model.as_str(), server.as_str()));
+        assert_eq!(found, *expected, "{files:?} {variables:?} {flag:?}");
+    }
+}
+
+#[test]
+fn it_is_said_why() {
+    let because = |files, variables: &[_], flag| chosen(files, variables, flag).unwrap().2;
+    assert_eq!(because(FILES, &[], None), "[models.default]");
+    assert_eq!(because(FILES, &[], Some("fast")), "--model names [models.fast]");
+    assert_eq!(because(FILES, &[("AIME_MODEL", "x")], None), "AIME_MODEL names it, [models.default] says where");
+    assert_eq!(because("", &[("OPENAI_BASE_URL", "http://x/v1")], None), "OPENAI_BASE_URL or OPENAI_API_KEY");
+}
+
+#[test]
+fn other_roles_stay_beside_the_one_that_is_chosen() {
+    let environment = Environment::default();
+    let choice = choose(&config(FILES), &environment, Some("fast")).unwrap().unwrap();
+    let names: Vec<(&str, String)> = choice.models.iter().map(|(name, model)| (name.as_str(), model_name(model))).collect();
+    assert_eq!(names, [("default", "small".to_owned()), ("fast", "small".to_owned()), ("planner", "thinker".to_owned())]);
+}
+
+/// The variable whose key goes to the default model's server, or the exit code and what is said.
+fn key_of(files: &str, variables: &[(&str, &str)]) -> Result<Option<String>, (u8, String)> {
+    let environment = Environment::of(variables.iter().copied());
+    let choice = choose(&config(files), &environment, None).unwrap().unwrap();
+    let model = choice.models.get("default").unwrap();
+    let url = server(model, &environment).0;
+    match key("default", model, &environment, &url) {
+        Ok(None) => Ok(None),
+        Ok(Some(_)) => Ok(key_variable(model, &environment)),
+        Err(failure) => Err((failure.code, format!("{} {}", failure.message, failure.hint.unwrap_or_default()))),
+    }
+}
+
+#[test]
+fn a_key_goes_only_where_it_belongs() {
+    let openai = ("OPENAI_API_KEY", "sk-secret");
+    let named = "[models.default]\nmodel = \"m\"\nbase_url = \"http://other.example/v1\"\n";
+    let table: [(&str, &[(&str, &str)], Option<&str>); 7] = [
+        ("[models.default]\nmodel = \"m\"\n", &[openai], Some("OPENAI_API_KEY")),
+        ("", &[openai, ("OPENAI_BASE_URL", "http://x/v1")], Some("OPENAI_API_KEY")),
+        ("", &[("OPENAI_BASE_URL", "http://x/v1")], None),
+        (named, &[openai], None),
+        (&format!("{named}api_key_env = \"OPENAI_API_KEY\"\n"), &[openai], Some("OPENAI_API_KEY")),
+        (&format!("{named}api_key_env = \"MINE\"\n"), &[openai, ("MINE", "k")], Some("MINE")),
+        ("[models.default]\nbase_url = \"https://api.openai.com/v1/\"\n", &[openai], Some("OPENAI_API_KEY")),
+    ];
+    for (files, variables, expected) in table {
+        assert_eq!(key_of(files, variables), Ok(expected.map(ToOwned::to_owned)), "{files:?}");
+    }
+}
+
+#[test]
+fn a_missing_key_is_a_model_that_cannot_be_used() {
+    let cases = [
+        ("[models.default]\nmodel = \"m\"\n", "OPENAI_API_KEY"),
+        ("[models.default]\nbase_url = \"http://x/v1\"\napi_key_env = \"MINE\"\n", "MINE"),
+    ];
+    for (files, variable) in cases {
+        let (code, said) = key_of(files, &[("MINE", ""), ("AIME_MODEL", "m")]).unwrap_err();
+        assert_eq!(code, code::MODEL);
+        assert!(said.contains(variable) && said.contains(&format!("export {variable}=")), "{said}");
+    }
+    assert_eq!(none_configured().code, code::MODEL);
+}
+
+#[test]
+fn a_fallback_must_be_configured() {
+    let files = config("[models.default]\nmodel = \"m\"\nfallback = [\"ghost\"]\nbase_url = \"http://x/v1\"\n");
+    let failure = check(&files).unwrap_err();
+    assert!(failure.code == code::USAGE && failure.message.contains("ghost"), "{failure:?}");
+    let choice = choose(&files, &Environment::default(), None).unwrap().unwrap();
+    assert_eq!(build(&choice, &Environment::default()).err(), Some(failure));
+    assert!(check(&config("[models.a]\nfallback = [\"b\"]\n[models.b]\n")).is_ok());
+}
+
+#[test]
+fn a_local_model_is_not_there_yet() {
+    let files = config("[models.default]\nprovider = \"local\"\n");
+    let choice = choose(&files, &Environment::default(), None).unwrap().unwrap();
+    let failure = build(&choice, &Environment::default()).err().unwrap();
+    assert_eq!(failure.code, code::MODEL);
+    assert!(failure.hint.unwrap().contains("base_url"));
+}
