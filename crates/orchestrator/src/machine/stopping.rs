@@ -75,7 +75,7 @@ impl RunMachine {
         if self.cancelling.contains_key(task) {
             return self.decide_if_ready(out);
         }
-        if !self.ended_by_person {
+        if !self.ended_by_person || self.leaving.is_some() {
             self.cut_off(task, Some(id), out);
         }
         self.advance(out);
@@ -111,7 +111,9 @@ impl RunMachine {
     /// Goes on. What a crash left open is settled first: nothing that may have happened is done again without being said.
     pub(super) fn resume(&mut self, bounds: Option<&Bounds>, out: &mut Out) {
         if self.phase == Phase::Over {
-            self.open.clear();
+            for id in std::mem::take(&mut self.open).into_keys() {
+                out.revoke(id, Reason::Stopped);
+            }
             return;
         }
         self.leaving = None;

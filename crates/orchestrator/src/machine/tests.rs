@@ -6,6 +6,7 @@ mod criteria;
 mod failures;
 mod frequency;
 mod people;
+mod properties;
 
 mod replans;
 mod schedule;

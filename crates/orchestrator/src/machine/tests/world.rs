@@ -391,10 +391,19 @@ impl World {
     pub(super) fn crashed(&mut self) -> &mut Self {
         self.machine = self.replayed();
         let lost: Vec<EffectId> = self.under_way.keys().cloned().collect();
-        self.resumed();
-        for id in lost {
-            assert!(!self.under_way.contains_key(&id), "{id} is neither answered nor revoked");
+        self.output = None;
+        self.apply(RunFact::Resumed { bounds: None });
+        for id in &lost {
+            assert!(self.under_way[id].revoked.is_some(), "{id} is neither answered nor revoked");
         }
+        // `drive` itself acknowledges what no host has begun.
+        for id in lost {
+            if self.output.is_none() {
+                self.under_way.shift_remove(&id);
+                self.apply(RunMachine::revoked(&id, &Reason::Stopped));
+            }
+        }
+        self.acknowledge();
         self
     }
 

@@ -1,0 +1,192 @@
+//! Invariants over random runs: whatever plans, outcomes, patches, stops and crashes come, in whatever order, the machine never faults,
+//! no state is illegal, a replay is the live run, and every run comes to an end in which no task is lost.
+
+mod random;
+
+use aime_durable::Machine;
+use aime_progress::{FailureCause, Outcome, RunStatus};
+use proptest::{prelude::*, sample::Index};
+
+use super::world::{World, check, conclusion, json, model_use};
+use crate::{Bounds, ChosenRoute, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
+use random::{Given, Happening, Way};
+
+/// No run of the size that is made here needs more facts to its end.
+const MOST_FACTS: usize = 600;
+
+impl World {
+    /// Lets one thing happen, if it can.
+    fn happens(&mut self, happening: &Happening) {
+        if self.machine.is_over() && self.output.is_some() {
+            return;
+        }
+        if self.output.is_some() {
+            let bounds = matches!(happening, Happening::Bound).then(Bounds::default);
+            self.resumed_with(bounds);
+            return;
+        }
+        match happening {
+            Happening::Answer(pick, way) => {
+                if let Some((id, effect)) = self.pick(pick, false) {
+                    let fact = way.answer(id, &effect);
+                    self.send(fact);
+                }
+            }
+            Happening::Late(pick) => {
+                if let Some((id, _)) = self.pick(pick, true) {
+                    // Whatever it came to, `drive` makes it the acknowledgement.
+                    self.send(RunFact::EffectFailed { id, message: "too late".to_owned() });
+                }
+            }
+            Happening::Reported(task, execution, number, event) => {
+                let (task, execution, number) = (task.clone(), *execution, *number);
+                self.send(RunFact::ActorReported { task, execution, number, event: event.clone() });
+            }
+            Happening::Asked(task, question) => {
+                let (task, question) = (task.clone(), question.clone());
+                self.send(RunFact::ActorAsked { task, question, kind: "question".to_owned(), text: "Which?".to_owned() });
+            }
+            Happening::Person(text) => {
+                self.person(text);
+            }
+            Happening::Bound => {
+                self.send(RunFact::BoundReached { bound: "tokens".to_owned(), detail: "all".to_owned() });
+            }
+            Happening::Stop => {
+                self.stopped();
+            }
+            Happening::Crash => {
+                self.crashed();
+            }
+            Happening::Later(seconds) => {
+                self.later(*seconds);
+            }
+            Happening::Sleeps => self.machine = serde_json::from_value(json(&self.machine)).unwrap(),
+        }
+    }
+
+    fn pick(&self, pick: &Index, revoked: bool) -> Option<(aime_durable::EffectId, RunEffect)> {
+        let among = self.under_way.iter().filter(|(_, under_way)| under_way.revoked.is_some() == revoked);
+        let among: Vec<_> = among.map(|(id, under_way)| (id.clone(), under_way.effect.clone())).collect();
+        (!among.is_empty()).then(|| pick.get(&among).clone())
+    }
+
+    /// Answers everything, so that the run must come to its end.
+    fn to_the_end(&mut self) {
+        self.acknowledges = true;
+        let until = self.facts.len() + MOST_FACTS;
+        while !(self.machine.is_over() && self.output.is_some()) {
+            assert!(self.facts.len() < until, "the run does not end: {} {}", self.statuses(), self.open());
+            if self.output.is_some() {
+                self.resumed_with(Some(Bounds::default()));
+            }
+            self.acknowledge_all();
+            if self.output.is_some() {
+                continue;
+            }
+            let next = self.under_way.iter().find(|(_, under_way)| !matches!(under_way.effect, RunEffect::Timer { .. }));
+            let next = next.or(self.under_way.first()).map(|(id, under_way)| (id.clone(), under_way.effect.clone()));
+            let Some((id, effect)) = next else { panic!("nothing is under way, and the run goes on: {}", self.statuses()) };
+            if let RunEffect::Timer { at } = effect {
+                self.now = self.now.max(at.as_millis());
+            }
+            self.send(Way::Well.answer(id, &effect));
+        }
+    }
+}
+
+impl Way {
+    fn answer(&self, id: aime_durable::EffectId, effect: &RunEffect) -> RunFact {
+        if matches!(self, Self::Fault) {
+            return RunFact::EffectFailed { id, message: "it panicked".to_owned() };
+        }
+        match effect {
+            RunEffect::Route => {
+                let mode = if matches!(self, Self::Badly) { aime_progress::PlanMode::Direct } else { aime_progress::PlanMode::Complex };
+                let route =
+                    ChosenRoute { mode, by: "rules".into(), score: None, category: "general".into(), profile: None, reasons: vec![] };
+                RunFact::Routed { id, route, calls: vec![model_use("route", 10)] }
+            }
+            RunEffect::Plan { .. } => {
+                let outcome = match self {
+                    Self::Plans(plan) => Planning::Planned { plan: plan.clone(), repairs: vec![], refused: vec![], fallback: None },
+                    Self::Well => {
+                        Planning::Planned { plan: super::world::plan("a; b: a"), repairs: vec![], refused: vec![], fallback: None }
+                    }
+                    Self::Badly => Planning::NoPlan { message: "no idea".into(), refused: vec![] },
+                    _ => Planning::ModelFailed { message: "nobody listens".into(), hint: None },
+                };
+                RunFact::Planned { id, outcome, calls: vec![] }
+            }
+            RunEffect::Replan { .. } => {
+                let outcome = match self {
+                    Self::Patches(patch) => Replanning::Patched { patch: patch.clone(), refused: vec![] },
+                    Self::NoModel => Replanning::ModelFailed { message: "nobody listens".into(), hint: None },
+                    _ => Replanning::NoPatch { message: "no idea".into(), refused: vec![] },
+                };
+                RunFact::Replanned { id, outcome, calls: vec![model_use("patch", 10)] }
+            }
+            RunEffect::StartActor { .. } | RunEffect::CallTool { .. } => {
+                let said = |outcome, cause| conclusion(outcome, (outcome != Outcome::Success).then_some("it broke"), cause);
+                let conclusion = match self {
+                    Self::Badly => said(Outcome::Failure, None),
+                    Self::Denied => said(Outcome::Failure, Some(FailureCause::Denied)),
+                    Self::NoModel => said(Outcome::Failure, Some(FailureCause::Model)),
+                    Self::Interrupted => said(Outcome::Interrupted, None),
+                    Self::InDoubt => said(Outcome::InDoubt, None),
+                    _ => said(Outcome::Success, None),
+                };
+                let checks = if matches!(self, Self::Unmet) { vec![check("x exists", Some(false))] } else { vec![] };
+                RunFact::TaskEnded { id, conclusion, checks, duration_ms: 1 }
+            }
+            RunEffect::Verify { .. } => {
+                let passed = !matches!(self, Self::Badly | Self::Unmet);
+                RunFact::Verified { id, checks: vec![check("it is good", Some(passed))], calls: vec![] }
+            }
+            RunEffect::Answer { .. } => {
+                RunFact::AnswerWritten { id, text: matches!(self, Self::Well).then(|| "done".into()), calls: vec![] }
+            }
+            RunEffect::Ask { .. } => match self {
+                Self::Well => RunFact::Answered { id, text: "stop".into() },
+                Self::Badly => RunFact::Answered { id, text: "no".into() },
+                Self::Unmet => RunFact::Answered { id, text: "yes".into() },
+                _ => RunFact::Deferred { id },
+            },
+            // A timer may fire early: the clock of the host decides.
+            RunEffect::Timer { .. } => RunFact::TimerFired { id },
+        }
+    }
+}
+
+fn run(given: &Given, happenings: &[Happening]) -> World {
+    let mut world = World::given(|input| given.apply_to(input));
+    world.acknowledges = false;
+    for happening in happenings {
+        world.happens(happening);
+    }
+    world.to_the_end();
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::with_cases(1_500) })]
+
+    #[test]
+    fn every_run_is_sound_and_comes_to_its_end((given, happenings) in random::runs()) {
+        let world = run(&given, &happenings);
+        // The machine and the world were compared after each fact; here is the end.
+        prop_assert!(matches!(world.state().status, RunStatus::Completed | RunStatus::Failed), "{}", world.state().status);
+        for task in world.state().tasks.values() {
+            prop_assert!(!task.status.is_open(), "{} is left {}", task.spec.id, task.status);
+        }
+        prop_assert!(world.state().answer.as_deref().is_some_and(|answer| !answer.is_empty()));
+        prop_assert!(world.state().questions.iter().all(|question| question.answer.is_some()), "no question is left open");
+        world.replayed();
+        let answered: Vec<_> = world.facts.iter().filter_map(|(_, fact)| RunMachine::answers(fact)).collect();
+        for id in &world.issued {
+            let answers = answered.iter().filter(|answered| **answered == id).count();
+            let revoked = world.under_way.get(id).is_some_and(|under_way| under_way.revoked.is_some());
+            prop_assert!(answers == 1 || (answers == 0 && revoked), "{id} has {answers} answers");
+        }
+    }
+}

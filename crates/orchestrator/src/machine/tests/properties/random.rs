@@ -1,0 +1,221 @@
+//! Random runs: what is given, and what happens.
+
+use aime_progress::{
+    Edge, EdgeType, Plan, PlanChange, PlanPatch, ProgressEvent, ProgressReport, QuestionId, Significance, TaskChange, TaskId, TaskKind,
+    TaskSpec,
+};
+use aime_tools::Approval;
+use proptest::{prelude::*, sample::Index};
+use serde_json::json;
+
+use super::super::{
+    replans::evidence,
+    world::{id, parameters, patch, plan},
+};
+use crate::{RunInput, RunSettings};
+
+const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "g", "n0", "n1", "n2"];
+
+/// What a run begins with.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    plan: Option<Plan>,
+    can_plan: bool,
+    settings: RunSettings,
+}
+
+/// One thing that happens.
+#[derive(Debug, Clone)]
+pub(super) enum Happening {
+    /// One of the effects under way is answered in this way.
+    Answer(Index, Way),
+    /// One of those that were revoked is over.
+    Late(Index),
+    Reported(TaskId, u32, u64, ProgressEvent),
+    Asked(TaskId, QuestionId),
+    Person(String),
+    Bound,
+    Stop,
+    Crash,
+    Later(i64),
+    /// The machine is written down and read again.
+    Sleeps,
+}
+
+/// How an effect is answered.
+#[derive(Debug, Clone)]
+pub(super) enum Way {
+    Well,
+    Badly,
+    Unmet,
+    Denied,
+    NoModel,
+    Interrupted,
+    InDoubt,
+    Fault,
+    Plans(Plan),
+    Patches(PlanPatch),
+}
+
+impl Given {
+    pub(super) fn apply_to(&self, input: &mut RunInput) {
+        input.plan.clone_from(&self.plan);
+        input.can_plan = self.can_plan;
+        input.settings = self.settings.clone();
+    }
+}
+
+fn name() -> impl Strategy<Value = TaskId> {
+    prop::sample::select(&NAMES[..]).prop_map(id)
+}
+
+fn names() -> impl Strategy<Value = Vec<TaskId>> {
+    prop::collection::vec(name(), 0..3)
+}
+
+fn edge() -> impl Strategy<Value = Edge> {
+    (name(), name(), 0..3_u8).prop_map(|(from, to, kind)| {
+        let condition = (kind == 1).then(|| format!("@{{steps.{from}.status}} == completed"));
+        let kind = [EdgeType::Rollback, EdgeType::Conditional, EdgeType::Dependency][usize::from(kind)];
+        Edge { from, to, kind, condition }
+    })
+}
+
+fn task(name: impl Strategy<Value = TaskId>) -> impl Strategy<Value = TaskSpec> {
+    let tool = prop::sample::select(&["look", "append", "shell", "nothing"][..]);
+    let parent = prop::option::weighted(0.2, Just(id("g")));
+    let refers = prop::option::weighted(0.2, self::name());
+    (name, names(), parent, prop::option::weighted(0.5, tool), refers).prop_map(|(id, dependencies, parent, tool, refers)| {
+        let kind = if tool.is_some() { TaskKind::Tool } else { TaskKind::Actor };
+        let refers = refers.filter(|_| tool.is_some()).map(|of| parameters(json!({"x": format!("@{{steps.{of}.result}}")})));
+        let description = if tool.is_some() { "" } else { "Do it" };
+        TaskSpec {
+            kind,
+            dependencies,
+            parent,
+            tool: tool.map(str::to_owned),
+            parameters: refers.unwrap_or_default(),
+            ..TaskSpec::actor(id, description)
+        }
+    })
+}
+
+fn change() -> impl Strategy<Value = PlanChange> {
+    let new = || prop::sample::select(&["n0", "n1", "n2"][..]).prop_map(id);
+    let reason = String::new;
+    prop_oneof![
+        4 => (task(new()), names()).prop_map(|(task, replaces)| PlanChange::AddTask { task: Box::new(task), replaces }),
+        1 => (task(new()), names()).prop_map(|(task, ids)| PlanChange::MergeTasks { ids, task: Box::new(task) }),
+        1 => (name(), prop::option::of(names())).prop_map(|(id, dependencies)| PlanChange::ModifyTask {
+            id,
+            change: Box::new(TaskChange { dependencies, parameters: Some(parameters(json!({"x": 2}))), ..TaskChange::default() })
+        }),
+        1 => name().prop_map(move |id| PlanChange::RemoveTask { id, reason: reason() }),
+        1 => name().prop_map(move |id| PlanChange::BlockTask { id, reason: reason() }),
+        1 => name().prop_map(|id| PlanChange::UnblockTask { id }),
+        3 => name().prop_map(move |id| PlanChange::CancelTask { id, reason: reason() }),
+        1 => edge().prop_map(|edge| PlanChange::AddEdge { edge }),
+    ]
+}
+
+/// Plans in which a task mostly depends on earlier ones, so that many of them are valid.
+fn any_plan() -> impl Strategy<Value = Plan> {
+    let tasks: Vec<_> = ["a", "b", "c", "d", "e"].into_iter().map(|name| task(Just(id(name)))).collect();
+    (tasks, prop::collection::vec(edge(), 0..2), any::<bool>()).prop_map(|(mut tasks, edges, criteria)| {
+        let names: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+        for (at, task) in tasks.iter_mut().enumerate() {
+            task.dependencies.retain(|dependency| names[..at].contains(dependency));
+            if task.parameters.values().any(|value| !names[..at].iter().any(|name| value.to_string().contains(&format!("steps.{name}.")))) {
+                task.parameters.clear();
+            }
+        }
+        let mut plan = Plan { tasks, edges, ..plan("g/") };
+        if plan.tasks.iter().any(|task| task.parent.is_some()) {
+            plan.tasks.push(super::super::world::spec("g/"));
+        }
+        if criteria {
+            plan.strategic.success_criteria = vec!["it is good".to_owned()];
+        }
+        plan
+    })
+}
+
+fn settings() -> impl Strategy<Value = RunSettings> {
+    let approval = prop_oneof![Just(Approval::Edits), Just(Approval::All), Just(Approval::Ask), Just(Approval::ReadOnly)];
+    (1..4_u32, 0..3_u32, 0..4_u32, any::<[bool; 4]>(), approval).prop_map(
+        |(max_parallel, max_retries, max_replans, [unattended, plan_approved, when_idle, timed], approval)| {
+            let mut settings = RunSettings { max_parallel, unattended, plan_approved, approval, ..RunSettings::default() };
+            settings.triggers.max_retries = max_retries;
+            settings.frequency.max_replans_per_plan = max_replans;
+            settings.frequency.cooldown_when_idle = when_idle;
+            settings.bounds.max_seconds = timed.then_some(400);
+            settings.bounds.max_actors = if timed { 5 } else { 100 };
+            settings
+        },
+    )
+}
+
+fn way() -> impl Strategy<Value = Way> {
+    prop_oneof![
+        6 => Just(Way::Well),
+        4 => Just(Way::Badly),
+        1 => Just(Way::Unmet),
+        1 => Just(Way::Denied),
+        1 => Just(Way::NoModel),
+        1 => Just(Way::Interrupted),
+        1 => Just(Way::InDoubt),
+        1 => Just(Way::Fault),
+        1 => any_plan().prop_map(Way::Plans),
+        8 => prop::collection::vec(change(), 0..4).prop_map(|changes| Way::Patches(patch(changes))),
+    ]
+}
+
+fn event() -> impl Strategy<Value = ProgressEvent> {
+    let significance = prop_oneof![Just(Significance::Low), Just(Significance::High), Just(Significance::Critical)];
+    prop_oneof![
+        (name(), 0..6_u8, significance).prop_map(|(task, number, significance)| evidence(
+            &format!("e{number}"),
+            task.as_str(),
+            significance
+        )),
+        name().prop_map(|task| ProgressEvent::ToolCallStarted {
+            task,
+            call: "1".into(),
+            tool: "look".into(),
+            parameters: parameters(json!({}))
+        }),
+        name().prop_map(|task| ProgressEvent::ProgressReported {
+            task,
+            report: ProgressReport { status: "busy".into(), message: "on it".into() }
+        }),
+        Just(ProgressEvent::Answered { text: "done".into() }),
+    ]
+}
+
+fn happening() -> impl Strategy<Value = Happening> {
+    prop_oneof![
+        16 => (any::<Index>(), way()).prop_map(|(pick, way)| Happening::Answer(pick, way)),
+        6 => any::<Index>().prop_map(Happening::Late),
+        3 => event().prop_flat_map(|event| {
+            let task = match &event {
+                ProgressEvent::EvidenceAdded { evidence } => evidence.task.clone().unwrap(),
+                ProgressEvent::ToolCallStarted { task, .. } | ProgressEvent::ProgressReported { task, .. } => task.clone(),
+                _ => id("a"),
+            };
+            (1..3_u32, 0..9_u64).prop_map(move |(execution, number)| Happening::Reported(task.clone(), execution, number, event.clone()))
+        }),
+        2 => (name(), 0..4_u8).prop_map(|(task, number)| Happening::Asked(task, format!("q{number}").parse().unwrap())),
+        2 => prop::sample::select(&["yes", "no", "continue", "stop", "try the tunnel"][..]).prop_map(|text| Happening::Person(text.into())),
+        1 => Just(Happening::Bound),
+        1 => Just(Happening::Stop),
+        1 => Just(Happening::Crash),
+        2 => (0..400_i64).prop_map(Happening::Later),
+        1 => Just(Happening::Sleeps),
+    ]
+}
+
+pub(super) fn runs() -> impl Strategy<Value = (Given, Vec<Happening>)> {
+    let given = (prop::option::weighted(0.8, any_plan()), prop::bool::weighted(0.8), settings())
+        .prop_map(|(plan, can_plan, settings)| Given { plan, can_plan, settings });
+    (given, prop::collection::vec(happening(), 0..50))
+}
