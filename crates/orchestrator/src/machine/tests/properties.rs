@@ -26,9 +26,15 @@ impl World {
             return;
         }
         match happening {
-            Happening::Answer(pick, way) => {
+            Happening::Answer(pick, way, (kind, task)) => {
                 if let Some((id, effect)) = self.pick(pick, false) {
-                    let fact = way.answer(id, &effect);
+                    let patch = match (&effect, way) {
+                        (RunEffect::Replan { state, .. }, Way::Well | Way::Unmet | Way::InDoubt) => {
+                            Some(random::fitting(state, kind, task))
+                        }
+                        _ => None,
+                    };
+                    let fact = patch.map_or(way.clone(), Way::Patches).answer(id, &effect);
                     self.send(fact);
                 }
             }

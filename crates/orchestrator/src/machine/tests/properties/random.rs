@@ -1,8 +1,8 @@
 //! Random runs: what is given, and what happens.
 
 use aime_progress::{
-    Edge, EdgeType, Plan, PlanChange, PlanPatch, ProgressEvent, ProgressReport, QuestionId, Significance, TaskChange, TaskId, TaskKind,
-    TaskSpec,
+    Edge, EdgeType, Plan, PlanChange, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId, Significance, TaskChange,
+    TaskId, TaskKind, TaskSpec, TaskStatus,
 };
 use aime_tools::Approval;
 use proptest::{prelude::*, sample::Index};
@@ -27,8 +27,8 @@ pub(super) struct Given {
 /// One thing that happens.
 #[derive(Debug, Clone)]
 pub(super) enum Happening {
-    /// One of the effects under way is answered in this way.
-    Answer(Index, Way),
+    /// One of the effects under way is answered in this way; a replan often by a patch of some kind for some task.
+    Answer(Index, Way, (Index, Index)),
     /// One of those that were revoked is over.
     Late(Index),
     Reported(TaskId, u32, u64, ProgressEvent),
@@ -74,7 +74,8 @@ fn names() -> impl Strategy<Value = Vec<TaskId>> {
 }
 
 fn edge() -> impl Strategy<Value = Edge> {
-    (name(), name(), 0..3_u8).prop_map(|(from, to, kind)| {
+    (0..4_usize, 1..5_usize, 0..3_u8).prop_map(|(from, to, kind)| {
+        let (from, to) = (id(NAMES[from]), id(NAMES[(from + to).min(4)]));
         let condition = (kind == 1).then(|| format!("@{{steps.{from}.status}} == completed"));
         let kind = [EdgeType::Rollback, EdgeType::Conditional, EdgeType::Dependency][usize::from(kind)];
         Edge { from, to, kind, condition }
@@ -157,7 +158,7 @@ fn settings() -> impl Strategy<Value = RunSettings> {
 
 fn way() -> impl Strategy<Value = Way> {
     prop_oneof![
-        6 => Just(Way::Well),
+        8 => Just(Way::Well),
         4 => Just(Way::Badly),
         1 => Just(Way::Unmet),
         1 => Just(Way::Denied),
@@ -166,14 +167,14 @@ fn way() -> impl Strategy<Value = Way> {
         1 => Just(Way::InDoubt),
         1 => Just(Way::Fault),
         1 => any_plan().prop_map(Way::Plans),
-        8 => prop::collection::vec(change(), 0..4).prop_map(|changes| Way::Patches(patch(changes))),
+        3 => prop::collection::vec(change(), 0..3).prop_map(|changes| Way::Patches(patch(changes))),
     ]
 }
 
 fn event() -> impl Strategy<Value = ProgressEvent> {
     let significance = prop_oneof![Just(Significance::Low), Just(Significance::High), Just(Significance::Critical)];
     prop_oneof![
-        (name(), 0..6_u8, significance).prop_map(|(task, number, significance)| evidence(
+        (name(), 0..30_u8, significance).prop_map(|(task, number, significance)| evidence(
             &format!("e{number}"),
             task.as_str(),
             significance
@@ -194,15 +195,15 @@ fn event() -> impl Strategy<Value = ProgressEvent> {
 
 fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
-        16 => (any::<Index>(), way()).prop_map(|(pick, way)| Happening::Answer(pick, way)),
-        6 => any::<Index>().prop_map(Happening::Late),
-        3 => event().prop_flat_map(|event| {
+        24 => (any::<Index>(), way(), any::<(Index, Index)>()).prop_map(|(pick, way, patch)| Happening::Answer(pick, way, patch)),
+        8 => any::<Index>().prop_map(Happening::Late),
+        4 => event().prop_flat_map(|event| {
             let task = match &event {
                 ProgressEvent::EvidenceAdded { evidence } => evidence.task.clone().unwrap(),
                 ProgressEvent::ToolCallStarted { task, .. } | ProgressEvent::ProgressReported { task, .. } => task.clone(),
                 _ => id("a"),
             };
-            (1..3_u32, 0..9_u64).prop_map(move |(execution, number)| Happening::Reported(task.clone(), execution, number, event.clone()))
+            (prop_oneof![4 => Just(1_u32), 1 => 2..4_u32], 0..30_u64).prop_map(move |(execution, number)| Happening::Reported(task.clone(), execution, number, event.clone()))
         }),
         2 => (name(), 0..4_u8).prop_map(|(task, number)| Happening::Asked(task, format!("q{number}").parse().unwrap())),
         2 => prop::sample::select(&["yes", "no", "continue", "stop", "try the tunnel"][..]).prop_map(|text| Happening::Person(text.into())),
@@ -214,8 +215,43 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
+/// A patch of some kind that is likely to fit the state.
+pub(super) fn fitting(state: &ProgressState, kind: &Index, pick: &Index) -> PlanPatch {
+    let in_status = |wanted: &[TaskStatus]| {
+        let tasks = state.tasks.values().filter(|task| wanted.contains(&task.status));
+        tasks.map(|task| task.spec.id.clone()).collect::<Vec<_>>()
+    };
+    let one = |wanted: &[TaskStatus]| {
+        let tasks = in_status(wanted);
+        (!tasks.is_empty()).then(|| pick.get(&tasks).clone())
+    };
+    let new = |number: usize| TaskSpec::actor(id(&format!("new-{}-{number}", state.version)), "Do it otherwise");
+    let reason = String::new;
+    let waiting = [TaskStatus::Pending, TaskStatus::Ready, TaskStatus::Blocked];
+    let changes = match kind.index(8) {
+        0 | 1 => {
+            let failed = in_status(&[TaskStatus::Failed]).into_iter().enumerate();
+            failed.map(|(number, failed)| PlanChange::AddTask { task: Box::new(new(number)), replaces: vec![failed] }).collect()
+        }
+        2 => one(&[TaskStatus::Running]).into_iter().map(|id| PlanChange::CancelTask { id, reason: reason() }).collect(),
+        3 => {
+            let running = in_status(&[TaskStatus::Running]).into_iter();
+            running.map(|id| PlanChange::CancelTask { id, reason: reason() }).collect()
+        }
+        4 => one(&waiting).into_iter().map(|id| PlanChange::BlockTask { id, reason: reason() }).collect(),
+        5 => one(&[TaskStatus::Failed, TaskStatus::Blocked]).into_iter().map(|id| PlanChange::UnblockTask { id }).collect(),
+        6 => one(&waiting).into_iter().map(|id| PlanChange::RemoveTask { id, reason: reason() }).collect(),
+        _ => {
+            let after = one(&[TaskStatus::Running, TaskStatus::Completed]);
+            let task = TaskSpec { dependencies: after.into_iter().collect(), ..new(9) };
+            vec![PlanChange::AddTask { task: Box::new(task), replaces: vec![] }]
+        }
+    };
+    patch(changes)
+}
+
 pub(super) fn runs() -> impl Strategy<Value = (Given, Vec<Happening>)> {
     let given = (prop::option::weighted(0.8, any_plan()), prop::bool::weighted(0.8), settings())
         .prop_map(|(plan, can_plan, settings)| Given { plan, can_plan, settings });
-    (given, prop::collection::vec(happening(), 0..50))
+    (given, prop::collection::vec(happening(), 0..70))
 }
