@@ -276,10 +276,10 @@ fn summary(result: &RunResult) -> String {
     let done = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
+    let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.replace('_', " "));
     format!(
-        "{DIM}run {} {}: {done} of {}, {}, {}, {tokens} tokens in {}{cost}{DIM:#}",
+        "{DIM}run {} {ended}: {done} of {}, {}, {}, {tokens} tokens in {}{cost}{DIM:#}",
         result.run_id,
-        result.status,
         count(result.tasks.len(), "task"),
         count(usize::try_from(result.replans).unwrap_or(usize::MAX), "replan"),
         crate::screen::span(result.duration_ms),

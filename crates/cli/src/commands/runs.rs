@@ -14,6 +14,9 @@ use crate::{
     wiring::Setup,
 };
 
+/// The columns of what is printed for people.
+const WIDTH: usize = 160;
+
 pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(form, setup)?,
@@ -87,7 +90,7 @@ fn show(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
         lines.push(format!("{BOLD}mode{BOLD:#}    {mode}"));
     }
     lines.push(format!("{BOLD}plan{BOLD:#}    v{}", state.version));
-    lines.push(describe_tasks(state));
+    lines.push(describe_tasks(state, WIDTH));
     for decision in &state.decisions {
         let why: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
         lines.push(format!("{BOLD}decided{BOLD:#} v{} because {}: {}", decision.version, why.join("; "), decision.patch.reasoning));

@@ -11,7 +11,7 @@ use super::{
     Pause, describe_tasks, fit, line_of, span,
     tree::{checklist, progress},
 };
-use crate::output::{self, BOLD, DIM};
+use crate::output::{self, BOLD, DIM, count};
 
 /// How often the view is drawn.
 const FRAME: Duration = Duration::from_millis(200);
@@ -61,10 +61,14 @@ impl Live {
         self.draw(&view);
     }
 
-    /// Says something above the checklist.
+    /// Says something above the checklist, or at once below what a person types.
     pub(super) fn say(&self, text: &str) {
         let mut view = self.view();
-        self.print(&mut view, text);
+        if view.still {
+            output::note(&format!("\n{text}"));
+        } else {
+            self.print(&mut view, text);
+        }
     }
 
     /// Draws once, and again at each frame until it is closed.
@@ -113,7 +117,7 @@ impl Live {
             output::note(&text);
         }
         if let Some(state) = view.state.take().filter(|state| !state.tasks.is_empty()) {
-            output::note(&last(&state, size().1));
+            output::note(&format!("{}\n", last(&state, size().1)));
         }
     }
 }
@@ -166,6 +170,7 @@ fn is_news(event: &ProgressEvent) -> bool {
             | E::PlanningStarted { .. }
             | E::QuestionAsked { .. }
             | E::RunStatusChanged { .. }
+            | E::RunInterrupted { .. }
     )
 }
 
@@ -187,16 +192,21 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, columns: usiz
     let spent = &state.spent;
     let tokens = spent.input_tokens + spent.output_tokens;
     let cost = if spent.cost_usd > 0.0 { format!(" · ${:.4}", spent.cost_usd) } else { String::new() };
-    lines.push(format!("{DIM}{elapsed} · {tokens} tokens in {} requests{cost} · Ctrl-C stops · run {run}{DIM:#}", spent.requests));
-    // One column less: a full line would wrap on some terminals.
-    let lines: Vec<String> = lines.iter().map(|line| fit(line, columns.saturating_sub(1).max(1))).collect();
+    let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
+    lines.push(format!("{DIM}{elapsed} · {tokens} tokens in {requests}{cost} · Ctrl-C stops · run {run}{DIM:#}"));
+    // One column less, as a full line would wrap on some terminals; and room for the `^C`s that a terminal writes behind the last one.
+    let width = columns.saturating_sub(1).max(1);
+    let mut lines: Vec<String> = lines.iter().map(|line| fit(line, width)).collect();
+    if let Some(line) = lines.last_mut() {
+        *line = fit(line, columns.saturating_sub(6).max(1));
+    }
     lines.join("\n")
 }
 
 /// What stays when the run has ended.
 pub(super) fn last(state: &ProgressState, columns: usize) -> String {
     let head = format!("{BOLD}{}{BOLD:#}", progress(state).unwrap_or_default());
-    let tasks = describe_tasks(state);
+    let tasks = describe_tasks(state, columns);
     let lines: Vec<String> = [head.as_str()].into_iter().chain(tasks.lines()).map(|line| fit(line, columns.saturating_sub(1).max(1))).collect();
     lines.join("\n")
 }

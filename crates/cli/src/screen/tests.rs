@@ -210,7 +210,7 @@ fn of_many_tasks_those_that_move_are_shown() {
 #[test]
 fn plans_and_what_became_of_them() {
     let state = at_work();
-    insta::assert_snapshot!("tasks", bare(&describe_tasks(&state)));
+    insta::assert_snapshot!("tasks", bare(&describe_tasks(&state, 160)));
     let plan = serde_json::from_value(json!({"goal": "g", "tasks": [
         {"id": "group", "kind": "group", "name": "Both"},
         {"id": "a", "parent": "group", "kind": "tool", "tool": "grep", "parameters": {}},

@@ -19,13 +19,14 @@ pub(crate) fn describe_plan(plan: &Plan) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The tasks of a run, with their states and what they came to.
-pub(crate) fn describe_tasks(state: &ProgressState) -> String {
+/// The tasks of a run, with their states and what they came to, for a screen of `width` columns.
+pub(crate) fn describe_tasks(state: &ProgressState, width: usize) -> String {
     let lines = tasks(state).into_iter().map(|(depth, task)| {
         let said = task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).as_str());
         let said = said.or(task.reason.as_deref()).map(|text| format!(" {DIM}{}{DIM:#}", first_line(text, WIDTH))).unwrap_or_default();
         let attempts = if task.attempts > 1 { format!(" (attempt {})", task.attempts) } else { String::new() };
-        format!("  {}{} {} {}{attempts}{said}", "  ".repeat(depth), mark(task.status), task.spec.id, first_line(task.spec.title(), WIDTH))
+        let most = if said.is_empty() { WIDTH } else { (width / 2).clamp(10, WIDTH) };
+        format!("  {}{} {} {}{attempts}{said}", "  ".repeat(depth), mark(task.status), task.spec.id, first_line(task.spec.title(), most))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
