@@ -330,16 +330,25 @@ impl Reader<'_> {
 
     fn modify(&mut self, body: &Map<String, Value>) -> Option<PlanChange> {
         let mut members = Members::of(body);
-        let id = self.id(&mut members)?;
-        let others = ["changes", "fields", "set", "updates", "with", "new_values", "modifications", "task"];
-        let nested = members.take_where("change", &others, self.notes, Value::is_object);
-        let fields = match nested {
-            Some(Value::Object(fields)) => fields,
-            _ => {
-                self.notes.add("changed members that stood in the change itself were read as `change`");
-                body
-            }
+        let others = ["changes", "fields", "set", "updates", "with", "new_values", "modifications", "task", "new_task", "updated_task"];
+        let ids = ["id", "task_id", "step_id"];
+        // `task` may name the task, hold what is changed, or both.
+        let holds_changes =
+            |value: &Value| value.as_object().is_some_and(|object| object.keys().any(|key| !ids.contains(&snake(key).as_str())));
+        let nested = members.take_where("change", &others, self.notes, holds_changes).and_then(Value::as_object);
+        let named_inside = nested.filter(|_| !body.keys().any(|key| ids.contains(&snake(key).as_str())));
+        let id = match named_inside.and_then(|fields| Members::of(fields).take("id", &["task_id", "step_id"], self.notes)) {
+            Some(inside) => text(inside).and_then(|mention| self.names.resolve(&mention, self.notes)),
+            None => None,
         };
+        let id = match id {
+            Some(id) => id,
+            None => self.id(&mut members)?,
+        };
+        let fields = nested.unwrap_or_else(|| {
+            self.notes.add("changed members that stood in the change itself were read as `change`");
+            body
+        });
         let mut fields = Members::of(fields);
         let mut one = |name: &str, others: &[&str], notes: &mut Notes| fields.take(name, others, notes).cloned();
         let mut change = TaskChange {
