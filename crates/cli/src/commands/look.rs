@@ -65,6 +65,8 @@ fn key(model: &ModelConfig, setup: &Setup) -> String {
     match models::key_variable(model, &setup.environment) {
         None => "no key".to_owned(),
         Some(variable) if setup.environment.text(&variable).is_some() => format!("key in {variable}"),
+        // Servers of one's own mostly need none.
+        Some(_) if model.api_key_env.is_none() && models::server(model, &setup.environment).0 != models::OPENAI => "no key".to_owned(),
         Some(variable) => format!("{YELLOW}no key: {variable} is not set{YELLOW:#}"),
     }
 }

@@ -13,7 +13,7 @@ use crate::{
 /// What a tool does to the world, in a word.
 fn kind(sheet: &ToolSheet) -> &'static str {
     match (sheet.handled_by, sheet.touches) {
-        (HandledBy::Actor, _) => "of actors",
+        (HandledBy::Actor, _) => "actor's",
         _ if sheet.read_only => "reads",
         (_, Touches::Processes) => "runs",
         (_, Touches::Network) => "connects",
