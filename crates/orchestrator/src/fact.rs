@@ -185,7 +185,7 @@ pub enum Planning {
     /// A plan that passed every check.
     Planned {
         /// The plan.
-        plan: Plan,
+        plan: Box<Plan>,
         /// Harmless faults that were mended.
         repairs: Vec<String>,
         /// Answers that were refused.

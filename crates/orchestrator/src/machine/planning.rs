@@ -72,7 +72,7 @@ impl RunMachine {
         match outcome.clone() {
             Planning::Planned { plan, repairs, refused, fallback } => {
                 self.tell_refused(&refused, out);
-                self.adopt(plan, repairs, fallback, out);
+                self.adopt(*plan, repairs, fallback, out);
             }
             Planning::NoPlan { message, refused } => {
                 self.tell_refused(&refused, out);

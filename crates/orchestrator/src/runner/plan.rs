@@ -60,7 +60,8 @@ impl RunRunner {
             Ok(planned) => {
                 let calls = vec![model_use("plan", &planned.model, planned.spent, begun)];
                 let refused = refused(&planned.refused);
-                let outcome = Planning::Planned { plan: planned.plan, repairs: planned.repairs, refused, fallback: planned.fallback };
+                let outcome =
+                    Planning::Planned { plan: Box::new(planned.plan), repairs: planned.repairs, refused, fallback: planned.fallback };
                 RunFact::Planned { id, outcome, calls }
             }
             Err(error) => {

@@ -48,7 +48,7 @@ fn time_runs_out_in_every_phase() {
                 "plan" => {
                     let mut plan = super::world::plan("a; b: a");
                     plan.strategic.success_criteria = vec!["good".to_owned()];
-                    world.plans(crate::Planning::Planned { plan, repairs: vec![], refused: vec![], fallback: None })
+                    world.plans(crate::Planning::Planned { plan: Box::new(plan), repairs: vec![], refused: vec![], fallback: None })
                 }
                 "a" => world.reports("a", 0, replans::evidence("e", "a", aime_progress::Significance::High)),
                 "replan" => world.patched(vec![]).done("a").done("b"),

@@ -98,7 +98,7 @@ fn refused_answers_and_repairs_are_told() {
     let mut world = World::new();
     world.routed(PlanMode::Simple);
     world.plans(Planning::Planned {
-        plan: plan("a"),
+        plan: Box::new(plan("a")),
         repairs: vec!["a comma".to_owned()],
         refused: vec![RefusedAnswer { attempt: 1, faults: vec!["no tasks".to_owned()] }],
         fallback: Some("simplified".to_owned()),

@@ -303,7 +303,7 @@ impl World {
     }
 
     pub(super) fn planned(&mut self, text: &str) -> &mut Self {
-        self.plans(Planning::Planned { plan: plan(text), repairs: Vec::new(), refused: Vec::new(), fallback: None })
+        self.plans(Planning::Planned { plan: Box::new(plan(text)), repairs: Vec::new(), refused: Vec::new(), fallback: None })
     }
 
     pub(super) fn plans(&mut self, outcome: Planning) -> &mut Self {
