@@ -4,9 +4,26 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+/// The heading of the options that every command has.
+const ALL: &str = "Options of all commands";
+/// The heading of what a run may use.
+const BOUNDS: &str = "Bounds";
+
+const ABOUT: &str = "\
+Which model: --model, then AIME_MODEL, then [models.default] of the configuration, then OPENAI_BASE_URL and OPENAI_API_KEY.
+Exit codes: 0 reached, 1 not reached, 2 wrong use, 3 no model, 4 a bound, 5 waits for a person, 6 a fault in aime, 130 interrupted.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  aime run \"Find every TODO comment and list them in TODO.md\"
+  aime run --goal-file goal.md --model fast --max-cost 0.50
+  aime run --plan plan.json --unattended --output json > result.json
+
+The result is on standard output, everything else on standard error. Ctrl-C stops so that `aime resume last` goes on.";
+
 /// Give it a goal; it plans, works, and changes the plan when reality disagrees.
 #[derive(Debug, Parser)]
-#[command(name = "aime", version, about, long_about = None, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "aime", version, about, long_about = None, propagate_version = true, arg_required_else_help = true, after_help = ABOUT)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -16,20 +33,20 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Global {
-    /// The working folder
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    /// Work in this folder; other paths stay relative to where you are
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = ALL)]
     pub(crate) directory: Option<PathBuf>,
     /// A configuration file that is read last
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, help_heading = ALL)]
     pub(crate) config: Option<PathBuf>,
     /// Print the result alone
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = ALL, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say more; twice for everything
-    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = ALL)]
     pub(crate) verbose: u8,
-    /// Colours
-    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", global = true)]
+    /// When to use colours; NO_COLOR is honoured
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", global = true, help_heading = ALL)]
     pub(crate) color: ColorChoice,
 }
 
@@ -43,6 +60,7 @@ pub(crate) enum ColorChoice {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Work on a goal
+    #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
     /// Make a plan and run nothing
     Plan(PlanArgs),
@@ -114,14 +132,14 @@ pub(crate) struct RunArgs {
     /// Read the goal from a file
     #[arg(long, value_name = "F", conflicts_with = "goal")]
     pub(crate) goal_file: Option<PathBuf>,
-    /// Run this plan instead of making one
+    /// Run this plan instead of making one; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) choice: ModelChoice,
     #[command(flatten)]
     pub(crate) bounds: BoundArgs,
-    /// What actors may do without asking
+    /// What actors may do without asking: ask for every change, edits of files are free, all, or nothing but reading
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) approve: Option<ApproveArg>,
     /// Nobody is there: never ask, end with a report instead
@@ -130,17 +148,17 @@ pub(crate) struct RunArgs {
     /// How many tasks run at once, at most
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_parallel: Option<u32>,
-    /// The form of standard output
+    /// The form of standard output: the answer, one JSON object, or each event as a line of JSON and the result last
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
-    /// Name the run
+    /// The name of the run, for `aime resume` and `aime runs`
     #[arg(long, value_name = "ID")]
     pub(crate) run_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelChoice {
-    /// How the goal is worked on
+    /// How the goal is worked on; without it aime decides, and says why
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,
     /// The model: a name from the configuration, or the server's own name for it
@@ -151,13 +169,13 @@ pub(crate) struct ModelChoice {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BoundArgs {
     /// The most tokens it may use, sent and received
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, help_heading = BOUNDS, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
     /// The most it may cost, in US dollars; needs prices for the model
-    #[arg(long, value_name = "USD", allow_hyphen_values = true, value_parser = parse_cost)]
+    #[arg(long, help_heading = BOUNDS, value_name = "USD", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) max_cost: Option<f64>,
     /// The longest it may work, such as 90s, 10m, 1h30m
-    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
+    #[arg(long, help_heading = BOUNDS, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -199,7 +217,7 @@ pub(crate) struct ResumeArgs {
     pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) bounds: BoundArgs,
-    /// The form of standard output
+    /// The form of standard output: the answer, one JSON object, or each event as a line of JSON and the result last
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
 }
@@ -349,6 +367,26 @@ mod tests {
             command.get_subcommands().for_each(check);
         }
         check(&Cli::command());
+    }
+
+    #[test]
+    fn the_book_tells_every_command_and_option() {
+        let book = include_str!("../../../docs/src/reference/commands.md");
+        let told = |words: &str| assert!(book.contains(words), "docs/src/reference/commands.md does not tell {words}");
+        let command = Cli::command();
+        for argument in command.get_arguments() {
+            argument.get_long().iter().for_each(|long| told(&format!("--{long}")));
+            argument.get_short().iter().for_each(|short| told(&format!("`-{short}")));
+        }
+        for command in command.get_subcommands() {
+            let name = command.get_name();
+            told(&format!("aime {name}"));
+            let shown = book.split(&format!("aime {name} ")).nth(1).unwrap_or(book).split("aime ").next().unwrap_or_default();
+            for argument in command.get_arguments() {
+                argument.get_long().iter().for_each(|long| assert!(shown.contains(&format!("--{long}")), "aime {name} --{long} is not told"));
+            }
+            command.get_subcommands().for_each(|inner| assert!(shown.contains(inner.get_name()), "aime {name} {} is not told", inner.get_name()));
+        }
     }
 
     #[test]

@@ -52,17 +52,23 @@ impl Setup {
         self.folder.join(".aime")
     }
 
-    /// The journal, made if it is not there yet.
-    pub(crate) fn journal(&self) -> Result<Journal, Failure> {
+    /// The same, unless something else has that name.
+    pub(crate) fn usable_keep(&self) -> Result<PathBuf, Failure> {
         let keep = self.keep();
-        let failed = |error: std::io::Error| {
-            Failure::new(code::USAGE, format!("cannot write to {}: {error}", keep.display()))
-                .hint("choose another working folder with -C, or mend its rights or the disk's space")
-        };
         if keep.exists() && !keep.is_dir() {
             return Err(Failure::usage(format!("{} is not a folder, and runs are kept in a folder of that name", keep.display()))
                 .hint("move it away, or choose another working folder with -C"));
         }
+        Ok(keep)
+    }
+
+    /// The journal, made if it is not there yet.
+    pub(crate) fn journal(&self) -> Result<Journal, Failure> {
+        let keep = self.usable_keep()?;
+        let failed = |error: std::io::Error| {
+            Failure::new(code::USAGE, format!("cannot write to {}: {error}", keep.display()))
+                .hint("choose another working folder with -C, or mend its rights or the disk's space")
+        };
         std::fs::create_dir_all(&keep).map_err(failed)?;
         let ignore = keep.join(".gitignore");
         if !ignore.exists() {

@@ -26,7 +26,7 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
                     .hint("it is never overwritten: move it away first, or look at `aime config show`"));
             }
             write_whole(&path, TEMPLATE, false).map_err(|error| {
-                Failure::usage(format!("{} cannot be written: {error}", path.display()))
+                Failure::usage(format!("{} cannot be written: {}", path.display(), error.kind()))
                     .hint("choose another folder with -C, or mend its rights or the disk's space")
             })?;
             output::note(&format!("wrote {}", path.display()));

@@ -73,10 +73,10 @@ fn journal(setup: &Setup) -> Result<String, Failure> {
     if let Some(journal) = setup.existing_journal()? {
         return Ok(journal.path().display().to_string());
     }
-    let keep = setup.keep();
+    let keep = setup.usable_keep()?;
     let folder: &Path = if keep.is_dir() { &keep } else { &setup.folder };
     tempfile::Builder::new().prefix(".aime-").tempfile_in(folder).map_err(|error| {
-        Failure::usage(format!("cannot write to {}: {error}", folder.display()))
+        Failure::usage(format!("cannot write to {}: {}", folder.display(), error.kind()))
             .hint("mend the rights of the folder, or choose another working folder with -C")
     })?;
     Ok(format!("none yet; runs will be kept in {}", keep.display()))

@@ -20,6 +20,12 @@ use crate::{
 
 pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     let goal = read_goal(&args.goal)?;
+    if let Some(path) = &args.output_file {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
+            return Err(Failure::usage(format!("the plan cannot be written to {}", path.display())).hint("name a file in a folder that is there"));
+        }
+    }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?.ok_or_else(models::none_configured)?;
     let models = models::build(&choice, &setup.environment)?;
     let (prompts, categories) = setup.planning_parts()?;
@@ -49,7 +55,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
         PlanFormat::Dot => plan_formats::dot(&plan),
     };
     match &args.output_file {
-        Some(path) => write_whole(path, &format!("{text}\n"), true)
+        Some(path) => write_whole(path, &format!("{}\n", anstream::adapter::strip_str(&text)), true)
             .map_err(|error| Failure::usage(format!("the plan cannot be written to {}: {error}", path.display())))?,
         None => output::result(&text),
     }

@@ -1,11 +1,12 @@
 //! `aime resume`.
 
-use aime_orchestrator::view;
-use aime_progress::RunId;
+use aime_orchestrator::{Bounds, RunView, view};
+use aime_progress::{ProgressEvent, RunId};
 
 use super::run::{Carry, Work, bounds, carry_out, failure_of, tell_model};
 use crate::{
     args::{Global, ResumeArgs},
+    config::RunConfig,
     failure::Failure,
     models,
     wiring::Setup,
@@ -24,10 +25,23 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
         None => None,
     };
     tell_model(choice.as_ref(), setup);
-    let changed = args.bounds.max_tokens.is_some() || args.bounds.max_cost.is_some() || args.bounds.timeout.is_some();
-    let bounds = changed.then(|| bounds(&args.bounds, seen.bounds.clone()));
+    let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen, &setup.config.run);
+    let bounds = (wanted != seen.bounds).then_some(wanted);
     let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models };
     carry_out(carry, global, setup, Work::Resume { bounds, before: Box::new(seen.state) }).await
+}
+
+/// A count that no flag sets and that was reached goes on with what the configuration says now, where that is more.
+fn raised(mut bounds: Bounds, seen: &RunView, run: &RunConfig) -> Bounds {
+    for event in &seen.events {
+        let ProgressEvent::BoundReached { bound, .. } = &event.event else { continue };
+        match bound.as_str() {
+            "tool_calls" => bounds.max_tool_calls = bounds.max_tool_calls.max(run.max_tool_calls),
+            "actors" => bounds.max_actors = bounds.max_actors.max(run.max_actors),
+            _ => {}
+        }
+    }
+    bounds
 }
 
 /// The run that is meant: by its name, by the beginning of it, or `last`.
