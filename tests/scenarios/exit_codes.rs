@@ -276,8 +276,11 @@ fn four_when_the_tool_calls_are_used_up() {
     let world = World::alone().settings("[run]\nmax_tool_calls = 2\n");
     let tasks: Vec<_> = (0..5).map(|n| tool(&format!("t{n}"), "list_dir", json!({"path": "."}), &[])).collect();
     world.plan("plan.json", &plan(&tasks));
-    let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl", "--max-parallel", "1"]).must(4);
+    let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl", "--max-parallel", "1", "--run-id", "r"]).must(4);
     assert_eq!(ended.events("tool_call_started").len(), 2, "{ended}");
+    world.aime(["resume", "r"]).must(4).tells(&["max_tool_calls"]);
+    world.file("aime.toml", "[run]\nmax_tool_calls = 5\n");
+    world.aime(["resume", "r"]).must(0);
 }
 
 #[test]

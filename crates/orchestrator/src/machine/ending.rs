@@ -99,7 +99,7 @@ impl RunMachine {
             lines.push(why.clone());
         }
         let hint =
-            all_out_of_steps.then(|| "raise run.bounds.max_steps, or let the goal be planned in smaller tasks (--mode complex)".to_owned());
+            all_out_of_steps.then(|| "raise max_steps in [run], or let the goal be planned in smaller tasks (--mode complex)".to_owned());
         Some(RunFailure { code, message: lines.join("; "), hint })
     }
 

@@ -23,7 +23,13 @@ impl RunMachine {
             return;
         }
         self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
-        let hint = Some(format!("raise the bound with `aime resume {}` and the flag for it", self.input.run));
+        let (run, setting) = (&self.input.run, format!("max_{bound}"));
+        let hint = Some(match bound {
+            "tokens" => format!("raise the bound: `aime resume {run} --max-tokens N`"),
+            "money" => format!("raise the bound: `aime resume {run} --max-cost USD`"),
+            "time" => format!("raise the bound: `aime resume {run} --timeout TIME`"),
+            _ => format!("raise {setting} in [run], then `aime resume {run}`"),
+        });
         let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), hint);
         self.leave(output, out);
     }
