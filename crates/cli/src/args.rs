@@ -383,15 +383,22 @@ mod tests {
             told(&format!("aime {name}"));
             let shown = book.split(&format!("aime {name} ")).nth(1).unwrap_or(book).split("aime ").next().unwrap_or_default();
             for argument in command.get_arguments() {
-                argument.get_long().iter().for_each(|long| assert!(shown.contains(&format!("--{long}")), "aime {name} --{long} is not told"));
+                argument
+                    .get_long()
+                    .iter()
+                    .for_each(|long| assert!(shown.contains(&format!("--{long}")), "aime {name} --{long} is not told"));
             }
-            command.get_subcommands().for_each(|inner| assert!(shown.contains(inner.get_name()), "aime {name} {} is not told", inner.get_name()));
+            command
+                .get_subcommands()
+                .for_each(|inner| assert!(shown.contains(inner.get_name()), "aime {name} {} is not told", inner.get_name()));
         }
     }
 
     #[test]
     fn times_are_read_as_people_write_them() {
-        for (text, seconds) in [("90", 90), ("90s", 90), ("10m", 600), ("1h", 3_600), ("1h30m", 5_400), ("1h 30m", 5_400), (" 5m ", 300), ("2 hours", 7_200)] {
+        for (text, seconds) in
+            [("90", 90), ("90s", 90), ("10m", 600), ("1h", 3_600), ("1h30m", 5_400), ("1h 30m", 5_400), (" 5m ", 300), ("2 hours", 7_200)]
+        {
             assert_eq!(parse_duration(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
         for text in ["", "0", "0s", "-5m", "-5", "abc", "5x", "1month", "1.5.2h", "∞"] {

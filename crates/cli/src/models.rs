@@ -69,9 +69,7 @@ pub(crate) fn build(choice: &Choice, environment: &Environment) -> Result<Models
     let mut roles: BTreeMap<String, Arc<dyn ChatModel>> = BTreeMap::new();
     for (name, model) in &choice.models {
         let Some(first) = single.get(name.as_str()).cloned() else { continue };
-        let others = model.fallback.iter().map(|other| {
-            single.get(other.as_str()).cloned().ok_or_else(|| no_fallback(name, other))
-        });
+        let others = model.fallback.iter().map(|other| single.get(other.as_str()).cloned().ok_or_else(|| no_fallback(name, other)));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         roles.insert(name.clone(), if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) });
     }

@@ -23,7 +23,9 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     if let Some(path) = &args.output_file {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
-            return Err(Failure::usage(format!("the plan cannot be written to {}", path.display())).hint("name a file in a folder that is there"));
+            return Err(
+                Failure::usage(format!("the plan cannot be written to {}", path.display())).hint("name a file in a folder that is there")
+            );
         }
     }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?.ok_or_else(models::none_configured)?;
@@ -62,13 +64,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-async fn ask(
-    planner: &Planner,
-    goal: String,
-    routed: &Routed,
-    profile: Option<String>,
-    setup: &Setup,
-) -> Result<Plan, Failure> {
+async fn ask(planner: &Planner, goal: String, routed: &Routed, profile: Option<String>, setup: &Setup) -> Result<Plan, Failure> {
     let parts = checker_parts(setup)?;
     let request = PlanRequest {
         project: project_context(&setup.folder),

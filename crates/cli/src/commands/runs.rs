@@ -118,7 +118,7 @@ fn events(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
     match form {
         Output::Text => {
             for event in &seen.events {
-                let what = line_of(event).unwrap_or_else(|| event.document(&run, "")["type"].as_str().unwrap_or_default().to_owned());
+                let what = line_of(event).unwrap_or_else(|| event.event.name().to_owned());
                 output::result(&format!("{DIM}{:>5} {}{DIM:#} {what}", event.seq, rfc3339(event.at.as_millis())));
             }
         }

@@ -38,7 +38,12 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     want((500..=15_000).contains(&tools.output_characters), "tools.output_characters", &tools.output_characters, "500 to 15000");
     let actors = &config.actors;
     want((0.0..=2.0).contains(&actors.temperature), "actors.temperature", &actors.temperature, "0 to 2");
-    want(actors.compact_at > 0.0 && actors.compact_at <= 1.0, "actors.compact_at", &actors.compact_at, "a part of the window, above 0 and up to 1");
+    want(
+        actors.compact_at > 0.0 && actors.compact_at <= 1.0,
+        "actors.compact_at",
+        &actors.compact_at,
+        "a part of the window, above 0 and up to 1",
+    );
     for (key, number) in [
         ("failures_before_hint", actors.failures_before_hint),
         ("rounds_before_todo_reminder", actors.rounds_before_todo_reminder),

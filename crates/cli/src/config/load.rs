@@ -125,7 +125,10 @@ impl Places {
         let Some(project) = self.project.parent().and_then(|folder| folder.canonicalize().ok()) else { return false };
         let folders = entries.into_iter().flatten().filter_map(Value::as_str).map(|entry| environment.expand_home(Path::new(entry)));
         // What is relative would mean another folder in each place.
-        folders.filter(|folder| folder.is_absolute()).filter_map(|folder| folder.canonicalize().ok()).any(|folder: PathBuf| project.starts_with(folder))
+        folders
+            .filter(|folder| folder.is_absolute())
+            .filter_map(|folder| folder.canonicalize().ok())
+            .any(|folder: PathBuf| project.starts_with(folder))
     }
 }
 

@@ -46,7 +46,9 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
             return Err(ConfigFault::new(path.display(), "is not text in UTF-8").hint("save it as UTF-8, or name another file"));
         }
         Err(error) => {
-            return Err(ConfigFault::new(path.display(), format!("cannot be read: {error}")).hint("mend the path or the rights of the file"));
+            return Err(
+                ConfigFault::new(path.display(), format!("cannot be read: {error}")).hint("mend the path or the rights of the file")
+            );
         }
     };
     let format = Format::of(path);
@@ -171,7 +173,8 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     }
     let other = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, wanted)) = other.and_then(|rest| rest.rsplit_once(", expected ")) {
-        let found = ["string ", "integer ", "boolean ", "floating point "].iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
+        let found =
+            ["string ", "integer ", "boolean ", "floating point "].iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
         return ConfigFault::new(place, format!("{} is wanted here, not {found}", kind(wanted)));
     }
     if let Some(missing) = message.strip_prefix("missing field ") {

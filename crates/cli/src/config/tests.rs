@@ -99,10 +99,22 @@ fn later_places_win_key_by_key() {
 #[test]
 fn the_three_forms_say_the_same() {
     let forms = [
-        ("aime.toml", "[models.default]\nmodel = \"m\"\nfallback = [\"o\"]\n[models.o]\nmodel = \"o\"\n[run]\nmax_cost_usd = 2\n[planning.bypass]\nsingle_file = false\n"),
-        ("aime.yaml", "models:\n  default:\n    model: m\n    fallback: [o]\n  o:\n    model: o\nrun:\n  max_cost_usd: 2\n  max_tokens: null\nplanning:\n  bypass:\n    single_file: false\n"),
-        ("aime.yml", "{models: {default: {model: m, fallback: [o]}, o: {model: o}}, run: {max_cost_usd: 2.0}, planning: {bypass: {single_file: false}}}"),
-        ("aime.json", r#"{"models": {"default": {"model": "m", "fallback": ["o"]}, "o": {"model": "o"}}, "run": {"max_cost_usd": 2, "max_tokens": null}, "planning": {"bypass": {"single_file": false}}}"#),
+        (
+            "aime.toml",
+            "[models.default]\nmodel = \"m\"\nfallback = [\"o\"]\n[models.o]\nmodel = \"o\"\n[run]\nmax_cost_usd = 2\n[planning.bypass]\nsingle_file = false\n",
+        ),
+        (
+            "aime.yaml",
+            "models:\n  default:\n    model: m\n    fallback: [o]\n  o:\n    model: o\nrun:\n  max_cost_usd: 2\n  max_tokens: null\nplanning:\n  bypass:\n    single_file: false\n",
+        ),
+        (
+            "aime.yml",
+            "{models: {default: {model: m, fallback: [o]}, o: {model: o}}, run: {max_cost_usd: 2.0}, planning: {bypass: {single_file: false}}}",
+        ),
+        (
+            "aime.json",
+            r#"{"models": {"default": {"model": "m", "fallback": ["o"]}, "o": {"model": "o"}}, "run": {"max_cost_usd": 2, "max_tokens": null}, "planning": {"bypass": {"single_file": false}}}"#,
+        ),
     ];
     for (name, text) in forms {
         let world = World::new();
@@ -444,7 +456,11 @@ fn the_files_to_copy_are_what_is_built_in() {
     assert_eq!(found["categories.toml"], aime_planner::DEFAULT_CATEGORIES, "copy crates/dynamic-planner/data/categories.toml to config/");
     assert_eq!(found.len(), 2, "each file in config/ is explained in its README.md: {:?}", found.keys());
     let profiles = files_of("config/profiles", "toml");
-    assert_eq!(profiles, files_of("crates/actor-factory/data/profiles", "toml"), "copy crates/actor-factory/data/profiles/ to config/profiles/");
+    assert_eq!(
+        profiles,
+        files_of("crates/actor-factory/data/profiles", "toml"),
+        "copy crates/actor-factory/data/profiles/ to config/profiles/"
+    );
     let mut catalog = aime_actors::ProfileCatalog::default();
     for (name, text) in &profiles {
         catalog.add_toml(text, name).unwrap();

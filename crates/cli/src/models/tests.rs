@@ -80,7 +80,8 @@ fn key_of(files: &str, variables: &[(&str, &str)]) -> Result<Option<String>, (u8
 fn a_key_goes_only_where_it_belongs() {
     let openai = ("OPENAI_API_KEY", "sk-secret");
     let named = "[models.default]\nmodel = \"m\"\nbase_url = \"http://other.example/v1\"\n";
-    let table: [(&str, &[(&str, &str)], Option<&str>); 7] = [
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
+    let table: [Row<'_>; 7] = [
         ("[models.default]\nmodel = \"m\"\n", &[openai], Some("OPENAI_API_KEY")),
         ("", &[openai, ("OPENAI_BASE_URL", "http://x/v1")], Some("OPENAI_API_KEY")),
         ("", &[("OPENAI_BASE_URL", "http://x/v1")], None),

@@ -60,7 +60,9 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
                 first_line(output, WIDTH)
             )
         }
-        E::ProgressReported { task, report } => format!("{task}: {}: {}", first_line(&report.status, WIDTH), first_line(&report.message, WIDTH)),
+        E::ProgressReported { task, report } => {
+            format!("{task}: {}: {}", first_line(&report.status, WIDTH), first_line(&report.message, WIDTH))
+        }
         E::EvidenceAdded { evidence } => format!("{YELLOW}evidence{YELLOW:#} {}", first_line(&evidence.content, WIDTH)),
         E::ReplanSuppressed { reason, .. } => format!("{YELLOW}no replan{YELLOW:#}: {}", plain(reason)),
         E::QuestionAsked { kind, question, .. } => format!("{BOLD}{kind}{BOLD:#} {}", plain(question)),

@@ -207,6 +207,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, columns: usiz
 pub(super) fn last(state: &ProgressState, columns: usize) -> String {
     let head = format!("{BOLD}{}{BOLD:#}", progress(state).unwrap_or_default());
     let tasks = describe_tasks(state, columns);
-    let lines: Vec<String> = [head.as_str()].into_iter().chain(tasks.lines()).map(|line| fit(line, columns.saturating_sub(1).max(1))).collect();
+    let lines: Vec<String> =
+        [head.as_str()].into_iter().chain(tasks.lines()).map(|line| fit(line, columns.saturating_sub(1).max(1))).collect();
     lines.join("\n")
 }

@@ -196,7 +196,9 @@ fn a_terminal_of_no_size_is_no_trouble() {
 
 #[test]
 fn of_many_tasks_those_that_move_are_shown() {
-    let tasks: Vec<Value> = (1..=60).map(|number| json!({"id": format!("t{number}"), "kind": "actor", "name": format!("task {number}"), "description": "x"})).collect();
+    let tasks: Vec<Value> = (1..=60)
+        .map(|number| json!({"id": format!("t{number}"), "kind": "actor", "name": format!("task {number}"), "description": "x"}))
+        .collect();
     let mut events = vec![json!({"type": "plan_created", "plan": {"goal": "g", "tasks": tasks, "edges": []}})];
     for number in [3, 40, 55] {
         events.extend(starts(&format!("t{number}")));
@@ -244,7 +246,16 @@ fn texts_are_cut_by_the_columns_that_they_take() {
 
 #[test]
 fn times_are_told_as_people_do() {
-    let table = [(0, "0 ms"), (999, "999 ms"), (1_000, "1.0 s"), (59_999, "59.9 s"), (60_000, "1 m 00 s"), (3_599_000, "59 m 59 s"), (3_600_000, "1 h 00 m"), (90_061_000, "25 h 01 m")];
+    let table = [
+        (0, "0 ms"),
+        (999, "999 ms"),
+        (1_000, "1.0 s"),
+        (59_999, "59.9 s"),
+        (60_000, "1 m 00 s"),
+        (3_599_000, "59 m 59 s"),
+        (3_600_000, "1 h 00 m"),
+        (90_061_000, "25 h 01 m"),
+    ];
     for (millis, text) in table {
         assert_eq!(span(millis), text);
     }

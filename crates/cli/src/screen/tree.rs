@@ -2,7 +2,7 @@
 
 use aime_progress::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
 
-use super::{fit, first_line, span};
+use super::{first_line, fit, span};
 use crate::output::{CYAN, DIM, GREEN, RED, YELLOW, count};
 
 const WIDTH: usize = 100;
