@@ -77,6 +77,14 @@ impl Journal {
         self.shared.writer.commits()
     }
 
+    /// Waits until all that was queued before is written, also what was queued by a host that was dropped before it heard of it.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub async fn flush(&self) -> Result<(), JournalError> {
+        self.write(|_, _| Ok(())).await
+    }
+
     /// Writes on the writer's thread. Queued at once, complete when durable.
     fn write<T, F>(&self, mut work: F) -> impl Future<Output = Result<T, JournalError>> + Send + use<T, F>
     where

@@ -160,6 +160,8 @@ impl Orchestrator {
     /// [`OrchestratorError`].
     pub async fn resume(&self, run: &RunId, bounds: Option<Bounds>, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let _lock = self.lock(run)?;
+        // A run whose future was dropped may have left a commit on its way.
+        self.parts.journal.flush().await?;
         let view = view(&self.parts.journal, run)?;
         if let (true, Some(output)) = (view.over, &view.output) {
             return Ok(RunResult::new(run.clone(), &view.state, output));

@@ -1,0 +1,200 @@
+//! What the tests run on.
+
+use std::{
+    ffi::OsString,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use aime_actors::ActorFactory;
+use aime_durable::{Journal, SystemClock};
+use aime_llm::{
+    ChatModel, Tiers,
+    scripted::{Reply, ScriptedModel, When},
+};
+use aime_orchestrator::{
+    HumanChannel, Models, NobodyThere, Orchestrator, Parts, PublishedEvent, RunControl, RunRequest, RunResult, RunSettings, view,
+};
+use aime_planner::{PlannerSettings, Prompts, RouteSettings, default_categories};
+use aime_progress::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
+use aime_sandbox::{ConfinedFolder, clean_environment};
+use aime_tools::{Approval, ToolContext, ToolOutput, ToolRegistry, Touches, TypedTool, builtin};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+/// A line for the log.
+#[derive(Deserialize, JsonSchema)]
+struct Append {
+    /// The line.
+    line: String,
+}
+
+/// A folder with a journal, a model and tools. Each orchestrator made from it knows nothing of those before it but what they have written.
+pub(crate) struct Bench {
+    pub(crate) folder: TempDir,
+    pub(crate) journal: Journal,
+    pub(crate) model: ScriptedModel,
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    pub(crate) human: Arc<dyn HumanChannel>,
+    /// How many calls of `append` were begun.
+    pub(crate) begun: watch::Sender<usize>,
+    /// How long a call of `append` takes before and after it writes.
+    pub(crate) takes: Arc<Mutex<Duration>>,
+}
+
+pub(crate) fn run_id() -> RunId {
+    "trip".parse().unwrap()
+}
+
+pub(crate) fn plan(tasks: Value) -> Plan {
+    serde_json::from_value(json!({ "tasks": tasks })).unwrap()
+}
+
+pub(crate) fn append(line: &str) -> Reply {
+    Reply::call("append", json!({ "line": line }))
+}
+
+pub(crate) fn done(message: &str) -> Reply {
+    Reply::call("terminate", json!({"status": "success", "message": message}))
+}
+
+impl Bench {
+    pub(crate) fn new(model: ScriptedModel) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self {
+            journal: Journal::open(folder.path().join(".aime/aime.db")).unwrap(),
+            folder,
+            model,
+            environment: std::iter::once(("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())).collect(),
+            human: Arc::new(NobodyThere),
+            begun: watch::Sender::new(0),
+            takes: Arc::default(),
+        }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The lines that `append` has written.
+    pub(crate) fn log(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.path("log")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// The built-in tools, and one whose second call does harm.
+    fn tools(&self) -> ToolRegistry {
+        let (begun, takes) = (self.begun.clone(), Arc::clone(&self.takes));
+        let tool = TypedTool::new("append", "Appends a line to the log.", move |given: Append, context: ToolContext| {
+            let (begun, takes) = (begun.clone(), *takes.lock().unwrap());
+            async move {
+                begun.send_modify(|count| *count += 1);
+                tokio::time::sleep(takes).await;
+                let path = context.working_folder().join("log");
+                let log = std::fs::read_to_string(&path).unwrap_or_default();
+                std::fs::write(&path, format!("{log}{}\n", given.line)).unwrap();
+                tokio::time::sleep(takes).await;
+                Ok(ToolOutput {
+                    text: format!("wrote {}", given.line),
+                    value: json!({"line": given.line}),
+                    references: vec!["log".to_owned()],
+                })
+            }
+        });
+        let mut tools = builtin();
+        tools.register(Arc::new(tool.touches(Touches::Files)));
+        tools
+    }
+
+    pub(crate) fn orchestrator(&self) -> Orchestrator {
+        self.orchestrator_with(Arc::new(self.model.clone()))
+    }
+
+    pub(crate) fn orchestrator_with(&self, model: Arc<dyn ChatModel>) -> Orchestrator {
+        let folder = ConfinedFolder::open(self.folder.path()).unwrap();
+        Orchestrator::new(Parts {
+            journal: self.journal.clone(),
+            keep: self.path(".aime"),
+            models: Some(Models::single(model)),
+            tools: Arc::new(self.tools()),
+            tool_context: ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"])),
+            actors: Arc::new(ActorFactory::builtin().unwrap()),
+            categories: default_categories(),
+            route: RouteSettings::default(),
+            planner: PlannerSettings::default(),
+            prompts: Arc::new(Prompts::default()),
+            tiers: Arc::new(Tiers::new()),
+            plan_cache: None,
+            project: String::new(),
+            human: Arc::clone(&self.human),
+            clock: Arc::new(SystemClock),
+        })
+    }
+
+    pub(crate) fn request(&self, goal: &str, plan: Option<Plan>) -> RunRequest {
+        let settings = RunSettings { approval: Approval::All, ..RunSettings::default() };
+        RunRequest { run: run_id(), goal: goal.to_owned(), plan, settings }
+    }
+
+    pub(crate) async fn run(&self, goal: &str, plan: Option<Plan>) -> RunResult {
+        self.orchestrator().run(self.request(goal, plan), control().0).await.unwrap()
+    }
+
+    pub(crate) async fn resume(&self) -> RunResult {
+        self.orchestrator().resume(&run_id(), None, control().0).await.unwrap()
+    }
+
+    /// The events of the run as its journal has them.
+    pub(crate) fn events(&self) -> Vec<Timed> {
+        let records = self.journal.events(run_id().as_str(), 1, 100_000).unwrap();
+        let event = |body: &str| serde_json::from_str::<ProgressEvent>(body).unwrap();
+        records.iter().map(|record| Timed { at: Timestamp::from_millis(record.at), event: event(&record.body) }).collect()
+    }
+
+    /// The state that the facts make, after it was compared with the one that the events make.
+    pub(crate) fn state(&self) -> ProgressState {
+        let state = view(&self.journal, &run_id()).unwrap().state;
+        assert_eq!(fold(&self.events()).unwrap(), state, "the events fold to the state of the facts");
+        assert_eq!(state.inconsistencies(), []);
+        state
+    }
+}
+
+pub(crate) fn control() -> (RunControl, mpsc::UnboundedReceiver<PublishedEvent>) {
+    let (events, receiver) = mpsc::unbounded_channel();
+    (RunControl { stop: CancellationToken::new(), events }, receiver)
+}
+
+/// Waits until so many events were told; for ever when there are fewer.
+pub(crate) async fn told(mut events: mpsc::UnboundedReceiver<PublishedEvent>, count: usize) {
+    for _ in 0..count {
+        if events.recv().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+pub(crate) fn statuses(state: &ProgressState) -> Vec<(&str, TaskStatus)> {
+    state.tasks.values().map(|task| (task.spec.id.as_str(), task.status)).collect()
+}
+
+/// Four lines: by the runtime, twice by an actor, and by the runtime again.
+pub(crate) fn four_lines() -> (ScriptedModel, Plan) {
+    let model = ScriptedModel::new("m")
+        .on(When::contains("The plan now:"), [Reply::text("I have no idea")])
+        .on(When::tool("append").and_turn(0), [append("two")])
+        .on(When::tool("append").and_turn(1), [append("three")])
+        .on(When::tool("append").and_turn(2), [done("two and three are written")])
+        .on(When::plain(), [Reply::text("Four lines are written.")]);
+    let plan = plan(json!([
+        {"id": "first", "kind": "tool", "tool": "append", "parameters": {"line": "one"}},
+        {"id": "middle", "kind": "actor", "description": "Write two lines", "bundles": ["append"], "dependencies": ["first"]},
+        {"id": "last", "kind": "tool", "tool": "append", "parameters": {"line": "four"}, "dependencies": ["middle"]},
+    ]));
+    (model, plan)
+}

@@ -1,0 +1,118 @@
+//! Runs that ask a person: one who is there, and one who answers from another process.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_llm::scripted::{Reply, ScriptedModel, When};
+use aime_orchestrator::{HumanChannel, HumanQuestion, InboxMessage};
+use aime_progress::{ProgressEvent, QuestionId, RunStatus};
+use futures::future::BoxFuture;
+use serde_json::json;
+
+use crate::bench::{Bench, control, done, plan, run_id, told};
+
+struct Says(&'static str);
+
+impl HumanChannel for Says {
+    fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move { Some(format!("{} ({})", self.0, question.text)) })
+    }
+}
+
+/// Somebody is there and never answers.
+struct Silent;
+
+impl HumanChannel for Silent {
+    fn ask(&self, _: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn painter() -> (ScriptedModel, aime_progress::Plan) {
+    let model = ScriptedModel::new("m")
+        .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "Which colour?"}))])
+        .on(When::tools().and_contains("red").and_turn(1), [done("painted red")]);
+    (model, plan(json!([{"id": "paint", "kind": "actor", "description": "Paint the wall"}])))
+}
+
+fn question(bench: &Bench) -> QuestionId {
+    let asked = bench.events().into_iter().find_map(|timed| match timed.event {
+        ProgressEvent::QuestionAsked { id, .. } => Some(id),
+        _ => None,
+    });
+    asked.unwrap()
+}
+
+async fn answer(bench: &Bench, text: &str) {
+    let message = InboxMessage::Answer { question: question(bench), text: text.to_owned() };
+    bench.journal.inbox_put("trip", 1, &serde_json::to_string(&message).unwrap()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_person_who_is_there_answers_at_once() {
+    let (model, plan) = painter();
+    let mut bench = Bench::new(model);
+    bench.human = Arc::new(Says("red"));
+    let result = bench.run("Paint", Some(plan)).await;
+    assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "painted red"), "{result:#?}");
+    assert_eq!(bench.state().questions[0].answer.as_deref(), Some("red (Which colour?)"));
+}
+
+#[tokio::test]
+async fn an_answer_from_another_process_is_found_at_the_resume() {
+    let (model, plan) = painter();
+    let bench = Bench::new(model);
+    let result = bench.run("Paint", Some(plan)).await;
+    assert_eq!((result.status, result.error.unwrap().message.as_str()), (RunStatus::WaitingForHuman, "Which colour?"));
+    assert_eq!(bench.resume().await.status, RunStatus::WaitingForHuman, "nothing has changed");
+    answer(&bench, "red").await;
+    let result = bench.resume().await;
+    assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "painted red"), "{result:#?}");
+    assert_eq!(bench.state().questions.len(), 1);
+    assert_eq!(bench.model.requests().len(), 2, "no step is made twice");
+}
+
+#[tokio::test]
+async fn an_answer_from_another_process_reaches_a_run_under_way() {
+    let (model, plan) = painter();
+    let mut bench = Bench::new(model);
+    bench.human = Arc::new(Silent);
+    let ((control, mut events), orchestrator) = (control(), bench.orchestrator());
+    let run = orchestrator.run(bench.request("Paint", Some(plan)), control);
+    let person = async {
+        while let Some(event) = events.recv().await {
+            if matches!(event.event, ProgressEvent::QuestionAsked { .. }) {
+                answer(&bench, "red").await;
+                break;
+            }
+        }
+    };
+    let (result, ()) = tokio::time::timeout(Duration::from_secs(30), async { tokio::join!(run, person) }).await.unwrap();
+    assert_eq!(result.unwrap().answer, "painted red");
+}
+
+#[tokio::test]
+async fn an_answer_survives_any_crash_after_it_was_given() {
+    for event in 1.. {
+        let (model, plan) = painter();
+        let bench = Bench::new(model);
+        assert_eq!(bench.run("Paint", Some(plan)).await.status, RunStatus::WaitingForHuman);
+        answer(&bench, "red").await;
+        let ((control, events), orchestrator, run) = (control(), bench.orchestrator(), run_id());
+        let killed = tokio::select! {
+            biased;
+            () = told(events, event) => true,
+            _ = orchestrator.resume(&run, None, control) => false,
+        };
+        if !killed {
+            assert!(event > 3);
+            break;
+        }
+        let result = bench.resume().await;
+        assert_eq!(
+            (result.status, result.answer.as_str()),
+            (RunStatus::Completed, "painted red"),
+            "killed after event {event}: {result:#?}"
+        );
+        assert_eq!(bench.state().questions.len(), 1, "it is not asked again");
+    }
+}

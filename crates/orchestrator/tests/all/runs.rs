@@ -1,0 +1,192 @@
+//! Runs that nobody disturbs, and runs that are stopped.
+
+use aime_llm::scripted::{Reply, ScriptedModel, When};
+use aime_orchestrator::{Bounds, OrchestratorError, view};
+use aime_progress::{ProgressEvent, RunStatus, TaskStatus, read_snapshot};
+use serde_json::json;
+
+use crate::bench::{Bench, append, control, done, four_lines, plan, run_id, statuses, told};
+
+#[tokio::test]
+async fn a_goal_is_planned_and_carried_out_to_its_answer() {
+    let planned = json!({"tasks": [
+        {"id": "write", "description": "Write the first line into the file log"},
+        {"id": "check", "kind": "tool", "tool": "read_file", "parameters": {"path": "log"}, "dependencies": ["write"]},
+    ]});
+    let model = ScriptedModel::new("m")
+        .on(When::schema("aime_route"), [Reply::json(json!({"complexity": "complex", "reason": "two steps"}))])
+        .on(When::schema("aime_plan"), [Reply::json(planned)])
+        .on(When::schema("aime_verdict"), [Reply::json(json!({"passed": true, "reason": "it is there"}))])
+        .on(When::tools().and_turn(0), [Reply::call("write_file", json!({"path": "log", "content": "hello\n"}))])
+        .on(When::tools().and_turn(1), [done("written")])
+        .on(When::plain(), [Reply::text("The log says hello.")]);
+    let bench = Bench::new(model);
+    let (mut request, (control, mut events)) = (bench.request("Write a line and then check that it is there", None), control());
+    request.settings.mode = Some(aime_progress::PlanMode::Complex);
+    let result = bench.orchestrator().run(request, control).await.unwrap();
+    assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "The log says hello."), "{result:#?}");
+    assert_eq!(bench.log(), ["hello"]);
+    let state = bench.state();
+    assert_eq!(statuses(&state), [("write", TaskStatus::Completed), ("check", TaskStatus::Completed)]);
+    assert_eq!(state.tasks[1].conclusion.as_ref().unwrap().text().trim(), "hello", "{:?}", state.tasks[1]);
+    assert_eq!(result.usage.requests, bench.model.requests().len() as u64, "every request is paid for");
+    // What was told while it ran is what the journal has.
+    let mut live = Vec::new();
+    while let Some(event) = events.recv().await {
+        assert_eq!(event.seq, live.len() as u64 + 1);
+        live.push(event.event);
+    }
+    assert_eq!(live, bench.events().into_iter().map(|timed| timed.event).collect::<Vec<_>>());
+    let snapshot = read_snapshot(&bench.path(".aime/progress/trip.json")).unwrap();
+    assert_eq!(snapshot, state);
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_gives_its_result_again_and_does_nothing() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let first = bench.run("Write four lines", Some(plan)).await;
+    assert_eq!(first.status, RunStatus::Completed, "{first:#?}");
+    let (requests, events) = (bench.model.requests().len(), bench.events().len());
+    assert_eq!(bench.resume().await, first);
+    assert_eq!((bench.model.requests().len(), bench.events().len()), (requests, events));
+    assert_eq!(bench.log(), ["one", "two", "three", "four"]);
+}
+
+#[tokio::test]
+async fn a_stop_at_any_event_resumes_with_nothing_done_twice() {
+    for stop_at in (1..).step_by(3) {
+        let (model, plan) = four_lines();
+        let bench = Bench::new(model);
+        let ((control, events), orchestrator) = (control(), bench.orchestrator());
+        let stop = control.stop.clone();
+        let stopping = tokio::spawn(async move {
+            told(events, stop_at).await;
+            stop.cancel();
+        });
+        let first = orchestrator.run(bench.request("Write four lines", Some(plan)), control).await.unwrap();
+        stopping.abort();
+        let code = first.error.as_ref().map(|error| error.code.as_str());
+        assert!(matches!(code, None | Some("interrupted" | "goal_not_reached")), "{first:#?}");
+        assert!(!statuses(&bench.state()).iter().any(|(_, status)| *status == TaskStatus::Running), "nothing is left running");
+        let stopped = code == Some("interrupted");
+        let result = if stopped { bench.resume().await } else { first };
+        let log = bench.log();
+        if result.status == RunStatus::Completed {
+            assert_eq!(log, ["one", "two", "three", "four"], "stopped at {stop_at}");
+        } else {
+            // The stop fell into a call of the plan: nobody knows what it did.
+            assert!(result.error.as_ref().unwrap().message.contains("its outcome is unknown"), "{result:#?}");
+        }
+        if !stopped {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bound_on_tool_calls_holds_for_actors() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let mut request = bench.request("Write four lines", Some(plan));
+    request.settings.bounds.max_tool_calls = 2;
+    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    assert_eq!(bench.log(), ["one", "two"], "the third call is not made");
+    let raised = Bounds { max_tool_calls: 100, ..Bounds::default() };
+    let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    assert_eq!(bench.log(), ["one", "two", "four"], "the actor was told that its call was not ended, and did not repeat it");
+}
+
+#[tokio::test]
+async fn a_bound_on_tokens_is_kept_before_they_are_spent() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let mut request = bench.request("Write four lines", Some(plan));
+    request.settings.bounds.max_tokens = Some(10);
+    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    assert!(bench.model.requests().is_empty(), "nothing was spent");
+    let raised = Bounds { max_tokens: Some(1_000_000), ..Bounds::default() };
+    let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    assert_eq!(bench.log(), ["one", "two", "three", "four"]);
+}
+
+#[tokio::test]
+async fn a_raised_bound_on_steps_reaches_the_actors_made_after_it() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let mut request = bench.request("Write four lines", Some(plan));
+    request.settings.bounds = Bounds { max_steps: 1, max_actors: 1, ..Bounds::default() };
+    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    let result = bench.orchestrator().resume(&run_id(), Some(Bounds::default()), control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+}
+
+#[tokio::test]
+async fn what_a_task_claims_is_looked_at() {
+    let model = ScriptedModel::new("m")
+        .on(When::contains("The plan now:"), [Reply::text("no idea")])
+        .on(When::tools().and_contains("did not hold").and_turn(0), [append("now")])
+        .on(When::tools(), [done("the file is there")]);
+    let bench = Bench::new(model);
+    let tasks = json!([{"id": "claim", "kind": "actor", "description": "Make the file", "completion_criteria": ["nowhere.txt exists"]}]);
+    let result = bench.run("Make a file", Some(plan(tasks))).await;
+    assert_eq!(result.status, RunStatus::Failed, "{result:#?}");
+    assert!(result.tasks[0].error.as_deref().unwrap().contains("nowhere.txt does not exist"), "{result:#?}");
+    assert_eq!(result.tasks[0].attempts, 3);
+    let checked = bench.events().into_iter().filter(|timed| matches!(timed.event, ProgressEvent::CriterionChecked { passed: false, .. }));
+    assert_eq!(checked.count(), 3);
+}
+
+#[tokio::test]
+async fn a_criterion_about_what_cannot_be_seen_says_nothing() {
+    let model = ScriptedModel::new("m").on(When::tools(), [done("made")]);
+    let bench = Bench::new(model);
+    let tasks = json!([{"id": "claim", "kind": "actor", "description": "Make it",
+        "completion_criteria": ["/elsewhere/a.txt exists", "../b.txt does not exist"]}]);
+    let result = bench.run("Make it", Some(plan(tasks))).await;
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    assert!(!bench.events().iter().any(|timed| matches!(timed.event, ProgressEvent::CriterionChecked { .. })));
+}
+
+#[tokio::test]
+async fn a_plan_that_breaks_a_rule_is_a_result_with_the_faults() {
+    let bench = Bench::new(ScriptedModel::new("m"));
+    let tasks = json!([{"id": "a", "kind": "actor", "description": "x", "dependencies": ["b"]}]);
+    let result = bench.run("Do it", Some(plan(tasks))).await;
+    let error = result.error.unwrap();
+    assert_eq!(error.code, "goal_not_reached");
+    assert!(error.message.contains("the plan is not valid") && error.message.contains("\"b\""), "{}", error.message);
+}
+
+#[tokio::test]
+async fn names_of_runs_are_kept_apart() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    assert!(matches!(view(&bench.journal, &run_id()), Err(OrchestratorError::NoSuchRun { .. })));
+    assert!(matches!(bench.orchestrator().resume(&run_id(), None, control().0).await, Err(OrchestratorError::NoSuchRun { .. })));
+    bench.run("Write four lines", Some(plan.clone())).await;
+    let again = bench.orchestrator().run(bench.request("Write four lines", Some(plan)), control().0).await;
+    assert!(matches!(again, Err(OrchestratorError::Journal(_))), "{again:?}");
+    assert_eq!(bench.log().len(), 4);
+}
+
+#[tokio::test]
+async fn two_do_not_drive_one_run() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    *bench.takes.lock().unwrap() = std::time::Duration::from_millis(200);
+    let (orchestrator, mut begun) = (bench.orchestrator(), bench.begun.subscribe());
+    let first = orchestrator.run(bench.request("Write four lines", Some(plan)), control().0);
+    let second = async {
+        begun.wait_for(|begun| *begun > 0).await.unwrap();
+        bench.orchestrator().resume(&run_id(), None, control().0).await
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert!(matches!(second, Err(OrchestratorError::Lock(_))), "{second:?}");
+    assert_eq!(first.unwrap().status, RunStatus::Completed);
+}
