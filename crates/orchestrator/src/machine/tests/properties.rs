@@ -115,10 +115,15 @@ impl Way {
             }
             RunEffect::Plan { .. } => {
                 let outcome = match self {
-                    Self::Plans(plan) => Planning::Planned { plan: Box::new(plan.clone()), repairs: vec![], refused: vec![], fallback: None },
-                    Self::Well => {
-                        Planning::Planned { plan: Box::new(super::world::plan("a; b: a")), repairs: vec![], refused: vec![], fallback: None }
+                    Self::Plans(plan) => {
+                        Planning::Planned { plan: Box::new(plan.clone()), repairs: vec![], refused: vec![], fallback: None }
                     }
+                    Self::Well => Planning::Planned {
+                        plan: Box::new(super::world::plan("a; b: a")),
+                        repairs: vec![],
+                        refused: vec![],
+                        fallback: None,
+                    },
                     Self::Badly => Planning::NoPlan { message: "no idea".into(), refused: vec![] },
                     _ => Planning::ModelFailed { message: "nobody listens".into(), hint: None },
                 };

@@ -48,9 +48,12 @@ fn a_stop_in_each_phase_resumes_there() {
                 }
                 match step {
                     "route" => world.routed(PlanMode::Complex),
-                    "plan" => {
-                        world.plans(crate::Planning::Planned { plan: Box::new(plan.clone()), repairs: vec![], refused: vec![], fallback: None })
-                    }
+                    "plan" => world.plans(crate::Planning::Planned {
+                        plan: Box::new(plan.clone()),
+                        repairs: vec![],
+                        refused: vec![],
+                        fallback: None,
+                    }),
                     "a" => world.fails_for_good("a"),
                     "replan" => world.patched(vec![super::world::add("a1", &["a"])]).done("a1").done("b"),
                     "verify" => world.verified(&[("good", Some(true))]),
