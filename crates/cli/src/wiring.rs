@@ -1,5 +1,8 @@
 //! Puts the parts together.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
@@ -9,7 +12,7 @@ use std::{
 use aime_actors::{ActorFactory, ProfileCatalog, Prompts as ActorPrompts};
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
-use aime_orchestrator::{HumanChannel, Models, Parts};
+use aime_orchestrator::{AnswerPrompt, HumanChannel, Models, Parts};
 use aime_planner::{Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
 use aime_sandbox::{ConfinedFolder, clean_environment};
 use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with};
@@ -22,6 +25,13 @@ use crate::{
 
 /// How many plans are kept for goals that come again.
 const PLANS_KEPT: usize = 64;
+
+/// The prompts, with those that the user replaced.
+pub(crate) struct OwnPrompts {
+    pub(crate) planning: Prompts,
+    pub(crate) acting: ActorPrompts,
+    pub(crate) answer: AnswerPrompt,
+}
 
 /// What every command works from.
 pub(crate) struct Setup {
@@ -118,21 +128,25 @@ impl Setup {
         Ok(categories)
     }
 
-    pub(crate) fn prompts(&self) -> Result<(Prompts, ActorPrompts), Failure> {
-        let usage = |error: &dyn std::error::Error| Failure::caused(code::USAGE, error);
-        let (mut planning, mut acting) =
-            (std::collections::BTreeMap::new(), ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?);
+    pub(crate) fn prompts(&self) -> Result<OwnPrompts, Failure> {
+        let usage =
+            |error: &dyn std::error::Error, source: &str| Failure::caused(code::USAGE, error).hint(format!("mend or remove {source}"));
+        let acting = ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?;
+        let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
+        let mut planning = std::collections::BTreeMap::new();
         let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
         for (source, text) in self.own_files("prompts", "md")? {
             let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
             if planner_names.contains(&name.as_str()) {
                 planning.insert(name, text);
+            } else if name == AnswerPrompt::NAME {
+                prompts.answer = AnswerPrompt::new(&text).map_err(|error| usage(&error, &source))?;
             } else {
-                acting.replace(&name, text).map_err(|error| usage(&error).hint(format!("mend or remove {source}")))?;
+                prompts.acting.replace(&name, text).map_err(|error| usage(&error, &source))?;
             }
         }
-        let planning = Prompts::with_overrides(&planning).map_err(|error| usage(&error))?;
-        Ok((planning, acting))
+        prompts.planning = Prompts::with_overrides(&planning).map_err(|error| Failure::caused(code::USAGE, &error))?;
+        Ok(prompts)
     }
 
     /// The files of a kind that were added to what is built in: `profiles/*.toml`, `prompts/*.md`. First the user's own, then those of
@@ -187,19 +201,20 @@ impl Setup {
 
     /// Everything a run needs.
     pub(crate) fn parts(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
-        let (prompts, actor_prompts) = self.prompts()?;
+        let OwnPrompts { planning, acting, answer } = self.prompts()?;
         let tools = self.tools();
         Ok(Parts {
             journal: self.journal()?,
             keep: self.keep(),
             models,
-            actors: Arc::new(ActorFactory::new(self.profiles()?, actor_prompts).with_settings(self.config.actors)),
+            actors: Arc::new(ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors)),
             tools,
             tool_context: self.tool_context()?,
             categories: self.categories()?,
             route: self.route(),
             planner: self.planner(),
-            prompts: Arc::new(prompts),
+            prompts: Arc::new(planning),
+            answer_prompt: answer,
             tiers: Arc::new(Tiers::new()),
             plan_cache: self.config.planning.cache.then(|| Arc::new(Mutex::new(PlanCache::new(PLANS_KEPT)))),
             project: project_context(&self.folder),
@@ -209,7 +224,7 @@ impl Setup {
     }
 
     pub(crate) fn planning_parts(&self) -> Result<(Prompts, Vec<aime_planner::Category>), Failure> {
-        Ok((self.prompts()?.0, self.categories()?))
+        Ok((self.prompts()?.planning, self.categories()?))
     }
 }
 

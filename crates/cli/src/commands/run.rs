@@ -1,5 +1,8 @@
 //! `aime run`.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use aime_durable::JournalError;
@@ -112,7 +115,8 @@ fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
         triggers: config.triggers.clone(),
         frequency: config.frequency.clone(),
         approval,
-        plan_approved: handed_over && args.approve.is_none(),
+        // Who asks to be asked is asked, by the flag or in their settings.
+        plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
         unattended: args.unattended,
     }
 }

@@ -1,0 +1,151 @@
+//! Settings that really arrive, and files of one's own.
+
+use std::{fs, time::Duration};
+
+use aime_tools::Approval;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A user's folder and a project, and the setup that they make.
+struct World {
+    root: TempDir,
+}
+
+impl World {
+    fn new(settings: &str) -> Self {
+        let world = Self { root: tempfile::tempdir().unwrap() };
+        world.file("config/aime/config.toml", settings);
+        world.file("work/README.md", "");
+        world
+    }
+
+    fn file(&self, path: &str, text: &str) {
+        let path = self.root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn setup(&self) -> Setup {
+        let config = self.root.path().join("config").display().to_string();
+        let environment = Environment::of([("XDG_CONFIG_HOME", config.as_str()), ("LANG", "x"), ("EDITOR", "vi"), ("MY_TOKEN", "t")]);
+        Setup::new(environment, Some(&self.root.path().join("work")), None).unwrap_or_else(|failure| panic!("{failure:?}"))
+    }
+}
+
+fn said<T>(result: Result<T, Failure>) -> String {
+    let failure = result.err().unwrap();
+    assert_eq!(failure.code, code::USAGE);
+    format!("{} / {}", failure.message, failure.hint.unwrap_or_default())
+}
+
+#[test]
+fn settings_arrive() {
+    let world = World::new(
+        "[planning]\ntries = 5\nfallback = \"none\"\nstrategy = \"always\"\n\
+         [planning.bypass]\nmax_input_length = 7\nsingle_file = false\nclear_category = false\n\
+         [planning.limits]\nmax_tasks = 9\nmax_sub_goals = 8\nmax_actions = 7\n\
+         [tools]\nbash_timeout_seconds = 11\npython_timeout_seconds = 12\noutput_characters = 1300\n\
+         [sandbox]\nenvironment = [\"EDITOR\", \"MY_TOKEN\"]\n[permissions]\napprove = \"ask\"\n",
+    );
+    let setup = world.setup();
+    let planner = setup.planner();
+    assert_eq!((planner.tries, planner.fallback), (5, Fallback::Fail));
+    assert_eq!((planner.limits.max_tasks, planner.limits.max_sub_goals, planner.limits.max_actions), (9, 8, 7));
+    let route = setup.route();
+    assert_eq!(route.strategy, aime_planner::Strategy::Always);
+    assert_eq!((route.bypass.max_input_length, route.bypass.single_file, route.bypass.clear_category), (7, false, false));
+    let limit = |name: &str| setup.tools().get(name).unwrap().sheet().time_limit;
+    assert_eq!((limit("bash"), limit("python")), (Duration::from_secs(11), Duration::from_secs(12)));
+    let context = setup.tool_context().unwrap();
+    assert_eq!(context.text_limit, Some(1_300));
+    let sees = |name: &str| context.environment.contains_key(std::ffi::OsStr::new(name));
+    assert!(sees("EDITOR") && !sees("MY_TOKEN") && !sees("XDG_CONFIG_HOME"), "a secret is never passed on");
+    assert_eq!(setup.config.permissions.approve, Approval::Ask);
+}
+
+#[test]
+fn ones_own_files_take_the_place_of_the_built_in_ones() {
+    let profile = |name: &str, description: &str| format!("name = {name:?}\ndescription = {description:?}\nprompt = \"You are.\"\n");
+    let world = World::new("[extensions]\nfolders = [\"../../team\"]\n");
+    world.file("config/aime/profiles/atlas.toml", &profile("atlas", "mine"));
+    world.file("config/aime/profiles/zeus.toml", &profile("zeus", "mine"));
+    world.file("config/aime/profiles/notes.txt", "no profile");
+    world.file("team/profiles/zeus.toml", &profile("zeus", "the team's"));
+    world.file("config/aime/categories/own.toml", "[[category]]\nname = \"coding\"\nkeywords = [\"hammer\"]\nprofile = \"zeus\"\n");
+    world.file("team/prompts/route.md", "{{ goal }}: which?\n");
+    world.file("team/prompts/actor_task.md", "{{ description }}\n");
+    let setup = world.setup();
+    let profiles = setup.profiles().unwrap();
+    let described = |name: &str| profiles.get(name).unwrap().description.clone();
+    assert_eq!((described("atlas"), described("zeus")), ("mine".to_owned(), "the team's".to_owned()));
+    assert_eq!(profiles.iter().count(), 6);
+    let categories = setup.categories().unwrap();
+    let coding: Vec<_> = categories.iter().filter(|category| category.name == "coding").collect();
+    assert!(coding.len() == 1 && coding[0].profile == "zeus", "{coding:?}");
+    assert!(setup.prompts().is_ok());
+}
+
+#[test]
+fn a_projects_own_files_are_not_read_unless_it_is_trusted() {
+    let zeus = "name = \"zeus\"\ndescription = \"d\"\nprompt = \"You are.\"\n";
+    let untrusted = World::new("");
+    for folder in ["work/.aime", "work", "work/own"] {
+        untrusted.file(&format!("{folder}/profiles/zeus.toml"), zeus);
+    }
+    untrusted.file("work/aime.toml", "[extensions]\nfolders = [\"own\"]\n");
+    let setup = untrusted.setup();
+    assert!(setup.profiles().unwrap().get("zeus").is_none());
+    assert_eq!(setup.notes.len(), 1, "{:?}", setup.notes);
+
+    let trusting = format!("[permissions]\ntrusted_folders = [{:?}]\n", untrusted.root.path());
+    untrusted.file("config/aime/config.toml", &trusting);
+    assert!(untrusted.setup().profiles().unwrap().get("zeus").is_some());
+}
+
+#[test]
+fn faulty_files_of_ones_own_are_named() {
+    let world = World::new("[extensions]\nfolders = [\"nowhere\"]\n");
+    let text = said(world.setup().profiles());
+    assert!(text.contains("config/aime/nowhere, which is no folder"), "{text}");
+
+    let world = World::new("");
+    world.file("config/aime/profiles/zeus.toml", "name = zeus\n");
+    world.file("config/aime/categories/own.toml", "[[categories]]\n");
+    world.file("config/aime/prompts/rout.md", "x\n");
+    let setup = world.setup();
+    for (text, words) in [
+        (said(setup.profiles()), ["zeus.toml:1", "profiles"]),
+        (said(setup.categories()), ["own.toml", "categor"]),
+        (said(setup.prompts()), ["rout", "rout.md"]),
+    ] {
+        assert!(words.iter().all(|word| text.contains(word)), "{text}");
+    }
+    world.file("config/aime/prompts/rout.md", "");
+    fs::remove_file(world.root.path().join("config/aime/prompts/rout.md")).unwrap();
+    world.file("config/aime/prompts/route.md", "{{ gaol }}\n");
+    let text = said(world.setup().prompts());
+    assert!(text.contains("gaol") || text.contains("route"), "{text}");
+}
+
+#[test]
+fn something_else_in_the_place_of_the_journal_is_said() {
+    let world = World::new("");
+    world.file("work/.aime", "a file\n");
+    let text = said(world.setup().journal());
+    assert!(text.contains(".aime is not a folder") && text.contains("-C"), "{text}");
+    let world = World::new("");
+    assert!(world.setup().existing_journal().unwrap().is_none());
+    assert!(!world.root.path().join("work/.aime").exists(), "looking makes nothing");
+    world.setup().journal().unwrap();
+    assert_eq!(fs::read_to_string(world.root.path().join("work/.aime/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn the_working_folder_must_be_one() {
+    let world = World::new("");
+    for (path, word) in [("none", "none"), ("work/README.md", "is not a folder")] {
+        let text = said(working_folder(Some(&world.root.path().join(path))));
+        assert!(text.contains(word) && text.contains("-C"), "{text}");
+    }
+}
