@@ -5,16 +5,16 @@ use serde_json::{Map, Value, json};
 
 use crate::{EVENT_SCHEMA, PATCH_SCHEMA, PLAN_SCHEMA, PROGRESS_SCHEMA, Plan, PlanPatch, ProgressEvent, Snapshot};
 
-/// The JSON Schema of a plan document.
+/// The JSON Schema of a plan document, as people and models may write it: the `kind` of a task may be left out.
 #[must_use]
 pub fn plan_schema() -> Value {
-    document::<Plan>(PLAN_SCHEMA)
+    with_open_kind(document::<Plan>(PLAN_SCHEMA))
 }
 
-/// The JSON Schema of a plan patch.
+/// The JSON Schema of a plan patch, as people and models may write it: the `kind` of a task may be left out.
 #[must_use]
 pub fn patch_schema() -> Value {
-    document::<PlanPatch>(PATCH_SCHEMA)
+    with_open_kind(document::<PlanPatch>(PATCH_SCHEMA))
 }
 
 /// The JSON Schema of a progress snapshot.
@@ -40,6 +40,18 @@ pub fn event_schema() -> Value {
     object.insert("required".to_owned(), json!(["schema", "run_id", "seq", "time", "type"]));
     object.insert("type".to_owned(), "object".into());
     schema.to_value()
+}
+
+/// What is written carries every task's kind; what is read infers it where it is missing.
+fn with_open_kind(mut schema: Value) -> Value {
+    if let Some(required) = schema.pointer_mut("/$defs/TaskSpec/required").and_then(Value::as_array_mut) {
+        required.retain(|member| member != "kind");
+    }
+    if let Some(Value::Object(kind)) = schema.pointer_mut("/$defs/TaskSpec/properties/kind") {
+        let told = "Who carries it out. Without it: `tool` where `tool` is given, `group` where others name it as `parent`, else `actor`.";
+        kind.insert("description".to_owned(), told.into());
+    }
+    schema
 }
 
 fn document<T: JsonSchema>(name: &str) -> Value {

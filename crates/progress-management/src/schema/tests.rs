@@ -8,6 +8,13 @@ fn the_schemas_are_as_they_were() {
 }
 
 #[test]
+fn a_task_of_an_actor_needs_an_id_and_a_description_alone() {
+    for schema in [plan_schema(), patch_schema()] {
+        assert_eq!(schema["$defs"]["TaskSpec"]["required"], json!(["id"]));
+    }
+}
+
+#[test]
 fn every_schema_names_its_document() {
     for (schema, name) in
         [(plan_schema(), PLAN_SCHEMA), (patch_schema(), PATCH_SCHEMA), (progress_schema(), PROGRESS_SCHEMA), (event_schema(), EVENT_SCHEMA)]
