@@ -50,6 +50,10 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
     };
     let settings = settings(&args, &setup.config, plan.is_some());
     tell_model(choice.as_ref().filter(|_| models.is_some()), setup);
+    let priced = choice.as_ref().and_then(|choice| choice.models.get("default")).is_some_and(|model| model.prices.is_some());
+    if settings.bounds.max_cost_usd.is_some() && models.is_some() && !priced {
+        output::note("the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens");
+    }
     let request = RunRequest { run: run.clone(), goal, plan, settings };
     carry_out(Carry { run, output: args.output, unattended: args.unattended, models }, global, setup, Work::Start(Box::new(request))).await
 }
