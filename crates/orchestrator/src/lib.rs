@@ -24,4 +24,5 @@ pub use orchestrator::{InboxMessage, Orchestrator, OrchestratorError, RunControl
 pub use parts::Parts;
 pub use publish::PublishedEvent;
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
+pub use runner::answer::{AnswerPrompt, NoFacts};
 pub use settings::{Bounds, RunInput, RunSettings};

@@ -12,8 +12,8 @@ use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Bounds, Budget, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings, publish::PublishingStream,
-    questions::Answers, runner::RunRunner,
+    Bounds, Budget, FailureCode, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings,
+    publish::PublishingStream, questions::Answers, runner::RunRunner,
 };
 
 /// How often messages from other processes are looked for.
@@ -242,7 +242,8 @@ impl Orchestrator {
         })?;
         let state = ended.machine.state();
         self.keep_snapshot(state);
-        let status = ended.output.error.as_ref().map_or_else(|| state.status.to_string(), |error| error.code.word().to_owned());
+        let interrupted = ended.output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
+        let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
         Ok(RunResult::new(run, state, &ended.output))
     }

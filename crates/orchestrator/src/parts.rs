@@ -11,7 +11,7 @@ use aime_llm::Tiers;
 use aime_planner::{Category, PlanCache, PlannerSettings, Prompts, RouteSettings};
 use aime_tools::{ToolContext, ToolRegistry};
 
-use crate::{HumanChannel, Models};
+use crate::{AnswerPrompt, HumanChannel, Models};
 
 /// The parts of an orchestrator.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub struct Parts {
     pub planner: PlannerSettings,
     /// The planner's prompts.
     pub prompts: Arc<Prompts>,
+    /// The prompt of final answers.
+    pub answer_prompt: AnswerPrompt,
     /// What each model's server can do, as far as it is known.
     pub tiers: Arc<Tiers>,
     /// Plans of goals that come again, if they are to be kept.

@@ -1,7 +1,7 @@
 //! Who does the run machine's effects.
 
 mod actor;
-mod answer;
+pub(crate) mod answer;
 mod plan;
 mod tool;
 mod verify;

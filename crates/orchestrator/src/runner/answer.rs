@@ -9,13 +9,53 @@ use aime_progress::ProgressState;
 use super::{Context, RunRunner, millis_since, verify::evidence};
 use crate::{ModelUse, RunFact, models::spent};
 
-const PROMPT: &str = include_str!("../../prompts/answer.md");
+/// Where the facts stand in the prompt: what comes before is the system message.
+const FACTS: &str = "{{ facts }}";
+
+/// The prompt of final answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerPrompt {
+    system: String,
+    after: String,
+}
+
+/// A prompt that says nothing of the facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the prompt `answer` must say where the facts stand: write {{{{ facts }}}} where they belong")]
+pub struct NoFacts;
+
+impl AnswerPrompt {
+    /// The name under which a user's file replaces it.
+    pub const NAME: &'static str = "answer";
+
+    /// From a text that holds `{{ facts }}` once: the system message before it, the rest of the user message after it.
+    ///
+    /// # Errors
+    /// [`NoFacts`].
+    pub fn new(text: &str) -> Result<Self, NoFacts> {
+        let (system, after) = text.split_once(FACTS).ok_or(NoFacts)?;
+        Ok(Self { system: system.trim().to_owned(), after: after.trim().to_owned() })
+    }
+}
+
+impl Default for AnswerPrompt {
+    fn default() -> Self {
+        let text = include_str!("../../prompts/answer.md");
+        Self::new(text).unwrap_or_else(|_| Self { system: text.to_owned(), after: String::new() })
+    }
+}
 
 impl RunRunner {
     pub(super) async fn answer(&self, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let begun = Instant::now();
         let Some(model) = self.model("default", context) else { return RunFact::AnswerWritten { id, text: None, calls: Vec::new() } };
-        match model.complete(ChatRequest { max_output_tokens: Some(model.limits().max_output_tokens), ..answer_request(state) }).await {
+        match model
+            .complete(ChatRequest {
+                max_output_tokens: Some(model.limits().max_output_tokens),
+                ..answer_request(&self.parts.answer_prompt, state)
+            })
+            .await
+        {
             Ok(response) => {
                 let call = ModelUse {
                     purpose: "answer".to_owned(),
@@ -34,13 +74,11 @@ impl RunRunner {
 }
 
 /// The whole request for the answer.
-fn answer_request(state: &ProgressState) -> ChatRequest {
+fn answer_request(prompt: &AnswerPrompt, state: &ProgressState) -> ChatRequest {
     let facts = format!("Goal: {}\n\nWhat was done:\n{}", state.goal, evidence(state));
-    let (before, after) = PROMPT.split_once("{{ facts }}").unwrap_or((PROMPT, ""));
-    let system = before.trim().to_owned();
-    let user = format!("{facts}\n\n{}", after.trim());
+    let user = format!("{facts}\n\n{}", prompt.after);
     ChatRequest {
-        messages: vec![Arc::new(Message::System { content: system }), Arc::new(Message::User { content: user })],
+        messages: vec![Arc::new(Message::System { content: prompt.system.clone() }), Arc::new(Message::User { content: user })],
         temperature: Some(0.2),
         ..ChatRequest::default()
     }
@@ -65,6 +103,12 @@ mod tests {
             edges: vec![],
         };
         state.apply(now, &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
-        insta::assert_debug_snapshot!(answer_request(&state));
+        insta::assert_debug_snapshot!(answer_request(&AnswerPrompt::default(), &state));
+    }
+
+    #[test]
+    fn a_users_prompt_must_say_where_the_facts_stand() {
+        assert_eq!(AnswerPrompt::new("Just answer."), Err(NoFacts));
+        assert_eq!(NoFacts.to_string(), "the prompt `answer` must say where the facts stand: write {{ facts }} where they belong");
     }
 }

@@ -129,6 +129,7 @@ impl Bench {
             planner: PlannerSettings::default(),
             prompts: Arc::new(Prompts::default()),
             tiers: Arc::new(Tiers::new()),
+            answer_prompt: Default::default(),
             plan_cache: None,
             project: String::new(),
             human: Arc::clone(&self.human),

@@ -11,7 +11,10 @@ fn must_exist(input: &mut RunInput) {
     input.plan = Some(plan);
 }
 
-fn claims(world: &mut World, checks: &[(&str, Option<bool>)]) {
+/// A criterion, and whether it holds.
+type Seen<'a> = (&'a str, Option<bool>);
+
+fn claims(world: &mut World, checks: &[Seen<'_>]) {
     let fact = RunFact::TaskEnded {
         id: world.effect("a"),
         conclusion: conclusion(Outcome::Success, None, None),
@@ -23,7 +26,7 @@ fn claims(world: &mut World, checks: &[(&str, Option<bool>)]) {
 
 #[test]
 fn a_task_is_completed_by_its_claim_and_its_criteria() {
-    let table: [(&[(&str, Option<bool>)], bool); 5] = [
+    let table: [(&[Seen<'_>], bool); 5] = [
         (&[], true),
         (&[("x exists", Some(true))], true),
         (&[("it is beautiful", None)], true),

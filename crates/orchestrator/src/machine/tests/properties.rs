@@ -78,7 +78,7 @@ impl World {
     }
 
     /// Answers everything, so that the run must come to its end.
-    fn to_the_end(&mut self) {
+    fn end(&mut self) {
         self.acknowledges = true;
         let until = self.facts.len() + MOST_FACTS;
         while !(self.machine.is_over() && self.output.is_some()) {
@@ -175,7 +175,7 @@ fn run(given: &Given, happenings: &[Happening]) -> World {
     for happening in happenings {
         world.happens(happening);
     }
-    world.to_the_end();
+    world.end();
     world
 }
 
