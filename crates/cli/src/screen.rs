@@ -37,12 +37,12 @@ pub(crate) enum Screen {
 }
 
 impl Screen {
-    /// The screen for an output form, on what standard error is.
-    pub(crate) fn new(output: Output, quiet: bool, run: &RunId) -> Self {
+    /// The screen for an output form. `live` says whether a view that moves can be drawn.
+    pub(crate) fn new(output: Output, quiet: bool, live: bool, run: &RunId) -> Self {
         match output {
             Output::Jsonl => Self::Events(run.clone()),
             _ if quiet => Self::Quiet,
-            Output::Text if output::is_watched() => Self::Live(Arc::new(live::Live::new(run))),
+            Output::Text if live => Self::Live(Arc::new(live::Live::new(run))),
             Output::Text | Output::Json => Self::Lines,
         }
     }

@@ -181,7 +181,9 @@ pub(super) struct Carry {
 /// Carries a run out: screen, signals, result, exit code.
 pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work: Work) -> Result<u8, Failure> {
     let Carry { run, output, unattended, models } = carry;
-    let screen = Arc::new(Screen::new(output, global.quiet, &run));
+    // A log, or a terminal that cannot go back, leaves no place for what moves.
+    let live = output::is_watched() && global.verbose == 0 && setup.environment.text("TERM") != Some("dumb");
+    let screen = Arc::new(Screen::new(output, global.quiet, live, &run));
     if let Work::Resume { before, .. } = &work {
         screen.begin_with(before);
     }
