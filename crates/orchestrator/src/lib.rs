@@ -1,4 +1,33 @@
-//! The run machine: plan, schedule, watch, replan, answer.
+//! From a goal to its answer: plan, schedule, watch, replan, answer.
+//!
+//! [`Orchestrator::run`] carries a goal out and [`Orchestrator::resume`] goes on after a stop, a crash or an answer; [`Parts`] is what
+//! they work with. The decisions are those of [`RunMachine`], a pure state machine: it learns from [`RunFact`]s, answers with
+//! [`RunEffect`]s and progress events, and can be driven without any host.
+//!
+//! ```
+//! use aime_durable::{Machine, Order, Outbox};
+//! use aime_orchestrator::{RunEffect, RunInput, RunMachine, RunSettings};
+//!
+//! let plan = serde_json::from_value(serde_json::json!({"tasks": [
+//!     {"id": "a", "kind": "actor", "description": "Do this"},
+//!     {"id": "b", "kind": "actor", "description": "Do that", "dependencies": ["a"]},
+//! ]}))?;
+//! let input = RunInput {
+//!     run: "first".parse()?,
+//!     plan_id: "first".parse()?,
+//!     goal: "Both".into(),
+//!     plan: Some(plan),
+//!     can_plan: true,
+//!     settings: RunSettings::default(),
+//!     tools: vec![],
+//! };
+//! let mut out = Outbox::default();
+//! let run = RunMachine::start(0, &input, &mut out);
+//! let begun = out.orders().iter().filter(|order| matches!(order, Order::Issue(_, RunEffect::StartActor { .. })));
+//! assert_eq!(begun.count(), 1); // b waits for a
+//! assert_eq!(run.state().tasks.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod budget;
 mod criteria;
@@ -26,3 +55,7 @@ pub use publish::PublishedEvent;
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
 pub use runner::answer::{AnswerPrompt, NoFacts};
 pub use settings::{Bounds, RunInput, RunSettings};
+
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+struct Readme;

@@ -5,13 +5,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use aime_actors::ActorFactory;
-use aime_durable::{Clock, Journal};
+use aime_actors::{ActorFactory, PromptError};
+use aime_durable::{Clock, Journal, SystemClock};
 use aime_llm::Tiers;
-use aime_planner::{Category, PlanCache, PlannerSettings, Prompts, RouteSettings};
-use aime_tools::{ToolContext, ToolRegistry};
+use aime_planner::{Category, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories};
+use aime_tools::{ToolContext, ToolRegistry, builtin};
 
-use crate::{AnswerPrompt, HumanChannel, Models};
+use crate::{AnswerPrompt, HumanChannel, Models, NobodyThere};
 
 /// The parts of an orchestrator.
 #[derive(Clone)]
@@ -48,4 +48,32 @@ pub struct Parts {
     pub human: Arc<dyn HumanChannel>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+}
+
+impl Parts {
+    /// The parts that come with aime: the built-in tools, profiles, categories and prompts, the system's clock, no models, and nobody
+    /// who could be asked. Replace what is to be another by `Parts { tools, ..parts }`.
+    ///
+    /// # Errors
+    /// [`PromptError`] if a built-in prompt of actors is broken, which a test rules out.
+    pub fn new(journal: Journal, keep: impl Into<PathBuf>, tool_context: ToolContext) -> Result<Self, PromptError> {
+        Ok(Self {
+            journal,
+            keep: keep.into(),
+            models: None,
+            tools: Arc::new(builtin()),
+            tool_context,
+            actors: Arc::new(ActorFactory::builtin()?),
+            categories: default_categories(),
+            route: RouteSettings::default(),
+            planner: PlannerSettings::default(),
+            prompts: Arc::default(),
+            answer_prompt: AnswerPrompt::default(),
+            tiers: Arc::default(),
+            plan_cache: None,
+            project: String::new(),
+            human: Arc::new(NobodyThere),
+            clock: Arc::new(SystemClock),
+        })
+    }
 }

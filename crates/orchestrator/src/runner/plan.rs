@@ -1,6 +1,13 @@
 //! Routing, planning and replanning: what is gathered for the planner, and what comes of it.
 
-use std::{path::Path, sync::Arc, time::Instant};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
 use aime_durable::EffectId;
 use aime_llm::{ModelError, Refused, ToolDefinition};
@@ -93,7 +100,10 @@ impl RunRunner {
             profiles: self.profiles(),
             bundles: bundles(),
         };
-        match planner.replan(&request, |patch| judge(state, patch)).await {
+        // A patch that leaves a failed task as it is is asked about once; who insists may go on with the rest.
+        let asked = AtomicBool::new(false);
+        let judged = |patch: &PlanPatch| judge(state, patch, !asked.swap(true, Ordering::Relaxed));
+        match planner.replan(&request, judged).await {
             Ok(replanned) => {
                 let calls = vec![model_use("patch", &replanned.model, replanned.spent, begun)];
                 let outcome = Replanning::Patched { patch: replanned.patch, refused: refused(&replanned.refused) };
@@ -157,8 +167,8 @@ fn complex(undecided: Undecided, why: &str) -> Routed {
     Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 
-/// Whether a patch fits the plan, and deals with what asked for it.
-fn judge(state: &ProgressState, patch: &PlanPatch) -> Result<(), Vec<String>> {
+/// Whether a patch fits the plan and, where it is to be `whole`, deals with every task that failed for good.
+fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Vec<String>> {
     let after =
         state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
     let left: Vec<String> = after
@@ -170,7 +180,7 @@ fn judge(state: &ProgressState, patch: &PlanPatch) -> Result<(), Vec<String>> {
             format!("task {id:?} failed for good and is left as it is: put smaller tasks in its place (add_task with \"replaces\": [\"{id}\"]), or modify_task or remove_task it", id = id.as_str())
         })
         .collect();
-    if left.is_empty() { Ok(()) } else { Err(left) }
+    if left.is_empty() || !whole { Ok(()) } else { Err(left) }
 }
 
 fn failed(state: &ProgressState) -> Vec<FailedTask> {

@@ -7,16 +7,14 @@ use std::{
     time::Duration,
 };
 
-use aime_actors::ActorFactory;
-use aime_durable::{Journal, SystemClock};
+use aime_durable::Journal;
 use aime_llm::{
-    ChatModel, Tiers,
+    ChatModel,
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{
     HumanChannel, Models, NobodyThere, Orchestrator, Parts, PublishedEvent, RunControl, RunRequest, RunResult, RunSettings, view,
 };
-use aime_planner::{PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_progress::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
 use aime_tools::{Approval, ToolContext, ToolOutput, ToolRegistry, Touches, TypedTool, builtin};
@@ -117,24 +115,10 @@ impl Bench {
 
     pub(crate) fn orchestrator_with(&self, model: Arc<dyn ChatModel>) -> Orchestrator {
         let folder = ConfinedFolder::open(self.folder.path()).unwrap();
-        Orchestrator::new(Parts {
-            journal: self.journal.clone(),
-            keep: self.path(".aime"),
-            models: Some(Models::single(model)),
-            tools: Arc::new(self.tools()),
-            tool_context: ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"])),
-            actors: Arc::new(ActorFactory::builtin().unwrap()),
-            categories: default_categories(),
-            route: RouteSettings::default(),
-            planner: PlannerSettings::default(),
-            prompts: Arc::new(Prompts::default()),
-            tiers: Arc::new(Tiers::new()),
-            answer_prompt: Default::default(),
-            plan_cache: None,
-            project: String::new(),
-            human: Arc::clone(&self.human),
-            clock: Arc::new(SystemClock),
-        })
+        let context = ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"]));
+        let parts = Parts::new(self.journal.clone(), self.path(".aime"), context).unwrap();
+        let (models, tools, human) = (Some(Models::single(model)), Arc::new(self.tools()), Arc::clone(&self.human));
+        Orchestrator::new(Parts { models, tools, human, ..parts })
     }
 
     pub(crate) fn request(&self, goal: &str, plan: Option<Plan>) -> RunRequest {
