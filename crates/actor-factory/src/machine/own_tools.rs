@@ -89,12 +89,15 @@ impl ActorMachine {
             return Err(format!("not ended: `{failed}` failed in this turn. Read its result first"));
         }
         let result = parameters.get("message").filter(|message| message.is_object() || message.is_array()).cloned();
-        let message = match &result {
+        let mut message = match &result {
             Some(structured) if said.message.trim().is_empty() => structured.to_string(),
             _ => said.message,
         };
         if message.trim().is_empty() && self.plain_text.is_empty() {
-            return Err("`message` is missing: say what was done, or why not".to_owned());
+            if said.success && self.calls_ok == 0 {
+                return Err("`message` is missing: say what was done".to_owned());
+            }
+            message = "ended without a word".to_owned();
         }
         self.conclude_by_terminate(said.success, &message, result.unwrap_or_default(), said.references);
         Ok("Ended.".to_owned())

@@ -33,7 +33,11 @@ pub(super) fn profiles(command: Option<ProfilesCommand>, setup: &Setup) -> Resul
 pub(super) fn models(command: Option<ModelsCommand>, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(ModelsCommand::List) {
         ModelsCommand::List => {
-            let Some(choice) = models::choose(&setup.config, &setup.environment, None)? else { return Err(models::none_configured()) };
+            let Some(choice) = models::choose(&setup.config, &setup.environment, None)? else {
+                let Failure { message, hint, .. } = models::none_configured();
+                output::note(&format!("{message}: {}", hint.unwrap_or_default()));
+                return Ok(0);
+            };
             let rows: Vec<[String; 3]> = choice
                 .models
                 .iter()

@@ -113,6 +113,33 @@ fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String
     Some(format!("`{new}` takes the place of `{}`, which no change named", failed.id))
 }
 
+/// A task that is added under the name of one that failed is meant to take its place: it gets a name of its own.
+fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
+    let mut repairs = Vec::new();
+    for failed in failed {
+        let Ok(id) = TaskId::new(failed.id.as_str()) else { continue };
+        let Ok(new) = TaskId::new(format!("{id}-{}", failed.attempts + 1)) else { continue };
+        let is_added = |change: &PlanChange, id: &TaskId| matches!(change, PlanChange::AddTask { task, .. } if task.id == *id);
+        if !patch.changes.iter().any(|change| is_added(change, &id)) || patch.changes.iter().any(|change| is_added(change, &new)) {
+            continue;
+        }
+        for change in &mut patch.changes {
+            let PlanChange::AddTask { task, replaces } = change else { continue };
+            if task.id == id {
+                task.id = new.clone();
+                if !replaces.contains(&id) {
+                    replaces.push(id.clone());
+                }
+            }
+            for before in task.dependencies.iter_mut().filter(|before| **before == id) {
+                *before = new.clone();
+            }
+        }
+        repairs.push(format!("the new `{id}` is called `{new}`: the name is taken by the task that failed"));
+    }
+    repairs
+}
+
 impl Planner {
     /// Asks for a patch of a plan that is in trouble. `judge` says whether the patch fits the plan as it stands, or every fault;
     /// `ProgressState::check_patch` is such a judge. A patch without changes is legal: the plan stays.
@@ -138,6 +165,7 @@ impl Planner {
         };
         let answer = self.ask(question, |value| {
             let ParsedPatch { mut patch, mut repairs } = patch_from_value(&value)?;
+            repairs.extend(rename_again(&mut patch, &request.failed));
             repairs.extend(replace_failed(&mut patch, &request.failed));
             // Both judges are heard, so that all faults are told at once.
             let mut faults = Vec::new();
@@ -166,5 +194,29 @@ impl Planner {
                 other => PlannerError::Question { reason: chain(&other) },
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress::TaskSpec;
+
+    use super::*;
+
+    #[test]
+    fn a_task_under_the_name_of_one_that_failed_takes_its_place() {
+        let id = |text: &str| TaskId::new(text).unwrap();
+        let mut after = TaskSpec::actor(id("report"), "Report");
+        after.dependencies = vec![id("find")];
+        let add = |task: TaskSpec| PlanChange::AddTask { task: Box::new(task), replaces: Vec::new() };
+        let changes = vec![add(TaskSpec::actor(id("find"), "Find it another way")), add(after)];
+        let mut patch = PlanPatch { schema: aime_progress::PATCH_SCHEMA.to_owned(), reasoning: String::new(), changes };
+        let failed = [FailedTask { id: "find".to_owned(), attempts: 3, error: "nothing found".to_owned() }];
+        assert_eq!(rename_again(&mut patch, &failed), ["the new `find` is called `find-4`: the name is taken by the task that failed"]);
+        let [PlanChange::AddTask { task: new, replaces }, PlanChange::AddTask { task: after, .. }] = patch.changes.as_slice() else {
+            panic!("two tasks were added");
+        };
+        assert_eq!((new.id.as_str(), replaces.as_slice()), ("find-4", [id("find")].as_slice()));
+        assert_eq!(after.dependencies, [id("find-4")]);
     }
 }

@@ -318,8 +318,13 @@ fn a_tool_that_keeps_failing_gets_a_hint() {
 #[test]
 fn when_an_actor_is_told_something_can_be_set() {
     let mut input = input();
-    input.settings =
-        ActorSettings { failures_before_hint: 1, rounds_before_todo_reminder: 1, stuck_after: 2, hopeless_after: 4, ..ActorSettings::default() };
+    input.settings = ActorSettings {
+        failures_before_hint: 1,
+        rounds_before_todo_reminder: 1,
+        stuck_after: 2,
+        hopeless_after: 4,
+        ..ActorSettings::default()
+    };
     let mut play = Play::start(input.clone());
     play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
     assert_eq!(play.nudges(), ["tool_hint"]);
