@@ -10,7 +10,7 @@ mod tasks;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
-use aime_progress::{Decision, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId, Timestamp, TriggerReason};
+use aime_progress::{Decision, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskGraph, TaskId, Timestamp, TriggerReason};
 use serde::{Deserialize, Serialize};
 
 use crate::{RunEffect, RunFact, RunInput, fact::ModelUse};
@@ -128,6 +128,9 @@ pub struct RunMachine {
     segment_at: Option<Timestamp>,
     bounds: crate::Bounds,
     fault: Option<String>,
+    /// The graph of the plan's present version; made again when it is missing.
+    #[serde(skip)]
+    graph: Option<(u32, TaskGraph)>,
 }
 
 type Out = Outbox<RunMachine>;
@@ -169,6 +172,7 @@ impl Machine for RunMachine {
             segment_at: Some(now),
             bounds: input.settings.bounds.clone(),
             fault: None,
+            graph: None,
         };
         out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
         run.begin(out);
@@ -235,6 +239,16 @@ impl RunMachine {
     #[must_use]
     pub const fn bounds(&self) -> &crate::Bounds {
         &self.bounds
+    }
+
+    /// The graph of the plan as it is now, and the state it belongs to.
+    fn graph(&mut self) -> (&TaskGraph, &ProgressState) {
+        let version = self.state.version;
+        if self.graph.as_ref().is_some_and(|(known, _)| *known != version) {
+            self.graph = None;
+        }
+        let (_, graph) = self.graph.get_or_insert_with(|| (version, self.state.graph()));
+        (graph, &self.state)
     }
 
     /// Sends a fact to the part of the machine that knows what it means.

@@ -17,7 +17,7 @@ impl RunMachine {
             let output = self.waiting();
             return self.leave(output, out);
         }
-        if !self.idle() || !self.unanswered().is_empty() || !self.state.ready_by_priority().is_empty() {
+        if !self.idle() || !self.unanswered().is_empty() || self.has_ready() {
             return;
         }
         if self.waits_for_cooldown() {
@@ -27,6 +27,10 @@ impl RunMachine {
             return self.advance(out);
         }
         self.end(out);
+    }
+
+    fn has_ready(&self) -> bool {
+        self.state.tasks.values().any(|task| task.status == TaskStatus::Ready && task.spec.kind != TaskKind::Group)
     }
 
     /// A replan is wanted and will be allowed when the timer fires.

@@ -199,7 +199,8 @@ impl RunMachine {
     pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
         let mut given_up = false;
         loop {
-            let changes = self.state.closing_changes();
+            let (graph, state) = self.graph();
+            let changes = graph.closing_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return given_up;
             }

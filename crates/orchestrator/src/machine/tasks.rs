@@ -34,7 +34,8 @@ impl RunMachine {
     /// Makes every change of status that follows from the graph alone.
     pub(super) fn settle(&mut self, out: &mut Out) {
         loop {
-            let changes = self.state.next_changes();
+            let (graph, state) = self.graph();
+            let changes = graph.next_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return;
             }
@@ -73,7 +74,11 @@ impl RunMachine {
         let slots = usize::try_from(self.input.settings.max_parallel.max(1)).unwrap_or(1);
         loop {
             let free = slots.saturating_sub(self.running());
-            let ready: Vec<TaskId> = self.state.ready_by_priority().into_iter().take(free).collect();
+            if free == 0 {
+                return;
+            }
+            let (graph, state) = self.graph();
+            let ready: Vec<TaskId> = graph.ready_by_priority(state).into_iter().take(free).collect();
             if ready.is_empty() {
                 return;
             }

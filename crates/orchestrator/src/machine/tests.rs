@@ -2,6 +2,7 @@
 
 mod actors;
 mod bounds;
+mod build;
 mod criteria;
 mod failures;
 mod frequency;

@@ -3,8 +3,9 @@
 use aime_progress::{PlanMode, ProgressEvent, ProgressReport, RunStatus, Significance, TaskStatus};
 
 use super::{
+    build::{conclusion, id},
     replans::evidence,
-    world::{World, conclusion, id},
+    world::World,
 };
 use crate::RunFact;
 

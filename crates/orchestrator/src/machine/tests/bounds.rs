@@ -2,10 +2,7 @@
 
 use aime_progress::{ProgressEvent, Spent};
 
-use super::{
-    replans,
-    world::{World, id},
-};
+use super::{build::id, replans, world::World};
 use crate::{Bounds, RunFact};
 
 fn call(task: &str) -> ProgressEvent {
@@ -46,7 +43,7 @@ fn time_runs_out_in_every_phase() {
             match step {
                 "route" => world.routed(aime_progress::PlanMode::Complex),
                 "plan" => {
-                    let mut plan = super::world::plan("a; b: a");
+                    let mut plan = super::build::plan("a; b: a");
                     plan.strategic.success_criteria = vec!["good".to_owned()];
                     world.plans(crate::Planning::Planned { plan: Box::new(plan), repairs: vec![], refused: vec![], fallback: None })
                 }

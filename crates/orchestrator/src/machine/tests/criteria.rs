@@ -2,7 +2,10 @@
 
 use aime_progress::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic};
 
-use super::world::{World, add, check, conclusion, id, plan};
+use super::{
+    build::{add, check, conclusion, id, plan},
+    world::World,
+};
 use crate::{RunFact, RunInput};
 
 fn must_exist(input: &mut RunInput) {

@@ -2,7 +2,10 @@
 
 use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent, Significance};
 
-use super::world::{World, conclusion, id};
+use super::{
+    build::{conclusion, id},
+    world::World,
+};
 use crate::RunFact;
 
 #[test]

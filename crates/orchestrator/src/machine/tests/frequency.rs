@@ -3,8 +3,9 @@
 use aime_progress::{PlanChange, ProgressEvent, RunStatus, Significance};
 
 use super::{
+    build::{add, id},
     replans::evidence,
-    world::{World, add, id},
+    world::World,
 };
 
 /// A run that has just been replanned while `a` goes on.

@@ -5,8 +5,9 @@ use aime_tools::Approval;
 use serde_json::json;
 
 use super::{
+    build::{add, id, parameters, plan},
     replans::evidence,
-    world::{World, add, id, parameters, plan},
+    world::World,
 };
 use crate::{RunFact, RunInput};
 

@@ -7,7 +7,10 @@ use aime_durable::Machine;
 use aime_progress::{FailureCause, Outcome, RunStatus};
 use proptest::{prelude::*, sample::Index};
 
-use super::world::{World, check, conclusion, json, model_use};
+use super::{
+    build::{check, conclusion, model_use},
+    world::{World, json},
+};
 use crate::{Bounds, ChosenRoute, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
 use random::{Given, Happening, Way};
 
@@ -119,7 +122,7 @@ impl Way {
                         Planning::Planned { plan: Box::new(plan.clone()), repairs: vec![], refused: vec![], fallback: None }
                     }
                     Self::Well => Planning::Planned {
-                        plan: Box::new(super::world::plan("a; b: a")),
+                        plan: Box::new(super::build::plan("a; b: a")),
                         repairs: vec![],
                         refused: vec![],
                         fallback: None,

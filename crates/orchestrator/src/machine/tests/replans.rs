@@ -3,7 +3,10 @@
 use aime_durable::Reason;
 use aime_progress::{Evidence, EvidenceKind, Outcome, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
 
-use super::world::{World, add, conclusion, id, model_use};
+use super::{
+    build::{add, conclusion, id, model_use},
+    world::World,
+};
 use crate::{Replanning, RunEffect, RunFact};
 
 pub(super) fn evidence(name: &str, task: &str, significance: Significance) -> ProgressEvent {
@@ -204,7 +207,7 @@ fn progress_is_no_stall() {
 fn few_tokens_left_ask_for_a_replan_once() {
     let mut world = World::given(|input| {
         input.settings.bounds.max_tokens = Some(1_000);
-        input.plan = Some(super::world::plan("a; b: a"));
+        input.plan = Some(super::build::plan("a; b: a"));
     });
     let spent = model_use("act", 850).spent;
     let called = ProgressEvent::ModelCalled {

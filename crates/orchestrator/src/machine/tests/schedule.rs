@@ -3,7 +3,10 @@
 use aime_progress::{ProgressEvent, TaskStatus};
 use serde_json::json;
 
-use super::world::{World, id, parameters, plan};
+use super::{
+    build::{id, parameters, plan},
+    world::World,
+};
 use crate::RunEffect;
 
 #[test]

@@ -3,7 +3,7 @@
 use aime_durable::Reason;
 use aime_progress::{CallOutcome, PlanMode, ProgressEvent, RunStatus};
 
-use super::world::{World, id};
+use super::{build::id, world::World};
 use crate::{RunEffect, RunFact};
 
 #[test]
@@ -33,7 +33,7 @@ fn a_stop_in_each_phase_resumes_there() {
     for phase in ["route", "plan", "a", "replan", "verify", "answer"] {
         for crash in [false, true] {
             let mut world = World::new();
-            let mut plan = super::world::plan("a; b: a");
+            let mut plan = super::build::plan("a; b: a");
             plan.strategic.success_criteria = vec!["good".to_owned()];
             for step in ["route", "plan", "a", "replan", "verify", "answer"] {
                 if step == phase {
@@ -55,7 +55,7 @@ fn a_stop_in_each_phase_resumes_there() {
                         fallback: None,
                     }),
                     "a" => world.fails_for_good("a"),
-                    "replan" => world.patched(vec![super::world::add("a1", &["a"])]).done("a1").done("b"),
+                    "replan" => world.patched(vec![super::build::add("a1", &["a"])]).done("a1").done("b"),
                     "verify" => world.verified(&[("good", Some(true))]),
                     _ => world.answers("done"),
                 };

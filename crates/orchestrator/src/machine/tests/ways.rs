@@ -2,7 +2,7 @@
 
 use aime_progress::{PlanMode, ProgressEvent, RunStatus};
 
-use super::world::{World, plan};
+use super::{build::plan, world::World};
 use crate::{Planning, RefusedAnswer, RunEffect, RunFact};
 
 #[test]

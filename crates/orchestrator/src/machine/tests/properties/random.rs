@@ -9,8 +9,8 @@ use proptest::{prelude::*, sample::Index};
 use serde_json::json;
 
 use super::super::{
+    build::{id, parameters, patch, plan},
     replans::evidence,
-    world::{id, parameters, patch, plan},
 };
 use crate::{RunInput, RunSettings};
 
@@ -132,7 +132,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
         }
         let mut plan = Plan { tasks, edges, ..plan("g/") };
         if plan.tasks.iter().any(|task| task.parent.is_some()) {
-            plan.tasks.push(super::super::world::spec("g/"));
+            plan.tasks.push(super::super::build::spec("g/"));
         }
         if criteria {
             plan.strategic.success_criteria = vec!["it is good".to_owned()];

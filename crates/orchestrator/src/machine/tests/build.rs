@@ -1,0 +1,95 @@
+//! What the tests build their runs from.
+
+use aime_llm::ToolDefinition;
+use aime_planner::Strategy;
+use aime_progress::{Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanPatch, Strategic, TaskId, TaskKind, TaskSpec};
+use aime_tools::{Approval, HandledBy, ToolSheet, Touches};
+use serde_json::{Map, Value, json};
+
+use crate::{CriterionResult, ModelUse, RunInput, RunSettings};
+
+pub(super) fn id(text: &str) -> TaskId {
+    TaskId::new(text).unwrap()
+}
+
+pub(super) fn sheet(name: &str, read_only: bool, touches: Touches) -> ToolSheet {
+    ToolSheet {
+        definition: ToolDefinition { name: name.to_owned(), description: String::new(), parameters: json!({"type": "object"}) },
+        read_only,
+        idempotent: read_only,
+        touches,
+        handled_by: HandledBy::Runtime,
+        time_limit: std::time::Duration::from_secs(1),
+        alternatives: Vec::new(),
+    }
+}
+
+pub(super) fn input() -> RunInput {
+    RunInput {
+        run: "run".parse().unwrap(),
+        plan_id: "run".parse().unwrap(),
+        goal: "the goal".to_owned(),
+        plan: None,
+        can_plan: true,
+        settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
+        tools: vec![sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)],
+    }
+}
+
+/// `a`, or `a: b c` for an actor task that depends on others; `g/a` for one in a group, `g/` for a group; `a=append` for a tool task.
+pub(super) fn spec(text: &str) -> TaskSpec {
+    let (name, dependencies) = text.split_once(':').unwrap_or((text, ""));
+    let (name, tool) = name.trim().split_once('=').map_or((name.trim(), None), |(name, tool)| (name, Some(tool.trim().to_owned())));
+    let (parent, name, group) = match name.rsplit_once('/') {
+        Some((name, "")) => (None, name, true),
+        Some((parent, name)) => (Some(id(parent)), name, false),
+        None => (None, name, false),
+    };
+    let kind = match (&tool, group) {
+        (Some(_), _) => TaskKind::Tool,
+        (None, true) => TaskKind::Group,
+        (None, false) => TaskKind::Actor,
+    };
+    let description = if kind == TaskKind::Actor { format!("Do {name}") } else { String::new() };
+    let dependencies = dependencies.split_whitespace().map(id).collect();
+    TaskSpec { kind, tool, parent, dependencies, ..TaskSpec::actor(id(name), description) }
+}
+
+/// The tasks of `text`, set apart by semicolons, each as [`spec`] reads it.
+pub(super) fn plan(text: &str) -> Plan {
+    let tasks = text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(spec).collect();
+    Plan { schema: PLAN_SCHEMA.to_owned(), goal: "the goal".to_owned(), strategic: Strategic::default(), tasks, edges: Vec::new() }
+}
+
+pub(super) fn add(text: &str, replaces: &[&str]) -> PlanChange {
+    PlanChange::AddTask { task: Box::new(spec(text)), replaces: replaces.iter().map(|text| id(text)).collect() }
+}
+
+pub(super) fn patch(changes: Vec<PlanChange>) -> PlanPatch {
+    PlanPatch { schema: aime_progress::PATCH_SCHEMA.to_owned(), reasoning: "because".to_owned(), changes }
+}
+
+pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<FailureCause>) -> Conclusion {
+    Conclusion {
+        outcome,
+        summary: "what was done".to_owned(),
+        text: None,
+        result: Value::Null,
+        references: Vec::new(),
+        error: error.map(str::to_owned),
+        cause,
+    }
+}
+
+pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {
+    let spent = aime_progress::Spent { requests: 1, input_tokens: tokens, ..Default::default() };
+    ModelUse { purpose: purpose.to_owned(), model: "m".to_owned(), spent, duration_ms: 1 }
+}
+
+pub(super) fn check(criterion: &str, passed: Option<bool>) -> CriterionResult {
+    CriterionResult { criterion: criterion.to_owned(), passed, reason: "looked".to_owned() }
+}
+
+pub(super) fn parameters(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
