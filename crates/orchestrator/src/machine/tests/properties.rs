@@ -183,7 +183,7 @@ fn run(given: &Given, happenings: &[Happening]) -> World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::with_cases(1_500) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::with_cases(3_000) })]
 
     #[test]
     fn every_run_is_sound_and_comes_to_its_end((given, happenings) in random::runs()) {

@@ -152,6 +152,8 @@ impl World {
         }
         for (id, under_way) in &self.under_way {
             assert!(self.machine.open.contains_key(id) || under_way.revoked.is_some(), "the machine has forgotten {id}");
+            let leaving = self.machine.leaving.is_some() && !matches!(under_way.effect, RunEffect::Timer { .. });
+            assert!(!leaving || under_way.revoked.is_some(), "the run is being left, and {id} holds it up");
         }
         for task in self.state().tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group) {
             let name = &task.spec.id;
