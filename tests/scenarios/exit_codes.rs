@@ -1,7 +1,8 @@
 //! Every exit code of the contract, and what is said beside it.
-//!
-//! Missing is 6, a fault in aime itself: no input that a person or a server can give is known to reach it.
 
+use aime_durable::{Commit, EffectId, Journal, Recorded};
+use aime_orchestrator::{RunFact, RunMachine};
+use aime_progress::ProgressEvent;
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
@@ -316,4 +317,26 @@ fn a_second_interrupt_stops_at_once() {
     running.signal("INT");
     running.signal("INT");
     running.wait().must(130);
+}
+
+/// A fault in aime itself: no input that a person or a server can give is known to reach it. Here it is a machine that has changed
+/// without a new number, so that a journal's facts no longer lead to its events.
+#[test]
+fn six_for_a_fault_in_aime_itself() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("write", "write_file", json!({"path": "out.txt", "content": "out"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--approve", "ask", "--run-id", "odd"]).must(5);
+
+    let journal = Journal::open(world.path(".aime/aime.db")).unwrap();
+    let loaded = journal.load::<RunMachine>("odd", "").unwrap().unwrap();
+    let at = loaded.last_at();
+    let facts = [Recorded { at, fact: RunFact::Deferred { id: EffectId::new("ask/nobody") } }];
+    let events = [Recorded { at, fact: ProgressEvent::RunInterrupted { reason: "by another machine".to_owned() } }];
+    let mut stream = journal.stream("odd", "").after(&loaded);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(stream.append::<RunMachine>(Commit { input: None, facts: &facts, events: &events })).unwrap();
+    drop((stream, journal));
+
+    world.aime(["resume", "odd"]).must(6).tells(&["odd", "replayed", "diverges"]);
+    assert!(!world.exists("out.txt"), "nothing is done on a journal that is not understood");
 }
