@@ -46,15 +46,16 @@ pub async fn ask<T>(
     let checker = SchemaChecker::new(&request.schema).map_err(|source| StructuredError::Schema { name: request.name.clone(), source })?;
     let mut spent = Spent::default();
     let mut refused: Vec<Refused> = Vec::new();
+    let mut unreadable = Unreadable::default();
     for attempt in 1..=request.tries.max(1) {
-        let (tier, response) = match answer(model, tiers, &request, &refused).await {
+        let (tier, response) = match answer(model, tiers, unreadable.below, &request, &refused).await {
             Ok(answer) => answer,
             Err(source) => return Err(StructuredError::Model { name: request.name, source, refused, spent }),
         };
         spent.add(&response);
         let faults = match read(&response, &checker) {
             Ok(mut read) => {
-                tiers.answered(model.name(), tier, true);
+                unreadable.read(tiers, model.name(), tier);
                 match accept(&mut read, &request, &checker, &judge) {
                     Ok(value) => return Ok(Structured { value, repairs: read.repairs, refused, spent }),
                     Err(faults) => faults,
@@ -62,7 +63,7 @@ pub async fn ask<T>(
             }
             Err(unread) => {
                 if unread.counts {
-                    tiers.answered(model.name(), tier, false);
+                    unreadable.not_read(tier);
                 }
                 vec![unread.fault]
             }
@@ -72,14 +73,44 @@ pub async fn ask<T>(
     Err(StructuredError::Refused { name: request.name, refused, spent })
 }
 
-/// One answer, at the highest tier that the server accepts.
+/// Answers of one question that could not be read. Two in a row lower the tier of the question; what is remembered for the model is only
+/// a lower tier that helped, since a model may fail at one question and not at others.
+#[derive(Default)]
+struct Unreadable {
+    in_row: u32,
+    below: Option<Tier>,
+}
+
+impl Unreadable {
+    /// After so many in a row another tier is tried.
+    const MOST: u32 = 2;
+
+    fn not_read(&mut self, tier: Tier) {
+        self.in_row += 1;
+        if self.in_row >= Self::MOST
+            && let Some(lower) = tier.lower()
+        {
+            *self = Self { in_row: 0, below: Some(lower) };
+        }
+    }
+
+    fn read(&mut self, tiers: &Tiers, model: &str, tier: Tier) {
+        self.in_row = 0;
+        if self.below.take() == Some(tier) {
+            tiers.set(model, tier);
+        }
+    }
+}
+
+/// One answer, at the highest tier that the server accepts, or at `below`.
 async fn answer(
     model: &dyn ChatModel,
     tiers: &Tiers,
+    below: Option<Tier>,
     request: &StructuredRequest,
     refused: &[Refused],
 ) -> Result<(Tier, ChatResponse), crate::ModelError> {
-    let mut tier = tiers.of(model.name());
+    let mut tier = below.unwrap_or_default().max(tiers.of(model.name()));
     loop {
         let chat = ChatRequest {
             messages: messages(request, tier, refused),

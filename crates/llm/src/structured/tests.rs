@@ -137,6 +137,15 @@ async fn two_unreadable_answers_lower_the_tier() {
 }
 
 #[tokio::test]
+async fn a_question_that_is_never_answered_lowers_no_other() {
+    let model = ScriptedModel::new("m").on(When::any(), [Reply::text("I'd rather not.")]);
+    let tiers = Tiers::new();
+    assert!(ask(&model, &tiers, request(), judge).await.is_err());
+    assert_eq!(formats(&model), ["schema", "schema", "json"]);
+    assert_eq!(tiers.of("m"), Tier::Schema, "a lower tier that did not help is not remembered");
+}
+
+#[tokio::test]
 async fn readable_answers_keep_the_tier_however_wrong() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text(""), Reply::text("{}"), Reply::text("")]);
     let tiers = Tiers::new();

@@ -34,18 +34,8 @@ impl Tier {
 /// What models were found able to do, by name. Shared by all who ask, so that a server is found out once.
 #[derive(Debug, Default)]
 pub struct Tiers {
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, Tier>>,
 }
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Known {
-    tier: Tier,
-    /// Answers in a row that could not be read at this tier.
-    unreadable: u32,
-}
-
-/// After so many unreadable answers in a row a tier is given up.
-const UNREADABLE: u32 = 2;
 
 impl Tiers {
     /// Knows nothing yet: every model is first asked with a schema.
@@ -57,12 +47,12 @@ impl Tiers {
     /// How the model is asked now.
     #[must_use]
     pub fn of(&self, model: &str) -> Tier {
-        self.lock().get(model).map_or_else(Tier::default, |known| known.tier)
+        self.lock().get(model).copied().unwrap_or_default()
     }
 
     /// Sets how the model is asked, as from a configuration.
     pub fn set(&self, model: &str, tier: Tier) {
-        self.lock().insert(model.to_owned(), Known { tier, unreadable: 0 });
+        self.lock().insert(model.to_owned(), tier);
     }
 
     /// The server refused a request made at `tier`: the model is asked at a lower one from now on. None if there is no lower one.
@@ -71,28 +61,11 @@ impl Tiers {
         let mut known = self.lock();
         let entry = known.entry(model.to_owned()).or_default();
         // Another request may have lowered it further meanwhile.
-        if entry.tier < lower {
-            *entry = Known { tier: lower, unreadable: 0 };
-        }
-        Some(entry.tier)
+        *entry = lower.max(*entry);
+        Some(*entry)
     }
 
-    /// An answer at `tier` was read, or not. Two in a row that were not lower the tier.
-    pub(super) fn answered(&self, model: &str, tier: Tier, readable: bool) {
-        let mut known = self.lock();
-        let entry = known.entry(model.to_owned()).or_default();
-        if entry.tier != tier {
-            return;
-        }
-        entry.unreadable = if readable { 0 } else { entry.unreadable + 1 };
-        if entry.unreadable >= UNREADABLE
-            && let Some(lower) = tier.lower()
-        {
-            *entry = Known { tier: lower, unreadable: 0 };
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Tier>> {
         // What is remembered is whole after every change, so a panic elsewhere does no harm.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
