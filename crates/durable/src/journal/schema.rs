@@ -114,12 +114,10 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The version of the tables in the file.
 fn check(connection: &Connection, path: &Path) -> Result<usize, JournalError> {
-    let read = || -> rusqlite::Result<(i32, u32, i64)> {
-        let application = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-        let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        let tables = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-        Ok((application, version, tables))
-    };
+    // One statement, so one state of the file: another process may be making the tables at this moment.
+    let header =
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version";
+    let read = || connection.query_row(header, [], |row| Ok((row.get::<_, i32>(0)?, row.get::<_, u32>(1)?, row.get::<_, i64>(2)?)));
     let (application, found, tables) = read().map_err(|error| JournalError::from_sqlite(path, error))?;
     let fresh = application == 0 && found == 0 && tables == 0;
     if application != APPLICATION && !fresh {

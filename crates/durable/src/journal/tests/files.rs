@@ -65,14 +65,17 @@ fn a_name_is_a_name_and_no_address() {
 
 #[test]
 fn many_may_open_a_new_file_at_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("new/aime.db");
-    std::thread::scope(|scope| {
-        let opening: Vec<_> = (0..8).map(|_| scope.spawn(|| Journal::open(&path).and_then(|journal| journal.runs()))).collect();
-        for opening in opening {
-            assert_eq!(opening.join().unwrap().unwrap(), []);
-        }
-    });
+    // Many times over: what goes wrong here goes wrong between two readings.
+    for _ in 0..30 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/aime.db");
+        std::thread::scope(|scope| {
+            let opening: Vec<_> = (0..8).map(|_| scope.spawn(|| Journal::open(&path).and_then(|journal| journal.runs()))).collect();
+            for opening in opening {
+                assert_eq!(opening.join().unwrap().unwrap(), []);
+            }
+        });
+    }
 }
 
 #[tokio::test]
