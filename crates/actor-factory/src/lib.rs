@@ -16,6 +16,6 @@ pub use factory::{ActorContext, ActorFactory, ComposeError, Composed};
 pub use machine::{ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind};
 pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileError};
 pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
-pub use repeats::{HOPELESS_AFTER, STUCK_AFTER};
+pub use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 pub use select::{Selection, must_write, select};
 pub use spec::{ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE};

@@ -58,6 +58,9 @@ pub struct ActorMachine {
     rounds_without_todos: u32,
     router: ToolRouter,
     repeats: Repeats,
+    /// It repeats itself: the next request asks for its conclusion.
+    #[serde(default)]
+    must_conclude: bool,
     /// What the next request says at its end, besides the standing reminders.
     notes: Vec<String>,
     /// Answers without a tool call, in a row.
@@ -147,6 +150,7 @@ impl ActorMachine {
             rounds_without_todos: 0,
             router: ToolRouter::hinting_after(input.settings.failures_before_hint),
             repeats: Repeats::default(),
+            must_conclude: false,
             notes: Vec::new(),
             plain_in_row: 0,
             plain_text: String::new(),

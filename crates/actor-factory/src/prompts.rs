@@ -20,6 +20,10 @@ pub(crate) const EACH_STEP: &str = include_str!("../prompts/each_step.md");
 pub(crate) const STEPS_LEFT: &str = include_str!("../prompts/steps_left.md");
 /// The same call came to the same result; `{name}` and `{count}`.
 pub(crate) const STUCK: &str = include_str!("../prompts/stuck.md");
+/// The same call succeeded with the same result; `{name}` and `{count}`.
+pub(crate) const REPEATED: &str = include_str!("../prompts/repeated.md");
+/// All that is left is to say how the task stands.
+pub(crate) const CONCLUDE: &str = include_str!("../prompts/conclude.md");
 /// Appended to the last tool result when the TODO list was forgotten.
 pub(crate) const TODO_REMINDER: &str = "<reminder>Update your todos.</reminder>";
 

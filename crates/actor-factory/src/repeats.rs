@@ -9,6 +9,8 @@ use crate::text::hash;
 
 /// So often, and the actor is told to try another way.
 pub const STUCK_AFTER: u32 = 3;
+/// So often, and it is asked for nothing but its conclusion.
+pub const CONCLUDE_AFTER: u32 = 6;
 /// So often, and its task fails.
 pub const HOPELESS_AFTER: u32 = 20;
 

@@ -6,7 +6,7 @@ use aime_tools::{Approval, FAILURES_BEFORE_HINT, ToolSheet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{HOPELESS_AFTER, STUCK_AFTER};
+use crate::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 
 /// How many answers of the model an actor may use, unless its profile or the run says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 20;
@@ -26,6 +26,8 @@ pub struct ActorSettings {
     pub rounds_before_todo_reminder: u32,
     /// After so many same calls with the same result the actor is told to change its way.
     pub stuck_after: u32,
+    /// After so many it is asked for nothing but its conclusion.
+    pub conclude_after: u32,
     /// After so many the task has failed.
     pub hopeless_after: u32,
     /// The part of the context window, above 0 and up to 1, at which the history is compacted.
@@ -41,6 +43,7 @@ impl Default for ActorSettings {
             failures_before_hint: FAILURES_BEFORE_HINT,
             rounds_before_todo_reminder: 3,
             stuck_after: STUCK_AFTER,
+            conclude_after: CONCLUDE_AFTER,
             hopeless_after: HOPELESS_AFTER,
             compact_at: 0.8,
             kept_messages: 6,

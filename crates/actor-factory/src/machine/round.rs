@@ -6,9 +6,9 @@ use aime_progress::CallOutcome;
 
 use super::{
     ActorMachine, ActorStep,
-    turn::{CallState, TODO},
+    turn::{CallState, TERMINATE, TODO},
 };
-use crate::prompts::{STUCK, TODO_REMINDER};
+use crate::prompts::{REPEATED, STUCK, TODO_REMINDER};
 
 impl ActorMachine {
     /// All calls are done: their results go into the history, in the order of the calls.
@@ -16,7 +16,7 @@ impl ActorMachine {
         let Some(turn) = self.turn.take() else {
             return;
         };
-        let mut most_repeated = (0, String::new());
+        let mut most_repeated = (0, String::new(), false);
         let mut updated = false;
         let mut results = Vec::new();
         for call in turn.calls {
@@ -27,7 +27,7 @@ impl ActorMachine {
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
             let count = self.repeats.record(&call.name, &call.parameters, &text);
             if count > most_repeated.0 {
-                most_repeated = (count, call.name.clone());
+                most_repeated = (count, call.name.clone(), outcome == CallOutcome::Ok);
             }
             results.push((call.id, call.name, text));
         }
@@ -45,17 +45,19 @@ impl ActorMachine {
         if self.conclusion.is_some() {
             return;
         }
-        let (count, name) = most_repeated;
+        let (count, name, succeeded) = most_repeated;
         // Whoever has no step left anyway has reached a bound; that says more.
         if count >= self.input.settings.hopeless_after && self.steps < self.input.spec.max_steps {
             self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
             return;
         }
         if count >= self.input.settings.stuck_after {
-            let note = STUCK.trim().replace("{name}", &name).replace("{count}", &count.to_string());
+            let note = if succeeded { REPEATED } else { STUCK };
+            let note = note.trim().replace("{name}", &name).replace("{count}", &count.to_string());
             self.nudged("stuck", &note, out);
             self.notes.push(note);
         }
+        self.must_conclude = count >= self.input.settings.conclude_after && self.sheet(TERMINATE).is_some();
         self.hint(out);
         self.go(ActorStep::Results);
         self.next_step(at, out);

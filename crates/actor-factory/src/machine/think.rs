@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, ToolChoice, estimate_tokens};
+use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, ToolChoice, ToolDefinition, estimate_tokens};
 use aime_progress::{FailureCause, ProgressEvent, Spent, render_todos};
 
-use super::{ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault, turn::Turn};
+use super::{
+    ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
+    turn::{TERMINATE, Turn},
+};
 use crate::{
     calls_in_text,
-    prompts::{ANSWER_CUT, EACH_STEP, NO_TOOL_CALL, STEPS_LEFT},
+    prompts::{ANSWER_CUT, CONCLUDE, EACH_STEP, NO_TOOL_CALL, STEPS_LEFT},
     text::cut,
 };
 
@@ -47,7 +50,7 @@ impl ActorMachine {
         let id = EffectId::new(format!("{}/{}", self.input.effect_prefix(), self.requests));
         let request = ChatRequest {
             messages,
-            tools: Arc::clone(&self.tools),
+            tools: self.offered(),
             tool_choice: self.tool_choice(),
             temperature: self.input.spec.temperature,
             max_output_tokens: Some(self.input.limits.max_output_tokens),
@@ -57,8 +60,19 @@ impl ActorMachine {
         out.issue(id, ActorEffect::Model(request));
     }
 
+    /// The tools of the next request. One that repeats itself gets none but the one that ends it: servers that heed no named choice heed that.
+    fn offered(&self) -> Arc<[ToolDefinition]> {
+        match self.tools.iter().find(|tool| self.must_conclude && tool.name == TERMINATE) {
+            Some(terminate) => Arc::from([terminate.clone()]),
+            None => Arc::clone(&self.tools),
+        }
+    }
+
     /// A task that asks for a file is not done by words: after the nudge the model must call a tool, which small models need.
     fn tool_choice(&self) -> ToolChoice {
+        if self.must_conclude {
+            return ToolChoice::Required;
+        }
         let only_words = self.input.must_write_files && self.calls_ok == 0 && self.plain_in_row > 0;
         if only_words { ToolChoice::Required } else { ToolChoice::Auto }
     }
@@ -70,6 +84,9 @@ impl ActorMachine {
         }
         let mut lines = self.notes.clone();
         let left = self.input.spec.max_steps.saturating_sub(self.steps);
+        if self.must_conclude {
+            return Some(CONCLUDE.trim().to_owned());
+        }
         if left <= LAST_STEPS {
             lines.push(STEPS_LEFT.trim().replace("{left}", &left.to_string()));
         } else if self.input.nudge_each_step {

@@ -48,6 +48,7 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
         ("failures_before_hint", actors.failures_before_hint),
         ("rounds_before_todo_reminder", actors.rounds_before_todo_reminder),
         ("stuck_after", actors.stuck_after),
+        ("conclude_after", actors.conclude_after),
         ("hopeless_after", actors.hopeless_after),
     ] {
         want(number > 0, &format!("actors.{key}"), &number, "at least 1");

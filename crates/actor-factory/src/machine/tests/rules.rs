@@ -1,6 +1,6 @@
 //! The rules of a turn, one table or case each.
 
-use aime_llm::{ChatResponse, FinishReason};
+use aime_llm::{ChatResponse, FinishReason, ToolChoice};
 use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent};
 use aime_tools::Approval;
 use serde_json::json;
@@ -268,12 +268,41 @@ fn repetition_is_told_and_at_last_fails() {
     let mut play = Play::start(input);
     for step in 1..=20 {
         assert_eq!(play.output, None, "{step}");
-        assert_eq!(play.next_step_prompt().is_some_and(|p| p.contains("the same call `read_file`")), step > 3, "{step}");
+        let prompt = play.next_step_prompt().unwrap_or_default();
+        let (told, asked) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You repeat yourself"));
+        assert_eq!((told, asked), ((4..=6).contains(&step), step > 6), "{step}: {prompt}");
         play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
     }
     let conclusion = play.output.unwrap();
     assert_eq!(conclusion.outcome, Outcome::Failure);
     assert_eq!(conclusion.error.unwrap(), "stuck: `read_file` was called 20 times with the same arguments and the same result");
+}
+
+#[test]
+fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
+    let mut play = Play::start(input());
+    for step in 1..=6 {
+        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len(), "{step}");
+        play.calls(vec![write("a", "a.txt")]).tool(&format!("t/1/{step}/1"), "written");
+    }
+    let request = play.requests.last().unwrap();
+    let offered: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!((offered, request.tool_choice), (vec!["terminate"], ToolChoice::Required));
+    // A conclusion that cannot be read gives the tools back: it may have understood.
+    play.calls(vec![call("b", "terminate", &json!({"status": "perhaps"}))]);
+    assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len());
+    play.calls(vec![call("c", "terminate", &json!({"status": "success", "message": "a.txt is written"}))]);
+    assert_eq!(play.output.unwrap().outcome, Outcome::Success);
+}
+
+#[test]
+fn a_call_that_keeps_failing_is_not_called_done() {
+    let mut play = Play::start(input());
+    for step in 1..=3 {
+        play.calls(vec![read("a", "1")]).tool_error(&format!("t/1/{step}/1"), "no such file");
+    }
+    let prompt = play.next_step_prompt().unwrap();
+    assert!(prompt.contains("the same call `read_file` 3 times") && !prompt.contains("succeeded"), "{prompt}");
 }
 
 #[test]
