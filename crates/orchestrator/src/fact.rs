@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_progress::{
-    Conclusion, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, Spent, TaskId, Timestamp, TriggerReason,
+    Conclusion, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, Spent, TaskId, TaskSpec, Timestamp, TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -47,6 +47,9 @@ pub enum RunFact {
         conclusion: Conclusion,
         /// Its completion criteria, as far as they could be looked at.
         checks: Vec<CriterionResult>,
+        /// Model calls that it took to look at them.
+        #[serde(default)]
+        calls: Vec<ModelUse>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
@@ -287,13 +290,11 @@ pub enum RunEffect {
     /// Make one tool call for a tool task.
     CallTool {
         /// The task.
-        task: TaskId,
+        spec: Box<TaskSpec>,
         /// The tool.
         tool: String,
         /// Its parameters, references expanded.
         parameters: Map<String, Value>,
-        /// What must hold afterwards.
-        criteria: Vec<String>,
     },
     /// Look at the goal's criteria.
     Verify {

@@ -13,7 +13,7 @@ use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_progress::{Decision, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskGraph, TaskId, Timestamp, TriggerReason};
 use serde::{Deserialize, Serialize};
 
-use crate::{RunEffect, RunFact, RunInput, fact::ModelUse};
+use crate::{CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
 
 /// How a run ended, or was left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -266,7 +266,8 @@ impl RunMachine {
                 self.used(calls, out);
                 self.replanned(outcome, reasons, out);
             }
-            (RunFact::TaskEnded { conclusion, checks, duration_ms, .. }, Some(Work::Task(task))) => {
+            (RunFact::TaskEnded { conclusion, checks, calls, duration_ms, .. }, Some(Work::Task(task))) => {
+                self.used_for(Some(&task), calls, out);
                 self.task_ended(&task, conclusion, checks, *duration_ms, out);
             }
             (RunFact::ActorReported { task, execution, number, event }, _) => self.reported(task, *execution, *number, event, out),
@@ -328,9 +329,21 @@ impl RunMachine {
     }
 
     fn used(&mut self, calls: &[ModelUse], out: &mut Out) {
+        self.used_for(None, calls, out);
+    }
+
+    fn used_for(&mut self, task: Option<&TaskId>, calls: &[ModelUse], out: &mut Out) {
         for call in calls {
             let ModelUse { purpose, model, spent, duration_ms } = call.clone();
-            self.emit(ProgressEvent::ModelCalled { task: None, purpose, model, spent, duration_ms, text: String::new() }, out);
+            let task = task.cloned();
+            self.emit(ProgressEvent::ModelCalled { task, purpose, model, spent, duration_ms, text: String::new() }, out);
+        }
+    }
+
+    /// Tells what was found of each criterion, and of which nobody could tell.
+    fn tell_checks(&mut self, task: Option<&TaskId>, checks: &[CriterionResult], out: &mut Out) {
+        for CriterionResult { criterion, passed, reason } in checks.iter().cloned() {
+            self.emit(ProgressEvent::CriterionChecked { task: task.cloned(), criterion, passed, reason }, out);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod actor;
 pub(crate) mod answer;
+mod evidence;
 mod plan;
 mod tool;
 mod verify;
@@ -59,9 +60,7 @@ impl RunRunner {
             RunEffect::Plan { mode, category } => self.plan(id, mode, &category, context).await,
             RunEffect::Replan { state, reasons } => self.replan(id, &state, &reasons, context).await,
             RunEffect::StartActor { state, task, execution } => self.start_actor(id, &state, &task, execution, context).await,
-            RunEffect::CallTool { task, tool, parameters, criteria } => {
-                self.call_tool(id, &task, &tool, parameters, &criteria, context).await
-            }
+            RunEffect::CallTool { spec, tool, parameters } => self.call_tool(id, &spec, &tool, parameters, context).await,
             RunEffect::Verify { state } => self.verify(id, &state, context).await,
             RunEffect::Answer { state } => self.answer(id, &state, context).await,
             RunEffect::Ask { question, kind, task, text } => {

@@ -285,8 +285,9 @@ pub enum ProgressEvent {
         task: Option<TaskId>,
         /// The criterion.
         criterion: String,
-        /// Whether it holds.
-        passed: bool,
+        /// Whether it holds; absent when nobody could tell.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        passed: Option<bool>,
         /// By what.
         reason: String,
     },

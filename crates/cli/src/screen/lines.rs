@@ -68,8 +68,12 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::QuestionAsked { kind, question, .. } => format!("{BOLD}{kind}{BOLD:#} {}", plain(question)),
         E::QuestionAnswered { answer, .. } => format!("{BOLD}answer{BOLD:#}  {}", first_line(answer, WIDTH)),
         E::CriterionChecked { criterion, passed, reason, .. } => {
-            let verdict = if *passed { format!("{GREEN}holds{GREEN:#}") } else { format!("{RED}fails{RED:#}") };
-            format!("{verdict}   {} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
+            let verdict = match passed {
+                Some(true) => format!("{GREEN}holds{GREEN:#}  "),
+                Some(false) => format!("{RED}fails{RED:#}  "),
+                None => format!("{YELLOW}unknown{YELLOW:#}"),
+            };
+            format!("{verdict} {} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
         }
         E::BoundReached { bound, detail } => format!("{RED}bound{RED:#}   {bound}: {}", plain(detail)),
         E::RunInterrupted { reason } => format!("{YELLOW}stopped{YELLOW:#} {}", plain(reason.strip_prefix("stopped ").unwrap_or(reason))),

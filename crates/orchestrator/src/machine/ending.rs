@@ -109,11 +109,7 @@ impl RunMachine {
 
     pub(super) fn verified(&mut self, checks: &[CriterionResult], out: &mut Out) {
         self.verified = true;
-        for check in checks {
-            let Some(passed) = check.passed else { continue };
-            let (criterion, reason) = (check.criterion.clone(), check.reason.clone());
-            self.emit(ProgressEvent::CriterionChecked { task: None, criterion, passed, reason }, out);
-        }
+        self.tell_checks(None, checks, out);
         self.unmet = checks
             .iter()
             .filter(|check| check.passed == Some(false))

@@ -131,7 +131,7 @@ impl RunMachine {
             Ok(parameters) => parameters,
             Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
-        let criteria = known.spec.completion_criteria.clone();
+        let spec = Box::new(known.spec.clone());
         if !self.was_handed_over(known) || sheet_denied(&self.input.settings.approval, &sheet) {
             match decide(self.input.settings.approval, &sheet, &parameters) {
                 Permission::Allow => {}
@@ -152,7 +152,7 @@ impl RunMachine {
         let started =
             ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
         self.emit(started, out);
-        self.issue(id, RunEffect::CallTool { task: task.clone(), tool: name, parameters, criteria }, Work::Task(task.clone()), out);
+        self.issue(id, RunEffect::CallTool { spec, tool: name, parameters }, Work::Task(task.clone()), out);
     }
 
     /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.
@@ -196,11 +196,7 @@ impl RunMachine {
     ) {
         let mut conclusion = conclusion.clone();
         self.tell_tool_result(task, &conclusion, duration_ms, out);
-        for check in checks {
-            let Some(passed) = check.passed else { continue };
-            let (criterion, reason) = (check.criterion.clone(), check.reason.clone());
-            self.emit(ProgressEvent::CriterionChecked { task: Some(task.clone()), criterion, passed, reason }, out);
-        }
+        self.tell_checks(Some(task), checks, out);
         let unmet: Vec<String> = checks
             .iter()
             .filter(|check| check.passed == Some(false))

@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, RunRunner, millis_since, on_bound};
+use super::{Context, RunRunner, evidence::of_actor, millis_since, on_bound};
 use crate::{Budget, BudgetError, RunFact, RunMachine, models::OnBound};
 
 impl RunRunner {
@@ -35,9 +35,14 @@ impl RunRunner {
             Ok(conclusion) => conclusion,
             Err(message) => return RunFact::EffectFailed { id, message },
         };
-        let criteria = state.tasks.get(task).map(|task| task.spec.completion_criteria.clone()).unwrap_or_default();
-        let checks = if conclusion.outcome == Outcome::Success { self.check_files(&criteria) } else { Vec::new() };
-        RunFact::TaskEnded { id, conclusion, checks, duration_ms: millis_since(begun) }
+        let (checks, calls) = match state.tasks.get(task) {
+            Some(known) => {
+                let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution, &conclusion);
+                self.verify_task(&known.spec, &conclusion, evidence, context).await
+            }
+            None => (Vec::new(), Vec::new()),
+        };
+        RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }
 
     /// Drives the actor from where its journal leaves it.

@@ -6,7 +6,7 @@ use aime_durable::EffectId;
 use aime_llm::{ChatRequest, Message};
 use aime_progress::ProgressState;
 
-use super::{Context, RunRunner, millis_since, verify::evidence};
+use super::{Context, RunRunner, evidence::of_run, millis_since};
 use crate::{ModelUse, RunFact, models::spent};
 
 /// Where the facts stand in the prompt: what comes before is the system message.
@@ -75,7 +75,7 @@ impl RunRunner {
 
 /// The whole request for the answer.
 fn answer_request(prompt: &AnswerPrompt, state: &ProgressState) -> ChatRequest {
-    let facts = format!("Goal: {}\n\nWhat was done:\n{}", state.goal, evidence(state));
+    let facts = format!("Goal: {}\n\nWhat was done:\n{}", state.goal, of_run(state));
     let user = format!("{facts}\n\n{}", prompt.after);
     ChatRequest {
         messages: vec![Arc::new(Message::System { content: prompt.system.clone() }), Arc::new(Message::User { content: user })],

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use aime_durable::EffectId;
-use aime_progress::{Conclusion, FailureCause, Outcome, TaskId};
+use aime_progress::{Conclusion, FailureCause, Outcome, TaskSpec};
 use aime_tools::{ToolError, ToolOutput};
 use serde_json::{Map, Value};
 
-use super::{Context, RunRunner, millis_since};
+use super::{Context, RunRunner, evidence::of_tool, millis_since};
 use crate::RunFact;
 
 /// How much of a text stands as a task's summary, in characters.
@@ -17,19 +17,20 @@ impl RunRunner {
     pub(super) async fn call_tool(
         &self,
         id: EffectId,
-        task: &TaskId,
+        spec: &TaskSpec,
         tool: &str,
         parameters: Map<String, Value>,
-        criteria: &[String],
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
         // The run machine has looked at the bound; here the call is counted for the actors.
         drop(self.budget.count_tool_call());
-        let tool_context = self.tool_context(context.cancel.clone(), task).with_whole_results();
+        let tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
+        let told = Value::Object(parameters.clone()).to_string();
         let conclusion = conclusion(self.parts.tools.call(tool, parameters, &tool_context).await);
-        let checks = if conclusion.outcome == Outcome::Success { self.check_files(criteria) } else { Vec::new() };
-        RunFact::TaskEnded { id, conclusion, checks, duration_ms: millis_since(begun) }
+        let evidence = || Ok(of_tool(tool, &told, &conclusion));
+        let (checks, calls) = self.verify_task(spec, &conclusion, evidence, context).await;
+        RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }
 }
 

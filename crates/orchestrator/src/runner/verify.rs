@@ -4,43 +4,76 @@ use std::time::Instant;
 
 use aime_durable::EffectId;
 use aime_planner::verdict;
-use aime_progress::{ProgressState, TaskStatus};
+use aime_progress::{Conclusion, Outcome, ProgressState, Spent, TaskSpec};
 use aime_tools::ToolError;
 
-use super::{Context, RunRunner, plan::model_use};
-use crate::{CriterionResult, FileCriterion, RunFact, read_criterion};
-
-/// How much of each task's result a verifier reads, in characters.
-const EVIDENCE_CHARS: usize = 1_500;
+use super::{Context, RunRunner, evidence::of_run, plan::model_use};
+use crate::{CriterionResult, FileCriterion, ModelUse, RunFact, read_criterion};
 
 impl RunRunner {
+    /// The goal's criteria, when every task is settled.
     pub(super) async fn verify(&self, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
-        let begun = Instant::now();
-        let criteria = &state.strategic.success_criteria;
-        let mut checks = self.check_files(criteria);
-        let open: Vec<String> = checks.iter().filter(|check| check.passed.is_none()).map(|check| check.criterion.clone()).collect();
-        let mut calls = Vec::new();
-        if let (false, Some(model)) = (open.is_empty(), self.model("planner", context)) {
-            match verdict(model.as_ref(), &self.parts.tiers, &self.parts.prompts, &state.goal, &open, &evidence(state)).await {
-                Ok(judged) => {
-                    calls.push(model_use("verdict", &judged.model, judged.spent, begun));
-                    for check in checks.iter_mut().filter(|check| check.passed.is_none()) {
-                        check.passed = Some(judged.verdict.passed);
-                        check.reason.clone_from(&judged.verdict.reason);
-                    }
-                }
-                Err(error) => {
-                    for check in checks.iter_mut().filter(|check| check.passed.is_none()) {
-                        check.reason = format!("not checked: {error}");
-                    }
-                }
-            }
-        }
+        let mut checks = self.check_files(&state.strategic.success_criteria);
+        let calls = self.judge(&state.goal, &mut checks, || Ok(of_run(state)), context).await;
         RunFact::Verified { id, checks, calls }
     }
 
+    /// A task's criteria, when an attempt at it says that it is done. What the attempt is believed is what was recorded of it.
+    pub(super) async fn verify_task(
+        &self,
+        spec: &TaskSpec,
+        conclusion: &Conclusion,
+        evidence: impl FnOnce() -> Result<String, String>,
+        context: &Context,
+    ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
+        if conclusion.outcome != Outcome::Success {
+            return (Vec::new(), Vec::new());
+        }
+        let mut checks = self.check_files(&spec.completion_criteria);
+        // An attempt that has failed already needs no second opinion.
+        if checks.iter().any(|check| check.passed == Some(false)) {
+            return (checks, Vec::new());
+        }
+        let goal = format!("{}\n{}", spec.title(), spec.description);
+        let judged = context.cancel.run_until_cancelled(self.judge(&goal, &mut checks, evidence, context)).await;
+        // Of an attempt that is being stopped nobody reads the result: it is judged when the run goes on.
+        let calls = judged.unwrap_or_default();
+        (checks, calls)
+    }
+
+    /// Puts the criteria that are still open to a model, all in one question. What cannot be judged stays open, with the reason.
+    async fn judge(
+        &self,
+        goal: &str,
+        checks: &mut [CriterionResult],
+        evidence: impl FnOnce() -> Result<String, String>,
+        context: &Context,
+    ) -> Vec<ModelUse> {
+        let begun = Instant::now();
+        let open: Vec<String> = checks.iter().filter(|check| check.passed.is_none()).map(|check| check.criterion.clone()).collect();
+        if open.is_empty() {
+            return Vec::new();
+        }
+        let judged = match (self.model("planner", context), evidence()) {
+            (None, _) => Err(("there is no model to judge it".to_owned(), Spent::default())),
+            (_, Err(error)) => Err((error, Spent::default())),
+            (Some(model), Ok(evidence)) => verdict(model.as_ref(), &self.parts.tiers, &self.parts.prompts, goal, &open, &evidence)
+                .await
+                .map_err(|error| (error.to_string(), error.spent())),
+        };
+        let (passed, reason, model, spent) = match judged {
+            Ok(judged) => (Some(judged.verdict.passed), judged.verdict.reason, judged.model, judged.spent),
+            Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), spent),
+        };
+        for check in checks.iter_mut().filter(|check| check.passed.is_none()) {
+            check.passed = passed;
+            check.reason.clone_from(&reason);
+        }
+        if spent.requests > 0 { vec![model_use("verdict", &model, spent, begun)] } else { Vec::new() }
+    }
+
     /// Looks at the criteria that speak of files; leaves the others open.
-    pub(super) fn check_files(&self, criteria: &[String]) -> Vec<CriterionResult> {
+    fn check_files(&self, criteria: &[String]) -> Vec<CriterionResult> {
         criteria
             .iter()
             .map(|criterion| {
@@ -74,25 +107,4 @@ impl RunRunner {
             Err(error) => (Some(false), error.to_string()),
         }
     }
-}
-
-/// What happened, for a verifier: results, references, failures.
-pub(super) fn evidence(state: &ProgressState) -> String {
-    let mut lines = Vec::new();
-    for task in state.tasks.values() {
-        let Some(conclusion) = &task.conclusion else {
-            lines.push(format!("- {} ({})", task.spec.title(), task.status));
-            continue;
-        };
-        let text = match task.status {
-            TaskStatus::Completed => conclusion.text.as_ref().unwrap_or(&conclusion.summary),
-            _ => conclusion.error.as_ref().unwrap_or(&conclusion.summary),
-        };
-        let text: String = text.chars().take(EVIDENCE_CHARS).collect();
-        lines.push(format!("- {} ({}): {text}", task.spec.title(), task.status));
-        if !conclusion.references.is_empty() {
-            lines.push(format!("  made: {}", conclusion.references.join(", ")));
-        }
-    }
-    lines.join("\n")
 }

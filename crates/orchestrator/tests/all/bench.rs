@@ -110,14 +110,14 @@ impl Bench {
     }
 
     pub(crate) fn orchestrator(&self) -> Orchestrator {
-        self.orchestrator_with(Arc::new(self.model.clone()))
+        self.orchestrator_with(Some(Arc::new(self.model.clone())))
     }
 
-    pub(crate) fn orchestrator_with(&self, model: Arc<dyn ChatModel>) -> Orchestrator {
+    pub(crate) fn orchestrator_with(&self, model: Option<Arc<dyn ChatModel>>) -> Orchestrator {
         let folder = ConfinedFolder::open(self.folder.path()).unwrap();
         let context = ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"]));
         let parts = Parts::new(self.journal.clone(), self.path(".aime"), context).unwrap();
-        let (models, tools, human) = (Some(Models::single(model)), Arc::new(self.tools()), Arc::clone(&self.human));
+        let (models, tools, human) = (model.map(Models::single), Arc::new(self.tools()), Arc::clone(&self.human));
         Orchestrator::new(Parts { models, tools, human, ..parts })
     }
 

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod bench;
+mod claims;
 mod crashes;
 mod people;
 mod runs;

@@ -74,7 +74,7 @@ async fn no_secret_gets_out() {
         {"id": "act", "kind": "actor", "description": "Print the environment", "bundles": ["shell"], "dependencies": ["look"]},
     ]);
     let (control, mut events) = control();
-    let orchestrator = bench.orchestrator_with(Arc::new(Keyed { key: KEY.to_owned(), inner }));
+    let orchestrator = bench.orchestrator_with(Some(Arc::new(Keyed { key: KEY.to_owned(), inner })));
     let result = orchestrator.run(bench.request("Show the environment", Some(plan(tasks))), control).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     drop(orchestrator);

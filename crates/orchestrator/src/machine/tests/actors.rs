@@ -66,7 +66,7 @@ fn an_actor_decides_nothing_about_the_run() {
         ProgressEvent::RunStatusChanged { from: RunStatus::Executing, to: RunStatus::Completed, reason: None },
         ProgressEvent::QuestionAsked { id: "q".parse().unwrap(), task: Some(id("a")), kind: "approval".into(), question: "May I?".into() },
         ProgressEvent::QuestionAnswered { id: "q".parse().unwrap(), answer: "yes".into() },
-        ProgressEvent::CriterionChecked { task: Some(id("a")), criterion: "good".into(), passed: true, reason: "I say so".into() },
+        ProgressEvent::CriterionChecked { task: Some(id("a")), criterion: "good".into(), passed: Some(true), reason: "I say so".into() },
         ProgressEvent::EvidenceProcessed { evidence: vec![], reason: "no".into() },
         ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },
         ProgressEvent::RunInterrupted { reason: "no".into() },

@@ -245,7 +245,7 @@ impl World {
 
     pub(super) fn ends(&mut self, task: &str, conclusion: Conclusion) -> &mut Self {
         let id = self.effect(task);
-        self.send(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), duration_ms: 5 })
+        self.send(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 5 })
     }
 
     pub(super) fn done(&mut self, task: &str) -> &mut Self {
@@ -363,7 +363,8 @@ pub(super) fn names(effect: &RunEffect) -> String {
         RunEffect::Route => "route".to_owned(),
         RunEffect::Plan { .. } => "plan".to_owned(),
         RunEffect::Replan { .. } => "replan".to_owned(),
-        RunEffect::StartActor { task, .. } | RunEffect::CallTool { task, .. } => task.to_string(),
+        RunEffect::StartActor { task, .. } => task.to_string(),
+        RunEffect::CallTool { spec, .. } => spec.id.to_string(),
         RunEffect::Verify { .. } => "verify".to_owned(),
         RunEffect::Answer { .. } => "answer".to_owned(),
         RunEffect::Ask { kind, .. } => format!("ask-{kind}"),
