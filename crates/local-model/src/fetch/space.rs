@@ -1,0 +1,9 @@
+//! How much room there is.
+
+use std::{io, path::Path};
+
+/// Bytes that this user may still write in a folder's file system.
+pub(super) fn free_space(folder: &Path) -> io::Result<u64> {
+    let found = rustix::fs::statvfs(folder)?;
+    Ok(found.f_bavail.saturating_mul(found.f_frsize))
+}
