@@ -1,0 +1,81 @@
+//! Attention over the kept keys and values.
+
+use rayon::prelude::*;
+
+use super::Shape;
+use super::forward::{Part, exp};
+use crate::matrix::{Instructions, dot};
+
+/// The largest key or query in whole numbers: its square times 512 still fits 32 bits.
+const LARGEST: f32 = 2_047.0;
+
+/// A token of a pass: the part it belongs to and its place in the sequence.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) part: usize,
+    pub(super) position: usize,
+}
+
+/// Rounds a vector to whole numbers; gives the scale.
+pub(super) fn round(vector: &[f32], to: &mut Vec<i16>) -> f32 {
+    let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+    if largest == 0.0 || !largest.is_finite() {
+        to.extend(vector.iter().map(|_| 0));
+        return 0.0;
+    }
+    let factor = LARGEST / largest;
+    to.extend(vector.iter().map(|value| ((value * factor + 12_582_912.0) - 12_582_912.0) as i16));
+    largest / LARGEST
+}
+
+/// What each head of each row takes from the tokens up to it.
+pub(super) fn attend(
+    instructions: Instructions,
+    shape: &Shape,
+    layer: usize,
+    rows: &[Row],
+    parts: &[Part<'_>],
+    queries: &[f32],
+) -> Vec<f32> {
+    let Shape { heads, kept_heads, head, .. } = *shape;
+    let group = heads / kept_heads * head;
+    let mut outputs = vec![0.0f32; queries.len()];
+    outputs.par_chunks_exact_mut(group).zip(queries.par_chunks_exact(group)).enumerate().for_each(|(number, (outputs, queries))| {
+        let (row, kept_head) = (number / kept_heads, number % kept_heads);
+        let Some(Row { part, position }) = rows.get(row).copied() else { return };
+        let Some(kept) = parts.get(part).and_then(|part| part.sequence.layers.get(layer)) else { return };
+        let scale = 1.0 / (head as f32).sqrt();
+        instructions.dispatch(|| {
+            let width = kept_heads * head;
+            let mut rounded = Vec::with_capacity(head);
+            let mut scores = vec![0.0f32; position + 1];
+            for (query, output) in queries.chunks_exact(head).zip(outputs.chunks_exact_mut(head)) {
+                rounded.clear();
+                let query_scale = round(query, &mut rounded) * scale;
+                let mut largest = f32::MIN;
+                for ((score, keys), scales) in
+                    scores.iter_mut().zip(kept.keys.chunks_exact(width)).zip(kept.key_scales.chunks_exact(kept_heads))
+                {
+                    let key = keys.split_at(kept_head * head).1.split_at(head).0;
+                    let key_scale = scales.get(kept_head).copied().unwrap_or(0.0);
+                    *score = dot(&rounded, key) as f32 * (query_scale * key_scale);
+                    largest = largest.max(*score);
+                }
+                for score in &mut scores {
+                    *score = exp(*score - largest);
+                }
+                let sum: f32 = scores.iter().sum();
+                for ((score, values), scales) in
+                    scores.iter().zip(kept.values.chunks_exact(width)).zip(kept.value_scales.chunks_exact(kept_heads))
+                {
+                    let value = values.split_at(kept_head * head).1.split_at(head).0;
+                    let weight = score * scales.get(kept_head).copied().unwrap_or(0.0) / sum;
+                    for (output, value) in output.iter_mut().zip(value) {
+                        *output += weight * f32::from(*value);
+                    }
+                }
+            }
+        });
+    });
+    outputs
+}

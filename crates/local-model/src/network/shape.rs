@@ -1,0 +1,99 @@
+//! The shape of a network, read from a file's metadata.
+
+use crate::LocalModelError;
+use crate::gguf::Header;
+
+/// The shape of a network.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shape {
+    pub(crate) layers: usize,
+    pub(crate) width: usize,
+    pub(crate) feed: usize,
+    pub(crate) heads: usize,
+    pub(crate) kept_heads: usize,
+    pub(crate) head: usize,
+    pub(crate) epsilon: f32,
+    /// Numbers of a head that turn with the position.
+    pub(crate) turning: usize,
+    pub(crate) turn_base: f32,
+    /// By how much positions are stretched.
+    pub(crate) turn_factor: f32,
+    /// Whether the pairs that turn together are neighbours (llama) or half a head apart (qwen).
+    pub(crate) neighbours: bool,
+    /// Tokens it was trained for.
+    pub(crate) context: u32,
+}
+
+/// Architectures that differ only in what [`Shape`] and optional tensors say.
+const KNOWN: [(&str, bool); 4] = [("llama", true), ("mistral", true), ("qwen2", false), ("qwen3", false)];
+
+impl Shape {
+    pub(crate) fn read(header: &Header) -> Result<Self, LocalModelError> {
+        let Some(architecture) = header.text("general.architecture") else {
+            return Err(header.damaged("it does not name its architecture"));
+        };
+        let Some((_, neighbours)) = KNOWN.iter().find(|(name, _)| *name == architecture) else {
+            let names: Vec<&str> = KNOWN.iter().map(|(name, _)| *name).collect();
+            return Err(header.unsupported(
+                format!("its architecture is {architecture}"),
+                format!("use a model of one of the architectures {}, or serve this one with a model server", names.join(", ")),
+            ));
+        };
+        let key = |name: &str| format!("{architecture}.{name}");
+        let size = |name: &str| -> Result<usize, LocalModelError> {
+            let found =
+                header.whole(&key(name)).and_then(|value| usize::try_from(value).ok()).filter(|value| (1..=1 << 20).contains(value));
+            found.ok_or_else(|| header.damaged(format!("{} is missing or not a sensible number", key(name))))
+        };
+        if header.whole(&key("expert_count")).is_some_and(|experts| experts > 0) {
+            return Err(header.unsupported("it is a mixture of experts", "use a dense model"));
+        }
+        let scaling = header.text(&key("rope.scaling.type")).unwrap_or("none");
+        let turn_factor = match scaling {
+            "none" => 1.0,
+            "linear" => header.number(&key("rope.scaling.factor")).unwrap_or(1.0) as f32,
+            other => return Err(header.unsupported(format!("it stretches positions by {other}"), "use a model without it")),
+        };
+        let (width, heads) = (size("embedding_length")?, size("attention.head_count")?);
+        let kept_heads = if header.value(&key("attention.head_count_kv")).is_some() { size("attention.head_count_kv")? } else { heads };
+        let head = if header.value(&key("attention.key_length")).is_some() { size("attention.key_length")? } else { width / heads };
+        let turning = if header.value(&key("rope.dimension_count")).is_some() { size("rope.dimension_count")? } else { head };
+        let shape = Self {
+            layers: size("block_count")?,
+            width,
+            feed: size("feed_forward_length")?,
+            heads,
+            kept_heads,
+            head,
+            epsilon: header.number(&key("attention.layer_norm_rms_epsilon")).unwrap_or(1e-5) as f32,
+            turning,
+            turn_base: header.number(&key("rope.freq_base")).unwrap_or(10_000.0) as f32,
+            turn_factor,
+            neighbours: *neighbours,
+            context: u32::try_from(size("context_length")?).unwrap_or(u32::MAX),
+        };
+        let sound = shape.heads % shape.kept_heads == 0
+            && (2..=512).contains(&shape.head)
+            && shape.turning <= shape.head
+            && shape.turning % 2 == 0
+            && shape.width % 32 == 0
+            && shape.feed % 32 == 0
+            && (shape.heads * shape.head) % 32 == 0
+            && shape.layers <= 1024
+            && shape.turn_base > 1.0
+            && shape.turn_factor > 0.0
+            && shape.epsilon > 0.0;
+        if !sound {
+            return Err(header.damaged(format!("its sizes do not fit one another: {shape:?}")));
+        }
+        // A sliding window is the same as none within its length.
+        let window =
+            header.whole(&key("attention.sliding_window")).filter(|window| *window > 0).and_then(|window| u32::try_from(window).ok());
+        Ok(Self { context: window.unwrap_or(u32::MAX).min(shape.context), ..shape })
+    }
+
+    /// Bytes of the keys and values of one token.
+    pub(crate) fn bytes_per_token(&self) -> usize {
+        self.layers * self.kept_heads * (self.head * 4 + 8) + 4
+    }
+}
