@@ -37,6 +37,8 @@ pub const ALLOWED_VARIABLES: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",
+    // The mark of the command that this process itself belongs to: what it starts belongs to it too.
+    "AIME_PROCESS",
 ];
 
 /// Parts of names that mark a secret.

@@ -1,6 +1,9 @@
 //! Running a process within limits.
 
 mod capture;
+mod family;
+mod guardian;
+mod mark;
 mod run;
 
 #[cfg(test)]
@@ -19,11 +22,11 @@ pub struct ProcessRequest {
     pub arguments: Vec<OsString>,
     /// Where it runs.
     pub working_folder: PathBuf,
-    /// The whole environment: nothing is inherited.
+    /// The whole environment: nothing is inherited, and only the mark `AIME_PROCESS` is added.
     pub environment: BTreeMap<OsString, OsString>,
     /// What it reads on standard input.
     pub input: Vec<u8>,
-    /// The time it may take; then its whole group is killed.
+    /// The time it may take; then it and all that it started is killed.
     pub time_limit: Duration,
     /// How many bytes of each stream are kept: the first half and the last half.
     pub output_limit: usize,

@@ -1,7 +1,7 @@
 //! Starting, watching and ending one process group.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     io::{self, ErrorKind},
     os::unix::{ffi::OsStrExt, process::ExitStatusExt},
     pin::pin,
@@ -14,6 +14,7 @@ use tokio::{
     io::AsyncWriteExt,
     process::{ChildStderr, ChildStdin, ChildStdout},
     select,
+    task::spawn_blocking,
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -21,11 +22,14 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
     capture::{Keeper, drain},
+    family::Family,
+    guardian,
+    mark::{Mark, VARIABLE},
 };
 
 /// Between the polite signal and the one that cannot be ignored.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long what is still in the pipes is read after the group was killed: a process that left the group may hold them open for ever.
+/// How long what is still in the pipes is read after the group was killed: a process that could not be found may hold them open for ever.
 const SETTLE: Duration = Duration::from_millis(500);
 const SIGTERM: i32 = 15;
 
@@ -33,7 +37,11 @@ const SIGTERM: i32 = 15;
 ///
 /// The program leads a process group of its own. At the time limit, and when `cancel` is cancelled, the whole group is sent SIGTERM, and
 /// SIGKILL half a second later. What the program left running in its group when it exited is killed too; so is the group when the
-/// returned future is dropped. A process that made itself a session of its own is out of reach; it is not waited for.
+/// returned future is dropped.
+///
+/// On Linux that holds for all that it started, also in sessions of their own: each carries the variable `AIME_PROCESS` with the mark of this
+/// command and is killed with it, and a guardian (one `sh` for this whole process) does it when this process was killed itself. Who hides its
+/// environment, by emptying or overwriting it, is found as long as its parents live, and lost when they have exited; it is not waited for.
 ///
 /// Output is read all the time, so that a program that writes much never waits; what is over the limit is counted and left out.
 ///
@@ -88,9 +96,10 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     }
 }
 
-/// A started process group. Killed when dropped.
+/// A started process group, and all that has left it. Killed when dropped.
 struct Group {
     child: Box<dyn ChildWrapper>,
+    family: Family,
     over: bool,
 }
 
@@ -98,19 +107,23 @@ type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 impl Group {
     fn start(request: &ProcessRequest) -> Result<Self, ProcessError> {
+        guardian::ensure(&request.environment);
+        let mark = Mark::new();
+        let outer = request.environment.get(OsStr::new(VARIABLE));
         let mut command = CommandWrap::with_new(&request.program, |command| {
             command
                 .args(&request.arguments)
                 .current_dir(&request.working_folder)
                 .env_clear()
                 .envs(&request.environment)
+                .env(VARIABLE, mark.below(outer.map(OsString::as_os_str)))
                 .stdin(if request.input.is_empty() { Stdio::null() } else { Stdio::piped() })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
         });
         command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
         match command.spawn() {
-            Ok(child) => Ok(Self { child, over: false }),
+            Ok(child) => Ok(Self { child, family: Family::new(mark), over: false }),
             Err(source) if source.kind() == ErrorKind::NotFound => Err(ProcessError::ProgramNotFound { program: name(&request.program) }),
             Err(source) => Err(ProcessError::Start { program: name(&request.program), source }),
         }
@@ -125,7 +138,7 @@ impl Group {
         self.child.inner_mut().wait().await
     }
 
-    /// Lets the pipes flow until the leader exits or must not go on, then ends the whole group.
+    /// Lets the pipes flow until the leader exits or must not go on, then ends the whole group and what has left it.
     async fn watch(&mut self, flow: impl Future<Output = ()>, time_limit: Duration, cancel: &CancellationToken) -> io::Result<ProcessEnd> {
         let mut flow = pin!(flow);
         let mut flowed = false;
@@ -141,6 +154,11 @@ impl Group {
         };
         let mut gone = matches!(end, ProcessEnd::Exited(_) | ProcessEnd::Signalled(_));
         if !gone {
+            // Whoever hides its environment is known by its parents only, and they are about to die.
+            self.family(|family| {
+                family.look();
+            })
+            .await;
             self.signal(SIGTERM);
             // Open pipes tell that others of the group are still about their clean-up.
             let mut grace = pin!(sleep(GRACE));
@@ -153,6 +171,8 @@ impl Group {
                 }
             }
         }
+        // The family first: killing the group takes parents away by which others are found.
+        self.family(Family::end).await;
         self.kill();
         let mut settle = pin!(sleep(SETTLE));
         while !(gone && flowed) {
@@ -166,6 +186,18 @@ impl Group {
         // As the first process of a container this one inherits the orphans of the group, and must reap them.
         self.over = gone && timeout(SETTLE, self.child.wait()).await.is_ok();
         Ok(end)
+    }
+
+    /// Does something about the family that takes milliseconds.
+    async fn family(&mut self, act: fn(&mut Family)) {
+        let mut family = self.family.clone();
+        let acted = spawn_blocking(move || {
+            act(&mut family);
+            family
+        });
+        if let Ok(family) = acted.await {
+            self.family = family;
+        }
     }
 
     fn signal(&self, signal: i32) {
@@ -185,6 +217,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if !self.over {
+            self.family.end();
             self.kill();
         }
     }

@@ -1,3 +1,5 @@
+mod left_behind;
+
 use std::{fs, path::Path, time::Duration};
 
 use tempfile::TempDir;
@@ -81,8 +83,8 @@ async fn output_folder_and_environment_are_those_asked_for() {
     assert_eq!(outcome.stderr.text(), "wrong\n");
     let mut names: Vec<_> = lines[1..].iter().filter_map(|line| line.split('=').next()).collect();
     names.sort_unstable();
-    // The last three are set by bash itself.
-    assert_eq!(names, ["LANG", "PATH", "PWD", "SHLVL", "_"]);
+    // The first is the mark of the command. The last three are set by bash itself.
+    assert_eq!(names, ["AIME_PROCESS", "LANG", "PATH", "PWD", "SHLVL", "_"]);
 }
 
 #[tokio::test]
@@ -148,19 +150,6 @@ async fn what_stays_in_the_background_ends_with_its_command() {
     let outcome = outcome(bash(folder.path(), "sleep 1000 & echo $! > pid; echo done")).await;
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (ProcessEnd::Exited(0), "done\n"));
     death(pid(folder.path(), "pid").await).await;
-}
-
-#[tokio::test]
-async fn a_session_of_its_own_that_holds_the_pipes_is_not_waited_for() {
-    let folder = here();
-    let script =
-        "setsid bash -c 'echo $$ > pid; while [ ! -e stop ]; do sleep 0.05; done' & until [ -s pid ]; do sleep 0.02; done; echo done";
-    let outcome = outcome(bash(folder.path(), script)).await;
-    let own_session = pid(folder.path(), "pid").await;
-    assert!(alive(own_session), "the test means a process that holds the pipes open");
-    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (ProcessEnd::Exited(0), "done\n"));
-    fs::write(folder.path().join("stop"), "").unwrap();
-    death(own_session).await;
 }
 
 #[tokio::test]
