@@ -8,6 +8,7 @@ mod ci;
 mod model;
 mod run;
 mod scenario;
+mod size;
 mod test;
 mod tidy;
 mod workspace;
@@ -39,6 +40,8 @@ enum Task {
     Model(model::ModelTask),
     /// Build aime and run its scenarios against a scripted server; `real` runs one against a real model
     Scenario(scenario::ScenarioArguments),
+    /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
+    Size(size::SizeArguments),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Task::Ci => ci::ci().map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
+        Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
 /// Builds aime and runs `aime run GOAL` in a folder, with a local model where no other is configured.
 pub(crate) fn run_goal(goal: &str, folder: &Path, model: Option<Name>, rest: &[String]) -> Result<u8> {
     fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
-    let program = build_aime()?;
+    let program = build_aime(&[])?;
     let server = match (model, configured()) {
         (None, true) => None,
         (name, _) => {

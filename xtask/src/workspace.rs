@@ -34,10 +34,11 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Builds the `aime` binary and answers where it is.
-pub(crate) fn build_aime() -> Result<PathBuf> {
+/// Builds the `aime` binary, with these options of cargo beside the usual ones, and answers where it is.
+pub(crate) fn build_aime(options: &[&str]) -> Result<PathBuf> {
     eprintln!("building aime (the first time takes some minutes)");
     let output = cargo(["build", "--package", "aime", "--bin", "aime", "--message-format", "json-render-diagnostics"])
+        .args(options)
         .stderr(Stdio::inherit())
         .output()
         .context("could not start cargo")?;

@@ -1,0 +1,194 @@
+//! What `aime --version` costs.
+//!
+//! Bounds on the time that passes would fail on a busy machine. Two things stand for it: the system calls, which are the same in each start
+//! and tell whether anything is set up that a version does not need; and the time on the processor, which other processes hardly change.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// How often it is started.
+const STARTS: usize = 20;
+/// A few milliseconds are meant. The rest is room for a slow machine: a runtime, a journal or settings that are read at the start show below.
+const CPU_BOUND: Duration = Duration::from_millis(20);
+/// Loading four libraries and printing a line takes about 80.
+const CALLS_BOUND: usize = 150;
+
+/// The medians of many starts.
+pub(super) struct Starts {
+    wall: Duration,
+    /// None where the system does not tell.
+    cpu: Option<Duration>,
+}
+
+impl Starts {
+    /// Starts the program many times, one after the other.
+    pub(super) fn measure(program: &Path) -> Result<Self> {
+        let (mut walls, mut cpus) = (Vec::new(), Vec::new());
+        for _ in 0..STARTS {
+            let begun = Instant::now();
+            let mut child = version(program, Stdio::null()).spawn().context("could not start aime")?;
+            let cpu = cpu_of_ended(&child);
+            let status = child.wait().context("could not wait for aime")?;
+            walls.push(begun.elapsed());
+            if !status.success() {
+                bail!("`aime --version` failed ({status})");
+            }
+            cpus.extend(cpu);
+        }
+        Ok(Self { wall: median(walls).unwrap_or_default(), cpu: median(cpus) })
+    }
+
+    /// What is over its bound.
+    pub(super) fn fault(&self) -> Option<String> {
+        let cpu = self.cpu.filter(|cpu| *cpu > CPU_BOUND)?;
+        Some(format!("`aime --version` takes {cpu:.1?} on the processor; at most {CPU_BOUND:?} are meant"))
+    }
+}
+
+impl fmt::Display for Starts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "median of {STARTS}: {:.1?} in all", self.wall)?;
+        match self.cpu {
+            Some(cpu) => write!(f, ", {cpu:.1?} on the processor; at most {CPU_BOUND:?}"),
+            None => write!(f, "; this system does not tell its time on the processor"),
+        }
+    }
+}
+
+fn version(program: &Path, stdout: Stdio) -> Command {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(stdout);
+    command
+}
+
+/// The time on the processor of a child that has ended and was not waited for: Linux keeps it till then, in nanoseconds.
+fn cpu_of_ended(child: &Child) -> Option<Duration> {
+    let file = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", child.id())).ok();
+    while !file("stat")?.rsplit(')').next()?.trim_start().starts_with('Z') {
+        thread::sleep(Duration::from_micros(200));
+    }
+    file("schedstat")?.split_ascii_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+fn median(mut times: Vec<Duration>) -> Option<Duration> {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied()
+}
+
+/// The system calls of one start.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Calls {
+    count: usize,
+    /// Calls that start a thread or a process, or reach for the network.
+    needless: Vec<String>,
+    /// Files that were opened beside libraries.
+    opened: Vec<String>,
+}
+
+impl Calls {
+    /// Starts the program under `strace`; none where that is not installed.
+    pub(super) fn trace(program: &Path) -> Result<Option<Self>> {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-e", "signal=none"]).arg(program).arg("--version").stdin(Stdio::null()).stdout(Stdio::null());
+        match command.output() {
+            Ok(output) if output.status.success() => Ok(Some(Self::read(&String::from_utf8_lossy(&output.stderr)))),
+            Ok(output) => bail!("strace failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).context("could not start strace"),
+        }
+    }
+
+    /// Reads what `strace -f` tells.
+    fn read(trace: &str) -> Self {
+        let mut calls = Self::default();
+        for line in trace.lines() {
+            // `[pid 12] name(arguments) = result`; what was cut in two is counted once.
+            let call = line.strip_prefix("[pid").and_then(|rest| rest.split_once("] ")).map_or(line, |(_, call)| call).trim_start();
+            let Some((name, arguments)) = call.split_once('(') else {
+                continue;
+            };
+            if name.is_empty() || name.starts_with('<') {
+                continue;
+            }
+            calls.count += 1;
+            let file = || arguments.split('"').nth(1).unwrap_or_default();
+            match name {
+                "clone" | "clone3" | "fork" | "vfork" | "socket" => calls.needless.push(name.to_owned()),
+                "open" | "openat" if !arguments.contains(" = -1 ") && !is_loader(file()) => calls.opened.push(file().to_owned()),
+                _ => {}
+            }
+        }
+        calls
+    }
+
+    /// What is over its bound.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.count > CALLS_BOUND {
+            faults.push(format!("`aime --version` makes {} system calls; at most {CALLS_BOUND} are meant", self.count));
+        }
+        faults.extend(
+            self.needless.iter().map(|name| format!("`aime --version` calls {name}: it needs no thread, no process and no network")),
+        );
+        faults.extend(self.opened.iter().map(|file| format!("`aime --version` opens {file}: it needs no file")));
+        faults
+    }
+}
+
+impl fmt::Display for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (needless, opened) = (self.needless.len(), self.opened.len());
+        write!(f, "{} system calls; at most {CALLS_BOUND}; {needless} start something, {opened} open a file", self.count)
+    }
+}
+
+/// What the loader opens for every program, and Rust's runtime to learn the bounds of the stack.
+fn is_loader(file: &str) -> bool {
+    let name = file.rsplit('/').next().unwrap_or_default();
+    name.ends_with(".so") || name.contains(".so.") || file == "/proc/self/maps"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_read() {
+        let lean = "execve(\"/x/aime\", [\"/x/aime\", \"--version\"], 0x7ffe /* 39 vars */) = 0\n\
+            openat(AT_FDCWD, \"/etc/ld.so.cache\", O_RDONLY|O_CLOEXEC) = 3\n\
+            openat(AT_FDCWD, \"/lib/x86_64-linux-gnu/libc.so.6\", O_RDONLY|O_CLOEXEC) = 3\n\
+            openat(AT_FDCWD, \"/proc/self/maps\", O_RDONLY|O_CLOEXEC) = 3\n\
+            openat(AT_FDCWD, \"/etc/none\", O_RDONLY) = -1 ENOENT (No such file or directory)\n\
+            write(1, \"aime 0.1.0\\n\", 11)      = 11\nexit_group(0)                     = ?\n";
+        let calls = Calls::read(lean);
+        assert_eq!(calls, Calls { count: 7, ..Calls::default() });
+        assert_eq!(calls.faults(), Vec::<String>::new());
+
+        let heavy = "clone3({flags=CLONE_VM}, 88) = 12\n[pid    12] openat(AT_FDCWD, \"/home/me/.config/aime/config.toml\", O_RDONLY <unfinished ...>\n\
+            socket(AF_INET, SOCK_STREAM, 0) = 4\n[pid    12] <... openat resumed>) = 3\n";
+        let calls = Calls::read(heavy);
+        assert_eq!(calls.count, 3);
+        assert_eq!(calls.faults().len(), 3, "{:?}", calls.faults());
+        assert!(calls.faults()[2].contains("config.toml"));
+
+        let many = Calls::read(&"brk(NULL) = 0x55\n".repeat(CALLS_BOUND + 1));
+        assert_eq!(many.faults().len(), 1);
+    }
+
+    #[test]
+    fn the_median_is_held_to_its_bound() {
+        let times = |micros: &[u64]| micros.iter().copied().map(Duration::from_micros).collect::<Vec<_>>();
+        assert_eq!(median(times(&[9, 1, 5])), Some(Duration::from_micros(5)));
+        assert_eq!(median(Vec::new()), None);
+        let starts = |cpu: Option<u64>| Starts { wall: Duration::from_secs(9), cpu: cpu.map(Duration::from_millis) };
+        assert_eq!(starts(Some(20)).fault(), None, "the time that passes is no fault");
+        assert_eq!(starts(None).fault(), None);
+        assert!(starts(Some(21)).fault().unwrap().contains("21"));
+    }
+}
