@@ -21,6 +21,7 @@
 mod cache;
 mod classifier;
 mod fault;
+mod growth;
 mod parse;
 mod planner;
 mod prompt;
@@ -33,6 +34,7 @@ mod verdict;
 pub use cache::{PlanCache, PlanKey, PlanningMetrics};
 pub use classifier::{AskedRoute, ask_route};
 pub use fault::PlanFault;
+pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
 pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value, plan_from_value};
 pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, direct_plan};
 pub use prompt::{FailedTask, PatchContext, PlanContext, ProfileBrief, PromptError, Prompts, RouteContext, ToolLine, VerdictContext};

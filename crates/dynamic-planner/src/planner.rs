@@ -25,6 +25,8 @@ pub use request::{Fallback, PlanRequest, PlannerSettings};
 
 /// The temperature of a plan: a little freedom, so that a second try can differ from the first.
 const TEMPERATURE: f32 = 0.2;
+/// How freely the first TODOs of an emergent plan are thought of.
+const FIRST_TODOS_TEMPERATURE: f32 = 0.3;
 
 /// A plan that may be run, and how it was come by.
 #[derive(Debug, Clone, PartialEq)]
@@ -186,8 +188,8 @@ impl Planner {
     /// Makes the first plan of a goal.
     ///
     /// `direct` needs no model. Otherwise the model is asked, and asked again with all faults, as often as the settings allow; then
-    /// once for a simplified plan; then the goal goes whole to its category's actor, as a plan of one task. An emergent goal is
-    /// planned like a complex one for now: nothing grows its plan yet, so its first few TODOs would be all that is done.
+    /// once for a simplified plan; then the goal goes whole to its category's actor, as a plan of one task. The plan of
+    /// an emergent goal is its first few TODOs; [`Planner::replan`] lets it grow.
     ///
     /// # Errors
     /// [`PlannerError::Model`] if the model cannot be used; [`PlannerError::NoPlan`] if nothing fits and there is to be no fallback.
@@ -238,12 +240,16 @@ impl Planner {
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: context.tool_tasks };
         let limits = self.settings.limits;
         let (messages, schema) = match request.mode {
-            PlanMode::Complex | PlanMode::Emergent => {
+            PlanMode::Emergent => (self.prompts.plan_emergent(context)?, schema::plan_simple(shape, limits.first_todos)),
+            PlanMode::Complex => {
                 (self.prompts.plan_complex(context)?, schema::plan_complex(shape, limits.max_sub_goals, limits.max_actions))
             }
             PlanMode::Simple | PlanMode::Direct => (self.prompts.plan_simple(context)?, schema::plan_simple(shape, limits.max_tasks)),
         };
-        let question = self.question("aime_plan", schema, messages, self.settings.tries);
+        let mut question = self.question("aime_plan", schema, messages, self.settings.tries);
+        if request.mode == PlanMode::Emergent {
+            question.temperature = Some(FIRST_TODOS_TEMPERATURE);
+        }
         let checker = self.checker(request, request.mode);
         self.ask(question, |value| check(&checker, &value, &request.goal)).await
     }

@@ -20,12 +20,14 @@ pub(crate) use context::{cut, first_sentence};
 const SYSTEM_MARK: &str = "<!-- system -->";
 const USER_MARK: &str = "<!-- user -->";
 
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 8] = [
     ("route", include_str!("../prompts/route.md")),
     ("plan_simple", include_str!("../prompts/plan_simple.md")),
     ("plan_complex", include_str!("../prompts/plan_complex.md")),
+    ("plan_emergent", include_str!("../prompts/plan_emergent.md")),
     ("plan_simplified", include_str!("../prompts/plan_simplified.md")),
     ("patch", include_str!("../prompts/patch.md")),
+    ("update", include_str!("../prompts/update.md")),
     ("verdict", include_str!("../prompts/verdict.md")),
 ];
 
@@ -133,6 +135,14 @@ impl Prompts {
         self.render("plan_complex", context)
     }
 
+    /// The question for the first TODOs of an emergent plan.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn plan_emergent(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+        self.render("plan_emergent", context)
+    }
+
     /// The question for the plainest plan, when no better one could be had.
     ///
     /// # Errors
@@ -147,6 +157,14 @@ impl Prompts {
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
         self.render("patch", context)
+    }
+
+    /// The question how a plan is to grow.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn update(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
+        self.render("update", context)
     }
 
     /// The question whether criteria hold.
@@ -259,11 +277,13 @@ fn sample(name: &str) -> Value {
     let profile = || ProfileBrief { name: "sisyphus".into(), description: "general worker".into() };
     let value = match name {
         "route" => serde_json::to_value(RouteContext { goal: "goal".into() }),
-        "patch" => serde_json::to_value(PatchContext {
+        "patch" | "update" => serde_json::to_value(PatchContext {
             goal: "goal".into(),
             state: "state".into(),
             failed: vec![FailedTask { id: "a".into(), attempts: 3, error: "error".into() }],
             evidence: vec!["evidence".into()],
+            found: vec!["found".into()],
+            room: Some(crate::Room { used: 17, most: 20, must_merge: true }),
             triggers: vec!["trigger".into()],
             tools: vec![tool()],
             profiles: vec![profile()],
@@ -281,6 +301,7 @@ fn sample(name: &str) -> Value {
             max_tasks: 6,
             max_sub_goals: 5,
             max_actions: 3,
+            first_todos: 3,
         }),
     };
     value.unwrap_or_default()

@@ -29,13 +29,15 @@ pub struct PlanLimits {
     pub max_tasks: usize,
     /// The most sub-goals of a complex plan.
     pub max_sub_goals: usize,
+    /// The most TODOs that an emergent plan begins with.
+    pub first_todos: usize,
     /// The most actions of a sub-goal. A complex plan has at most as many tasks as all its sub-goals may have actions.
     pub max_actions: usize,
 }
 
 impl Default for PlanLimits {
     fn default() -> Self {
-        Self { max_tasks: 6, max_sub_goals: 5, max_actions: 3 }
+        Self { max_tasks: 6, max_sub_goals: 5, first_todos: 3, max_actions: 3 }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The run machine: from facts to progress events and effects. Pure: time comes with each fact.
 
 mod ending;
+mod growing;
 mod people;
 mod planning;
 mod replanning;
@@ -10,6 +11,7 @@ mod tasks;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
+use aime_planner::Growth;
 use aime_progress::{Decision, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskGraph, TaskId, Timestamp, TriggerReason};
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +108,9 @@ pub struct RunMachine {
     replans: u32,
     /// When the last replan ended.
     last_replan_at: Option<Timestamp>,
+    /// What has happened since the plan was last looked at.
+    #[serde(default)]
+    growth: Growth,
     /// A decision that waits until the actors it cancels have stopped.
     decision: Option<Decision>,
     /// The running tasks that the decision takes out of the plan, each with the effect that was revoked for it, if it had one.
@@ -160,6 +165,7 @@ impl Machine for RunMachine {
             announced: BTreeSet::new(),
             replans: 0,
             last_replan_at: None,
+            growth: Growth::default(),
             decision: None,
             cancelling: BTreeMap::new(),
             leaving: None,
@@ -291,7 +297,12 @@ impl RunMachine {
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
-            (RunFact::Revoked { .. }, _) => self.decide_if_ready(out),
+            (RunFact::Revoked { .. }, work) => {
+                if matches!(work, Some(Work::Replan(reasons)) if growing::is_update(&reasons)) {
+                    self.growth.lost();
+                }
+                self.decide_if_ready(out);
+            }
             (RunFact::EffectFailed { message, .. }, Some(work)) => self.effect_failed(work, message, out),
             (
                 RunFact::EffectFailed { .. }

@@ -24,7 +24,7 @@ pub struct RunResult {
     pub plan_version: u32,
     /// Every task and what became of it.
     pub tasks: Vec<TaskResult>,
-    /// How often the plan was changed.
+    /// How often the plan was mended; that it grew as planned is not counted.
     pub replans: u32,
     /// What the models cost.
     pub usage: Spent,
@@ -94,7 +94,7 @@ impl RunResult {
             answer: state.answer.clone().unwrap_or_default(),
             plan_version: state.version,
             tasks: tasks.collect(),
-            replans: u32::try_from(state.decisions.len()).unwrap_or(u32::MAX),
+            replans: u32::try_from(state.decisions.iter().filter(|decision| decision.is_replan()).count()).unwrap_or(u32::MAX),
             usage: state.spent,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
             error,

@@ -1,6 +1,6 @@
 //! What a run is given: its goal, its settings and its bounds.
 
-use aime_planner::Strategy;
+use aime_planner::{Adaptive, GrowthSettings, Strategy};
 use aime_progress::{Plan, PlanId, PlanMode, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::{Approval, ToolSheet};
@@ -46,6 +46,12 @@ pub struct RunSettings {
     pub triggers: TriggerSettings,
     /// How often one is allowed.
     pub frequency: FrequencySettings,
+    /// How an emergent plan grows.
+    #[serde(default)]
+    pub growth: GrowthSettings,
+    /// When a complex plan is looked at between its tasks.
+    #[serde(default)]
+    pub adaptive: Adaptive,
     /// What actors may do without asking.
     pub approval: Approval,
     /// The tool tasks of a plan that a person handed over need no further approval. Those that a replan adds or changes do.
@@ -63,6 +69,8 @@ impl Default for RunSettings {
             bounds: Bounds::default(),
             triggers: TriggerSettings::default(),
             frequency: FrequencySettings::default(),
+            growth: GrowthSettings::default(),
+            adaptive: Adaptive::default(),
             approval: Approval::Edits,
             plan_approved: false,
             unattended: false,

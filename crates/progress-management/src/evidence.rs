@@ -73,6 +73,8 @@ pub enum TriggerKind {
     CriteriaFailed,
     /// A person asked for it.
     Person,
+    /// The plan grows or adapts while it is carried out: not a repair, and not counted as a replan.
+    Update,
 }
 
 /// One reason for a replan.
@@ -106,4 +108,12 @@ pub struct Decision {
     /// The evidence it used, which is processed by it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceId>,
+}
+
+impl Decision {
+    /// Whether it mended the plan, and not only let it grow.
+    #[must_use]
+    pub fn is_replan(&self) -> bool {
+        self.triggers.iter().any(|reason| reason.kind != TriggerKind::Update)
+    }
 }

@@ -298,7 +298,7 @@ impl ProgressState {
         self.known_evidence(&decision.evidence)?;
         let mut next = self.patched(&decision.patch, at).map_err(FoldError::Patch)?;
         next.process(&decision.evidence)?;
-        if !decision.triggers.is_empty() {
+        if decision.is_replan() {
             next.last_replan_at = Some(at);
         }
         next.decisions.push(decision.clone());

@@ -5,7 +5,7 @@ use aime_progress::{Evidence, PlanChange, PlanMode, PlanPatch, Significance, Spe
 
 use super::{AskError, Planner, PlannerError, chain, request::choice};
 use crate::{
-    FailedTask, ParsedPatch, PlanChecker, PlanFault, ProfileBrief, patch_from_value,
+    FailedTask, ParsedPatch, PlanChecker, PlanFault, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, ToolLine, cut},
     schema::{self, TaskShape},
     spent,
@@ -13,6 +13,10 @@ use crate::{
 
 /// The longest error, evidence or trigger in a prompt, in characters.
 const MAX_LINE: usize = 400;
+/// The longest finding of an early task, in characters.
+const OLD_LINE: usize = 100;
+/// How many findings are told in full.
+const RECENT: usize = 5;
 /// The most failed tasks, and the most pieces of evidence, in a prompt.
 const MAX_LINES: usize = 10;
 
@@ -29,6 +33,10 @@ pub struct ReplanRequest {
     pub evidence: Vec<Evidence>,
     /// What failed.
     pub failed: Vec<FailedTask>,
+    /// What completed tasks came to, the latest last.
+    pub found: Vec<String>,
+    /// The room of a plan that is asked to grow; nothing where it is to be repaired.
+    pub room: Option<Room>,
     /// The tools that the runtime runs.
     pub tools: Vec<ToolDefinition>,
     /// The names of tools that only an actor can call.
@@ -77,11 +85,23 @@ impl ReplanRequest {
                 .take(MAX_LINES)
                 .map(|evidence| line(&format!("{}: {}", significance(evidence.significance), evidence.content)))
                 .collect(),
+            found: compressed(&self.found),
+            room: self.room,
             triggers: triggers.into_iter().map(|trigger| line(&trigger.detail)).collect(),
             tools: self.tools.iter().map(ToolLine::of).collect(),
             profiles: choice(&self.profiles),
         }
     }
+}
+
+/// The latest findings in full, the earlier ones in short: what was found early has shaped the plan already.
+fn compressed(found: &[String]) -> Vec<String> {
+    let recent = found.len().saturating_sub(RECENT);
+    let line = |(at, text): (usize, &String)| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        cut(&text, if at < recent { OLD_LINE } else { MAX_LINE })
+    };
+    found.iter().enumerate().map(line).collect()
 }
 
 /// Lets the last new task take the place of the one failed task, where a patch adds tasks and forgets what they are for: what waits
@@ -141,7 +161,7 @@ fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
 }
 
 impl Planner {
-    /// Asks for a patch of a plan that is in trouble. `judge` says whether the patch fits the plan as it stands, or every fault;
+    /// Asks for a patch of a plan that is in trouble, or that is to grow. `judge` says whether the patch fits the plan as it stands, or every fault;
     /// `ProgressState::check_patch` is such a judge. A patch without changes is legal: the plan stays.
     ///
     /// # Errors
@@ -154,7 +174,8 @@ impl Planner {
         let model = self.model.name().to_owned();
         let context = request.context(self.settings.state_chars);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
-        let question = self.question("aime_patch", schema::patch(shape), self.prompts.patch(&context)?, self.settings.tries);
+        let messages = if request.room.is_some() { self.prompts.update(&context)? } else { self.prompts.patch(&context)? };
+        let question = self.question("aime_patch", schema::patch(shape), messages, self.settings.tries);
         let checker = PlanChecker {
             tools: &request.tools,
             actor_tools: &request.actor_tools,

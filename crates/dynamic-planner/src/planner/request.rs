@@ -105,6 +105,7 @@ impl PlanRequest {
             tool_tasks: settings.tool_tasks && !self.tools.is_empty(),
             max_tasks: settings.limits.max_tasks,
             max_sub_goals: settings.limits.max_sub_goals,
+            first_todos: settings.limits.first_todos,
             max_actions: settings.limits.max_actions,
         }
     }

@@ -110,6 +110,8 @@ fn replan_request() -> ReplanRequest {
             processed: false,
         }],
         failed: vec![FailedTask { id: "report".to_owned(), attempts: 3, error: "permission denied: report.md".to_owned() }],
+        found: vec![],
+        room: None,
         tools: tools(),
         actor_tools: vec!["todo".to_owned()],
         profiles: profiles(),

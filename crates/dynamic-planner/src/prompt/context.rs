@@ -4,6 +4,8 @@ use aime_llm::ToolDefinition;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Room;
+
 /// The longest description of a tool or profile in a prompt, in characters.
 const MAX_SUMMARY: usize = 120;
 
@@ -61,6 +63,8 @@ pub struct PlanContext {
     pub max_sub_goals: usize,
     /// The most actions of a sub-goal.
     pub max_actions: usize,
+    /// The most TODOs that an emergent plan begins with.
+    pub first_todos: usize,
 }
 
 /// What the prompt for a patch is given.
@@ -74,6 +78,10 @@ pub struct PatchContext {
     pub failed: Vec<FailedTask>,
     /// What was learnt, a line each.
     pub evidence: Vec<String>,
+    /// What completed tasks came to, a line each.
+    pub found: Vec<String>,
+    /// The room of a plan that grows; nothing for one that is repaired.
+    pub room: Option<Room>,
     /// Why the plan must be looked at, a line each.
     pub triggers: Vec<String>,
     /// The tools that the runtime runs.

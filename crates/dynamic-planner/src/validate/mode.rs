@@ -25,7 +25,8 @@ pub(super) fn faults(plan: &Plan, mode: PlanMode, limits: PlanLimits) -> Vec<Pla
     let most = match mode {
         PlanMode::Direct => 1,
         PlanMode::Simple => limits.max_tasks,
-        PlanMode::Complex | PlanMode::Emergent => limits.max_sub_goals.saturating_mul(limits.max_actions),
+        PlanMode::Emergent => limits.first_todos,
+        PlanMode::Complex => limits.max_sub_goals.saturating_mul(limits.max_actions),
     };
     if work > most {
         faults
@@ -34,7 +35,7 @@ pub(super) fn faults(plan: &Plan, mode: PlanMode, limits: PlanLimits) -> Vec<Pla
     if work == 0 {
         faults.push(PlanFault::new("tasks", "there are only groups, and nothing to do").hint("add actions with `parent`"));
     }
-    if matches!(mode, PlanMode::Complex | PlanMode::Emergent) {
+    if mode == PlanMode::Complex {
         let groups: Vec<&TaskId> = plan.tasks.iter().filter(|task| task.kind == TaskKind::Group).map(|task| &task.id).collect();
         if groups.len() > limits.max_sub_goals {
             let message = format!("there are {} sub-goals, and at most {} may be planned", groups.len(), limits.max_sub_goals);

@@ -29,7 +29,7 @@ impl RunMachine {
         self.end(out);
     }
 
-    fn has_ready(&self) -> bool {
+    pub(super) fn has_ready(&self) -> bool {
         self.state.tasks.values().any(|task| task.status == TaskStatus::Ready && task.spec.kind != TaskKind::Group)
     }
 

@@ -7,16 +7,16 @@ use aime_progress::{
 };
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
 
-use super::{FailureCode, Out, Phase, RunMachine, Work};
+use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
 use crate::{RunEffect, fact::Replanning};
 
 impl RunMachine {
     /// Whether this plan can be changed by a model at all.
-    fn can_replan(&self) -> bool {
+    pub(super) fn can_replan(&self) -> bool {
         self.input.can_plan && self.state.mode != Some(PlanMode::Direct) && self.give_up.is_none()
     }
 
-    fn replanning(&self) -> bool {
+    pub(super) fn replanning(&self) -> bool {
         self.decision.is_some() || self.open.values().any(|work| matches!(work, Work::Replan(_)))
     }
 
@@ -38,6 +38,10 @@ impl RunMachine {
                 tasks: Vec::new(),
                 evidence: Vec::new(),
             });
+        }
+        if self.is_emergent() {
+            // Failures and what they block are what its updates are for.
+            reasons.retain(|reason| !matches!(reason.kind, TriggerKind::TaskFailed | TriggerKind::Blocked));
         }
         reasons.retain(|reason| !self.handled.contains(&self.key(reason)));
         reasons
@@ -68,7 +72,7 @@ impl RunMachine {
         }
         let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
         match aime_replan_triggers::decide(&reasons, history, self.now, self.idle(), &self.input.settings.frequency) {
-            Verdict::Allow => self.ask_patch(reasons, out),
+            Verdict::Allow => self.ask_patch("patch", reasons, out),
             Verdict::Wait { reason, .. } => self.announce(&reasons, &reason, out),
             Verdict::Escalate { reason } => {
                 self.announce(&reasons, &reason, out);
@@ -86,11 +90,11 @@ impl RunMachine {
         }
     }
 
-    fn ask_patch(&mut self, reasons: Vec<TriggerReason>, out: &mut Out) {
+    pub(super) fn ask_patch(&mut self, purpose: &str, reasons: Vec<TriggerReason>, out: &mut Out) {
         self.emit(ProgressEvent::TriggersFired { reasons: reasons.clone() }, out);
         self.set_status(RunStatus::Replanning, None, out);
-        self.emit(ProgressEvent::PlanningStarted { purpose: "patch".to_owned() }, out);
-        let id = self.next_id("replan");
+        self.emit(ProgressEvent::PlanningStarted { purpose: purpose.to_owned() }, out);
+        let id = self.next_id(if purpose == "update" { "update" } else { "replan" });
         let effect = RunEffect::Replan { state: Box::new(self.state.clone()), reasons: reasons.clone() };
         self.issue(id, effect, Work::Replan(reasons), out);
     }
@@ -104,8 +108,15 @@ impl RunMachine {
 
     pub(super) fn replanned(&mut self, outcome: &Replanning, reasons: Vec<TriggerReason>, out: &mut Out) {
         match outcome {
+            Replanning::Patched { patch, refused } if is_update(&reasons) && patch.changes.is_empty() => {
+                self.tell_refused(refused, out);
+                let why = format!("the plan stays as it is: {}", patch.reasoning);
+                self.set_status(RunStatus::Executing, Some(&why), out);
+                self.dismiss_evidence(&reasons, why, out);
+                self.advance(out);
+            }
             Replanning::Patched { patch, refused } => {
-                self.count_replan();
+                self.count_replan(&reasons);
                 self.tell_refused(refused, out);
                 let patch = patch.clone();
                 let evidence = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
@@ -115,7 +126,7 @@ impl RunMachine {
                 self.decide_if_ready(out);
             }
             Replanning::NoPatch { message, refused } => {
-                self.count_replan();
+                self.count_replan(&reasons);
                 self.tell_refused(refused, out);
                 self.handle(&reasons);
                 let why = format!("no usable patch: {message}");
@@ -124,15 +135,20 @@ impl RunMachine {
                 self.advance(out);
             }
             Replanning::ModelFailed { message, hint } => {
+                if is_update(&reasons) {
+                    self.growth.lost();
+                }
                 let output = self.failed(FailureCode::ModelUnavailable, message.clone(), hint.clone());
                 self.leave(output, out);
             }
         }
     }
 
-    const fn count_replan(&mut self) {
-        self.replans += 1;
-        self.last_replan_at = Some(self.now);
+    fn count_replan(&mut self, reasons: &[TriggerReason]) {
+        if !is_update(reasons) {
+            self.replans += 1;
+            self.last_replan_at = Some(self.now);
+        }
     }
 
     /// A patch that takes running tasks out of the plan, by themselves or with their group, stops their actors first. One that does not
@@ -176,6 +192,9 @@ impl RunMachine {
             }
             Err(faults) => {
                 // The evidence was not used: it asks for the next replan.
+                if is_update(&decision.triggers) {
+                    self.growth.lost();
+                }
                 let why = format!("the plan moved on before the patch came: {faults}");
                 self.set_status(RunStatus::Executing, Some(&why), out);
             }

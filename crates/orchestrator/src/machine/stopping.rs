@@ -4,7 +4,7 @@ use aime_durable::{EffectId, Reason};
 use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus, Timestamp};
 use serde_json::Value;
 
-use super::{FailureCode, Out, Phase, RunMachine, Work};
+use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
 use crate::{Bounds, RunFailure, RunOutput};
 
 impl RunMachine {
@@ -51,11 +51,18 @@ impl RunMachine {
             return None;
         }
         let output = self.leaving.take()?;
-        self.decision = None;
+        self.drop_decision();
         self.end_segment(self.now);
         self.interrupt_running(out);
         self.set_status(output.status, output.error.as_ref().map(|error| error.message.as_str()), out);
         Some(output)
+    }
+
+    /// A decision that waits is not carried out any more. Trouble asks again by itself; growth must be told.
+    fn drop_decision(&mut self) {
+        if self.decision.take().is_some_and(|decision| is_update(&decision.triggers)) {
+            self.growth.lost();
+        }
     }
 
     fn end_segment(&mut self, at: Timestamp) {
@@ -133,12 +140,16 @@ impl RunMachine {
         let open = std::mem::take(&mut self.open);
         for (id, work) in open {
             out.revoke(id.clone(), Reason::Stopped);
-            if let Work::Task(task) = work {
-                self.tell_call_end(&task, CallOutcome::InDoubt, "the run was cut off before its end", 0, out);
-                self.cut_off(&task, Some(&id), out);
+            match work {
+                Work::Task(task) => {
+                    self.tell_call_end(&task, CallOutcome::InDoubt, "the run was cut off before its end", 0, out);
+                    self.cut_off(&task, Some(&id), out);
+                }
+                Work::Replan(reasons) if is_update(&reasons) => self.growth.lost(),
+                _ => {}
             }
         }
-        self.decision = None;
+        self.drop_decision();
         self.interrupt_running(out);
         if self.state.version == 0 {
             self.set_status(RunStatus::Planning, None, out);

@@ -27,6 +27,7 @@ impl RunMachine {
         self.withdraw_questions(|run, task| run.state.tasks.get(task).is_some_and(|known| !known.status.is_open()), out);
         self.start_ready(out);
         self.consider(out);
+        self.grow(out);
         self.watch_time(out);
         self.wait_or_end(out);
     }
@@ -236,8 +237,12 @@ impl RunMachine {
     pub(super) fn conclude(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
         self.attempt_ended(task, conclusion, out);
         match conclusion.outcome {
-            Outcome::Success => self.set_task(task, TaskStatus::Completed, None, out),
+            Outcome::Success => {
+                self.growth.completed();
+                self.set_task(task, TaskStatus::Completed, None, out);
+            }
             Outcome::InDoubt => {
+                self.growth.failed(task.as_str());
                 self.change_task(task, TaskStatus::Failed, true, conclusion.error.clone(), out);
                 self.doubt(task, conclusion, out);
             }
@@ -248,6 +253,7 @@ impl RunMachine {
 
     /// Fails a task for good before anything was done: another try would only say the same.
     fn cannot_begin(&mut self, task: &TaskId, error: String, cause: Option<FailureCause>, out: &mut Out) {
+        self.growth.failed(task.as_str());
         self.attempt_ended(task, &failure(error.clone(), cause), out);
         self.change_task(task, TaskStatus::Failed, true, Some(error), out);
     }
@@ -263,8 +269,17 @@ impl RunMachine {
         let model = conclusion.cause == Some(FailureCause::Model);
         let mut after = known.clone();
         after.failures += 1;
-        let again = !matches!(conclusion.cause, Some(FailureCause::Denied)) && may_retry(&after, &self.input.settings.triggers);
+        let allowed = if self.is_emergent() && self.can_replan() {
+            self.growth.failed(task.as_str());
+            after.failures < self.input.settings.growth.max_failures
+        } else {
+            may_retry(&after, &self.input.settings.triggers)
+        };
+        let again = allowed && !matches!(conclusion.cause, Some(FailureCause::Denied));
         let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
+        if self.is_emergent() && self.can_replan() && !again && !model {
+            return self.hold_back(task, &error, out);
+        }
         self.change_task(task, TaskStatus::Failed, !again && !model, Some(error.clone()), out);
         if again || model {
             self.set_task(task, TaskStatus::Pending, Some("to be tried again".to_owned()), out);

@@ -6,6 +6,7 @@ mod build;
 mod criteria;
 mod failures;
 mod frequency;
+mod growing;
 mod people;
 mod properties;
 

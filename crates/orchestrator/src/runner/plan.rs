@@ -12,9 +12,10 @@ use std::{
 use aime_durable::EffectId;
 use aime_llm::{ModelError, Refused, ToolDefinition};
 use aime_planner::{
-    FailedTask, PlanRequest, Planner, PlannerError, ProfileBrief, ReplanRequest, Route, RouteSettings, Routed, Undecided, ask_route, route,
+    FailedTask, GrowthSettings, PlanRequest, Planner, PlannerError, ProfileBrief, ReplanRequest, Room, Route, RouteSettings, Routed,
+    Undecided, ask_route, check_update, route,
 };
-use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerReason};
+use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, Task, TaskStatus, TriggerKind, TriggerReason};
 use aime_tools::{BUNDLES, HandledBy};
 
 use super::{Context, RunRunner, millis_since};
@@ -89,7 +90,10 @@ impl RunRunner {
             let outcome = Replanning::NoPatch { message: "no model is configured".to_owned(), refused: Vec::new() };
             return RunFact::Replanned { id, outcome, calls: Vec::new() };
         };
+        let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
+            found: found(state),
+            room,
             goal: state.goal.clone(),
             state: state.tasks_to_markdown(),
             triggers: reasons.to_vec(),
@@ -102,7 +106,10 @@ impl RunRunner {
         };
         // A patch that leaves a failed task as it is is asked about once; who insists may go on with the rest.
         let asked = AtomicBool::new(false);
-        let judged = |patch: &PlanPatch| judge(state, patch, !asked.swap(true, Ordering::Relaxed));
+        let judged = |patch: &PlanPatch| match room {
+            Some(_) => judge_update(state, patch, &self.input.settings.growth),
+            None => judge(state, patch, !asked.swap(true, Ordering::Relaxed)),
+        };
         match planner.replan(&request, judged).await {
             Ok(replanned) => {
                 let calls = vec![model_use("patch", &replanned.model, replanned.spent, begun)];
@@ -167,6 +174,21 @@ fn complex(undecided: Undecided, why: &str) -> Routed {
     Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 
+/// Whether an update fits the plan and the room that it has.
+fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<(), Vec<String>> {
+    let after =
+        state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let faults = check_update(state, &after, patch, growth);
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+/// What completed tasks came to, the latest last.
+fn found(state: &ProgressState) -> Vec<String> {
+    let mut done: Vec<&Task> = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).collect();
+    done.sort_by_key(|task| task.finished_at);
+    done.into_iter().filter_map(|task| Some(format!("{}: {}", task.spec.id, task.conclusion.as_ref()?.text()))).collect()
+}
+
 /// Whether a patch fits the plan and, where it is to be `whole`, deals with every task that failed for good.
 fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Vec<String>> {
     let after =
@@ -184,7 +206,9 @@ fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Ve
 }
 
 fn failed(state: &ProgressState) -> Vec<FailedTask> {
-    let failed = state.tasks.values().filter(|task| task.status == TaskStatus::Failed);
+    let gave_up =
+        |task: &&Task| task.status == TaskStatus::Failed || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0);
+    let failed = state.tasks.values().filter(gave_up);
     failed
         .map(|task| {
             let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.clone()).or_else(|| task.reason.clone());

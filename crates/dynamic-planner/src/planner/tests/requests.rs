@@ -54,6 +54,25 @@ async fn plan_complex() {
 }
 
 #[tokio::test]
+async fn plan_emergent() {
+    let requests = requests_for(PlanMode::Emergent, vec![good()]).await;
+    insta::assert_snapshot!(show(&requests[0]));
+    assert!(tokens(&requests[0]) < 1_200, "{}", tokens(&requests[0]));
+}
+
+#[tokio::test]
+async fn an_update_of_a_plan_that_grows() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "enough", "changes": []}))]);
+    let found: Vec<String> = (1..=7).map(|at| format!("look-{at}: {}", "what was found here ".repeat(10))).collect();
+    let room = Some(crate::Room { used: 17, most: 20, must_merge: true });
+    let request = ReplanRequest { found, room, failed: vec![], ..replan_request() };
+    let replanned = planner(&model).replan(&request, |_| Ok(())).await.unwrap();
+    assert!(replanned.patch.changes.is_empty());
+    insta::assert_snapshot!(show(&model.requests()[0]));
+    assert!(tokens(&model.requests()[0]) < 1_800, "{}", tokens(&model.requests()[0]));
+}
+
+#[tokio::test]
 async fn plan_without_tools_and_profiles() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
     planner(&model).plan(&PlanRequest::new("Write a poem", PlanMode::Complex)).await.unwrap();

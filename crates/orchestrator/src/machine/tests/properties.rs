@@ -37,7 +37,10 @@ impl World {
                         }
                         _ => None,
                     };
-                    let fact = patch.map_or(way.clone(), Way::Patches).answer(id, &effect);
+                    let mut fact = patch.map_or(way.clone(), Way::Patches).answer(id, &effect);
+                    if let (RunFact::Routed { route, .. }, Some(mode)) = (&mut fact, self.input.settings.mode) {
+                        route.mode = mode;
+                    }
                     self.send(fact);
                 }
             }

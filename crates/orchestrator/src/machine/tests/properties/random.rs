@@ -1,8 +1,9 @@
 //! Random runs: what is given, and what happens.
 
+use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{
-    Edge, EdgeType, Plan, PlanChange, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId, Significance, TaskChange,
-    TaskId, TaskKind, TaskSpec, TaskStatus,
+    Edge, EdgeType, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId, Significance,
+    TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus,
 };
 use aime_tools::Approval;
 use proptest::{prelude::*, sample::Index};
@@ -143,9 +144,17 @@ fn any_plan() -> impl Strategy<Value = Plan> {
 
 fn settings() -> impl Strategy<Value = RunSettings> {
     let approval = prop_oneof![Just(Approval::Edits), Just(Approval::All), Just(Approval::Ask), Just(Approval::ReadOnly)];
-    (1..4_u32, 0..3_u32, 0..4_u32, any::<[bool; 4]>(), approval).prop_map(
-        |(max_parallel, max_retries, max_replans, [unattended, plan_approved, when_idle, timed], approval)| {
-            let mut settings = RunSettings { max_parallel, unattended, plan_approved, approval, ..RunSettings::default() };
+    let adaptive = prop_oneof![Just(Adaptive::Never), Just(Adaptive::Evidence), Just(Adaptive::Always)];
+    let growth = (1..4_u32, 1..4_u32, 0..4_u32).prop_map(|(update_every, max_failures, stagnant_rounds)| GrowthSettings {
+        update_every,
+        max_failures,
+        stagnant_rounds,
+        ..GrowthSettings::default()
+    });
+    (1..4_u32, 0..3_u32, 0..4_u32, any::<[bool; 4]>(), (approval, adaptive, growth)).prop_map(
+        |(max_parallel, max_retries, max_replans, [unattended, plan_approved, when_idle, timed], (approval, adaptive, growth))| {
+            let mut settings =
+                RunSettings { max_parallel, unattended, plan_approved, approval, adaptive, growth, ..RunSettings::default() };
             settings.triggers.max_retries = max_retries;
             settings.frequency.max_replans_per_plan = max_replans;
             settings.frequency.cooldown_when_idle = when_idle;
@@ -172,7 +181,8 @@ fn way() -> impl Strategy<Value = Way> {
 }
 
 fn event() -> impl Strategy<Value = ProgressEvent> {
-    let significance = prop_oneof![Just(Significance::Low), Just(Significance::High), Just(Significance::Critical)];
+    let significance =
+        prop_oneof![Just(Significance::Low), Just(Significance::Medium), Just(Significance::High), Just(Significance::Critical)];
     prop_oneof![
         (name(), 0..30_u8, significance).prop_map(|(task, number, significance)| evidence(
             &format!("e{number}"),
@@ -230,7 +240,7 @@ pub(super) fn fitting(state: &ProgressState, kind: &Index, pick: &Index) -> Plan
     let waiting = [TaskStatus::Pending, TaskStatus::Ready, TaskStatus::Blocked];
     let changes = match kind.index(8) {
         0 | 1 => {
-            let failed = in_status(&[TaskStatus::Failed]).into_iter().enumerate();
+            let failed = in_status(&[TaskStatus::Failed, TaskStatus::Blocked]).into_iter().enumerate();
             failed.map(|(number, failed)| PlanChange::AddTask { task: Box::new(new(number)), replaces: vec![failed] }).collect()
         }
         2 => one(&[TaskStatus::Running]).into_iter().map(|id| PlanChange::CancelTask { id, reason: reason() }).collect(),
@@ -251,7 +261,13 @@ pub(super) fn fitting(state: &ProgressState, kind: &Index, pick: &Index) -> Plan
 }
 
 pub(super) fn runs() -> impl Strategy<Value = (Given, Vec<Happening>)> {
-    let given = (prop::option::weighted(0.8, any_plan()), prop::bool::weighted(0.8), settings())
-        .prop_map(|(plan, can_plan, settings)| Given { plan, can_plan, settings });
+    let mode = prop::option::weighted(0.5, prop_oneof![3 => Just(PlanMode::Emergent), 1 => Just(PlanMode::Complex)]);
+    let given = (prop::option::weighted(0.6, any_plan()), prop::bool::weighted(0.8), settings(), mode).prop_map(
+        |(plan, can_plan, settings, mode)| {
+            // A mode is of use only where the plan is still to be made.
+            let plan = plan.filter(|_| mode.is_none());
+            Given { plan, can_plan, settings: RunSettings { mode, ..settings } }
+        },
+    );
     (given, prop::collection::vec(happening(), 0..70))
 }

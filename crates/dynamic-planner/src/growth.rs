@@ -1,0 +1,182 @@
+//! How a plan grows while it is carried out: an emergent one by updates after its TODOs, a complex one between its tasks.
+//!
+//! Pure rules: when the model is asked to look at the plan again, and what it may then do.
+
+use aime_progress::{PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How an emergent plan grows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct GrowthSettings {
+    /// The most TODOs in all, those that were merged or removed not counted.
+    pub max_todos: u32,
+    /// The part of them, 0 to 1, from which TODOs must be merged or finished before others are added.
+    pub merge_at: f64,
+    /// The plan is looked at again after so many completed TODOs.
+    pub update_every: u32,
+    /// A TODO that failed so often is held back as blocked.
+    pub max_failures: u32,
+    /// After more than so many updates in a row without a completed TODO the run stops and reports.
+    pub stagnant_rounds: u32,
+}
+
+impl Default for GrowthSettings {
+    fn default() -> Self {
+        Self { max_todos: 20, merge_at: 0.8, update_every: 3, max_failures: 3, stagnant_rounds: 3 }
+    }
+}
+
+/// When a complex plan is looked at between its tasks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Adaptive {
+    /// On replan only.
+    Never,
+    /// After a task was completed, when evidence of medium significance was reported that no decision has used.
+    #[default]
+    Evidence,
+    /// After every completed task.
+    Always,
+}
+
+/// What has happened since a plan was last looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Growth {
+    completed: u32,
+    failed: Vec<String>,
+    /// Looks in a row without a completed task.
+    stagnant: u32,
+    /// The version at the last look.
+    looked_at: Option<u32>,
+    /// The last look came to nothing: it was stopped, or the plan moved on before its answer.
+    lost: bool,
+}
+
+impl Growth {
+    /// A task was completed.
+    pub const fn completed(&mut self) {
+        self.completed = self.completed.saturating_add(1);
+    }
+
+    /// An attempt at a task failed.
+    pub fn failed(&mut self, task: &str) {
+        if !self.failed.iter().any(|known| known == task) {
+            self.failed.push(task.to_owned());
+        }
+    }
+
+    /// The last look came to nothing, and is to be taken again.
+    pub const fn lost(&mut self) {
+        self.lost = true;
+    }
+
+    /// Why the plan of an emergent run is to be looked at now, if it is. `still` says that nothing runs and nothing is ready.
+    #[must_use]
+    pub fn update_due(&self, state: &ProgressState, still: bool, settings: &GrowthSettings) -> Option<String> {
+        if !self.failed.is_empty() {
+            return Some(format!("an attempt at {} failed", self.failed.join(", ")));
+        }
+        if self.completed >= settings.update_every.max(1) {
+            return Some(format!("{} TODOs were completed since the last look", self.completed));
+        }
+        if self.lost {
+            return Some("the last look came to nothing".to_owned());
+        }
+        let changed = self.completed > 0 || self.looked_at != Some(state.version);
+        if !still || !changed {
+            return None;
+        }
+        let open = todos(state).filter(|(_, status)| status.is_open()).map(|(id, _)| id).collect::<Vec<_>>();
+        Some(if open.is_empty() {
+            "every TODO is settled: is the goal reached?".to_owned()
+        } else {
+            format!("nothing is ready, and {} cannot start", open.join(", "))
+        })
+    }
+
+    /// Why a complex plan is to be looked at between two tasks, if it is.
+    #[must_use]
+    pub fn adaptation_due(&self, state: &ProgressState, adaptive: Adaptive) -> Option<String> {
+        let waiting = |status: TaskStatus| matches!(status, TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked);
+        if (self.completed == 0 && !self.lost) || !todos(state).any(|(_, status)| waiting(status)) {
+            return None;
+        }
+        match adaptive {
+            Adaptive::Never => None,
+            Adaptive::Always => Some("a task was completed: does the rest of the plan still fit?".to_owned()),
+            Adaptive::Evidence => {
+                let news = state.evidence.iter().any(|evidence| !evidence.processed && evidence.significance >= Significance::Medium);
+                news.then(|| "something was learnt: does the rest of the plan still fit?".to_owned())
+            }
+        }
+    }
+
+    /// The plan is looked at now. Answers how many looks in a row, this one included, found no completed task.
+    pub fn look(&mut self, state: &ProgressState) -> u32 {
+        self.stagnant = if self.completed == 0 { self.stagnant.saturating_add(1) } else { 0 };
+        self.completed = 0;
+        self.failed.clear();
+        self.lost = false;
+        self.looked_at = Some(state.version);
+        self.stagnant
+    }
+}
+
+/// What an update may not do: every fault, in words for the model.
+#[must_use]
+pub fn check_update(before: &ProgressState, after: &ProgressState, patch: &PlanPatch, settings: &GrowthSettings) -> Vec<String> {
+    let (had, has) = (count(before), count(after));
+    let mut faults = Vec::new();
+    if has > settings.max_todos && has > had {
+        faults.push(format!("there would be {has} TODOs, and at most {} are allowed: merge or remove some", settings.max_todos));
+    }
+    let adds = patch.changes.iter().any(|change| matches!(change, PlanChange::AddTask { replaces, .. } if replaces.is_empty()));
+    let merges = patch.changes.iter().any(|change| matches!(change, PlanChange::MergeTasks { .. } | PlanChange::RemoveTask { .. }));
+    if adds && !merges && must_merge(before, settings) {
+        faults.push(format!(
+            "{had} of {} TODOs are used: merge TODOs, or let the open ones be finished, before you add others",
+            settings.max_todos
+        ));
+    }
+    faults
+}
+
+/// How much room a growing plan has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Room {
+    /// Tasks that count.
+    pub used: u32,
+    /// The most there may be.
+    pub most: u32,
+    /// So many are used that none may be added while others are open, unless some are merged.
+    pub must_merge: bool,
+}
+
+impl Room {
+    /// The room of a plan as it stands.
+    #[must_use]
+    pub fn of(state: &ProgressState, settings: &GrowthSettings) -> Self {
+        Self { used: count(state), most: settings.max_todos, must_merge: must_merge(state, settings) }
+    }
+}
+
+fn must_merge(state: &ProgressState, settings: &GrowthSettings) -> bool {
+    let most = f64::from(settings.max_todos) * settings.merge_at.clamp(0.0, 1.0);
+    f64::from(count(state)) >= most && todos(state).any(|(_, status)| status.is_open())
+}
+
+/// The TODOs that count: what was merged, replaced or removed does not.
+fn count(state: &ProgressState) -> u32 {
+    u32::try_from(todos(state).filter(|(_, status)| *status != TaskStatus::Skipped).count()).unwrap_or(u32::MAX)
+}
+
+/// What is work of its own: groups only hold it together.
+fn todos(state: &ProgressState) -> impl Iterator<Item = (&str, TaskStatus)> {
+    let work = state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);
+    work.map(|task| (task.spec.id.as_str(), task.status))
+}
+
+#[cfg(test)]
+mod tests;
