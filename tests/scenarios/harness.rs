@@ -36,7 +36,9 @@ impl World {
         for folder in ["work", "home", "config", "tmp"] {
             fs::create_dir(root.path().join(folder)).unwrap();
         }
-        let mut variables = BTreeMap::from([("PATH".to_owned(), PATH.to_owned())]);
+        // No scenario fetches a model; nor is there one, since the home folder is new.
+        let fixed = [("PATH", PATH), ("AIME_OFFLINE", "1")];
+        let mut variables = BTreeMap::from(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
         for (name, folder) in [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("TMPDIR", "tmp")] {
             variables.insert(name.to_owned(), root.path().join(folder).display().to_string());
         }
@@ -207,6 +209,11 @@ pub(crate) struct Running<'a> {
 }
 
 impl Running<'_> {
+    /// Its process id.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal by its name.
     #[expect(clippy::disallowed_methods, reason = "signals are what the scenario is about")]
     pub(crate) fn signal(&self, name: &str) {

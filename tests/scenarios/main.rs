@@ -7,8 +7,11 @@
 mod chain;
 mod commands;
 mod damage;
+mod emergent;
 mod exit_codes;
 mod harness;
+mod left_behind;
+mod local_models;
 mod output;
 mod parallel;
 mod people;
