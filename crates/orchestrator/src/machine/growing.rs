@@ -54,7 +54,10 @@ impl RunMachine {
     /// A TODO that failed too often is held back: only an update can bring it on, or something else in its place.
     pub(super) fn hold_back(&mut self, task: &TaskId, error: &str, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
-        let reason = format!("failed {} times: {error}", known.failures + 1);
+        let reason = match known.failures {
+            0 => format!("failed: {error}"),
+            failures => format!("failed {} times: {error}", failures + 1),
+        };
         let event = ProgressEvent::TaskStatusChanged {
             task: task.clone(),
             from: known.status,
