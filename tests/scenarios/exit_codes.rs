@@ -157,10 +157,13 @@ fn two_for_an_invalid_plan() {
 #[test]
 fn three_without_a_model() {
     let world = World::alone();
-    world.aime(["run", "write out.txt"]).must(3).tells(&["no model", "OPENAI_BASE_URL", "hint"]);
-    world.aime(["plan", "write out.txt"]).must(3).tells(&["no model"]);
+    let missing = ["qwen2.5-coder-1.5b in this process (no other is configured)", "is not here", "OPENAI_BASE_URL", "hint"];
+    for arguments in [["run", "write out.txt"], ["plan", "write out.txt"]] {
+        let ended = world.aime(arguments).must(3).tells(&missing);
+        assert!(ended.stderr.starts_with("model "), "the model is the first thing said\n{ended}");
+    }
     world.plan("plan.json", &plan(&[crate::harness::actor("a", "A", &[])]));
-    world.aime(["run", "--plan", "plan.json"]).must(3).tells(&["no model"]);
+    world.aime(["run", "--plan", "plan.json"]).must(3).tells(&missing);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn quiet_says_nothing_beside_it() {
     assert_eq!(ended.stdout, "The file out.txt is written.\n");
     assert_eq!(ended.stderr, "");
     let failed = World::alone().aime(["run", "x", "-q"]).must(3);
-    assert!(failed.stderr.contains("no model"), "a failure is said all the same\n{failed}");
+    assert!(failed.stderr.contains("is not here"), "a failure is said all the same\n{failed}");
 }
 
 #[test]

@@ -13,7 +13,8 @@ const ALL: &str = "Options of all commands";
 const BOUNDS: &str = "Bounds";
 
 const ABOUT: &str = "\
-Which model: --model, then AIME_MODEL, then [models.default] of the configuration, then OPENAI_BASE_URL and OPENAI_API_KEY.
+Which model: --model, then AIME_MODEL, then [models.default] of the configuration, then OPENAI_BASE_URL and OPENAI_API_KEY;
+with none of these a small one in this process, which is fetched when it is first used.
 Exit codes: 0 reached, 1 not reached, 2 wrong use, 3 no model, 4 a bound, 5 waits for a person, 6 a fault in aime, 130 interrupted.";
 
 const RUN_EXAMPLES: &str = "\
@@ -164,7 +165,7 @@ pub(crate) struct ModelChoice {
     /// How the goal is worked on; without it aime decides, and says why
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,
-    /// The model: a name from the configuration, or the server's own name for it
+    /// The model: a name from the configuration, the server's own name for it, or a local one
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
 }
@@ -277,16 +278,16 @@ pub(crate) enum ProfilesCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// The models that are configured
+    /// The models that are configured, and those that can be fetched
     List,
-    /// Fetch a local model
+    /// Fetch a local model, or check one that is here
     Pull {
-        /// The model
+        /// The model, such as qwen2.5-coder-1.5b or 1.5b
         name: String,
     },
-    /// Where a local model is kept
+    /// Print where the file of a local model is
     Path {
-        /// The model
+        /// The model, such as qwen2.5-coder-1.5b or 1.5b
         name: String,
     },
 }

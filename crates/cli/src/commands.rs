@@ -4,6 +4,7 @@ mod check;
 mod config;
 mod doctor;
 mod look;
+mod models;
 mod plan;
 mod resume;
 mod run;
@@ -17,6 +18,8 @@ use std::{
 };
 
 use clap::CommandFactory;
+
+pub(crate) use run::interrupted;
 
 use crate::{
     args::{Cli, Command, Global},
@@ -57,7 +60,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Answer { run, text } => on_runtime(runs::answer(&run, &text.join(" "), &setup)),
         Command::Tools { command } => on_runtime(tools::tools(command, &setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
-        Command::Models { command } => look::models(command, &setup),
+        Command::Models { command } => on_runtime(models::models(command, &setup)),
         Command::Doctor => on_runtime(doctor::doctor(&setup)),
         Command::Completions { .. } | Command::Schema { .. } | Command::Config { .. } => Ok(0),
     }

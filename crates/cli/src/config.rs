@@ -12,7 +12,7 @@ mod tests;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use aime_actors::ActorSettings;
-use aime_planner::{BypassSettings, PlanLimits, Strategy};
+use aime_planner::{Adaptive, BypassSettings, GrowthSettings, PlanLimits, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::Approval;
 use schemars::JsonSchema;
@@ -51,6 +51,8 @@ pub(crate) struct Config {
     pub(crate) sandbox: SandboxConfig,
     /// Profiles, categories and prompts of one's own.
     pub(crate) extensions: ExtensionConfig,
+    /// Models in this process.
+    pub(crate) local: LocalConfig,
 }
 
 /// Who serves a model.
@@ -70,8 +72,11 @@ pub(crate) enum Provider {
 pub(crate) struct ModelConfig {
     /// Who serves it.
     pub(crate) provider: Provider,
-    /// The server's name for it.
+    /// The server's name for it; of a local one, its name in `aime models list`.
     pub(crate) model: String,
+    /// The GGUF file of a local model of one's own, relative to the file that this stands in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<PathBuf>,
     /// The server, such as `http://127.0.0.1:8080/v1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) base_url: Option<String>,
@@ -129,6 +134,10 @@ pub(crate) struct PlanningConfig {
     pub(crate) bypass: BypassSettings,
     /// How large plans may be.
     pub(crate) limits: PlanLimits,
+    /// When a complex plan is looked at between its tasks: `never`, `evidence` when something was learnt, `always`.
+    pub(crate) adaptive: Adaptive,
+    /// How an emergent plan grows.
+    pub(crate) growth: GrowthSettings,
 }
 
 impl Default for PlanningConfig {
@@ -141,6 +150,8 @@ impl Default for PlanningConfig {
             tries: 3,
             bypass: BypassSettings::default(),
             limits: PlanLimits::default(),
+            adaptive: Adaptive::default(),
+            growth: GrowthSettings::default(),
         }
     }
 }
@@ -251,4 +262,18 @@ pub(crate) struct ExtensionConfig {
     /// Folders that hold `profiles/*.toml`, `categories/*.toml` and `prompts/*.md`, read after the user's own. A path is relative to
     /// the file that it stands in.
     pub(crate) folders: Vec<PathBuf>,
+}
+
+/// Models in this process.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LocalConfig {
+    /// Whether no model may be fetched.
+    pub(crate) offline: bool,
+    /// The most megabytes that one model may take, with what it keeps of earlier prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_mb: Option<u64>,
+    /// Threads that compute; as many as there are cores when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) threads: Option<usize>,
 }

@@ -1,9 +1,20 @@
 //! Which model: flags, then environment, then files.
 
+#[cfg(feature = "local-model")]
+mod fetching;
+#[cfg(feature = "local-model")]
+pub(crate) mod local;
+#[cfg(not(feature = "local-model"))]
+#[path = "models/no_local.rs"]
+pub(crate) mod local;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use aime_llm::{ChatModel, FallbackModel, ModelLimits, OpenAiModel, OpenAiSettings, Prices};
 use aime_orchestrator::Models;
@@ -12,6 +23,7 @@ use secrecy::SecretString;
 use crate::{
     config::{Config, Environment, ModelConfig, Provider},
     failure::{Failure, code},
+    wiring::Setup,
 };
 
 pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
@@ -19,6 +31,9 @@ const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const DEFAULT_MODEL: &str = "gpt-5-mini";
 /// What OpenAI's current models hold at least; their reasoning counts as output. Other servers are taken to hold less until a file says more.
 const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384 };
+
+/// Why the local model is the default.
+pub(crate) const NO_OTHER: &str = "no other is configured";
 
 /// What was found out about models before any is called.
 #[derive(Debug, Clone)]
@@ -29,21 +44,28 @@ pub(crate) struct Choice {
     pub(crate) because: String,
 }
 
-/// Chooses without connecting. `None` when nothing says which model to use.
+/// Chooses without connecting. Where nothing says which model to use it is the local one, in a build that has it.
+///
+/// A name that local models have means one of them, unless a server is configured: then it is the server's own name.
 pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&str>) -> Result<Option<Choice>, Failure> {
     let named = flag.map(|name| (name, "--model")).or_else(|| environment.text("AIME_MODEL").map(|name| (name, "AIME_MODEL")));
     let configured = config.models.get("default");
+    let served = environment.text("OPENAI_BASE_URL").is_some() || configured.is_some_and(|model| model.provider == Provider::Openai);
     let from_environment = environment.text("OPENAI_BASE_URL").is_some() || environment.text("OPENAI_API_KEY").is_some();
+    let local = |model: &str| ModelConfig { provider: Provider::Local, model: model.to_owned(), ..ModelConfig::default() };
     let (default, because) = match (named, configured) {
         (Some((name, source)), _) if config.models.contains_key(name) => {
             (config.models.get(name).cloned(), format!("{source} names [models.{name}]"))
         }
+        (Some((name, source)), None) if !served && local::is_local(name) => (Some(local(name)), source.to_owned()),
         (Some((name, source)), Some(base)) => {
-            (Some(ModelConfig { model: name.to_owned(), ..base.clone() }), format!("{source} names it, [models.default] says where"))
+            let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
+            (Some(named), format!("{source} names it, [models.default] says where"))
         }
         (Some((name, source)), None) => (Some(ModelConfig { model: name.to_owned(), ..ModelConfig::default() }), source.to_owned()),
         (None, Some(base)) => (Some(base.clone()), "[models.default]".to_owned()),
         (None, None) if from_environment => (Some(ModelConfig::default()), "OPENAI_BASE_URL or OPENAI_API_KEY".to_owned()),
+        (None, None) if local::AVAILABLE => (Some(local("")), NO_OTHER.to_owned()),
         (None, None) => (None, String::new()),
     };
     let Some(default) = default else { return Ok(None) };
@@ -60,20 +82,49 @@ pub(crate) fn none_configured() -> Failure {
     )
 }
 
-/// Makes the models of a choice.
-pub(crate) fn build(choice: &Choice, environment: &Environment) -> Result<Models, Failure> {
+/// Makes the models of a choice, and fetches the local ones that are used and not here.
+pub(crate) async fn ready(choice: &Choice, setup: &Setup) -> Result<Models, Failure> {
+    local::prepare(choice, &used(choice, setup)?, setup).await?;
+    build(choice, setup)
+}
+
+/// Makes the models of a choice. Local ones that nothing uses are left out: they need not be here.
+pub(crate) fn build(choice: &Choice, setup: &Setup) -> Result<Models, Failure> {
+    let used = used(choice, setup)?;
+    let mut opened = local::Opened::default();
     let mut single: BTreeMap<&str, Arc<dyn ChatModel>> = BTreeMap::new();
     for (name, model) in &choice.models {
-        single.insert(name, Arc::new(client(name, model, environment)?));
+        let made: Arc<dyn ChatModel> = match model.provider {
+            Provider::Local if !used.contains(name) => continue,
+            Provider::Local => opened.open(name, model, choice, setup)?,
+            Provider::Openai => Arc::new(client(name, model, &setup.environment)?),
+        };
+        single.insert(name, made);
     }
     let mut roles: BTreeMap<String, Arc<dyn ChatModel>> = BTreeMap::new();
     for (name, model) in &choice.models {
         let Some(first) = single.get(name.as_str()).cloned() else { continue };
-        let others = model.fallback.iter().map(|other| single.get(other.as_str()).cloned().ok_or_else(|| no_fallback(name, other)));
-        let others = others.collect::<Result<Vec<_>, _>>()?;
+        check_fallbacks(name, model, |other| choice.models.contains_key(other))?;
+        let others: Vec<_> = model.fallback.iter().filter_map(|other| single.get(other.as_str()).cloned()).collect();
         roles.insert(name.clone(), if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) });
     }
     Models::new(roles).ok_or_else(none_configured)
+}
+
+/// The models that a run may ask: the roles, those that profiles and categories name, and what is asked in their place.
+fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, Failure> {
+    let mut open: Vec<String> = ["default", "planner", "classifier"].map(str::to_owned).to_vec();
+    open.extend(setup.profiles()?.iter().filter_map(|profile| profile.model.clone()));
+    open.extend(setup.categories()?.into_iter().filter_map(|category| category.model));
+    let mut used = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if let Some(model) = choice.models.get(&name)
+            && used.insert(name)
+        {
+            open.extend(model.fallback.iter().cloned());
+        }
+    }
+    Ok(used)
 }
 
 /// Where a model is served, and whether a file says so. OpenAI's own address is no news.
@@ -93,29 +144,40 @@ pub(crate) fn key_variable(config: &ModelConfig, environment: &Environment) -> O
 
 /// What only all models together show: fallbacks that are not there.
 pub(crate) fn check(config: &Config) -> Result<(), Failure> {
-    for (name, model) in &config.models {
-        if let Some(other) = model.fallback.iter().find(|other| !config.models.contains_key(*other)) {
-            return Err(no_fallback(name, other));
-        }
-    }
-    Ok(())
+    config.models.iter().try_for_each(|(name, model)| check_fallbacks(name, model, |other| config.models.contains_key(other)))
 }
 
-fn no_fallback(name: &str, other: &str) -> Failure {
-    Failure::usage(format!("models.{name}.fallback names {other:?}, which is not configured"))
-        .hint(format!("add [models.{other}], or take the name out"))
+fn check_fallbacks(name: &str, model: &ModelConfig, known: impl Fn(&str) -> bool) -> Result<(), Failure> {
+    match model.fallback.iter().find(|other| !known(other)) {
+        Some(other) => Err(Failure::usage(format!("models.{name}.fallback names {other:?}, which is not configured"))
+            .hint(format!("add [models.{other}], or take the name out"))),
+        None => Ok(()),
+    }
 }
 
 /// One model alone, without those that would be asked in its place.
-pub(crate) fn single(name: &str, config: &ModelConfig, environment: &Environment) -> Result<Arc<dyn ChatModel>, Failure> {
-    Ok(Arc::new(client(name, config, environment)?))
+pub(crate) fn single(
+    name: &str,
+    config: &ModelConfig,
+    choice: &Choice,
+    opened: &mut local::Opened,
+    setup: &Setup,
+) -> Result<Arc<dyn ChatModel>, Failure> {
+    match config.provider {
+        Provider::Local => opened.open(name, config, choice, setup),
+        Provider::Openai => Ok(Arc::new(client(name, config, &setup.environment)?)),
+    }
+}
+
+/// Where a model is, for people.
+pub(crate) fn place(config: &ModelConfig, environment: &Environment) -> String {
+    match config.provider {
+        Provider::Local => "in this process".to_owned(),
+        Provider::Openai => format!("at {}", server(config, environment).0),
+    }
 }
 
 fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiModel, Failure> {
-    if config.provider == Provider::Local {
-        return Err(Failure::new(code::MODEL, format!("models.{name}: this build has no local model"))
-            .hint("use a server: provider = \"openai\" with a base_url"));
-    }
     let base_url = server(config, environment).0;
     let mut settings = OpenAiSettings::new(model_name(config), base_url.clone());
     settings.api_key = key(name, config, environment, &base_url)?;
@@ -136,6 +198,9 @@ fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result
 }
 
 pub(crate) fn model_name(config: &ModelConfig) -> String {
+    if config.provider == Provider::Local {
+        return local::shown_name(config);
+    }
     if config.model.is_empty() { DEFAULT_MODEL.to_owned() } else { config.model.clone() }
 }
 

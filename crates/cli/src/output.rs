@@ -83,6 +83,11 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure>
 /// Whether nothing is to be said beside the result.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
+/// Whether notes are left out.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
 /// From here on notes are left out.
 pub(crate) fn hush() {
     QUIET.store(true, Ordering::Relaxed);

@@ -5,6 +5,8 @@ use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 use aime_llm::{ChatModel, ChatRequest, Message};
 use aime_sandbox::probe;
 
+#[cfg(feature = "local-model")]
+use crate::config::{ModelConfig, Provider};
 use crate::{
     failure::{Failure, code},
     models,
@@ -100,20 +102,32 @@ async fn check_models(setup: &Setup) -> Option<u8> {
     };
     let mut worst = None;
     let mut asked = BTreeSet::new();
+    let mut opened = models::local::Opened::default();
     for (name, config) in &choice.models {
         let what = format!("model {name}");
-        let server = models::server(config, &setup.environment).0;
-        let answer = match models::single(name, config, &setup.environment) {
+        let place = models::place(config, &setup.environment);
+        #[cfg(feature = "local-model")]
+        if config.provider == Provider::Local {
+            match file_of(name, config, setup).await {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(code) => {
+                    worst = worst.or(Some(code));
+                    continue;
+                }
+            }
+        }
+        let answer = match models::single(name, config, &choice, &mut opened, setup) {
             // Two roles on one model are one question.
-            Ok(_) if !asked.insert((models::model_name(config), server.clone())) => {
-                good(&what, &format!("{} at {server}, as above", models::model_name(config)));
+            Ok(_) if !asked.insert((models::model_name(config), place.clone())) => {
+                good(&what, &format!("{} {place}, as above", models::model_name(config)));
                 continue;
             }
             Ok(model) => ask(model.as_ref()).await,
             Err(failure) => Err(failure),
         };
         match answer {
-            Ok(detail) => good(&what, &format!("{detail} at {server}{}", because(name, &choice))),
+            Ok(detail) => good(&what, &format!("{detail} {place}{}", because(name, &choice))),
             Err(failure) => {
                 broken(&what, &failure, "see `aime models list`");
                 worst = worst.or(Some(failure.code));
@@ -121,6 +135,31 @@ async fn check_models(setup: &Setup) -> Option<u8> {
         }
     }
     worst
+}
+
+/// Tells whether the file of a local model is here, and where not, whether it can be fetched. An exit code where it cannot.
+#[cfg(feature = "local-model")]
+async fn file_of(name: &str, config: &ModelConfig, setup: &Setup) -> Result<bool, u8> {
+    use models::local::{Health, health};
+
+    let what = format!("file of {name}");
+    match health(config, setup).await {
+        Ok(Health::Here(detail)) => {
+            good(&what, &detail);
+            Ok(true)
+        }
+        Ok(Health::CanBeFetched(detail)) => {
+            let indent = format!("\n{}", " ".repeat(WIDTH + 10));
+            let mend =
+                format!("none needed: it is fetched when it is first used; `aime models pull {}` does it now", models::model_name(config));
+            absent(&what, &detail.replace('\n', &indent), &mend);
+            Ok(false)
+        }
+        Ok(Health::Missing(failure)) | Err(failure) => {
+            broken(&what, &failure, "see `aime models list`");
+            Err(failure.code)
+        }
+    }
 }
 
 fn because(name: &str, choice: &models::Choice) -> String {

@@ -6,7 +6,12 @@ use aime_llm::Tiers;
 use aime_planner::{PlanRequest, Planner, PlannerError, Route, Routed, ask_route, direct_plan, route};
 use aime_progress::{Plan, PlanMode};
 
-use super::{check::checker_parts, read_goal, run::mode_of, write_whole};
+use super::{
+    check::checker_parts,
+    read_goal,
+    run::{mode_of, model_line},
+    write_whole,
+};
 use crate::{
     args::{ModeArg, PlanArgs, PlanFormat},
     config::ModeConfig,
@@ -29,7 +34,10 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
         }
     }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?.ok_or_else(models::none_configured)?;
-    let models = models::build(&choice, &setup.environment)?;
+    if choice.because == models::NO_OTHER {
+        output::note(&model_line(Some(&choice), setup));
+    }
+    let models = models::ready(&choice, setup).await?;
     let (prompts, categories) = setup.planning_parts()?;
     let (prompts, tiers) = (Arc::new(prompts), Arc::new(Tiers::new()));
 

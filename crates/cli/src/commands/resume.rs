@@ -3,7 +3,7 @@
 use aime_orchestrator::{Bounds, RunView, view};
 use aime_progress::{ProgressEvent, RunId};
 
-use super::run::{Carry, Work, bounds, carry_out, failure_of, tell_model};
+use super::run::{Carry, Work, at_hand, bounds, carry_out, failure_of, tell_model};
 use crate::{
     args::{Global, ResumeArgs},
     config::RunConfig,
@@ -20,11 +20,13 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
     }
     let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
     let models = match &choice {
-        Some(choice) => Some(models::build(choice, &setup.environment)?),
+        Some(choice) if seen.input.can_plan && !seen.over => {
+            tell_model(Some(choice), setup);
+            Some(models::ready(choice, setup).await?)
+        }
         None if seen.input.can_plan && !seen.over => return Err(models::none_configured()),
-        None => None,
+        _ => at_hand(choice.as_ref(), setup),
     };
-    tell_model(choice.as_ref(), setup);
     let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen, &setup.config.run);
     let bounds = (wanted != seen.bounds).then_some(wanted);
     let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models };

@@ -43,13 +43,14 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?;
     let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress::TaskKind::Actor));
     let models = match &choice {
-        Some(choice) if needs_model || plan.is_none() => Some(models::build(choice, &setup.environment)?),
-        Some(choice) => models::build(choice, &setup.environment).ok(),
+        Some(choice) if needs_model || plan.is_none() => {
+            tell_model(Some(choice), setup);
+            Some(models::ready(choice, setup).await?)
+        }
         None if needs_model => return Err(models::none_configured()),
-        None => None,
+        _ => at_hand(choice.as_ref(), setup),
     };
     let settings = settings(&args, &setup.config, plan.is_some());
-    tell_model(choice.as_ref().filter(|_| models.is_some()), setup);
     let priced = choice.as_ref().and_then(|choice| choice.models.get("default")).is_some_and(|model| model.prices.is_some());
     if settings.bounds.max_cost_usd.is_some() && models.is_some() && !priced {
         output::note("the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens");
@@ -58,16 +59,28 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
     carry_out(Carry { run, output: args.output, unattended: args.unattended, models }, global, setup, Work::Start(Box::new(request))).await
 }
 
+/// The models that a replan may use where none is needed: nothing is fetched for it.
+pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<Models> {
+    let found = choice.and_then(|choice| Some((choice, models::build(choice, setup).ok()?)));
+    tell_model(found.as_ref().map(|(choice, _)| *choice), setup);
+    found.map(|(_, models)| models)
+}
+
 /// The first line: which model is used, and why; then what was left out of the configuration.
 pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
-    output::note(&match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
+    output::note(&model_line(choice, setup));
+    setup.tell_notes();
+}
+
+/// Which model is used, and why.
+pub(super) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
+    match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
         Some((choice, model)) => {
-            let (name, server) = (models::model_name(model), models::server(model, &setup.environment).0);
-            format!("{BOLD}model{BOLD:#}   {name} at {server} {DIM}({}){DIM:#}", choice.because)
+            let (name, place) = (models::model_name(model), models::place(model, &setup.environment));
+            format!("{BOLD}model{BOLD:#}   {name} {place} {DIM}({}){DIM:#}", choice.because)
         }
         None => format!("{BOLD}model{BOLD:#}   none {DIM}(the plan needs none){DIM:#}"),
-    });
-    setup.tell_notes();
+    }
 }
 
 /// Reads and checks a plan; every fault at once.
@@ -118,10 +131,13 @@ fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
         bounds: bounds(&args.bounds, configured_bounds(config)),
         triggers: config.triggers.clone(),
         frequency: config.frequency.clone(),
+        growth: config.planning.growth.clone(),
+        adaptive: config.planning.adaptive,
         approval,
         // Who asks to be asked is asked, by the flag or in their settings.
         plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
         unattended: args.unattended,
+        ..RunSettings::default()
     }
 }
 
@@ -241,13 +257,14 @@ async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) 
 
 /// The first Ctrl-C or TERM stops the run so that it can be resumed; the second ends the wait for that.
 async fn stopped_twice(stop: &CancellationToken, screen: &Screen) {
-    signal().await;
+    interrupted().await;
     stop.cancel();
     screen.say("stopping … (again to stop at once)");
-    signal().await;
+    interrupted().await;
 }
 
-async fn signal() {
+/// Waits for Ctrl-C or TERM.
+pub(crate) async fn interrupted() {
     #[cfg(unix)]
     {
         let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());

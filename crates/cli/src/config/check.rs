@@ -1,6 +1,6 @@
 //! What a value of the right kind can still have wrong.
 
-use super::{Config, ModelConfig};
+use super::{Config, ModelConfig, Provider};
 
 /// The longest time that the tools take themselves, in seconds.
 const LONGEST_CALL: u64 = 600;
@@ -25,9 +25,19 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     }
     want(planning.tries > 0, "planning.tries", &planning.tries, "at least 1");
     let limits = &planning.limits;
-    for (key, limit) in [("max_tasks", limits.max_tasks), ("max_sub_goals", limits.max_sub_goals), ("max_actions", limits.max_actions)] {
+    for (key, limit) in [
+        ("max_tasks", limits.max_tasks),
+        ("max_sub_goals", limits.max_sub_goals),
+        ("max_actions", limits.max_actions),
+        ("first_todos", limits.first_todos),
+    ] {
         want(limit > 0, &format!("planning.limits.{key}"), &limit, "at least 1");
     }
+    let growth = &planning.growth;
+    for (key, number) in [("max_todos", growth.max_todos), ("update_every", growth.update_every), ("max_failures", growth.max_failures)] {
+        want(number > 0, &format!("planning.growth.{key}"), &number, "at least 1");
+    }
+    want((0.0..=1.0).contains(&growth.merge_at), "planning.growth.merge_at", &growth.merge_at, "0 to 1");
     let threshold = config.triggers.token_budget_threshold;
     want((0.0..=1.0).contains(&threshold), "triggers.token_budget_threshold", &threshold, "0 to 1");
     for (key, seconds) in
@@ -53,6 +63,9 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     ] {
         want(number > 0, &format!("actors.{key}"), &number, "at least 1");
     }
+    if config.local.threads == Some(0) {
+        found.push("local.threads is 0: write at least 1, or leave it out".to_owned());
+    }
     for (name, model) in &config.models {
         found.extend(of_model(model).into_iter().map(|fault| format!("models.{name}.{fault}")));
     }
@@ -65,6 +78,9 @@ fn of_model(model: &ModelConfig) -> Vec<String> {
         if value == Some(0) {
             found.push(format!("{key} is 0: write at least 1, or leave it out"));
         }
+    }
+    if model.path.is_some() && model.provider != Provider::Local {
+        found.push("path is of a local model: write provider = \"local\" beside it".to_owned());
     }
     if model.timeout_seconds == Some(0) {
         found.push("timeout_seconds is 0: write at least 1, or leave it out".to_owned());

@@ -21,8 +21,8 @@ pub(crate) struct Loaded {
     pub(crate) notes: Vec<String>,
 }
 
-/// Sections that decide what is safe, and what actors are told: a project's file has no say in them unless its folder is trusted.
-const SAFETY: [&str; 3] = ["permissions", "sandbox", "extensions"];
+/// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted.
+const SAFETY: [&str; 4] = ["permissions", "sandbox", "extensions", "local"];
 
 /// Reads every place and merges them.
 pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
@@ -107,14 +107,20 @@ fn files(places: &Places) -> impl Iterator<Item = SettingsFile<'_>> {
     user.into_iter().chain(project).chain(flag)
 }
 
-/// Paths of folders are relative to the file that they stand in.
+/// Paths are relative to the file that they stand in.
 fn make_absolute(document: &mut Value, path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Some(folders) = document.pointer_mut("/extensions/folders").and_then(Value::as_array_mut) else { return };
-    for entry in folders {
-        if let Some(text) = entry.as_str().filter(|text| !text.starts_with("~/")) {
-            *entry = Value::from(folder.join(text).display().to_string());
-        }
+    let folders = document.pointer_mut("/extensions/folders").and_then(Value::as_array_mut);
+    let mut entries: Vec<&mut Value> = folders.into_iter().flatten().collect();
+    entries.iter_mut().for_each(|entry| join(entry, folder));
+    let models = document.get_mut("models").and_then(Value::as_object_mut);
+    entries = models.into_iter().flat_map(Map::values_mut).filter_map(|model| model.get_mut("path")).collect();
+    entries.iter_mut().for_each(|entry| join(entry, folder));
+}
+
+fn join(entry: &mut Value, folder: &Path) {
+    if let Some(text) = entry.as_str().filter(|text| !text.starts_with("~/")) {
+        *entry = Value::from(folder.join(text).display().to_string());
     }
 }
 

@@ -34,6 +34,11 @@ impl Environment {
         self.variables.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
+    /// Whether a variable says yes: anything but nothing, `0`, `false`, `no` and `off`.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|value| !["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str()))
+    }
+
     pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
         self.variables.iter().map(|(name, value)| (name.clone(), value.clone()))
     }

