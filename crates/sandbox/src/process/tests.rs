@@ -8,6 +8,9 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 
 const LONG: Duration = Duration::from_secs(120);
+/// How long a test waits for what must happen: a minute.
+const LOOK: Duration = Duration::from_millis(5);
+const LOOKS: u32 = 12_000;
 
 fn bash(folder: &Path, script: &str) -> ProcessRequest {
     ProcessRequest {
@@ -31,14 +34,15 @@ async fn outcome(request: ProcessRequest) -> ProcessOutcome {
 
 /// The process id that a script wrote to `file`, once it is there whole.
 async fn pid(folder: &Path, file: &str) -> u32 {
-    loop {
+    for _ in 0..LOOKS {
         if let Ok(text) = fs::read_to_string(folder.join(file))
             && text.ends_with('\n')
         {
             return text.trim().parse().unwrap();
         }
-        tokio::time::sleep(Duration::from_millis(5)).await;
+        tokio::time::sleep(LOOK).await;
     }
+    panic!("no process has told its id in {file}");
 }
 
 /// A process that nobody has reaped yet is dead too.
@@ -49,11 +53,15 @@ fn alive(pid: u32) -> bool {
     !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X'])
 }
 
-/// Waits for the death that a signal brings: it takes the kernel a moment. Never returns if the process lives.
+/// Waits for the death that a signal brings: it takes the kernel a moment.
 async fn death(pid: u32) {
-    while alive(pid) {
-        tokio::time::sleep(Duration::from_millis(5)).await;
+    for _ in 0..LOOKS {
+        if !alive(pid) {
+            return;
+        }
+        tokio::time::sleep(LOOK).await;
     }
+    panic!("process {pid} lives on");
 }
 
 #[tokio::test]

@@ -21,11 +21,19 @@ fn alive(pid: u32) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with(['Z', 'X']))
 }
 
-/// Waits for a death. Never returns if the process lives.
-fn death(pid: u32) {
-    while alive(pid) {
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    // A minute.
+    for _ in 0..12_000 {
+        if holds() {
+            return;
+        }
         thread::sleep(Duration::from_millis(5));
     }
+    panic!("in vain: {what}");
+}
+
+fn death(pid: u32) {
+    wait_until("the process ends", || !alive(pid));
 }
 
 #[expect(clippy::disallowed_methods, reason = "signals are what the test is about")]
@@ -76,15 +84,11 @@ fn no_signal_of_a_terminal_takes_it_and_it_holds_no_stream() {
         (0..10).filter_map(held).collect()
     };
     // Until it has begun it is a copy of this test.
-    while !ignores(guardian.id(), 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14) {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the guardian ignores HUP, INT, QUIT and TERM", || ignores(guardian.id(), 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14));
     for name in ["INT", "HUP", "TERM", "QUIT"] {
         signal(name, &format!("-{}", guardian.id()));
     }
-    while descriptors().len() > 3 {
-        thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("the guardian closes what it does not need", || descriptors().len() == 3);
     let held = descriptors();
     assert!(
         matches!(held.as_slice(), [pipe, null, other] if pipe.starts_with("pipe:") && null == "/dev/null" && other == null),
