@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io,
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
@@ -12,7 +12,7 @@ use std::{
 use super::mark::{self, VARIABLE};
 
 const SCRIPT: &str = include_str!("guardian.sh");
-/// Where `sh` and `grep` are looked for when the command has no path.
+/// Where `sh` and `grep` are looked for when they are not on the command's path.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Holds the one end of the guardian's pipe that keeps it waiting. Never dropped: only the end of this process closes it.
@@ -39,9 +39,13 @@ pub(super) fn ensure(environment: &BTreeMap<OsString, OsString>) {
 
 #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 fn start(session: &str, environment: &BTreeMap<OsString, OsString>) -> io::Result<Child> {
-    let path = environment.get(&OsString::from("PATH")).cloned().unwrap_or_else(|| PATH.into());
+    let mut path = environment
+        .get(OsStr::new("PATH"))
+        .filter(|path| !path.is_empty())
+        .map_or_else(OsString::new, |path| [path, OsStr::new(":")].into_iter().collect());
+    path.push(PATH);
     // An outer aime ends our commands itself, and may end their guardian with them.
-    let outer = environment.get(&OsString::from(VARIABLE)).map(|mark| (VARIABLE, mark));
+    let outer = environment.get(OsStr::new(VARIABLE)).map(|mark| (VARIABLE, mark));
     Command::new("sh")
         .args(["-c", SCRIPT, "aime-guardian", session])
         .env_clear()

@@ -102,14 +102,16 @@ fn no_signal_of_a_terminal_takes_it_and_it_holds_no_stream() {
 
 #[test]
 fn one_stands_for_all_commands_and_is_replaced_when_it_is_killed() {
+    // A command whose path leads nowhere has one too.
+    let nowhere = BTreeMap::from([("PATH".into(), "/nowhere".into())]);
     let process = || GUARDIAN.lock().unwrap().as_ref().unwrap().id();
-    ensure(&BTreeMap::new());
+    ensure(&nowhere);
     let first = process();
-    ensure(&BTreeMap::new());
+    ensure(&nowhere);
     assert_eq!(process(), first);
     signal("KILL", &first.to_string());
     death(first);
-    ensure(&BTreeMap::new());
+    ensure(&nowhere);
     assert_ne!(process(), first);
     assert!(alive(process()));
 }

@@ -53,7 +53,7 @@ async fn a_cancelled_command_is_cancelled() {
 async fn the_environment_is_the_clean_one() {
     let place = Place::new(&[]);
     let text = place.text("bash", json!({"command": "env | cut -d= -f1 | sort | tr '\\n' ' '"})).await;
-    assert_eq!(text, "PATH PWD SHLVL _ ");
+    assert_eq!(text, "AIME_PROCESS PATH PWD SHLVL _ ");
 }
 
 #[tokio::test]
