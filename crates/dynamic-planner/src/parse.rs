@@ -213,6 +213,7 @@ fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut
     spec.completion_criteria = draft.criteria;
     spec.profile = draft.profile;
     spec.bundles = draft.bundles;
+    spec.phase = draft.phase;
     spec.effort_seconds = draft.effort;
     let mut dependencies: Vec<TaskId> = Vec::new();
     for mention in &draft.dependencies {

@@ -280,6 +280,7 @@ fn sample(name: &str) -> Value {
         "patch" | "update" => serde_json::to_value(PatchContext {
             goal: "goal".into(),
             state: "state".into(),
+            risks: vec!["risk".into()],
             failed: vec![FailedTask { id: "a".into(), attempts: 3, error: "error".into() }],
             evidence: vec!["evidence".into()],
             found: vec!["found".into()],

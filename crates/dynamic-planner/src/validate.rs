@@ -10,7 +10,7 @@ mod tool;
 use std::sync::Arc;
 
 use aime_llm::ToolDefinition;
-use aime_progress::{Plan, PlanMode, TaskSpec};
+use aime_progress::{Plan, PlanMode, Strategic, TaskSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -123,6 +123,7 @@ impl PlanChecker<'_> {
         for (at, task) in plan.tasks.iter_mut().enumerate() {
             self.check_task(task, &format!("tasks[{at}]"), &mut repairs, &mut faults);
         }
+        repairs.extend(plan.tasks.iter_mut().filter_map(|task| leave_out_unknown_phase(task, &plan.strategic)));
         if let Some(mode) = self.mode {
             faults.extend(mode::faults(&plan, mode, self.limits));
         }
@@ -168,6 +169,13 @@ impl PlanChecker<'_> {
             task.bundles.retain(known);
         }
     }
+}
+
+/// A phase only orders work, so one that the plan does not have does no harm.
+fn leave_out_unknown_phase(task: &mut TaskSpec, strategic: &Strategic) -> Option<String> {
+    let known = |name: &String| strategic.phases.iter().any(|phase| phase.name.trim().eq_ignore_ascii_case(name.trim()));
+    let name = task.phase.take_if(|name| !known(name))?;
+    Some(format!("the phase {name:?} of `{}` is none of the plan's and was left out", task.id))
 }
 
 /// Says where in the document the fault lies, which may have been nested or in another form, and on which task.

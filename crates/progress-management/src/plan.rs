@@ -122,6 +122,10 @@ pub struct TaskSpec {
     /// The group that this task belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
+    /// The phase of the plan that it belongs to, by name. Of tasks that are ready those of an earlier phase go first. What names none
+    /// belongs to the phase of its group; a group may also bear the name of its phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// How long it may take, in seconds: an estimate for the scheduler, not a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort_seconds: Option<u32>,
@@ -143,6 +147,7 @@ impl TaskSpec {
             bundles: Vec::new(),
             dependencies: Vec::new(),
             parent: None,
+            phase: None,
             effort_seconds: None,
         }
     }

@@ -11,7 +11,8 @@ impl ProgressState {
 }
 
 impl TaskGraph {
-    /// The ready actor and tool tasks, the one with the longest remaining path first; equals in plan order.
+    /// The ready actor and tool tasks: those of the earlier phase first, in a phase the one with the longest remaining path first; equals in
+    /// plan order. A phase is no barrier: what is ready in a later one takes the slots that are left.
     ///
     /// A path is as long as the efforts on it, in seconds: `effort_seconds`, or 60 for an actor task and 5 for a tool task.
     /// What is settled costs nothing. Source: list scheduling by critical path.
@@ -29,15 +30,30 @@ impl TaskGraph {
                 *slot = own.saturating_add(longest);
             }
         }
-        let mut ready: Vec<(u64, &TaskId)> = self
+        let phased = !state.strategic.phases.is_empty();
+        let mut ready: Vec<(usize, u64, &TaskId)> = self
             .nodes
             .iter()
+            .enumerate()
             .zip(remaining)
-            .filter(|(node, _)| node.kind != TaskKind::Group)
-            .filter(|(node, _)| state.tasks.get(&node.id).is_some_and(|task| task.status == TaskStatus::Ready))
-            .map(|(node, length)| (length, &node.id))
+            .filter(|((_, node), _)| node.kind != TaskKind::Group)
+            .filter(|((_, node), _)| state.tasks.get(&node.id).is_some_and(|task| task.status == TaskStatus::Ready))
+            .map(|((at, node), length)| (if phased { self.phase_of(at, state) } else { 0 }, length, &node.id))
             .collect();
-        ready.sort_by_key(|(length, _)| std::cmp::Reverse(*length));
-        ready.into_iter().map(|(_, id)| id.clone()).collect()
+        ready.sort_by_key(|(phase, length, _)| (*phase, std::cmp::Reverse(*length)));
+        ready.into_iter().map(|(_, _, id)| id.clone()).collect()
+    }
+
+    /// The position of a task's phase, its own or that of the nearest group around it; 0 where there is none.
+    fn phase_of(&self, at: usize, state: &ProgressState) -> usize {
+        let position = |name: &str| state.strategic.phases.iter().position(|phase| phase.name.trim().eq_ignore_ascii_case(name.trim()));
+        std::iter::once(at)
+            .chain(self.ancestors(at))
+            .filter_map(|at| state.tasks.get(&self.nodes.get(at)?.id))
+            .find_map(|task| {
+                let named = task.spec.phase.as_deref().and_then(position);
+                named.or_else(|| (task.spec.kind == TaskKind::Group).then(|| position(task.spec.title())).flatten())
+            })
+            .unwrap_or(0)
     }
 }

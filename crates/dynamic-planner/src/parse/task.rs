@@ -40,6 +40,7 @@ pub(super) struct Draft {
     pub(super) inside: Option<usize>,
     pub(super) profile: Option<String>,
     pub(super) bundles: Vec<String>,
+    pub(super) phase: Option<String>,
     pub(super) effort: Option<u32>,
 }
 
@@ -196,6 +197,7 @@ pub(super) fn read_object<'a>(
         .take_where("profile", &["actor", "agent", "role", "assignee", "actor_profile"], notes, is_name)
         .and_then(text)
         .filter(|p| !is_nothing(p));
+    draft.phase = members.take_where("phase", &["stage"], notes, is_name).and_then(text).filter(|phase| !is_nothing(phase));
     draft.bundles = members.take("bundles", &["bundle", "tool_bundles"], notes).map(texts).unwrap_or_default();
     draft.effort = members
         .take("effort_seconds", &["effort", "estimated_seconds", "estimate_seconds", "estimated_time", "duration"], notes)

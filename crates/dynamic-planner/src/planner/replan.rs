@@ -1,7 +1,7 @@
 //! Replanning: from trouble to a patch.
 
 use aime_llm::{Refused, StructuredError, ToolDefinition};
-use aime_progress::{Evidence, PlanChange, PlanMode, PlanPatch, Significance, Spent, TaskId, TaskKind, TriggerReason};
+use aime_progress::{Evidence, PlanChange, PlanMode, PlanPatch, Risk, Significance, Spent, TaskId, TaskKind, TriggerReason};
 
 use super::{AskError, Planner, PlannerError, chain, request::choice};
 use crate::{
@@ -31,6 +31,8 @@ pub struct ReplanRequest {
     pub triggers: Vec<TriggerReason>,
     /// What was learnt and not yet used.
     pub evidence: Vec<Evidence>,
+    /// What the plan expected might go wrong.
+    pub risks: Vec<Risk>,
     /// What failed.
     pub failed: Vec<FailedTask>,
     /// What completed tasks came to, the latest last.
@@ -79,6 +81,7 @@ impl ReplanRequest {
         PatchContext {
             goal: self.goal.trim().to_owned(),
             state: cut(self.state.trim(), state_chars),
+            risks: self.risks.iter().take(MAX_LINES).map(|risk| line(&format!("{}: {}", risk.description, risk.mitigation))).collect(),
             failed: self.failed.iter().take(MAX_LINES).map(failed).collect(),
             evidence: evidence
                 .into_iter()

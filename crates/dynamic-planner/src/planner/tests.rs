@@ -110,6 +110,7 @@ fn replan_request() -> ReplanRequest {
             processed: false,
         }],
         failed: vec![FailedTask { id: "report".to_owned(), attempts: 3, error: "permission denied: report.md".to_owned() }],
+        risks: vec![aime_progress::Risk { description: "the disk is read-only".to_owned(), mitigation: "write elsewhere".to_owned() }],
         found: vec![],
         room: None,
         tools: tools(),

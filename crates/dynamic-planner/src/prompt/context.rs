@@ -74,6 +74,8 @@ pub struct PatchContext {
     pub goal: String,
     /// The plan and its progress, as Markdown.
     pub state: String,
+    /// What the plan expected might go wrong, and what to do then, a line each.
+    pub risks: Vec<String>,
     /// What failed.
     pub failed: Vec<FailedTask>,
     /// What was learnt, a line each.

@@ -120,6 +120,17 @@ fn a_simple_plan_is_a_row() {
 }
 
 #[test]
+fn a_phase_that_the_plan_does_not_have_is_left_out() {
+    let plan = json!({
+        "strategic": {"phases": [{"name": "Look"}]},
+        "tasks": [{"id": "a", "description": "x", "phase": "look"}, {"id": "b", "description": "x", "phase": "ship"}],
+    });
+    let checked = check_with(&plan, None).unwrap();
+    assert_eq!(checked.plan.tasks.iter().map(|task| task.phase.as_deref()).collect::<Vec<_>>(), [Some("look"), None]);
+    assert!(checked.repairs.iter().any(|repair| repair.contains("the phase \"ship\" of `b`")), "{:?}", checked.repairs);
+}
+
+#[test]
 fn modes_have_limits() {
     let group = |id: usize, actions: usize| {
         let actions: Vec<Value> = (0..actions).map(|n| json!({"id": format!("g{id}a{n}"), "description": "x"})).collect();

@@ -92,6 +92,7 @@ impl RunRunner {
         };
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
+            risks: state.strategic.risks.clone(),
             found: found(state),
             room,
             goal: state.goal.clone(),

@@ -220,6 +220,23 @@ fn the_longest_remaining_path_goes_first() {
 }
 
 #[test]
+fn an_earlier_phase_goes_first_and_is_no_barrier() {
+    let mut tasks = specs("late\nearly\nBuild/\nBuild/in\nunnamed\nelse");
+    tasks[0].phase = Some("ship".into());
+    tasks[1].phase = Some("Look".into());
+    tasks[0].effort_seconds = Some(900);
+    tasks[5].phase = Some("no such phase".into());
+    let mut state = state_of(tasks, vec![]);
+    let phase = |name: &str| crate::Phase { name: name.into(), objective: String::new() };
+    state.strategic.phases = vec![phase("look"), phase("build"), phase("Ship")];
+    state.settle();
+    let order: Vec<String> = state.ready_by_priority().iter().map(TaskId::to_string).collect();
+    assert_eq!(order, ["early", "unnamed", "else", "in", "late"], "what names no phase is not kept waiting");
+    state.strategic.phases.clear();
+    assert_eq!(state.ready_by_priority()[0], id("late"), "without phases the longest goes first");
+}
+
+#[test]
 fn events_of_illegal_changes_are_refused() {
     let state = state("a");
     let change = StatusChange { task: id("a"), to: TaskStatus::Running, for_good: false, reason: None };
