@@ -31,6 +31,7 @@ impl ModelError {
             Self::Refused { .. }
             | Self::Cut { .. }
             | Self::Unreadable { .. }
+            | Self::Unloadable { .. }
             | Self::NotRecorded { .. }
             | Self::GaveUp { .. }
             | Self::AllFailed { .. } => return None,

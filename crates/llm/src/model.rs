@@ -143,6 +143,14 @@ pub enum ModelError {
         /// What was wrong.
         reason: String,
     },
+    /// A model in the process that could not be loaded.
+    #[error("cannot load {model}: {reason}")]
+    Unloadable {
+        /// The model.
+        model: String,
+        /// What was wrong, and how to mend it.
+        reason: String,
+    },
     /// A recording or script has no answer to this request.
     #[error("no recorded answer for this request to {model}: {reason}")]
     NotRecorded {

@@ -1,5 +1,9 @@
 //! The keys and values of a sequence of tokens.
 
+mod store;
+
+pub(crate) use store::Store;
+
 /// The keys and values of a sequence, layer by layer, with the tokens they belong to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sequence {

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-/// Settings of a model in the process.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Settings of a [`LocalModel`](crate::LocalModel). The sampling is what the default model's makers advise.
+#[derive(Debug, Clone, PartialEq)]
 pub struct LocalModelSettings {
     /// The name under which it is reported.
     pub name: String,
@@ -15,12 +15,27 @@ pub struct LocalModelSettings {
     pub memory_bytes: Option<u64>,
     /// Threads that compute; without it, as many as there are cores.
     pub threads: Option<usize>,
+    /// How freely tokens are chosen where a request does not say: 0 for always the likeliest.
+    pub temperature: f32,
+    /// Only the likeliest tokens are chosen that come to this share together.
+    pub top_p: f32,
+    /// Only so many of the likeliest tokens are chosen from.
+    pub top_k: usize,
 }
 
 impl LocalModelSettings {
     /// A model of this name in this file, with 16,384 tokens of context and no other bounds.
     #[must_use]
     pub fn new(name: impl Into<String>, file: impl Into<PathBuf>) -> Self {
-        Self { name: name.into(), file: file.into(), context_tokens: 16_384, memory_bytes: None, threads: None }
+        Self {
+            name: name.into(),
+            file: file.into(),
+            context_tokens: 16_384,
+            memory_bytes: None,
+            threads: None,
+            temperature: 0.7,
+            top_p: 0.8,
+            top_k: 20,
+        }
     }
 }

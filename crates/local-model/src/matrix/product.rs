@@ -1,5 +1,8 @@
 //! The product of quantised rows with many inputs.
 
+use std::marker::PhantomData;
+
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::unpack::{Block, Unpacked};
@@ -43,7 +46,7 @@ impl Rounded {
             let mut sums = sums.next().unwrap_or_default().chunks_exact_mut(B::WEIGHTS / 16);
             for ((input, values), scale) in inputs.chunks_exact(columns).zip(values.chunks_exact_mut(B::WEIGHTS)).zip(scales.iter_mut()) {
                 let input = input.chunks_exact(B::WEIGHTS).nth(block).unwrap_or(&[]);
-                *scale = instructions.dispatch(|| round(input, values));
+                *scale = instructions.dispatch(Round { input, to: values });
                 for (sum, values) in sums.next().unwrap_or_default().iter_mut().zip(values.chunks_exact(16)) {
                     *sum = values.iter().map(|value| i32::from(*value)).sum::<i32>() as f32 * *scale;
                 }
@@ -54,6 +57,19 @@ impl Rounded {
 }
 
 /// Rounds a piece to whole numbers; gives the scale.
+struct Round<'a> {
+    input: &'a [f32],
+    to: &'a mut [i16],
+}
+
+impl WithSimd for Round<'_> {
+    type Output = f32;
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f32 {
+        round(self.input, self.to)
+    }
+}
+
 #[inline(always)]
 fn round(input: &[f32], to: &mut [i16]) -> f32 {
     let mut largest = [0.0f32; 16];
@@ -85,17 +101,7 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
     let row_bytes = columns / B::WEIGHTS * B::BYTES;
     let mut by_row = vec![0.0f32; rows * count];
     by_row.par_chunks_mut(SHARE * count).zip(weights.par_chunks(SHARE * row_bytes)).for_each(|(outputs, weights)| {
-        instructions.dispatch(|| {
-            for (outputs, weights) in outputs.chunks_mut(TOGETHER * count).zip(weights.chunks(TOGETHER * row_bytes)) {
-                if count > 1 && outputs.len() == TOGETHER * count {
-                    many::<B>(weights, row_bytes, &rounded, count, outputs);
-                } else {
-                    for (outputs, row) in outputs.chunks_exact_mut(count).zip(weights.chunks_exact(row_bytes)) {
-                        one::<B>(row, &rounded, count, outputs);
-                    }
-                }
-            }
-        });
+        instructions.dispatch(SomeRows::<B> { weights, row_bytes, inputs: &rounded, count, outputs, block: PhantomData });
     });
     if count == 1 {
         return by_row;
@@ -107,6 +113,33 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
         }
     });
     by_input
+}
+
+/// The product of some rows. A type of its own, because a closure would not be compiled for the chosen instructions.
+struct SomeRows<'a, B> {
+    weights: &'a [u8],
+    row_bytes: usize,
+    inputs: &'a Rounded,
+    count: usize,
+    outputs: &'a mut [f32],
+    block: PhantomData<B>,
+}
+
+impl<B: Block> WithSimd for SomeRows<'_, B> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { weights, row_bytes, inputs, count, outputs, .. } = self;
+        for (outputs, weights) in outputs.chunks_mut(TOGETHER * count).zip(weights.chunks(TOGETHER * row_bytes)) {
+            if count > 1 && outputs.len() == TOGETHER * count {
+                many::<B>(weights, row_bytes, inputs, count, outputs);
+            } else {
+                for (outputs, row) in outputs.chunks_exact_mut(count).zip(weights.chunks_exact(row_bytes)) {
+                    one::<B>(row, inputs, count, outputs);
+                }
+            }
+        }
+    }
 }
 
 /// One row of weights with all inputs.

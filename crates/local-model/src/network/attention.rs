@@ -1,9 +1,11 @@
 //! Attention over the kept keys and values.
 
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::Shape;
 use super::forward::{Part, exp};
+use crate::kept::Layer;
 use crate::matrix::{Instructions, dot};
 
 /// The largest key or query in whole numbers: its square times 512 still fits 32 bits.
@@ -44,38 +46,55 @@ pub(super) fn attend(
         let (row, kept_head) = (number / kept_heads, number % kept_heads);
         let Some(Row { part, position }) = rows.get(row).copied() else { return };
         let Some(kept) = parts.get(part).and_then(|part| part.sequence.layers.get(layer)) else { return };
-        let scale = 1.0 / (head as f32).sqrt();
-        instructions.dispatch(|| {
-            let width = kept_heads * head;
-            let mut rounded = Vec::with_capacity(head);
-            let mut scores = vec![0.0f32; position + 1];
-            for (query, output) in queries.chunks_exact(head).zip(outputs.chunks_exact_mut(head)) {
-                rounded.clear();
-                let query_scale = round(query, &mut rounded) * scale;
-                let mut largest = f32::MIN;
-                for ((score, keys), scales) in
-                    scores.iter_mut().zip(kept.keys.chunks_exact(width)).zip(kept.key_scales.chunks_exact(kept_heads))
-                {
-                    let key = keys.split_at(kept_head * head).1.split_at(head).0;
-                    let key_scale = scales.get(kept_head).copied().unwrap_or(0.0);
-                    *score = dot(&rounded, key) as f32 * (query_scale * key_scale);
-                    largest = largest.max(*score);
-                }
-                for score in &mut scores {
-                    *score = exp(*score - largest);
-                }
-                let sum: f32 = scores.iter().sum();
-                for ((score, values), scales) in
-                    scores.iter().zip(kept.values.chunks_exact(width)).zip(kept.value_scales.chunks_exact(kept_heads))
-                {
-                    let value = values.split_at(kept_head * head).1.split_at(head).0;
-                    let weight = score * scales.get(kept_head).copied().unwrap_or(0.0) / sum;
-                    for (output, value) in output.iter_mut().zip(value) {
-                        *output += weight * f32::from(*value);
-                    }
-                }
-            }
-        });
+        instructions.dispatch(Heads { kept, kept_head, kept_heads, head, position, queries, outputs });
     });
     outputs
+}
+
+/// The heads of one row that share keys and values. A type of its own, because a closure would not be compiled for the chosen instructions.
+struct Heads<'a> {
+    kept: &'a Layer,
+    kept_head: usize,
+    kept_heads: usize,
+    head: usize,
+    position: usize,
+    queries: &'a [f32],
+    outputs: &'a mut [f32],
+}
+
+impl WithSimd for Heads<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Self { kept, kept_head, kept_heads, head, position, queries, outputs } = self;
+        let (width, from) = (kept_heads * head, kept_head * head);
+        let scale = 1.0 / (head as f32).sqrt();
+        let mut rounded = Vec::with_capacity(head);
+        let mut scores = vec![0.0f32; position + 1];
+        for (query, output) in queries.chunks_exact(head).zip(outputs.chunks_exact_mut(head)) {
+            rounded.clear();
+            let query_scale = round(query, &mut rounded) * scale;
+            let mut largest = f32::MIN;
+            for ((score, keys), scales) in
+                scores.iter_mut().zip(kept.keys.chunks_exact(width)).zip(kept.key_scales.chunks_exact(kept_heads))
+            {
+                let key = keys.split_at(from).1.split_at(head).0;
+                *score = dot(&rounded, key) as f32 * (query_scale * scales.get(kept_head).copied().unwrap_or(0.0));
+                largest = largest.max(*score);
+            }
+            for score in &mut scores {
+                *score = exp(*score - largest);
+            }
+            let sum: f32 = scores.iter().sum();
+            for ((score, values), scales) in
+                scores.iter().zip(kept.values.chunks_exact(width)).zip(kept.value_scales.chunks_exact(kept_heads))
+            {
+                let value = values.split_at(from).1.split_at(head).0;
+                let weight = score * scales.get(kept_head).copied().unwrap_or(0.0) / sum;
+                for (output, value) in output.iter_mut().zip(value) {
+                    *output += weight * f32::from(*value);
+                }
+            }
+        }
+    }
 }

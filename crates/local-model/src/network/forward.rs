@@ -1,5 +1,6 @@
 //! From tokens to the scores of the next one.
 
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
 use super::attention::{Row, attend, round};
@@ -84,11 +85,7 @@ impl Network {
         let mut gate = self.project(&layer.gate, &normal);
         let up = self.project(&layer.up, &normal);
         gate.par_chunks_mut(2048).zip(up.par_chunks(2048)).for_each(|(gate, up)| {
-            self.instructions.dispatch(|| {
-                for (gate, up) in gate.iter_mut().zip(up) {
-                    *gate = *gate / (1.0 + exp(-*gate)) * up;
-                }
-            });
+            self.instructions.dispatch(Gate { gate, up });
         });
         add(flow, &self.project(&layer.down, &gate));
     }
@@ -142,6 +139,22 @@ fn normalise(vectors: &mut [f32], norm: &[f32], epsilon: f32) {
             *value *= scale * norm;
         }
     });
+}
+
+/// What the gate lets through (SwiGLU).
+struct Gate<'a> {
+    gate: &'a mut [f32],
+    up: &'a [f32],
+}
+
+impl WithSimd for Gate<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for (gate, up) in self.gate.iter_mut().zip(self.up) {
+            *gate = *gate / (1.0 + exp(-*gate)) * up;
+        }
+    }
 }
 
 fn add(to: &mut [f32], what: &[f32]) {

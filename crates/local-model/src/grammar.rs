@@ -1,0 +1,141 @@
+//! Holding an answer to a JSON schema or to a call of the offered tools.
+
+use aime_llm::ToolDefinition;
+use llguidance::api::TopLevelGrammar;
+use llguidance::earley::SlicedBiasComputer;
+use llguidance::{Matcher, ParserFactory};
+use serde_json::{Map, Value, json};
+use toktrie::{InferenceCapabilities, TokEnv};
+
+use crate::template::CallStyle;
+
+/// The most calls in one answer.
+const MOST_CALLS: usize = 4;
+
+/// Makes matchers for one vocabulary.
+pub(crate) struct Grammars {
+    factory: ParserFactory,
+}
+
+impl Grammars {
+    pub(crate) fn new(vocabulary: &TokEnv) -> Result<Self, String> {
+        let abilities = InferenceCapabilities { ff_tokens: true, ..InferenceCapabilities::default() };
+        let mut factory =
+            ParserFactory::new(vocabulary, abilities, &SlicedBiasComputer::json_slices()).map_err(|error| error.to_string())?;
+        factory.quiet();
+        Ok(Self { factory })
+    }
+
+    fn matcher(&self, grammar: TopLevelGrammar) -> Result<Matcher, String> {
+        let matcher = Matcher::new(self.factory.create_parser(grammar));
+        matcher.get_error().map_or(Ok(matcher), Err)
+    }
+
+    /// An answer that fits the schema.
+    pub(crate) fn answer(&self, schema: &Value) -> Result<Matcher, String> {
+        self.matcher(TopLevelGrammar::from_json_schema(compact(schema.clone())))
+    }
+
+    /// An answer of one call or several, and nothing else.
+    pub(crate) fn calls(&self, tools: &[ToolDefinition], style: CallStyle) -> Result<Matcher, String> {
+        let (before, after) = style.around();
+        let (before, after) = (json!(before), json!(after));
+        let call = compact(call_schema(tools));
+        let more = format!("(\"\\n\" call){{0,{}}}", MOST_CALLS - 1);
+        self.matcher(TopLevelGrammar::from_lark(format!("start: call {more}\ncall: {before} object {after}\nobject: %json {call}\n")))
+    }
+
+    /// The rest of an answer from a call on that the model began by itself, in its own spacing.
+    pub(crate) fn begun_call(&self, tools: &[ToolDefinition], style: CallStyle) -> Result<Matcher, String> {
+        let (before, after) = style.around();
+        let (before, after) = (json!(before), json!(after.trim_start()));
+        let mut call = call_schema(tools);
+        set_spacing(&mut call, json!({"whitespace_flexible": true, "whitespace_pattern": "[ \\n\\t]{0,12}", "lenient": true}));
+        let more = format!("(\"\\n\" {before} object SPACE {after}){{0,{}}}", MOST_CALLS - 1);
+        self.matcher(TopLevelGrammar::from_lark(format!(
+            "start: LEAD object SPACE {after} {more}\nLEAD: /[^{{}}]*/\nSPACE: /[ \\n]{{0,4}}/\nobject: %json {call}\n"
+        )))
+    }
+}
+
+/// JSON in one line, so that a small model cannot lose itself in spaces.
+fn compact(mut schema: Value) -> Value {
+    set_spacing(&mut schema, json!({"whitespace_flexible": false, "item_separator": ", ", "key_separator": ": ", "lenient": true}));
+    schema
+}
+
+fn set_spacing(schema: &mut Value, spacing: Value) {
+    match schema {
+        Value::Object(object) => {
+            object.insert("x-guidance".to_owned(), spacing);
+        }
+        _ => *schema = json!({"type": "object", "x-guidance": spacing}),
+    }
+}
+
+/// A call of one of the tools: an object with its name and arguments.
+fn call_schema(tools: &[ToolDefinition]) -> Value {
+    let mut definitions = Map::new();
+    let calls: Vec<Value> = tools
+        .iter()
+        .enumerate()
+        .map(|(number, tool)| {
+            let mut arguments = tool.parameters.clone();
+            // References are to the root of the parameters, which is not the root any more.
+            let prefix = format!("tool{number}_");
+            for holder in ["$defs", "definitions"] {
+                if let Some(Value::Object(own)) = arguments.as_object_mut().and_then(|object| object.remove(holder)) {
+                    for (name, mut definition) in own {
+                        point_to(&mut definition, &prefix);
+                        definitions.insert(format!("{prefix}{name}"), definition);
+                    }
+                }
+            }
+            point_to(&mut arguments, &prefix);
+            if let Some(object) = arguments.as_object_mut() {
+                object.remove("$schema");
+                object.insert("type".to_owned(), json!("object"));
+            } else {
+                arguments = json!({"type": "object"});
+            }
+            json!({
+                "type": "object",
+                "properties": {"name": {"const": tool.name}, "arguments": arguments},
+                "required": ["name", "arguments"],
+                "additionalProperties": false,
+            })
+        })
+        .collect();
+    let mut schema = json!({"anyOf": calls});
+    if !definitions.is_empty()
+        && let Some(object) = schema.as_object_mut()
+    {
+        object.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    schema
+}
+
+fn point_to(schema: &mut Value, prefix: &str) {
+    match schema {
+        Value::Object(object) => {
+            for (key, value) in object.iter_mut() {
+                match value {
+                    Value::String(target) if key == "$ref" => {
+                        for holder in ["#/$defs/", "#/definitions/"] {
+                            if let Some(name) = target.strip_prefix(holder) {
+                                *target = format!("#/$defs/{prefix}{name}");
+                                break;
+                            }
+                        }
+                    }
+                    other => point_to(other, prefix),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| point_to(item, prefix)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;
