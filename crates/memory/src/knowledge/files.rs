@@ -1,0 +1,102 @@
+//! The files of a folder, and what is in them.
+
+use std::{
+    fs::{File, Metadata},
+    io::Read,
+    path::{Component, Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use ignore::WalkBuilder;
+
+use super::{SkipReason, Skipped};
+
+/// A file as the folder lists it.
+pub(super) struct Found {
+    /// Where to read it.
+    pub(super) place: PathBuf,
+    /// Relative to the folder, with `/`.
+    pub(super) path: String,
+    pub(super) bytes: u64,
+    /// When it was last changed, in nanoseconds since 1970.
+    pub(super) modified: i64,
+}
+
+/// The files beneath a folder, in order of their paths. Nothing outside of it has a say: neither ignore files above it nor the user's own.
+pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, Skipped>> {
+    let mut builder = WalkBuilder::new(folder);
+    builder.parents(false).git_global(false).require_git(false).follow_links(false).sort_by_file_name(Ord::cmp);
+    let folder = folder.to_owned();
+    builder.build().filter_map(move |entry| match entry {
+        Ok(entry) => {
+            let kind = entry.file_type()?;
+            let path = name(&folder, entry.path());
+            if kind.is_symlink() {
+                return Some(Err(Skipped { path: shown(&folder, entry.path()), reason: SkipReason::Link }));
+            }
+            if !kind.is_file() {
+                return None;
+            }
+            let Some(path) = path else {
+                return Some(Err(Skipped { path: shown(&folder, entry.path()), reason: SkipReason::Name }));
+            };
+            match entry.metadata() {
+                Ok(metadata) => {
+                    let (bytes, modified) = (metadata.len(), modified(&metadata));
+                    Some(Ok(Found { place: entry.into_path(), path, bytes, modified }))
+                }
+                Err(error) => Some(Err(Skipped { path, reason: SkipReason::Unreadable { error: error.to_string() } })),
+            }
+        }
+        Err(error) => {
+            let path = at(&error).map(|path| shown(&folder, path)).unwrap_or_default();
+            let error = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+            Some(Err(Skipped { path, reason: SkipReason::Unreadable { error } }))
+        }
+    })
+}
+
+/// The text of a file.
+pub(super) fn read(file: &Found, max_bytes: u64) -> Result<String, SkipReason> {
+    let unreadable = |error: std::io::Error| SkipReason::Unreadable { error: error.to_string() };
+    let mut content = Vec::new();
+    // It may have grown since it was listed.
+    File::open(&file.place).and_then(|open| open.take(max_bytes.saturating_add(1)).read_to_end(&mut content)).map_err(unreadable)?;
+    if content.len() as u64 > max_bytes {
+        return Err(SkipReason::TooLarge { bytes: content.len() as u64 });
+    }
+    if content.contains(&0) {
+        return Err(SkipReason::Binary);
+    }
+    let text = String::from_utf8(content).map_err(|_| SkipReason::NotUtf8)?;
+    // A mark of byte order is no text.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+fn modified(metadata: &Metadata) -> i64 {
+    let since = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default()
+}
+
+/// A path in the folder as it is kept.
+fn name(folder: &Path, path: &Path) -> Option<String> {
+    let parts = path.strip_prefix(folder).ok()?.components().filter_map(|component| match component {
+        Component::Normal(part) => Some(part.to_str()),
+        _ => None,
+    });
+    Some(parts.collect::<Option<Vec<_>>>()?.join("/"))
+}
+
+/// A path in the folder as it is shown.
+fn shown(folder: &Path, path: &Path) -> String {
+    path.strip_prefix(folder).unwrap_or(path).display().to_string()
+}
+
+/// The path that an error of the walk is about.
+fn at(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => at(err),
+        _ => None,
+    }
+}

@@ -1,0 +1,139 @@
+//! The tables, and how an older file comes to have them.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::MemoryError;
+
+/// "aimm", in the header of the file: the journal's is "aime".
+const APPLICATION: i32 = 0x6169_6d6d;
+/// How long to wait for another process that writes.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// One step for each version of the schema, applied in order and never changed once it has been released.
+///
+/// The word tables keep no text, only the words that `words::indexed` makes of it; the triggers keep them in step with what is deleted.
+const STEPS: &[&str] = &["
+    -- title_key: hash of the title without its spacing. used: the number of the last writing or recall, counted over all memories.
+    CREATE TABLE memory (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        at INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        title TEXT NOT NULL,
+        title_key TEXT NOT NULL,
+        text TEXT NOT NULL,
+        run TEXT,
+        tags TEXT NOT NULL,
+        recalled INTEGER NOT NULL DEFAULT 0,
+        used INTEGER NOT NULL,
+        UNIQUE (kind, title_key)
+    ) STRICT;
+    CREATE INDEX memory_used ON memory(used, recalled);
+    CREATE VIRTUAL TABLE memory_words USING fts5(
+        title, text, tags, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER memory_gone AFTER DELETE ON memory BEGIN DELETE FROM memory_words WHERE rowid = old.number; END;
+    -- modified: nanoseconds since 1970. checked: milliseconds since 1970, when the content was last looked at.
+    CREATE TABLE document (
+        number INTEGER PRIMARY KEY,
+        folder TEXT NOT NULL,
+        path TEXT NOT NULL,
+        bytes INTEGER NOT NULL,
+        modified INTEGER NOT NULL,
+        checked INTEGER NOT NULL,
+        hash TEXT NOT NULL,
+        chunk_tokens INTEGER NOT NULL,
+        UNIQUE (folder, path)
+    ) STRICT;
+    CREATE TABLE chunk (
+        number INTEGER PRIMARY KEY,
+        document INTEGER NOT NULL REFERENCES document(number) ON DELETE CASCADE,
+        heading TEXT NOT NULL,
+        line INTEGER NOT NULL,
+        text TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX chunk_document ON chunk(document);
+    CREATE VIRTUAL TABLE chunk_words USING fts5(
+        heading, path, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+    );
+    CREATE TRIGGER chunk_gone AFTER DELETE ON chunk BEGIN DELETE FROM chunk_words WHERE rowid = old.number; END;
+"];
+
+/// Opens the file, creates it if it is not there, and brings its tables up to this version.
+pub(crate) fn open(path: &Path) -> Result<Connection, MemoryError> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|source| MemoryError::Folder { path: folder.to_owned(), source })?;
+    }
+    let fault = |error| MemoryError::from_sqlite(path, error);
+    let mut connection = connect(path).map_err(fault)?;
+    if connection.is_readonly("main").map_err(fault)? {
+        return Err(MemoryError::ReadOnly { path: path.to_owned() });
+    }
+    // Looked at before anything is written: the file may be somebody else's.
+    check(&connection, path)?;
+    write_ahead(&connection).map_err(fault)?;
+    migrate(&mut connection, path)?;
+    Ok(connection)
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    // Not SQLITE_OPEN_URI: a path is a path, whatever letters it has.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Turns write-ahead logging on. SQLite does not wait for a lock here when two processes create the file at once, so we do.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let begun = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && begun.elapsed() < BUSY => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// The version of the tables in the file.
+fn check(connection: &Connection, path: &Path) -> Result<usize, MemoryError> {
+    // One statement, so one state of the file: another process may be making the tables at this moment.
+    let header =
+        "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version";
+    let read = || connection.query_row(header, [], |row| Ok((row.get::<_, i32>(0)?, row.get::<_, u32>(1)?, row.get::<_, i64>(2)?)));
+    let (application, found, tables) = read().map_err(|error| MemoryError::from_sqlite(path, error))?;
+    let fresh = application == 0 && found == 0 && tables == 0;
+    if application != APPLICATION && !fresh {
+        return Err(MemoryError::NotAMemory { path: path.to_owned() });
+    }
+    match usize::try_from(found) {
+        Ok(version) if version <= STEPS.len() => Ok(version),
+        _ => Err(MemoryError::Newer { path: path.to_owned(), found, known: u32::try_from(STEPS.len()).unwrap_or(u32::MAX) }),
+    }
+}
+
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), MemoryError> {
+    let fault = |error| MemoryError::from_sqlite(path, error);
+    if check(connection, path)? == STEPS.len() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(fault)?;
+    // Asked again: another process may have done it while we waited for the lock.
+    let version = check(&transaction, path)?;
+    for step in STEPS.iter().skip(version) {
+        transaction.execute_batch(step).map_err(fault)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION).map_err(fault)?;
+    transaction.pragma_update(None, "user_version", i64::try_from(STEPS.len()).unwrap_or(i64::MAX)).map_err(fault)?;
+    transaction.commit().map_err(fault)
+}
