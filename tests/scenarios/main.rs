@@ -10,6 +10,7 @@ mod damage;
 mod emergent;
 mod exit_codes;
 mod harness;
+mod history;
 mod left_behind;
 mod local_models;
 mod output;

@@ -234,6 +234,29 @@ pub(crate) enum RunsCommand {
     Show {
         /// The run
         run: String,
+        /// As it stood when its plan came to this version
+        #[arg(long, value_name = "V")]
+        at: Option<u32>,
+    },
+    /// What changed in the plan between two of its versions
+    Diff {
+        /// The run
+        run: String,
+        /// The first version
+        from: u32,
+        /// The second version
+        to: u32,
+    },
+    /// Make a new run that goes on from where this one stood at a version of its plan; files stay as they are now
+    Fork {
+        /// The run
+        run: String,
+        /// The version
+        #[arg(long, value_name = "V")]
+        at: u32,
+        /// The name of the new run
+        #[arg(long, value_name = "ID")]
+        run_id: Option<String>,
     },
     /// The journal of one run
     Events {

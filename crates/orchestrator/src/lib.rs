@@ -32,6 +32,7 @@
 mod budget;
 mod criteria;
 mod fact;
+mod history;
 mod human;
 mod machine;
 mod models;
@@ -46,6 +47,7 @@ mod settings;
 pub use budget::{Budget, BudgetError, Reservation};
 pub use criteria::{FileCriterion, read_criterion};
 pub use fact::{ChosenRoute, CriterionResult, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
+pub use history::{fork, state_at};
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use models::Models;

@@ -59,6 +59,16 @@ pub enum OrchestratorError {
         /// The run.
         run: String,
     },
+    /// The plan never had this version.
+    #[error("the plan of run {run} has no version {version}; its latest is {latest}")]
+    NoSuchVersion {
+        /// The run.
+        run: String,
+        /// The version asked for.
+        version: u32,
+        /// The latest.
+        latest: u32,
+    },
     /// The journal does not fit this version.
     #[error("run {run} cannot be replayed: {reason}")]
     Unreplayable {

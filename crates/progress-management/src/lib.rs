@@ -4,6 +4,7 @@ mod apply_patch;
 mod check;
 mod condition;
 mod consistency;
+mod diff;
 mod event;
 mod evidence;
 mod fault;
@@ -31,6 +32,7 @@ mod todo;
 
 pub use condition::{Condition, InvalidCondition};
 pub use consistency::Inconsistency;
+pub use diff::{ChangedMember, ChangedTask, PlanDiff, RemovedTask};
 pub use event::{CallOutcome, EVENT_SCHEMA, PlanMode, ProgressEvent, Spent, Timed};
 pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason};
 pub use fault::{Fault, Faults, PatchFaults, PlanFaults, Problem};

@@ -28,10 +28,7 @@ use crate::{
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let run = match &args.run_id {
-        Some(id) => RunId::new(id.as_str()).map_err(|error| Failure::usage(error).hint("choose another --run-id"))?,
-        None => new_run_id()?,
-    };
+    let run = run_id(args.run_id.as_deref())?;
     let plan = args.plan.as_deref().map(|path| read_plan(path, setup)).transpose()?;
     let goal = match (&args.goal, &args.goal_file, &plan) {
         (Some(goal), _, _) => read_goal(goal)?,
@@ -104,6 +101,14 @@ fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
 }
 
 /// A new name that sorts by time.
+/// The name that was asked for, or a new one.
+pub(super) fn run_id(name: Option<&str>) -> Result<RunId, Failure> {
+    match name {
+        Some(name) => RunId::new(name).map_err(|error| Failure::usage(error).hint("choose another --run-id")),
+        None => new_run_id(),
+    }
+}
+
 fn new_run_id() -> Result<RunId, Failure> {
     let id = uuid::Uuid::now_v7().simple().to_string();
     RunId::new(id).map_err(Failure::internal)
@@ -329,6 +334,9 @@ fn exit_code(word: &str) -> u8 {
 pub(super) fn failure_of(error: &OrchestratorError) -> Failure {
     match error {
         OrchestratorError::NoSuchRun { .. } => Failure::caused(code::USAGE, error).hint("`aime runs` lists the runs of this folder"),
+        OrchestratorError::NoSuchVersion { run, .. } => {
+            Failure::caused(code::USAGE, error).hint(format!("`aime runs show {run}` tells what made each version"))
+        }
         OrchestratorError::Lock(_) => Failure::caused(code::USAGE, error).hint("wait for it, or stop it with Ctrl-C there"),
         OrchestratorError::Journal(JournalError::RunExists { .. }) => {
             Failure::caused(code::USAGE, error).hint("choose another --run-id, or `aime resume` it")

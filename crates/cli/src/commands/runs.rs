@@ -1,15 +1,18 @@
 //! `aime runs` and `aime answer`.
 
 use aime_durable::{Clock, SystemClock};
-use aime_orchestrator::{FailureCode, InboxMessage, RunFailure, RunOutput, RunResult, RunView, view};
-use aime_progress::{Question, QuestionId, RunStatus};
-use serde_json::json;
+use aime_orchestrator::{FailureCode, InboxMessage, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
+use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, Question, QuestionId, RunId, RunStatus, TaskId};
+use serde_json::{Value, json};
 
-use super::{resume::find_run, run::failure_of};
+use super::{
+    resume::find_run,
+    run::{failure_of, run_id},
+};
 use crate::{
     args::{Output, RunsCommand},
     failure::{Failure, code},
-    output::{self, BOLD, DIM, count, plain},
+    output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{describe_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
     wiring::Setup,
 };
@@ -20,7 +23,9 @@ const WIDTH: usize = 160;
 pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(form, setup)?,
-        RunsCommand::Show { run } => show(&run, form, setup)?,
+        RunsCommand::Show { run, at } => show(&run, at, form, setup)?,
+        RunsCommand::Diff { run, from, to } => diff(&run, from, to, form, setup)?,
+        RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
         RunsCommand::Events { run } => events(&run, form, setup)?,
         RunsCommand::Delete { run } => delete(&run, setup).await?,
     }
@@ -60,7 +65,7 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(run: &str, setup: &Setup) -> Result<(aime_progress::RunId, RunView), Failure> {
+fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure> {
     let run = find_run(run, setup)?;
     let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
     if let Some(damage) = &seen.damage {
@@ -69,8 +74,12 @@ fn read(run: &str, setup: &Setup) -> Result<(aime_progress::RunId, RunView), Fai
     Ok((run, seen))
 }
 
-fn show(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
-    let (run, seen) = read(run, setup)?;
+fn show(run: &str, at: Option<u32>, form: Output, setup: &Setup) -> Result<(), Failure> {
+    let (run, mut seen) = read(run, setup)?;
+    if let Some(version) = at {
+        seen.state = version_of(&run, &seen, version)?;
+        seen.output = Some(RunOutput { status: seen.state.status, error: None });
+    }
     let output = seen.output.clone().unwrap_or_else(|| RunOutput {
         status: seen.state.status,
         error: (!seen.over).then(|| RunFailure {
@@ -110,6 +119,69 @@ fn show(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
         lines.push(format!("{BOLD}answer{BOLD:#}\n{}", plain(answer)));
     }
     output::result(&lines.join("\n"));
+    Ok(())
+}
+
+/// The state of a run when its plan came to a version.
+fn version_of(run: &RunId, seen: &RunView, version: u32) -> Result<ProgressState, Failure> {
+    let latest = seen.state.version;
+    let no_such = || failure_of(&OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest });
+    state_at(seen, version).ok_or_else(no_such)
+}
+
+fn diff(run: &str, from: u32, to: u32, form: Output, setup: &Setup) -> Result<(), Failure> {
+    let (run, seen) = read(run, setup)?;
+    let diff = PlanDiff::between(&version_of(&run, &seen, from)?, &version_of(&run, &seen, to)?);
+    if form != Output::Text {
+        return output::json(&json!({"run_id": run, "from": from, "to": to, "diff": diff}), form == Output::Json);
+    }
+    if diff.is_empty() {
+        output::result(&format!("nothing changed from v{from} to v{to}"));
+        return Ok(());
+    }
+    let task = |id: &TaskId| seen.state.tasks.get(id).map_or_else(String::new, |task| plain(task.spec.title()).into_owned());
+    let mut lines = Vec::new();
+    for decision in seen.state.decisions.iter().filter(|decision| (from.min(to) + 1..=from.max(to)).contains(&decision.version)) {
+        lines.push(format!("{BOLD}v{}{BOLD:#} {}", decision.version, plain(&decision.patch.reasoning)));
+    }
+    lines.extend(diff.added.iter().map(|id| format!("{GREEN}+ {id}{GREEN:#} {}", task(id))));
+    for removed in &diff.removed {
+        let why = removed.reason.as_deref().map(|why| format!(" {DIM}({}){DIM:#}", plain(why))).unwrap_or_default();
+        lines.push(format!("{RED}- {}{RED:#} {}{why}", removed.id, task(&removed.id)));
+    }
+    for changed in &diff.changed {
+        lines.push(format!("{YELLOW}~ {}{YELLOW:#}", changed.id));
+        lines.extend(changed.members.iter().map(|member| format!("    {}", describe_member(member))));
+    }
+    let edge = |sign: &str, edge: &Edge| {
+        let condition = edge.condition.as_deref().map(|condition| format!(" if {}", plain(condition))).unwrap_or_default();
+        format!("{sign} {} → {}{condition}", edge.from, edge.to)
+    };
+    lines.extend(diff.edges_added.iter().map(|added| edge("+", added)));
+    lines.extend(diff.edges_removed.iter().map(|removed| edge("-", removed)));
+    lines.extend(diff.strategic.iter().map(|member| format!("strategic {}", describe_member(member))));
+    output::result(&lines.join("\n"));
+    Ok(())
+}
+
+fn describe_member(member: &ChangedMember) -> String {
+    let shown = |value: &Value| match value {
+        Value::Null => "nothing".to_owned(),
+        Value::String(text) => first_line(text, WIDTH / 2),
+        other => first_line(&other.to_string(), WIDTH / 2),
+    };
+    format!("{}: {} → {}", member.member, shown(&member.before), shown(&member.after))
+}
+
+async fn fork_run(run: &str, at: u32, name: Option<&str>, form: Output, setup: &Setup) -> Result<(), Failure> {
+    let run = find_run(run, setup)?;
+    let new = run_id(name)?;
+    fork(&setup.journal()?, &run, at, &new, SystemClock.now()).await.map_err(|error| failure_of(&error))?;
+    match form {
+        Output::Text => output::result(new.as_str()),
+        _ => output::json(&json!({"run_id": new, "forked_from": run, "version": at}), form == Output::Json)?,
+    }
+    output::note(&format!("it stands where {run} stood at v{at}; go on with `aime resume {new}`"));
     Ok(())
 }
 

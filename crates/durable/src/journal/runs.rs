@@ -104,6 +104,17 @@ impl Journal {
         })
     }
 
+    /// The names of a run's streams that hold something, in order.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn streams(&self, run: &str) -> Result<Vec<String>, JournalError> {
+        self.read(|connection| {
+            let mut select = connection.prepare_cached("SELECT DISTINCT stream FROM fact WHERE run = ?1 ORDER BY stream")?;
+            select.query_map([run], |row| row.get(0))?.collect()
+        })
+    }
+
     /// One run, if there is one with this id.
     ///
     /// # Errors

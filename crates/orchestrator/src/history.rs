@@ -1,0 +1,82 @@
+//! A run's past: the plan at any version, and a new run that goes on from there.
+
+use aime_actors::ActorMachine;
+use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
+use aime_progress::{PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
+
+use crate::{OrchestratorError, RunMachine, RunView};
+
+/// The state of a run at the moment at which its plan came to a version; none if it never did.
+#[must_use]
+pub fn state_at(view: &RunView, version: u32) -> Option<ProgressState> {
+    let last = view.events.iter().position(|published| makes(&published.event) == Some(version))?;
+    let events: Vec<Timed> =
+        view.events.iter().take(last + 1).map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
+    // What a journal holds folds, or the view could not have been made.
+    fold(&events).ok()
+}
+
+/// The version that an event makes.
+fn makes(event: &ProgressEvent) -> Option<u32> {
+    match event {
+        ProgressEvent::PlanCreated { .. } => Some(1),
+        ProgressEvent::PlanChanged { decision } => Some(decision.version),
+        _ => None,
+    }
+}
+
+/// Makes a new run of the same goal that stands where `run` stood when its plan came to `version`: what was completed by then is completed
+/// there, what ran then goes on. The new run is resumed like any other. Files are not part of it: they are as they are now.
+///
+/// # Errors
+/// [`OrchestratorError::NoSuchRun`], [`OrchestratorError::NoSuchVersion`], and those of the journal, such as a name that is taken.
+pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now: UnixMillis) -> Result<(), OrchestratorError> {
+    let no_such_run = || OrchestratorError::NoSuchRun { run: run.to_string() };
+    let loaded = journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.ok_or_else(no_such_run)?;
+    let plan_id = PlanId::new(new.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
+    let mut input = loaded.input;
+    (input.fact.run, input.fact.plan_id) = (new.clone(), plan_id.clone());
+    let reached = |facts: &[Recorded<_>]| replay::<RunMachine>(&input, facts).machine.state().version;
+    // The shortest history that has the version; versions only grow, so it can be searched for by halves.
+    let (mut least, mut most) = (0, loaded.facts.len());
+    let found = reached(&loaded.facts);
+    if version == 0 || found < version {
+        return Err(OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest: found });
+    }
+    while least < most {
+        let middle = usize::midpoint(least, most);
+        if reached(loaded.facts.get(..middle).unwrap_or_default()) >= version { most = middle } else { least = middle + 1 }
+    }
+    let facts = loaded.facts.get(..least).unwrap_or_default();
+    let until = facts.last().map_or(input.at, |fact| fact.at);
+    let title = input.fact.goal.clone();
+    let entered = NewRun { id: new.as_str(), at: now, machine_version: RunMachine::VERSION, title: &title, status: "interrupted" };
+    journal.create_run(entered).await?;
+    let events = replay::<RunMachine>(&input, facts).events;
+    journal.stream(new.as_str(), RUN_STREAM).append(Commit::<RunMachine> { input: Some(&input), facts, events: &events }).await?;
+    for stream in journal.streams(run.as_str())?.into_iter().filter(|stream| stream != RUN_STREAM) {
+        copy_actor(journal, (run, new), &plan_id, &stream, until).await?;
+    }
+    Ok(())
+}
+
+/// Copies what an actor had done by then.
+async fn copy_actor(
+    journal: &Journal,
+    (from, to): (&RunId, &RunId),
+    plan: &PlanId,
+    stream: &str,
+    until: UnixMillis,
+) -> Result<(), OrchestratorError> {
+    let Some(loaded) = journal.load::<ActorMachine>(from.as_str(), stream)? else { return Ok(()) };
+    let mut input = loaded.input;
+    if input.at > until {
+        return Ok(());
+    }
+    input.fact.spec.plan = plan.clone();
+    let known = loaded.facts.iter().take_while(|fact| fact.at <= until).count();
+    let facts = loaded.facts.get(..known).unwrap_or_default();
+    let events = replay::<ActorMachine>(&input, facts).events;
+    journal.stream(to.as_str(), stream).append(Commit::<ActorMachine> { input: Some(&input), facts, events: &events }).await?;
+    Ok(())
+}

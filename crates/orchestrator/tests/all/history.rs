@@ -1,0 +1,81 @@
+//! Going back: the plan at a version, and runs that go on from there.
+
+use aime_llm::scripted::{Reply, ScriptedModel, When};
+use aime_orchestrator::{OrchestratorError, fork, state_at, view};
+use aime_progress::{PlanDiff, RunId, RunStatus, TaskStatus, fold};
+use serde_json::json;
+
+use crate::bench::{Bench, control, plan, run_id, statuses};
+
+/// A run whose second task fails, is replaced, and whose third then goes on.
+async fn replanned() -> Bench {
+    let patch = json!({"reasoning": "another way", "changes": [
+        {"op": "add_task", "task": {"id": "other", "kind": "tool", "tool": "append", "parameters": {"line": "otherwise"}, "dependencies": ["first"]}, "replaces": ["second"]},
+    ]});
+    let model = ScriptedModel::new("m")
+        .on(When::contains("The plan now:"), [Reply::json(patch)])
+        .on(When::tools().and_contains("GO-STRAIGHT"), [Reply::call("terminate", json!({"status": "failure", "message": "a wall"}))])
+        .on(When::plain(), [Reply::text("There.")]);
+    let bench = Bench::new(model);
+    let tasks = json!([
+        {"id": "first", "kind": "tool", "tool": "append", "parameters": {"line": "first"}},
+        {"id": "second", "kind": "actor", "description": "GO-STRAIGHT", "dependencies": ["first"]},
+        {"id": "third", "kind": "tool", "tool": "append", "parameters": {"line": "third"}, "dependencies": ["second"]},
+    ]);
+    let result = bench.run("Go there", Some(plan(tasks))).await;
+    assert_eq!((result.status, result.plan_version), (RunStatus::Completed, 2), "{result:#?}");
+    assert_eq!(bench.log(), ["first", "otherwise", "third"]);
+    bench
+}
+
+#[tokio::test]
+async fn a_version_is_seen_as_it_was_made() {
+    let bench = replanned().await;
+    let view = view(&bench.journal, &run_id()).unwrap();
+    let (one, two) = (state_at(&view, 1).unwrap(), state_at(&view, 2).unwrap());
+    assert_eq!(one.tasks.values().filter(|task| task.attempts > 0).count(), 0);
+    assert_eq!(two.tasks["first".parse::<aime_progress::TaskId>().as_ref().unwrap()].status, TaskStatus::Completed);
+    assert!(state_at(&view, 0).is_none() && state_at(&view, 3).is_none());
+    let diff = PlanDiff::between(&one, &two);
+    assert_eq!((diff.added[0].as_str(), diff.removed[0].id.as_str()), ("other", "second"));
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_from_a_version_and_repeats_nothing_of_before() {
+    let bench = replanned().await;
+    for (version, log) in [
+        (2, vec!["first", "otherwise", "third", "otherwise", "third"]),
+        (1, vec!["first", "otherwise", "third", "first", "otherwise", "third"]),
+    ] {
+        std::fs::write(bench.path("log"), "first\notherwise\nthird\n").unwrap();
+        let new: RunId = format!("fork-{version}").parse().unwrap();
+        fork(&bench.journal, &run_id(), version, &new, 1).await.unwrap();
+        let begun = view(&bench.journal, &new).unwrap();
+        assert_eq!((begun.state.version, begun.state.plan_id.as_str()), (version, new.as_str()));
+        let result = bench.orchestrator().resume(&new, None, control().0).await.unwrap();
+        assert_eq!((result.status, result.run_id), (RunStatus::Completed, new.clone()), "{version}");
+        assert_eq!(bench.log(), log, "v{version}: what was completed before it is not done again");
+        let ended = view(&bench.journal, &new).unwrap();
+        assert!(statuses(&ended.state).iter().all(|(_, status)| !status.is_open()));
+        let events: Vec<_> =
+            ended.events.iter().map(|published| aime_progress::Timed { at: published.at, event: published.event.clone() }).collect();
+        assert_eq!(fold(&events).unwrap(), ended.state);
+    }
+    let source = view(&bench.journal, &run_id()).unwrap();
+    assert_eq!((source.state.version, source.over), (2, true), "the run itself is as it was");
+}
+
+#[tokio::test]
+async fn what_is_not_there_cannot_be_forked() {
+    let bench = replanned().await;
+    let new: RunId = "new".parse().unwrap();
+    for version in [0, 3] {
+        let error = fork(&bench.journal, &run_id(), version, &new, 1).await.unwrap_err();
+        assert!(matches!(error, OrchestratorError::NoSuchVersion { latest: 2, .. }), "{error}");
+    }
+    let error = fork(&bench.journal, &new, 1, &new, 1).await.unwrap_err();
+    assert!(matches!(error, OrchestratorError::NoSuchRun { .. }), "{error}");
+    let error = fork(&bench.journal, &run_id(), 1, &run_id(), 1).await.unwrap_err();
+    assert!(error.to_string().contains("trip"), "a name that is taken: {error}");
+    assert_eq!(bench.journal.runs().unwrap().len(), 1);
+}

@@ -1,0 +1,154 @@
+//! What changed from one version of a plan to another.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{Edge, ProgressState, TaskId, TaskStatus};
+
+/// The difference of two versions of one plan: what is planned, not how far it has come.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanDiff {
+    /// Tasks that only the second has.
+    pub added: Vec<TaskId>,
+    /// Tasks that the second no longer does, or does not know yet when it is the earlier one.
+    pub removed: Vec<RemovedTask>,
+    /// Tasks that are planned otherwise.
+    pub changed: Vec<ChangedTask>,
+    /// Edges that only the second has.
+    pub edges_added: Vec<Edge>,
+    /// Edges that only the first has.
+    pub edges_removed: Vec<Edge>,
+    /// Members of the strategic part that differ.
+    pub strategic: Vec<ChangedMember>,
+}
+
+/// A task that is not to be done any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemovedTask {
+    /// The task.
+    pub id: TaskId,
+    /// Why, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A task that is planned otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedTask {
+    /// The task.
+    pub id: TaskId,
+    /// What differs.
+    pub members: Vec<ChangedMember>,
+}
+
+/// A member that differs; `null` stands for one that is not there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangedMember {
+    /// Its name in the plan document.
+    pub member: String,
+    /// As the first version has it.
+    pub before: Value,
+    /// As the second has it.
+    pub after: Value,
+}
+
+impl PlanDiff {
+    /// What the plan of `after` has and that of `before` has not, and the other way round.
+    #[must_use]
+    pub fn between(before: &ProgressState, after: &ProgressState) -> Self {
+        let added = after.tasks.keys().filter(|id| !before.tasks.contains_key(*id)).cloned().collect();
+        let mut diff = Self { added, ..Self::default() };
+        for (id, task) in &before.tasks {
+            let Some(now) = after.tasks.get(id) else {
+                diff.removed.push(RemovedTask { id: id.clone(), reason: None });
+                continue;
+            };
+            if now.status == TaskStatus::Skipped && task.status != TaskStatus::Skipped {
+                diff.removed.push(RemovedTask { id: id.clone(), reason: now.reason.clone() });
+            } else {
+                let members = differing(&task.spec, &now.spec);
+                if !members.is_empty() {
+                    diff.changed.push(ChangedTask { id: id.clone(), members });
+                }
+            }
+        }
+        diff.edges_added = after.edges.iter().filter(|edge| !before.edges.contains(edge)).cloned().collect();
+        diff.edges_removed = before.edges.iter().filter(|edge| !after.edges.contains(edge)).cloned().collect();
+        diff.strategic = differing(&before.strategic, &after.strategic);
+        diff
+    }
+
+    /// Whether nothing differs.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The members in which two documents differ, those of the first in their order, then what only the second has.
+fn differing<T: Serialize>(before: &T, after: &T) -> Vec<ChangedMember> {
+    let members = |document: &T| match serde_json::to_value(document) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    };
+    let (before, mut after) = (members(before), members(after));
+    let mut found = Vec::new();
+    for (member, before) in before {
+        let after = after.shift_remove(&member).unwrap_or(Value::Null);
+        if before != after {
+            found.push(ChangedMember { member, before, after });
+        }
+    }
+    found.extend(after.into_iter().map(|(member, after)| ChangedMember { member, before: Value::Null, after }));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        PlanChange, TaskChange,
+        testing::{id, spec, state},
+    };
+
+    #[test]
+    fn versions_differ_by_what_a_patch_did() {
+        let mut after = state("a\nb: a\nc: b");
+        after.settle();
+        let before = after.clone();
+        let change = TaskChange { description: Some("Do it well".into()), dependencies: Some(vec![]), ..TaskChange::default() };
+        after.patch(vec![
+            PlanChange::ModifyTask { id: id("b"), change: Box::new(change) },
+            PlanChange::RemoveTask { id: id("c"), reason: "b does it".into() },
+            PlanChange::AddTask { task: Box::new(spec("d: b")), replaces: vec![] },
+        ]);
+        after.strategic.approach = "another".into();
+        let diff = PlanDiff::between(&before, &after);
+        assert_eq!(
+            serde_json::to_value(&diff).unwrap(),
+            json!({
+                "added": ["d"],
+                "removed": [{"id": "c", "reason": "removed: b does it"}],
+                "changed": [{"id": "b", "members": [
+                    {"member": "description", "before": "Do b", "after": "Do it well"},
+                    {"member": "dependencies", "before": ["a"], "after": []},
+                ]}],
+                "edges_added": [], "edges_removed": [],
+                "strategic": [{"member": "approach", "before": "", "after": "another"}],
+            })
+        );
+        assert_eq!(PlanDiff::between(&after, &before).removed, [RemovedTask { id: id("d"), reason: None }]);
+    }
+
+    #[test]
+    fn progress_is_no_difference() {
+        let mut after = state("a\nb: a");
+        let before = after.clone();
+        after.settle();
+        after.complete("a");
+        assert!(PlanDiff::between(&before, &after).is_empty());
+    }
+}
