@@ -11,6 +11,9 @@ use ignore::WalkBuilder;
 
 use super::{SkipReason, Skipped};
 
+/// What is read of a file before the rest, in bytes.
+const BEGINNING: u64 = 8_192;
+
 /// A file as the folder lists it.
 pub(super) struct Found {
     /// Where to read it.
@@ -59,9 +62,16 @@ pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, Skipped>
 /// The text of a file.
 pub(super) fn read(file: &Found, max_bytes: u64) -> Result<String, SkipReason> {
     let unreadable = |error: std::io::Error| SkipReason::Unreadable { error: error.to_string() };
+    let mut open = File::open(&file.place).map_err(unreadable)?;
     let mut content = Vec::new();
+    // The beginning tells most binary files, pictures above all, which then need not be read.
+    open.by_ref().take(BEGINNING).read_to_end(&mut content).map_err(unreadable)?;
+    if content.contains(&0) {
+        return Err(SkipReason::Binary);
+    }
     // It may have grown since it was listed.
-    File::open(&file.place).and_then(|open| open.take(max_bytes.saturating_add(1)).read_to_end(&mut content)).map_err(unreadable)?;
+    let rest = max_bytes.saturating_add(1).saturating_sub(content.len() as u64);
+    open.take(rest).read_to_end(&mut content).map_err(unreadable)?;
     if content.len() as u64 > max_bytes {
         return Err(SkipReason::TooLarge { bytes: content.len() as u64 });
     }

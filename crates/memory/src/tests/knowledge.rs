@@ -76,26 +76,32 @@ fn what_is_no_document_is_skipped_with_a_reason() {
     let fixture = Fixture::new();
     fixture.write("good.md", "\u{feff}# Good\n\ntext");
     fixture.write("binary.bin", b"text\0more");
+    fixture.write("binary.end", [b"text ".repeat(4_000).as_slice(), b"\0"].concat());
     fixture.write("gbk.txt", b"\xc4\xe3\xba\xc3");
-    fixture.write("large.txt", "x".repeat(2_000));
+    fixture.write("large.txt", "x".repeat(40_000));
     fixture.write(".gitignore", "ignored/\n*.log\n");
     fixture.write("ignored/a.md", "never");
     fixture.write("b.log", "never");
     fixture.write(".env", "SECRET=never");
     fixture.write(".hidden/c.md", "never");
-    let settings = KnowledgeSettings { max_file_bytes: 1_000, ..Default::default() };
+    let settings = KnowledgeSettings { max_file_bytes: 30_000, ..Default::default() };
     let knowledge = fixture.store.knowledge(fixture.place(""), settings).unwrap();
     let report = update(&knowledge);
     assert_eq!(report.added, ["good.md"]);
-    let expected =
-        [("binary.bin", SkipReason::Binary), ("gbk.txt", SkipReason::NotUtf8), ("large.txt", SkipReason::TooLarge { bytes: 2_000 })];
+    let too_large = SkipReason::TooLarge { bytes: 40_000 };
+    let expected = [
+        ("binary.bin", SkipReason::Binary),
+        ("binary.end", SkipReason::Binary),
+        ("gbk.txt", SkipReason::NotUtf8),
+        ("large.txt", too_large),
+    ];
     assert_eq!(skipped(&report), expected);
     assert_eq!(knowledge.retrieve("never", 9).unwrap(), []);
     assert_eq!(knowledge.retrieve("good", 9).unwrap()[0].heading, "Good");
     // What becomes one of these is no longer known.
     fixture.write("good.md", "\0");
     let report = update(&knowledge);
-    assert_eq!((report.removed, report.skipped.len()), (vec!["good.md".to_owned()], 4));
+    assert_eq!((report.removed, report.skipped.len()), (vec!["good.md".to_owned()], 5));
     assert_eq!(knowledge.retrieve("good", 9).unwrap(), []);
 }
 
