@@ -19,6 +19,9 @@ const CPU_BOUND: Duration = Duration::from_millis(20);
 /// Loading four libraries and printing a line takes about 80.
 const CALLS_BOUND: usize = 150;
 
+/// With it cargo makes the loader look for each library in folders of its own first.
+const CARGOS_PATH: &str = "LD_LIBRARY_PATH";
+
 /// The medians of many starts.
 pub(super) struct Starts {
     wall: Duration,
@@ -63,7 +66,7 @@ impl fmt::Display for Starts {
 
 fn version(program: &Path, stdout: Stdio) -> Command {
     let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stdout(stdout);
+    command.arg("--version").env_remove(CARGOS_PATH).stdin(Stdio::null()).stdout(stdout);
     command
 }
 
@@ -95,7 +98,8 @@ impl Calls {
     /// Starts the program under `strace`; none where that is not installed.
     pub(super) fn trace(program: &Path) -> Result<Option<Self>> {
         let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-e", "signal=none"]).arg(program).arg("--version").stdin(Stdio::null()).stdout(Stdio::null());
+        command.args(["-f", "-qq", "-e", "signal=none"]).arg(program).arg("--version");
+        command.env_remove(CARGOS_PATH).stdin(Stdio::null()).stdout(Stdio::null());
         match command.output() {
             Ok(output) if output.status.success() => Ok(Some(Self::read(&String::from_utf8_lossy(&output.stderr)))),
             Ok(output) => bail!("strace failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim()),
