@@ -22,4 +22,5 @@ mod replan;
 mod resume;
 mod safety;
 mod servers;
+mod steering;
 mod triggers;

@@ -94,6 +94,19 @@ pub(crate) enum Command {
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
+    /// Say something to a run that nobody asked: its plan is looked at again with it
+    Tell {
+        /// The run
+        run: String,
+        /// What is to be said
+        #[arg(required = true, num_args = 1..)]
+        text: Vec<String>,
+    },
+    /// Stop a run that another process carries out, so that it can be resumed
+    Pause {
+        /// The run
+        run: String,
+    },
     /// Look at the tools, or call one
     Tools {
         #[command(subcommand)]

@@ -57,6 +57,8 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Check { plan_file, format } => check::check(&plan_file, format, &setup),
         Command::Resume(args) => on_runtime(resume::resume(args, &global, &setup)),
         Command::Runs { command, output } => on_runtime(runs::runs(command, output, &setup)),
+        Command::Tell { run, text } => on_runtime(runs::tell(&run, &text.join(" "), &setup)),
+        Command::Pause { run } => on_runtime(runs::pause(&run, &setup)),
         Command::Answer { run, text } => on_runtime(runs::answer(&run, &text.join(" "), &setup)),
         Command::Tools { command } => on_runtime(tools::tools(command, &setup)),
         Command::Profiles { command } => look::profiles(command, &setup),

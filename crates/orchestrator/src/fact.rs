@@ -2,7 +2,8 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_progress::{
-    Conclusion, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, Spent, TaskId, TaskSpec, Timestamp, TriggerReason,
+    Conclusion, EvidenceId, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, Spent, TaskId, TaskSpec, Timestamp,
+    TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -59,7 +60,10 @@ pub enum RunFact {
         task: TaskId,
         /// Which execution of the task, from 1.
         execution: u32,
-        /// Which event of that execution, from 0; a number that was seen before is dropped.
+        /// The call that the actor answers, where another actor has made it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+        /// Which event of that actor, from 0; a number that was seen before is dropped.
         number: u64,
         /// What happened.
         event: ProgressEvent,
@@ -110,6 +114,13 @@ pub enum RunFact {
         /// The question; the oldest open one when absent.
         question: Option<QuestionId>,
         /// The answer.
+        text: String,
+    },
+    /// A person said something that nobody had asked.
+    PersonSaid {
+        /// Under this name it becomes evidence; what has one already is dropped.
+        id: EvidenceId,
+        /// The words.
         text: String,
     },
     /// A time was reached.

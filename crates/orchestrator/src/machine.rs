@@ -217,6 +217,7 @@ impl Machine for RunMachine {
             RunFact::ActorReported { .. }
             | RunFact::ActorAsked { .. }
             | RunFact::PersonAnswered { .. }
+            | RunFact::PersonSaid { .. }
             | RunFact::BoundReached { .. }
             | RunFact::StopRequested { .. }
             | RunFact::Resumed { .. } => None,
@@ -276,7 +277,9 @@ impl RunMachine {
                 self.used_for(Some(&task), calls, out);
                 self.task_ended(&task, conclusion, checks, *duration_ms, out);
             }
-            (RunFact::ActorReported { task, execution, number, event }, _) => self.reported(task, *execution, *number, event, out),
+            (RunFact::ActorReported { task, execution, call, number, event }, _) => {
+                self.reported(task, *execution, call.as_deref(), *number, event, out);
+            }
             (RunFact::ActorAsked { task, question, kind, text }, _) => self.actor_asked(task, question, kind, text, out),
             (RunFact::Verified { checks, calls, .. }, _) => {
                 self.used(calls, out);
@@ -293,6 +296,7 @@ impl RunMachine {
                     self.person_answered(&question, text, out);
                 }
             }
+            (RunFact::PersonSaid { id, text }, _) => self.person_said(id, text, out),
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),

@@ -3,9 +3,10 @@
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{
-    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
+    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, Message, NewRun, Recorded, Resume, RunLock, StreamWriter,
+    drive, replay,
 };
-use aime_progress::{LiveStore, Plan, PlanId, ProgressState, QuestionId, RunId, Spent, Timestamp, write_snapshot};
+use aime_progress::{EvidenceId, LiveStore, Plan, PlanId, ProgressState, QuestionId, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -90,6 +91,13 @@ pub enum InboxMessage {
         /// The answer.
         text: String,
     },
+    /// A person says something unasked, to steer the run.
+    Say {
+        /// The words.
+        text: String,
+    },
+    /// A person wants the run to stop, so that it can be resumed.
+    Pause {},
 }
 
 /// A run as its journal tells it.
@@ -105,6 +113,8 @@ pub struct RunView {
     pub output: Option<RunOutput>,
     /// The bounds in force.
     pub bounds: Bounds,
+    /// How many actors were used.
+    pub actors: u32,
     /// It cannot be resumed.
     pub over: bool,
     /// What of its journal was damaged and is left out.
@@ -156,7 +166,7 @@ impl Orchestrator {
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
         self.execute(
-            Start { input, bounds, answers: Answers::default(), spent: Spent::default(), tool_calls: 0, published: 0 },
+            Start { input, bounds, answers: Answers::default(), spent: Spent::default(), tool_calls: 0, actors: 0, published: 0 },
             writer,
             resume,
             control,
@@ -182,8 +192,15 @@ impl Orchestrator {
         let answers = Answers::of(&view.state);
         let mut then = vec![Recorded { at: now, fact: RunFact::Resumed { bounds: bounds.clone() } }];
         // What was answered meanwhile comes before anything is asked again.
-        for fact in self.parts.journal.inbox(run.as_str())?.iter().filter_map(|message| answer_in(&message.body)) {
-            then.push(Recorded { at: now, fact });
+        for message in self.parts.journal.inbox(run.as_str())? {
+            match fact_in(&message) {
+                // Whoever resumes a run does not want it paused any more.
+                Some(RunFact::StopRequested { .. }) => {
+                    self.parts.journal.inbox_take(message.id).await?;
+                }
+                Some(fact) => then.push(Recorded { at: now, fact }),
+                None => {}
+            }
         }
         let start = Start {
             input: loaded.input.fact.clone(),
@@ -191,6 +208,7 @@ impl Orchestrator {
             answers,
             spent: view.state.spent,
             tool_calls: view.state.tool_calls,
+            actors: view.actors,
             published: view.events.len() as u64,
         };
         let writer = self.parts.journal.stream(run.as_str(), "").after(&loaded);
@@ -220,7 +238,7 @@ impl Orchestrator {
             run: run.clone(),
             input: start.input,
             parts: self.parts.clone(),
-            budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls)),
+            budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls).with_actors(start.actors)),
             bounds: start.bounds,
             answers: Arc::clone(&answers),
         });
@@ -237,7 +255,7 @@ impl Orchestrator {
         let beside = Beside {
             tasks: [
                 tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
-                tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), Arc::clone(&answers), host.sender())),
+                tokio::spawn(self.clone().read_inbox(run.clone(), Arc::clone(&answers), host.sender())),
                 tokio::spawn(self.clone().keep_snapshots(run.clone())),
             ],
             run: run.clone(),
@@ -256,6 +274,36 @@ impl Orchestrator {
         let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
         Ok(RunResult::new(run, state, &ended.output))
+    }
+
+    /// Passes on what other processes say to the run. A message stays in the inbox until what it says is durable: a crash loses none.
+    async fn read_inbox(self, run: RunId, answers: Arc<Answers>, facts: FactSender<RunMachine>) {
+        let journal = &self.parts.journal;
+        let mut passed_on = BTreeSet::new();
+        loop {
+            for message in journal.inbox(run.as_str()).unwrap_or_default() {
+                let fact = fact_in(&message);
+                let dealt_with = match &fact {
+                    Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
+                    Some(RunFact::PersonSaid { id, .. }) => {
+                        self.live.get(&run).is_some_and(|state| state.evidence.iter().any(|known| known.id == *id))
+                    }
+                    // A stop that is lost with the process has come about all the same.
+                    Some(RunFact::StopRequested { .. }) => passed_on.contains(&message.id),
+                    _ => true,
+                };
+                if dealt_with {
+                    if journal.inbox_take(message.id).await.is_err() {
+                        return;
+                    }
+                } else if let (true, Some(fact)) = (passed_on.insert(message.id), fact)
+                    && !facts.send(fact)
+                {
+                    return;
+                }
+            }
+            tokio::time::sleep(INBOX_LOOK).await;
+        }
     }
 
     /// Keeps the snapshot of a live run near its state.
@@ -301,6 +349,7 @@ pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError
         state: replayed.machine.state().clone(),
         events,
         bounds: replayed.machine.bounds().clone(),
+        actors: replayed.machine.actors(),
         output: replayed.output,
         over,
         damage: loaded.damage,
@@ -314,6 +363,7 @@ struct Start {
     answers: Answers,
     spent: Spent,
     tool_calls: u64,
+    actors: u32,
     published: u64,
 }
 
@@ -338,31 +388,10 @@ async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
 }
 
 /// The fact in a message.
-fn answer_in(body: &str) -> Option<RunFact> {
-    let InboxMessage::Answer { question, text } = serde_json::from_str(body).ok()?;
-    Some(RunFact::PersonAnswered { question: Some(question), text })
-}
-
-/// Passes on what other processes say to the run. A message stays in the inbox until its answer is durable: a crash loses none.
-async fn read_inbox(journal: Journal, run: RunId, answers: Arc<Answers>, facts: FactSender<RunMachine>) {
-    let mut passed_on = BTreeSet::new();
-    loop {
-        for message in journal.inbox(run.as_str()).unwrap_or_default() {
-            let fact = answer_in(&message.body);
-            let dealt_with = match &fact {
-                Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
-                _ => true,
-            };
-            if dealt_with {
-                if journal.inbox_take(message.id).await.is_err() {
-                    return;
-                }
-            } else if let (true, Some(fact)) = (passed_on.insert(message.id), fact)
-                && !facts.send(fact)
-            {
-                return;
-            }
-        }
-        tokio::time::sleep(INBOX_LOOK).await;
-    }
+fn fact_in(message: &Message) -> Option<RunFact> {
+    Some(match serde_json::from_str(&message.body).ok()? {
+        InboxMessage::Answer { question, text } => RunFact::PersonAnswered { question: Some(question), text },
+        InboxMessage::Say { text } => RunFact::PersonSaid { id: EvidenceId::new(format!("person-{}", message.id)).ok()?, text },
+        InboxMessage::Pause {} => RunFact::StopRequested { reason: "paused by a person".to_owned() },
+    })
 }

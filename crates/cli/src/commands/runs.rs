@@ -1,6 +1,6 @@
 //! `aime runs` and `aime answer`.
 
-use aime_durable::{Clock, SystemClock};
+use aime_durable::{Clock, RunLock, SystemClock};
 use aime_orchestrator::{FailureCode, InboxMessage, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
 use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, Question, QuestionId, RunId, RunStatus, TaskId};
 use serde_json::{Value, json};
@@ -210,7 +210,7 @@ fn events(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
 async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
     let run = find_run(run, setup)?;
     let kept = setup.keep().join("runs").join(run.as_str());
-    let lock = aime_durable::RunLock::take(&kept.join("lock"));
+    let lock = RunLock::take(&kept.join("lock"));
     let lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint("stop the run first"))?;
     let journal = setup.journal()?;
     let plan = view(&journal, &run).map(|seen| seen.input.plan_id);
@@ -228,8 +228,46 @@ async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
 }
 
 fn answered_by(body: &str) -> Option<QuestionId> {
-    let InboxMessage::Answer { question, .. } = serde_json::from_str(body).ok()?;
-    Some(question)
+    match serde_json::from_str(body).ok()? {
+        InboxMessage::Answer { question, .. } => Some(question),
+        InboxMessage::Say { .. } | InboxMessage::Pause {} => None,
+    }
+}
+
+/// Says something to a run unasked. A run that nobody carries out finds it when it is resumed.
+pub(super) async fn tell(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
+    let (run, seen) = read(run, setup)?;
+    if seen.over {
+        return Err(Failure::usage(format!("run {run} has ended")).hint(format!("`aime runs fork {run} --at V` makes one that goes on")));
+    }
+    put(&run, &InboxMessage::Say { text: text.to_owned() }, setup).await?;
+    let then = if is_driven(&run, setup) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
+    output::note(&format!("told: {}\n{then}", first_line(text, 100)));
+    Ok(0)
+}
+
+/// Stops a run that another process carries out.
+pub(super) async fn pause(run: &str, setup: &Setup) -> Result<u8, Failure> {
+    let (run, _) = read(run, setup)?;
+    if !is_driven(&run, setup) {
+        return Err(
+            Failure::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
+        );
+    }
+    put(&run, &InboxMessage::Pause {}, setup).await?;
+    output::note(&format!("the run stops; go on with `aime resume {run}`"));
+    Ok(0)
+}
+
+async fn put(run: &RunId, message: &InboxMessage, setup: &Setup) -> Result<(), Failure> {
+    let body = serde_json::to_string(message).map_err(Failure::internal)?;
+    let put = setup.journal()?.inbox_put(run.as_str(), SystemClock.now(), &body).await;
+    put.map(drop).map_err(|error| Failure::caused(code::USAGE, &error))
+}
+
+/// Whether a process carries the run out: it holds the run's lock.
+fn is_driven(run: &RunId, setup: &Setup) -> bool {
+    RunLock::take(&setup.keep().join("runs").join(run.as_str()).join("lock")).is_err()
 }
 
 pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
@@ -243,9 +281,7 @@ pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, F
         let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
         return Err(Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands")));
     };
-    let message = InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() };
-    let body = serde_json::to_string(&message).map_err(Failure::internal)?;
-    journal.inbox_put(run.as_str(), SystemClock.now(), &body).await.map_err(|error| Failure::caused(code::USAGE, &error))?;
+    put(&run, &InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() }, setup).await?;
     let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
     let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
     output::note(&format!("answered: {}\n{then}", first_line(&question.question, 100)));

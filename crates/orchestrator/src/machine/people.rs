@@ -7,7 +7,7 @@ use aime_progress::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{FailureCode, Out, RunMachine, Work};
+use super::{FailureCode, Out, Phase, RunMachine, Work};
 use crate::{RunEffect, RunFailure, RunOutput};
 
 const ESCALATION: &str = "escalation";
@@ -100,6 +100,24 @@ impl RunMachine {
             ("approval", Some(task)) => self.approval_answered(&task.clone(), out),
             _ => {}
         }
+        self.advance(out);
+    }
+
+    /// A person steers: what they say is evidence that the plan is looked at for at once.
+    pub(super) fn person_said(&mut self, id: &EvidenceId, text: &str, out: &mut Out) {
+        if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
+            return;
+        }
+        let evidence = Evidence {
+            id: id.clone(),
+            at: self.now,
+            task: None,
+            kind: EvidenceKind::UserInput,
+            significance: Significance::High,
+            content: text.to_owned(),
+            processed: false,
+        };
+        self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
         self.advance(out);
     }
 

@@ -2,8 +2,8 @@
 
 use aime_durable::Reason;
 use aime_progress::{
-    Decision, EvidenceId, PlanMode, PlanPatch, ProgressEvent, RunStatus, StatusChange, Task, TaskId, TaskKind, TaskStatus, Timestamp,
-    TriggerKind, TriggerReason,
+    Decision, Evidence, EvidenceId, EvidenceKind, PlanMode, PlanPatch, ProgressEvent, RunStatus, StatusChange, Task, TaskId, TaskKind,
+    TaskStatus, Timestamp, TriggerKind, TriggerReason,
 };
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
 
@@ -37,6 +37,19 @@ impl RunMachine {
                 detail,
                 tasks: Vec::new(),
                 evidence: Vec::new(),
+            });
+        }
+        // What has no task was said to the run itself, by a person: they are heard whatever the frequency control says.
+        let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() && !evidence.processed;
+        let said: Vec<&Evidence> = self.state.evidence.iter().filter(said).collect();
+        if !said.is_empty() {
+            let words: Vec<&str> = said.iter().map(|evidence| evidence.content.as_str()).collect();
+            reasons.push(TriggerReason {
+                kind: TriggerKind::Person,
+                priority: 100,
+                detail: format!("a person says: {}", words.join("; ")),
+                tasks: Vec::new(),
+                evidence: said.iter().map(|evidence| evidence.id.clone()).collect(),
             });
         }
         if self.is_emergent() {

@@ -1,5 +1,6 @@
 //! Scheduling: every task whose dependencies are settled starts at once, the longest remaining path first.
 
+use aime_actors::effect_prefix;
 use aime_progress::{
     CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, Task,
     TaskId, TaskKind, TaskStatus, expand,
@@ -111,8 +112,16 @@ impl RunMachine {
         }
     }
 
+    /// How many actors were used: one for each attempt at a task, one for each delegation.
+    #[must_use]
+    pub fn actors(&self) -> u32 {
+        let tasks = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor);
+        let delegated = self.reported.keys().filter(|actor| actor.ends_with("/d")).count();
+        tasks.map(|task| task.attempts).sum::<u32>().saturating_add(u32::try_from(delegated).unwrap_or(u32::MAX))
+    }
+
     fn count_bound(&self, kind: TaskKind) -> Option<(&'static str, String)> {
-        let actors: u32 = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor).map(|task| task.attempts).sum();
+        let actors = self.actors();
         if kind == TaskKind::Actor && actors >= self.bounds.max_actors {
             return Some(("actors", format!("{} of {} actors were used", actors, self.bounds.max_actors)));
         }
@@ -165,11 +174,19 @@ impl RunMachine {
 
     /// Passes on what an actor tells of its own task, each event once. What does not fit the state is dropped: an actor's words can
     /// never break the run.
-    pub(super) fn reported(&mut self, task: &TaskId, execution: u32, number: u64, event: &ProgressEvent, out: &mut Out) {
+    pub(super) fn reported(
+        &mut self,
+        task: &TaskId,
+        execution: u32,
+        call: Option<&str>,
+        number: u64,
+        event: &ProgressEvent,
+        out: &mut Out,
+    ) {
         if !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
             return;
         }
-        let next = self.reported.entry(format!("{task}/{execution}")).or_insert(0);
+        let next = self.reported.entry(effect_prefix(task, execution, call)).or_insert(0);
         if number < *next {
             return;
         }

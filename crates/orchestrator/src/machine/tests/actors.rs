@@ -36,16 +36,45 @@ fn an_event_is_passed_on_once_whatever_is_sent_again() {
 }
 
 #[test]
+fn each_actor_below_counts_its_own_events() {
+    let mut world = World::of("a");
+    world.reports("a", 0, report("a", "whole"));
+    let below = |call: &str, number, message: &str| RunFact::ActorReported {
+        task: id("a"),
+        execution: 1,
+        call: Some(call.to_owned()),
+        number,
+        event: report("a", message),
+    };
+    for call in ["a/1/1/1", "a/1/1/1/d/1/1"] {
+        for number in [0, 1, 0] {
+            world.send(below(call, number, call));
+        }
+    }
+    world.reports("a", 0, report("a", "again")).reports("a", 1, report("a", "whole"));
+    assert_eq!(world.told("progress_reported").len(), 6);
+    assert_eq!(world.machine.actors(), 3, "one of the plan, and two below it");
+    world.send(RunFact::ActorReported {
+        task: id("a"),
+        execution: 2,
+        call: Some("a/2/1/1".to_owned()),
+        number: 0,
+        event: report("a", "x"),
+    });
+    assert_eq!(world.told("progress_reported").len(), 6, "no actor of another execution");
+}
+
+#[test]
 fn an_event_of_another_task_or_execution_is_dropped() {
     let mut world = World::of("a; b");
     let before = world.events.len();
     world.reports("a", 0, report("b", "not mine"));
     world.reports("a", 0, evidence("e", "b", Significance::High));
     world.reports("nobody", 0, report("nobody", "who?"));
-    world.send(RunFact::ActorReported { task: id("a"), execution: 2, number: 0, event: report("a", "from the future") });
+    world.send(RunFact::ActorReported { task: id("a"), execution: 2, call: None, number: 0, event: report("a", "from the future") });
     assert_eq!(world.events.len(), before);
     world.fails("a");
-    world.send(RunFact::ActorReported { task: id("a"), execution: 1, number: 7, event: report("a", "from the past") });
+    world.send(RunFact::ActorReported { task: id("a"), execution: 1, call: None, number: 7, event: report("a", "from the past") });
     assert!(world.told("progress_reported").is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! Questions: who asks, who waits, and what an answer does.
 
-use aime_progress::{PlanChange, QuestionId, Significance, TaskChange};
+use aime_progress::{PlanChange, QuestionId, Significance, TaskChange, TriggerKind};
 use aime_tools::Approval;
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::{
     replans::evidence,
     world::World,
 };
-use crate::{RunFact, RunInput};
+use crate::{RunEffect, RunFact, RunInput};
 
 fn asks(world: &mut World, task: &str, question: &str) {
     let fact = RunFact::ActorAsked {
@@ -256,4 +256,33 @@ fn an_approved_plan_says_nothing_of_what_a_model_adds() {
     world.patched(vec![PlanChange::ModifyTask { id: id("a"), change: Box::new(change) }]);
     world.done("b");
     assert_eq!(world.open(), "ask-approval");
+}
+
+#[test]
+fn what_a_person_says_unasked_changes_the_plan_at_once() {
+    let mut world = World::with("a; b: a", |settings| {
+        settings.frequency.max_replans_per_plan = 0;
+        settings.triggers.evidence_significance = Significance::Critical;
+    });
+    let said = |id: &str| RunFact::PersonSaid { id: id.parse().unwrap(), text: "not by train".to_owned() };
+    world.send(said("person-1"));
+    let RunEffect::Replan { reasons, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    assert_eq!((reasons[0].kind, reasons[0].detail.as_str()), (TriggerKind::Person, "a person says: not by train"));
+    assert_eq!(world.open(), "a replan", "what runs goes on");
+    world.send(said("person-1"));
+    assert_eq!(world.state().evidence.len(), 1, "what was heard is not heard twice");
+    world.patched(vec![add("c", &["b"])]);
+    assert!(world.state().evidence[0].processed);
+    world.done("a").done("c").answers("by boat");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn what_is_said_before_there_is_a_plan_is_kept_for_it() {
+    let mut world = World::new();
+    world.routed(aime_progress::PlanMode::Complex);
+    world.send(RunFact::PersonSaid { id: "person-1".parse().unwrap(), text: "not by train".to_owned() });
+    assert_eq!(world.open(), "plan");
+    world.planned("a");
+    assert_eq!(world.open(), "a replan");
 }

@@ -52,7 +52,7 @@ impl World {
             }
             Happening::Reported(task, execution, number, event) => {
                 let (task, execution, number) = (task.clone(), *execution, *number);
-                self.send(RunFact::ActorReported { task, execution, number, event: event.clone() });
+                self.send(RunFact::ActorReported { task, execution, call: None, number, event: event.clone() });
             }
             Happening::Asked(task, question) => {
                 let (task, question) = (task.clone(), question.clone());

@@ -278,7 +278,7 @@ impl World {
     pub(super) fn reports(&mut self, task: &str, number: u64, event: ProgressEvent) -> &mut Self {
         let task = id(task);
         let execution = self.machine.executions.get(&task).copied().unwrap_or(1);
-        self.send(RunFact::ActorReported { task, execution, number, event })
+        self.send(RunFact::ActorReported { task, execution, call: None, number, event })
     }
 
     pub(super) fn person(&mut self, text: &str) -> &mut Self {
