@@ -6,6 +6,7 @@
 //! the widest instructions of the processor at hand; so a plain build is as fast as one for this very machine.
 
 mod format;
+mod lanes;
 mod product;
 mod rows;
 mod unpack;
@@ -108,7 +109,7 @@ impl Matrix {
             Format::Q6K => Form::Q6K,
             Format::F32 | Format::F16 | Format::Bf16 => {
                 let values = numbers(format, &bytes)?;
-                return (values.len() == rows.checked_mul(columns)? && columns % 32 == 0).then(|| Self {
+                return (values.len() == rows.checked_mul(columns)? && columns.is_multiple_of(32)).then(|| Self {
                     form: Form::Whole,
                     rows,
                     columns,
@@ -117,7 +118,7 @@ impl Matrix {
             }
         };
         let (weights, size) = format.block();
-        (columns % weights == 0 && bytes.len() == rows.checked_mul(columns / weights)?.checked_mul(size)?).then_some(Self {
+        (columns.is_multiple_of(weights) && bytes.len() == rows.checked_mul(columns / weights)?.checked_mul(size)?).then_some(Self {
             form,
             rows,
             columns,
@@ -129,11 +130,7 @@ impl Matrix {
         self.rows
     }
 
-    pub(crate) fn columns(&self) -> usize {
-        self.columns
-    }
-
-    /// The product with each row of `inputs` (of [`columns`](Self::columns) numbers): as many rows of [`rows`](Self::rows) numbers.
+    /// The product with each row of `inputs` (of as many numbers as there are columns): as many rows of [`rows`](Self::rows) numbers.
     pub(crate) fn times(&self, instructions: Instructions, inputs: &[f32]) -> Vec<f32> {
         with_block!(self.form, B => product::times::<B>(instructions, &self.bytes, self.rows, self.columns, inputs))
     }

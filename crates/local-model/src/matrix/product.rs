@@ -5,12 +5,13 @@ use std::marker::PhantomData;
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 
+use super::lanes::{Lanes, Plain};
 use super::unpack::{Block, Unpacked};
 
 /// The instructions of the processor at hand.
 pub(crate) type Instructions = pulp::Arch;
 
-/// Rows of weights that are unpacked together and meet each input once.
+/// Rows of weights that are unpacked together and meet the same inputs.
 const TOGETHER: usize = 4;
 /// Rows of weights that one thread takes at a time.
 const SHARE: usize = 16;
@@ -27,28 +28,30 @@ pub(crate) fn dot(a: &[i16], b: &[i16]) -> i32 {
 struct Rounded {
     values: Vec<i16>,
     scales: Vec<f32>,
-    /// The sum of each 16 values, times the scale; empty where the weights have no offsets.
-    sums: Vec<f32>,
+    /// The sum of each 16 values of a block, and zeros; empty where the weights have no offsets.
+    sums: Vec<[i16; 32]>,
 }
 
 impl Rounded {
     fn new<B: Block>(instructions: Instructions, inputs: &[f32], columns: usize) -> Self {
         let count = inputs.len() / columns;
+        let blocks = inputs.len() / B::WEIGHTS;
         let mut rounded = Self {
             values: vec![0; inputs.len()],
-            scales: vec![0.0; inputs.len() / B::WEIGHTS],
-            sums: vec![0.0; if B::LOWS { inputs.len() / 16 } else { 0 }],
+            scales: vec![0.0; blocks],
+            sums: vec![[0; 32]; if B::LOWS { blocks } else { 0 }],
         };
-        let mut sums = rounded.sums.chunks_mut(count * B::WEIGHTS / 16);
+        let mut sums = rounded.sums.iter_mut();
         for (block, (values, scales)) in
             rounded.values.chunks_exact_mut(count * B::WEIGHTS).zip(rounded.scales.chunks_exact_mut(count)).enumerate()
         {
-            let mut sums = sums.next().unwrap_or_default().chunks_exact_mut(B::WEIGHTS / 16);
             for ((input, values), scale) in inputs.chunks_exact(columns).zip(values.chunks_exact_mut(B::WEIGHTS)).zip(scales.iter_mut()) {
                 let input = input.chunks_exact(B::WEIGHTS).nth(block).unwrap_or(&[]);
                 *scale = instructions.dispatch(Round { input, to: values });
-                for (sum, values) in sums.next().unwrap_or_default().iter_mut().zip(values.chunks_exact(16)) {
-                    *sum = values.iter().map(|value| i32::from(*value)).sum::<i32>() as f32 * *scale;
+                if let Some(sums) = sums.next() {
+                    for (sum, values) in sums.iter_mut().zip(values.as_chunks::<16>().0) {
+                        *sum = values.iter().sum();
+                    }
                 }
             }
         }
@@ -101,7 +104,14 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
     let row_bytes = columns / B::WEIGHTS * B::BYTES;
     let mut by_row = vec![0.0f32; rows * count];
     by_row.par_chunks_mut(SHARE * count).zip(weights.par_chunks(SHARE * row_bytes)).for_each(|(outputs, weights)| {
-        instructions.dispatch(SomeRows::<B> { weights, row_bytes, inputs: &rounded, count, outputs, block: PhantomData });
+        let rows = SomeRows::<Plain, B> { lanes: Plain, weights, row_bytes, inputs: &rounded, count, outputs, block: PhantomData };
+        match instructions {
+            #[cfg(target_arch = "x86_64")]
+            Instructions::V4(lanes) => Simd::vectorize(lanes, rows.with(lanes)),
+            #[cfg(target_arch = "x86_64")]
+            Instructions::V3(lanes) => Simd::vectorize(lanes, rows.with(lanes)),
+            other => other.dispatch(rows),
+        }
     });
     if count == 1 {
         return by_row;
@@ -116,7 +126,8 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
 }
 
 /// The product of some rows. A type of its own, because a closure would not be compiled for the chosen instructions.
-struct SomeRows<'a, B> {
+struct SomeRows<'a, L, B> {
+    lanes: L,
     weights: &'a [u8],
     row_bytes: usize,
     inputs: &'a Rounded,
@@ -125,87 +136,139 @@ struct SomeRows<'a, B> {
     block: PhantomData<B>,
 }
 
-impl<B: Block> WithSimd for SomeRows<'_, B> {
+impl<'a, L, B: Block> SomeRows<'a, L, B> {
+    fn with<M>(self, lanes: M) -> SomeRows<'a, M, B> {
+        let Self { weights, row_bytes, inputs, count, outputs, block, .. } = self;
+        SomeRows { lanes, weights, row_bytes, inputs, count, outputs, block }
+    }
+}
+
+impl<L: Lanes, B: Block> WithSimd for SomeRows<'_, L, B> {
     type Output = ();
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { weights, row_bytes, inputs, count, outputs, .. } = self;
+        let Self { lanes, weights, row_bytes, inputs, count, outputs, .. } = self;
+        let mut unpacked = Vec::new();
         for (outputs, weights) in outputs.chunks_mut(TOGETHER * count).zip(weights.chunks(TOGETHER * row_bytes)) {
             if count > 1 && outputs.len() == TOGETHER * count {
-                many::<B>(weights, row_bytes, inputs, count, outputs);
+                several::<L, B>(lanes, weights, row_bytes, inputs, count, outputs, &mut unpacked);
             } else {
                 for (outputs, row) in outputs.chunks_exact_mut(count).zip(weights.chunks_exact(row_bytes)) {
-                    one::<B>(row, inputs, count, outputs);
+                    for (number, output) in outputs.iter_mut().enumerate() {
+                        *output = one::<L, B>(lanes, row, inputs, count, number);
+                    }
                 }
             }
         }
     }
 }
 
-/// One row of weights with all inputs.
+/// One row of weights with one input.
 #[inline(always)]
-fn one<B: Block>(row: &[u8], inputs: &Rounded, count: usize, outputs: &mut [f32]) {
+fn one<L: Lanes, B: Block>(lanes: L, row: &[u8], inputs: &Rounded, count: usize, number: usize) -> f32 {
     let mut unpacked = Unpacked::new();
-    let mut sums = inputs.sums.chunks_exact(count * B::WEIGHTS / 16);
-    for ((block, values), scales) in
-        row.chunks_exact(B::BYTES).zip(inputs.values.chunks_exact(count * B::WEIGHTS)).zip(inputs.scales.chunks_exact(count))
-    {
+    let mut total = lanes.zero();
+    let places = (number..).step_by(count);
+    for (block, place) in row.chunks_exact(B::BYTES).zip(places) {
         let scale = B::unpack(block, &mut unpacked);
+        let input_scale = inputs.scales.get(place).copied().unwrap_or(0.0);
+        let values = inputs.values.get(place * B::WEIGHTS..(place + 1) * B::WEIGHTS).unwrap_or(&[]);
         let (weights, _) = unpacked.values.split_at(B::WEIGHTS);
-        for ((output, values), input_scale) in outputs.iter_mut().zip(values.chunks_exact(B::WEIGHTS)).zip(scales) {
-            *output += dot(weights, values) as f32 * (scale * input_scale);
+        let mut sum = lanes.nothing();
+        for (weights, values) in L::pieces(weights).iter().zip(L::pieces(values)) {
+            sum = lanes.add_products(sum, *weights, *values);
         }
-        if B::LOWS {
-            let sums = sums.next().unwrap_or(&[]);
-            for (output, sums) in outputs.iter_mut().zip(sums.chunks_exact(B::WEIGHTS / 16)) {
-                *output -= lows(sums, &unpacked.lows);
+        total = lanes.add_scaled(total, sum, scale * input_scale);
+        if B::LOWS && let Some(sums) = inputs.sums.get(place) {
+            let mut sum = lanes.nothing();
+            for (lows, sums) in L::pieces(&unpacked.lows).iter().zip(L::pieces(sums)) {
+                sum = lanes.add_products(sum, *lows, *sums);
+            }
+            total = lanes.add_scaled(total, sum, -unpacked.low * input_scale);
+        }
+    }
+    lanes.total(total)
+}
+
+/// [`TOGETHER`] rows of weights with all inputs, two of these at a time.
+#[inline(always)]
+fn several<L: Lanes, B: Block>(
+    lanes: L,
+    rows: &[u8],
+    row_bytes: usize,
+    inputs: &Rounded,
+    count: usize,
+    outputs: &mut [f32],
+    unpacked: &mut Vec<([Unpacked; TOGETHER], [f32; TOGETHER])>,
+) {
+    unpacked.resize_with(row_bytes / B::BYTES, || ([const { Unpacked::new() }; TOGETHER], [0.0; TOGETHER]));
+    for (row, weights) in rows.chunks_exact(row_bytes).enumerate() {
+        for (block, (unpacked, scales)) in weights.chunks_exact(B::BYTES).zip(unpacked.iter_mut()) {
+            if let (Some(unpacked), Some(scale)) = (unpacked.get_mut(row), scales.get_mut(row)) {
+                *scale = B::unpack(block, unpacked);
             }
         }
     }
-}
-
-/// [`TOGETHER`] rows of weights with all inputs: each input is read once for all of them.
-#[inline(always)]
-fn many<B: Block>(rows: &[u8], row_bytes: usize, inputs: &Rounded, count: usize, outputs: &mut [f32]) {
-    let mut unpacked = [const { Unpacked::new() }; TOGETHER];
-    let mut scale = [0.0; TOGETHER];
-    let mut sums = inputs.sums.chunks_exact(count * B::WEIGHTS / 16);
-    for (number, (values, scales)) in inputs.values.chunks_exact(count * B::WEIGHTS).zip(inputs.scales.chunks_exact(count)).enumerate() {
-        for ((unpacked, scale), row) in unpacked.iter_mut().zip(&mut scale).zip(rows.chunks_exact(row_bytes)) {
-            *scale = B::unpack(row.chunks_exact(B::BYTES).nth(number).unwrap_or(&[]), unpacked);
-        }
-        let sums = sums.next().unwrap_or(&[]);
-        for ((outputs, unpacked), scale) in outputs.chunks_exact_mut(count).zip(&unpacked).zip(scale) {
-            let (weights, _) = unpacked.values.split_at(B::WEIGHTS);
-            for ((output, values), input_scale) in outputs.iter_mut().zip(values.chunks_exact(B::WEIGHTS)).zip(scales) {
-                *output += dot(weights, values) as f32 * (scale * input_scale);
-            }
-            if B::LOWS {
-                for (output, sums) in outputs.iter_mut().zip(sums.chunks_exact(B::WEIGHTS / 16)) {
-                    *output -= lows(sums, &unpacked.lows);
-                }
+    let mut number = 0;
+    while number < count {
+        // Where the last input has no neighbour, it is its own.
+        let second = (number + 1).min(count - 1);
+        let mut totals = [[lanes.zero(); 2]; TOGETHER];
+        for (block, (unpacked, scales)) in unpacked.iter().enumerate() {
+            let places = [block * count + number, block * count + second];
+            let [Some(first), Some(second)] = places.map(|place| inputs.values.get(place * B::WEIGHTS..(place + 1) * B::WEIGHTS)) else { return };
+            let input_scales = places.map(|place| inputs.scales.get(place).copied().unwrap_or(0.0));
+            let [w0, w1, w2, w3] = unpacked.each_ref().map(|unpacked| L::pieces(unpacked.values.split_at(B::WEIGHTS).0));
+            let sums = tile(lanes, [w0, w1, w2, w3], [L::pieces(first), L::pieces(second)]);
+            add(lanes, &mut totals, sums, *scales, input_scales);
+            if B::LOWS
+                && let [Some(first), Some(second)] = places.map(|place| inputs.sums.get(place))
+            {
+                let weights = unpacked.each_ref().map(|unpacked| L::pieces(&unpacked.lows));
+                let sums = tile(lanes, weights, [L::pieces(first), L::pieces(second)]);
+                add(lanes, &mut totals, sums, unpacked.each_ref().map(|unpacked| -unpacked.low), input_scales);
             }
         }
+        for (outputs, [first, other]) in outputs.chunks_exact_mut(count).zip(totals) {
+            if let Some(output) = outputs.get_mut(number) {
+                *output = lanes.total(first);
+            }
+            if let Some(output) = outputs.get_mut(second) {
+                *output = lanes.total(other);
+            }
+        }
+        number += 2;
     }
 }
 
+/// The sums of the products of four rows of pieces with two.
 #[inline(always)]
-fn lows(sums: &[f32], lows: &[f32; 16]) -> f32 {
-    if let Some(sums) = sums.as_array::<16>() {
-        let mut products = [0.0f32; 16];
-        for ((product, sum), low) in products.iter_mut().zip(sums).zip(lows) {
-            *product = sum * low;
-        }
-        let mut width = 8;
-        while width > 0 {
-            let (left, right) = products.split_at_mut(width);
-            for (left, right) in left.iter_mut().zip(right) {
-                *left += *right;
-            }
-            width /= 2;
-        }
-        products[0]
-    } else {
-        sums.iter().zip(lows).map(|(sum, low)| sum * low).sum()
+fn tile<L: Lanes>(lanes: L, [w0, w1, w2, w3]: [&[L::Piece]; TOGETHER], [a, b]: [&[L::Piece]; 2]) -> [[L::Sum; 2]; TOGETHER] {
+    let zero = lanes.nothing();
+    let (mut a0, mut a1, mut a2, mut a3, mut b0, mut b1, mut b2, mut b3) = (zero, zero, zero, zero, zero, zero, zero, zero);
+    for (((((w0, w1), w2), w3), a), b) in w0.iter().zip(w1).zip(w2).zip(w3).zip(a).zip(b) {
+        a0 = lanes.add_products(a0, *w0, *a);
+        b0 = lanes.add_products(b0, *w0, *b);
+        a1 = lanes.add_products(a1, *w1, *a);
+        b1 = lanes.add_products(b1, *w1, *b);
+        a2 = lanes.add_products(a2, *w2, *a);
+        b2 = lanes.add_products(b2, *w2, *b);
+        a3 = lanes.add_products(a3, *w3, *a);
+        b3 = lanes.add_products(b3, *w3, *b);
+    }
+    [[a0, b0], [a1, b1], [a2, b2], [a3, b3]]
+}
+
+#[inline(always)]
+fn add<L: Lanes>(
+    lanes: L,
+    totals: &mut [[L::Total; 2]; TOGETHER],
+    sums: [[L::Sum; 2]; TOGETHER],
+    scales: [f32; TOGETHER],
+    [first, second]: [f32; 2],
+) {
+    for ((total, sum), scale) in totals.iter_mut().zip(sums).zip(scales) {
+        total[0] = lanes.add_scaled(total[0], sum[0], scale * first);
+        total[1] = lanes.add_scaled(total[1], sum[1], scale * second);
     }
 }

@@ -9,8 +9,8 @@ pub(super) fn expand<B: Block>(row: &[u8], to: &mut [f32]) {
     for (block, to) in row.chunks_exact(B::BYTES).zip(to.chunks_exact_mut(B::WEIGHTS)) {
         let scale = B::unpack(block, &mut unpacked);
         for ((to, value), place) in to.iter_mut().zip(unpacked.values).zip(0..) {
-            let low = if B::LOWS { unpacked.lows.get(place / 16).copied().unwrap_or(0.0) } else { 0.0 };
-            *to = scale * f32::from(value) - low;
+            let low = if B::LOWS { unpacked.lows.get(place / 16).copied().unwrap_or(0) } else { 0 };
+            *to = scale * f32::from(value) - unpacked.low * f32::from(low);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One block of weights as whole numbers, a scale and offsets: weight `i` is `scale * values[i] - lows[i / 16]`.
+//! One block of weights as whole numbers, a scale and offsets: weight `i` is `scale * values[i] - low * lows[i / 16]`.
 //!
 //! The scales within a block of 256 are whole numbers too and are multiplied in, so that a block has one scale. `f16` is written out
 //! because it must be inlined where instructions are chosen at run time.
@@ -9,12 +9,14 @@ use super::format::Format;
 pub(super) struct Unpacked {
     /// At most 4,096 in size, but for [`Whole`], which has blocks of 32.
     pub(super) values: [i16; 256],
-    pub(super) lows: [f32; 16],
+    /// One for each 16 values; the other half stays zero.
+    pub(super) lows: [i16; 32],
+    pub(super) low: f32,
 }
 
 impl Unpacked {
     pub(super) const fn new() -> Self {
-        Self { values: [0; 256], lows: [0.0; 16] }
+        Self { values: [0; 256], lows: [0; 32], low: 0.0 }
     }
 }
 
@@ -88,7 +90,8 @@ formats! {
         let (scale, rest) = split(block);
         let (low, quants) = split(rest);
         nibbles(split(quants).0, &mut to.values, 0);
-        to.lows = [-half(*low); 16];
+        (to.lows[0], to.lows[1]) = (1, 1);
+        to.low = -half(*low);
         half(*scale)
     };
     Q5_0 Q5_0 false: |block, to| {
@@ -104,7 +107,8 @@ formats! {
         let (bits, quants) = split(rest);
         nibbles(split(quants).0, &mut to.values, 0);
         fifth_bits(*bits, &mut to.values);
-        to.lows = [-half(*low); 16];
+        (to.lows[0], to.lows[1]) = (1, 1);
+        to.low = -half(*low);
         half(*scale)
     };
     Q8_0 Q8_0 false: |block, to| {
@@ -118,9 +122,9 @@ formats! {
         let (scales, rest) = split::<16>(block);
         let (quants, rest) = split::<64>(rest);
         let (scale, rest) = split(rest);
-        let low = half(*split(rest).0);
-        for (low_of, byte) in to.lows.iter_mut().zip(scales) {
-            *low_of = low * f32::from(byte >> 4);
+        to.low = half(*split(rest).0);
+        for (low, byte) in to.lows.iter_mut().zip(scales) {
+            *low = i16::from(byte >> 4);
         }
         for (half_block, quants) in to.values.chunks_exact_mut(128).zip(quants.chunks_exact(32)).enumerate().map(|(n, pair)| (n * 8, pair)) {
             let (values, quants) = quants;
@@ -164,7 +168,8 @@ formats! {
         let (packed, rest) = split::<12>(rest);
         let quants = split::<128>(rest).0;
         let (factors, lows) = six_bits(packed);
-        spread_lows(half(*low), lows, to);
+        to.low = half(*low);
+        spread(lows, &mut to.lows);
         for ((values, quants), [first, second]) in to.values.chunks_exact_mut(64).zip(quants.chunks_exact(32)).zip(pairs(factors)) {
             let (low, high) = values.split_at_mut(32);
             for ((low, high), quant) in low.iter_mut().zip(high).zip(quants) {
@@ -181,7 +186,8 @@ formats! {
         let (bits, rest) = split::<32>(rest);
         let quants = split::<128>(rest).0;
         let (factors, lows) = six_bits(packed);
-        spread_lows(half(*low), lows, to);
+        to.low = half(*low);
+        spread(lows, &mut to.lows);
         for (number, ((values, quants), [first, second])) in
             to.values.chunks_exact_mut(64).zip(quants.chunks_exact(32)).zip(pairs(factors)).enumerate()
         {
@@ -260,9 +266,10 @@ fn pairs(factors: [i16; 8]) -> [[i16; 2]; 4] {
     [[a, b], [c, d], [e, f], [g, h]]
 }
 
+/// The offsets are for 32 values each.
 #[inline(always)]
-fn spread_lows(scale: f32, lows: [i16; 8], to: &mut Unpacked) {
-    for (pair, low) in to.lows.as_chunks_mut::<2>().0.iter_mut().zip(lows) {
-        *pair = [scale * f32::from(low); 2];
+fn spread(lows: [i16; 8], to: &mut [i16; 32]) {
+    for (pair, low) in to.as_chunks_mut::<2>().0.iter_mut().zip(lows) {
+        *pair = [low; 2];
     }
 }

@@ -72,13 +72,13 @@ impl Shape {
             neighbours: *neighbours,
             context: u32::try_from(size("context_length")?).unwrap_or(u32::MAX),
         };
-        let sound = shape.heads % shape.kept_heads == 0
+        let sound = shape.heads.is_multiple_of(shape.kept_heads)
             && (2..=512).contains(&shape.head)
             && shape.turning <= shape.head
-            && shape.turning % 2 == 0
-            && shape.width % 32 == 0
-            && shape.feed % 32 == 0
-            && (shape.heads * shape.head) % 32 == 0
+            && shape.turning.is_multiple_of(2)
+            && shape.width.is_multiple_of(32)
+            && shape.feed.is_multiple_of(32)
+            && (shape.heads * shape.head).is_multiple_of(32)
             && shape.layers <= 1024
             && shape.turn_base > 1.0
             && shape.turn_factor > 0.0
