@@ -1,21 +1,28 @@
 //! Composition: from a task to an actor that is ready to run.
 
+mod delegated;
+mod gather;
+mod skills;
+
 use aime_llm::{ModelLimits, estimate_tokens};
 use aime_progress::{ActorId, InvalidId, PlanId, TaskKind, TaskSpec, Timestamp};
-use aime_tools::{Approval, HandledBy, ToolRegistry, ToolSheet, Touches, tools_of};
+use aime_tools::{Approval, SkillCatalog, ToolRegistry};
 
 use crate::{
-    ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, Profile, ProfileCatalog, PromptError, Prompts, Selection,
-    prompts::{SystemContext, TaskContext, ToolNote},
+    ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, ProfileCatalog, PromptError, Prompts, Selection,
+    prompts::{SystemContext, TaskContext},
     select,
     select::must_write_files,
+    spec::effect_prefix,
     text::{cut_with_note, id_text},
 };
 
-/// The tools that every actor has, with `ask_human` where a person can be asked.
-const COORDINATION: &str = "coordination";
-const TERMINATE: &str = "terminate";
-const ASK_HUMAN: &str = "ask_human";
+pub use self::delegated::Delegated;
+use self::{
+    gather::{gather, note},
+    skills::{Preloaded, preload},
+};
+
 /// The part of the context window that results of other tasks, and knowledge, may take each, in percent.
 const SHARE: u64 = 20;
 
@@ -25,6 +32,7 @@ pub struct ActorFactory {
     profiles: ProfileCatalog,
     prompts: Prompts,
     settings: ActorSettings,
+    skills: SkillCatalog,
 }
 
 /// What an actor is made for, beside its task.
@@ -44,6 +52,10 @@ pub struct ActorContext<'a> {
     pub knowledge: &'a str,
     /// Where the actor works: folder, system, date. Must not change from turn to turn.
     pub environment: &'a str,
+    /// Skills that the actor is given whole, besides those of its profile.
+    pub skills: &'a [String],
+    /// The call of another actor that it is made for, where it is.
+    pub delegated: Option<Delegated<'a>>,
     /// The tools that exist.
     pub tools: &'a ToolRegistry,
     /// Which calls need consent.
@@ -76,6 +88,8 @@ impl<'a> ActorContext<'a> {
             results: "",
             knowledge: "",
             environment: "",
+            skills: &[],
+            delegated: None,
             tools,
             approval: Approval::default(),
             attended: true,
@@ -120,6 +134,24 @@ pub enum ComposeError {
         /// The bundle, and those that exist.
         message: String,
     },
+    /// There is no profile of the name that a delegating actor asks for.
+    #[error("there is no profile `{profile}`; the profiles are: {known}")]
+    UnknownProfile {
+        /// The name.
+        profile: String,
+        /// Those that exist.
+        known: String,
+    },
+    /// Too many actors stand in a row.
+    #[error(
+        "at most {max} actors may stand in a row below the one that works for the plan, and this one is number {depth}: it cannot delegate"
+    )]
+    TooDeep {
+        /// Where the actor stands that wants to delegate.
+        depth: u32,
+        /// How deep they may stand.
+        max: u32,
+    },
     /// The actor's name cannot be made.
     #[error(transparent)]
     Id(#[from] InvalidId),
@@ -132,13 +164,21 @@ impl ActorFactory {
     /// A factory with these profiles and prompts.
     #[must_use]
     pub fn new(profiles: ProfileCatalog, prompts: Prompts) -> Self {
-        Self { profiles, prompts, settings: ActorSettings::default() }
+        Self { profiles, prompts, settings: ActorSettings::default(), skills: SkillCatalog::default() }
     }
 
     /// The same for actors that behave in another way.
     #[must_use]
     pub const fn with_settings(mut self, settings: ActorSettings) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// The same for actors that can be given these skills. Those whose tools hold [`load_skill`](aime_tools::load_skill) are told of all of
+    /// them.
+    #[must_use]
+    pub fn with_skills(mut self, skills: SkillCatalog) -> Self {
+        self.skills = skills;
         self
     }
 
@@ -159,7 +199,8 @@ impl ActorFactory {
     /// Makes the actor for a task: chooses the profile, gathers its tools, renders its prompts. Pure.
     ///
     /// The tools are those of the profile and of the task's bundles, without those the profile denies, and always the coordination tools;
-    /// an actor of a read-only profile gets none that could change something, whoever asks for it.
+    /// an actor of a read-only profile gets none that could change something, whoever asks for it. One that is made for the call of
+    /// another actor has no tool that that one has not, no more steps, the same approval mode, and stands one deeper.
     ///
     /// # Errors
     /// [`ComposeError`] says which task cannot have an actor, and why.
@@ -169,126 +210,77 @@ impl ActorFactory {
             TaskKind::Tool => return Err(ComposeError::NotForAnActor { task: task.id.to_string(), kind: "tool" }),
             TaskKind::Group => return Err(ComposeError::NotForAnActor { task: task.id.to_string(), kind: "group" }),
         }
-        let mut selection = select(&self.profiles, task, context.category);
-        let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
-        let tools = gather(profile, task, context, &mut selection.reasons)?;
-        let spec = ActorSpec {
-            id: ActorId::new(id_text(&format!("{}-{}", task.id, context.execution)))?,
-            name: format!("{}: {}", profile.name, task.title()),
-            description: profile.description.clone(),
-            profile: profile.name.clone(),
-            tools,
-            persona: profile.prompt.trim().to_owned(),
-            model: profile.model.clone().unwrap_or_else(|| context.model.to_owned()),
-            temperature: profile.temperature.or(Some(self.settings.temperature)),
-            plan: context.plan.clone(),
-            task: task.id.clone(),
-            max_steps: profile.max_steps.unwrap_or(context.max_steps).max(1),
-            created_at: context.created_at,
-            approval: context.approval,
+        let delegated = context.delegated.as_ref();
+        let standing = delegated.map(Delegated::standing).transpose()?.unwrap_or_default();
+        let mut selection = match delegated.and_then(|delegated| delegated.profile) {
+            Some(profile) => self.named(profile)?,
+            None => select(&self.profiles, task, context.category),
         };
+        let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
+        let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
+        let may_delegate = standing.depth < settings.max_depth;
+        let tools = gather(profile, task, context, may_delegate, &mut selection.reasons)?;
         let budget = u64::from(context.limits.context_tokens) * SHARE / 100;
-        let system = self.prompts.system(&SystemContext {
-            persona: &spec.persona,
-            tools: spec.tools.iter().map(note).collect(),
+        let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
+        let max_steps = profile.max_steps.unwrap_or(context.max_steps).max(1);
+        let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
+        let mut input = ActorInput {
+            spec: ActorSpec {
+                id: ActorId::new(id_text(&name.replace('/', "-")))?,
+                name: format!("{}: {}", profile.name, task.title()),
+                description: profile.description.clone(),
+                profile: profile.name.clone(),
+                tools,
+                skills,
+                persona: profile.prompt.trim().to_owned(),
+                model: profile.model.clone().unwrap_or_else(|| context.model.to_owned()),
+                temperature: profile.temperature.or(Some(self.settings.temperature)),
+                plan: context.plan.clone(),
+                task: task.id.clone(),
+                max_steps: standing.max_steps.map_or(max_steps, |most| most.min(max_steps)),
+                created_at: context.created_at,
+                approval: standing.approval.unwrap_or(context.approval),
+            },
+            execution: context.execution,
+            call: delegated.map(|delegated| delegated.call.to_owned()),
+            depth: standing.depth,
+            system: String::new(),
+            task: String::new(),
+            limits: context.limits,
+            attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
+            nudge_each_step: context.nudge_each_step,
+            plain_answer_ends: context.plain_answer_ends,
+            must_write_files: must_write_files(task),
+            settings,
+        };
+        input.system = self.prompts.system(&SystemContext {
+            persona: &input.spec.persona,
+            tools: input.spec.tools.iter().map(note).collect(),
+            skills: skills::told(&self.skills, &input.spec),
+            preloaded: texts,
             knowledge: &fit(context.knowledge, budget),
             environment: context.environment,
-            attended: context.attended,
+            attended: input.attended,
         })?;
-        let user = self.prompts.task(&TaskContext {
+        input.task = self.prompts.task(&TaskContext {
             goal: context.goal,
             title: task.title(),
+            frame: delegated.map_or("", |delegated| delegated.frame),
             description: &task.description,
             criteria: &task.completion_criteria,
             results: &fit(context.results, budget),
         })?;
-        let input = ActorInput {
-            spec,
-            execution: context.execution,
-            system,
-            task: user,
-            limits: context.limits,
-            attended: context.attended,
-            nudge_each_step: context.nudge_each_step,
-            plain_answer_ends: context.plain_answer_ends,
-            must_write_files: must_write_files(task),
-            settings: self.settings,
-        };
         Ok(Composed { input, selection })
     }
-}
 
-fn gather(
-    profile: &Profile,
-    task: &TaskSpec,
-    context: &ActorContext<'_>,
-    reasons: &mut Vec<String>,
-) -> Result<Vec<ToolSheet>, ComposeError> {
-    let mut names: Vec<String> = Vec::new();
-    for bundle in &profile.bundles {
-        match tools_of([bundle]) {
-            Ok(tools) => names.extend(tools.into_iter().map(str::to_owned)),
-            Err(_) => reasons.push(format!("without the bundle `{bundle}`: it does not exist here")),
+    /// The profile that a delegating actor names.
+    fn named(&self, profile: &str) -> Result<Selection, ComposeError> {
+        if self.profiles.get(profile).is_none() {
+            let known = self.profiles.iter().map(|known| format!("`{}`", known.name)).collect::<Vec<_>>().join(", ");
+            return Err(ComposeError::UnknownProfile { profile: profile.to_owned(), known });
         }
-    }
-    for tool in &profile.tools {
-        if context.tools.get(tool).is_some() {
-            names.push(tool.clone());
-        } else {
-            reasons.push(format!("without the tool `{tool}`: it does not exist here"));
-        }
-    }
-    for bundle in &task.bundles {
-        match tools_of([bundle]) {
-            Ok(tools) => names.extend(tools.into_iter().map(str::to_owned)),
-            // A planner that writes the name of a tool means the tool.
-            Err(_) if context.tools.get(bundle).is_some() => names.push(bundle.clone()),
-            Err(error) => {
-                return Err(ComposeError::UnknownBundle { task: task.id.to_string(), message: error.to_string() });
-            }
-        }
-    }
-    names.extend(tools_of([COORDINATION]).unwrap_or_default().into_iter().map(str::to_owned));
-
-    let mut sheets: Vec<ToolSheet> = Vec::new();
-    for name in names {
-        let denied = name != TERMINATE && profile.denied_tools.contains(&name);
-        let nobody = name == ASK_HUMAN && !context.attended;
-        if denied || nobody || sheets.iter().any(|sheet| sheet.name() == name) {
-            continue;
-        }
-        let Some(tool) = context.tools.get(&name) else {
-            continue;
-        };
-        let sheet = tool.sheet();
-        if profile.read_only() && changes_something(sheet) {
-            reasons.push(format!("without `{name}`: `{}` is read-only", profile.name));
-            continue;
-        }
-        sheets.push(ToolSheet::clone(sheet));
-    }
-    Ok(sheets)
-}
-
-fn changes_something(sheet: &ToolSheet) -> bool {
-    let inside = sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People);
-    !sheet.read_only && !inside
-}
-
-/// A tool in one line: its parameters, optional ones with a question mark, and the first sentence of its description.
-fn note(sheet: &ToolSheet) -> ToolNote {
-    let schema = &sheet.definition.parameters;
-    let required = |name: &str| {
-        schema.get("required").and_then(|r| r.as_array()).is_some_and(|required| required.iter().any(|r| r.as_str() == Some(name)))
-    };
-    let properties = schema.get("properties").and_then(|p| p.as_object());
-    let parameter = |name: &String| if required(name) { name.clone() } else { format!("{name}?") };
-    let description = sheet.definition.description.trim();
-    let end = description.find(". ").map(|at| at + 1).or_else(|| description.find('\n')).unwrap_or(description.len());
-    ToolNote {
-        name: sheet.name().to_owned(),
-        parameters: properties.into_iter().flat_map(|p| p.keys()).map(parameter).collect(),
-        summary: description.get(..end).unwrap_or(description).trim().to_owned(),
+        let reasons = vec![format!("the delegating actor asks for `{profile}`")];
+        Ok(Selection { profile: profile.to_owned(), reasons, scores: Vec::new() })
     }
 }
 

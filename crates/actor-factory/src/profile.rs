@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// The keys of a profile file, for the nearest one to a misspelt key.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "name",
     "description",
     "category",
@@ -14,6 +14,7 @@ const KEYS: [&str; 13] = [
     "bundles",
     "tools",
     "denied_tools",
+    "skills",
     "prompt",
     "model",
     "temperature",
@@ -67,6 +68,9 @@ pub struct Profile {
     /// Tools that its actors never get, whoever asks for them.
     #[serde(default)]
     pub denied_tools: Vec<String>,
+    /// Skills that its actors are given whole.
+    #[serde(default)]
+    pub skills: Vec<String>,
     /// The persona: the beginning of the system prompt.
     pub prompt: String,
     /// The role of the model, as in `[models.ROLE]`; the run's default when absent.

@@ -54,6 +54,8 @@ pub enum PromptError {
 pub(crate) struct SystemContext<'a> {
     pub persona: &'a str,
     pub tools: Vec<ToolNote>,
+    pub skills: Vec<SkillNote>,
+    pub preloaded: Vec<SkillText>,
     pub knowledge: &'a str,
     pub environment: &'a str,
     pub attended: bool,
@@ -67,11 +69,26 @@ pub(crate) struct ToolNote {
     pub summary: String,
 }
 
+/// A skill in one line.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SkillNote {
+    pub name: String,
+    pub description: String,
+}
+
+/// A skill that is told whole.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct SkillText {
+    pub name: String,
+    pub body: String,
+}
+
 /// What the user message is made from.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct TaskContext<'a> {
     pub goal: &'a str,
     pub title: &'a str,
+    pub frame: &'a str,
     pub description: &'a str,
     pub criteria: &'a [String],
     pub results: &'a str,
@@ -115,11 +132,14 @@ impl Prompts {
         let tried = Self { environment };
         if name == SYSTEM_PROMPT {
             let tool = ToolNote { name: "t".to_owned(), parameters: vec!["p".to_owned()], summary: "s".to_owned() };
-            let context = SystemContext { persona: "p", tools: vec![tool], knowledge: "k", environment: "e", attended: false };
+            let skills = vec![SkillNote { name: "n".to_owned(), description: "d".to_owned() }];
+            let preloaded = vec![SkillText { name: "n".to_owned(), body: "b".to_owned() }];
+            let context =
+                SystemContext { persona: "p", tools: vec![tool], skills, preloaded, knowledge: "k", environment: "e", attended: false };
             tried.system(&context)?;
         } else {
             let criteria = ["c".to_owned()];
-            tried.task(&TaskContext { goal: "g", title: "t", description: "d", criteria: &criteria, results: "r" })?;
+            tried.task(&TaskContext { goal: "g", title: "t", frame: "f", description: "d", criteria: &criteria, results: "r" })?;
         }
         *self = tried;
         Ok(())
@@ -147,7 +167,7 @@ mod tests {
     fn a_users_template_is_tried_when_it_is_loaded() {
         let mut prompts = Prompts::builtin().unwrap();
         prompts.replace(TASK_PROMPT, "Do: {{ description }}".to_owned()).unwrap();
-        let context = TaskContext { goal: "", title: "", description: "<it> & more", criteria: &[], results: "" };
+        let context = TaskContext { goal: "", title: "", frame: "", description: "<it> & more", criteria: &[], results: "" };
         assert_eq!(prompts.task(&context).unwrap(), "Do: <it> & more");
         let cases = [
             ("actor_sytem", "x", "the nearest is `actor_system`"),

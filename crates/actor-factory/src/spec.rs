@@ -14,6 +14,9 @@ pub const DEFAULT_MAX_STEPS: u32 = 20;
 /// How freely an actor's model writes, unless its profile says otherwise: little, so that small models keep to their tools.
 pub const DEFAULT_TEMPERATURE: f32 = 0.2;
 
+/// How deep actors may delegate, unless the settings say otherwise.
+pub const DEFAULT_MAX_DEPTH: u32 = 2;
+
 /// What can be set of how all actors behave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -34,6 +37,8 @@ pub struct ActorSettings {
     pub compact_at: f64,
     /// The messages at the end that compaction never removes.
     pub kept_messages: usize,
+    /// How many actors may stand in a row below one that works for the plan, each made by the one before it.
+    pub max_depth: u32,
 }
 
 impl Default for ActorSettings {
@@ -47,6 +52,7 @@ impl Default for ActorSettings {
             hopeless_after: HOPELESS_AFTER,
             compact_at: 0.8,
             kept_messages: 6,
+            max_depth: DEFAULT_MAX_DEPTH,
         }
     }
 }
@@ -64,6 +70,9 @@ pub struct ActorSpec {
     pub profile: String,
     /// Its tools, in the order in which the model sees them.
     pub tools: Vec<ToolSheet>,
+    /// The skills that stand whole in its system prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
     /// The beginning of its system prompt.
     pub persona: String,
     /// The role of its model, as in `[models.ROLE]`.
@@ -103,6 +112,12 @@ pub struct ActorInput {
     pub spec: ActorSpec,
     /// Which execution of the task this is, from 1. Part of every effect's id.
     pub execution: u32,
+    /// The call of another actor that this one answers, by its name in events; none where it works for the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// How many actors stand between it and the plan.
+    #[serde(default)]
+    pub depth: u32,
     /// The system prompt.
     pub system: String,
     /// The task as the model is told it.
@@ -123,9 +138,19 @@ pub struct ActorInput {
 }
 
 impl ActorInput {
-    /// The beginning of every effect's id: `TASK/EXECUTION`.
+    /// The beginning of every effect's id: see [`effect_prefix`].
     #[must_use]
     pub fn effect_prefix(&self) -> String {
-        format!("{}/{}", self.spec.task, self.execution)
+        effect_prefix(&self.spec.task, self.execution, self.call.as_deref())
+    }
+}
+
+/// The beginning of the ids of all effects of an actor: `TASK/EXECUTION`, for one that another actor has made `CALL/d`. No two actors of a
+/// run share one, so that it can name an actor's journal too.
+#[must_use]
+pub fn effect_prefix(task: &TaskId, execution: u32, call: Option<&str>) -> String {
+    match call {
+        Some(call) => format!("{call}/d"),
+        None => format!("{task}/{execution}"),
     }
 }

@@ -33,6 +33,12 @@ pub enum BudgetError {
         /// The limit.
         limit: u64,
     },
+    /// The actors are used up.
+    #[error("{limit} actors were allowed, and all of them are used")]
+    Actors {
+        /// The limit.
+        limit: u32,
+    },
 }
 
 impl BudgetError {
@@ -43,6 +49,7 @@ impl BudgetError {
             Self::Tokens { .. } => "tokens",
             Self::Money { .. } => "money",
             Self::ToolCalls { .. } => "tool_calls",
+            Self::Actors { .. } => "actors",
         }
     }
 }
@@ -53,14 +60,16 @@ struct Account {
     reserved: u64,
     cost_usd: f64,
     tool_calls: u64,
+    actors: u32,
 }
 
-/// Tokens, money and tool calls of one run. Every model call and every tool call of every actor goes through it.
+/// Tokens, money, tool calls and actors of one run. Every actor, and every model call and tool call of every actor, goes through it.
 #[derive(Debug)]
 pub struct Budget {
     max_tokens: Option<u64>,
     max_cost_usd: Option<f64>,
     max_tool_calls: u64,
+    max_actors: u32,
     account: Mutex<Account>,
 }
 
@@ -68,9 +77,31 @@ impl Budget {
     /// A budget within `bounds`, of which `spent` is gone and `tool_calls` were made.
     #[must_use]
     pub fn new(bounds: &Bounds, spent: &Spent, tool_calls: u64) -> Self {
-        let account = Account { tokens: spent.input_tokens + spent.output_tokens, reserved: 0, cost_usd: spent.cost_usd, tool_calls };
+        let tokens = spent.input_tokens + spent.output_tokens;
+        let account = Account { tokens, reserved: 0, cost_usd: spent.cost_usd, tool_calls, actors: 0 };
         let (max_tokens, max_cost_usd, max_tool_calls) = (bounds.max_tokens, bounds.max_cost_usd, bounds.max_tool_calls);
-        Self { max_tokens, max_cost_usd, max_tool_calls, account: Mutex::new(account) }
+        Self { max_tokens, max_cost_usd, max_tool_calls, max_actors: bounds.max_actors, account: Mutex::new(account) }
+    }
+
+    /// The same after so many actors were used.
+    #[must_use]
+    pub fn with_actors(mut self, used: u32) -> Self {
+        self.account.get_mut().unwrap_or_else(PoisonError::into_inner).actors = used;
+        self
+    }
+
+    /// Counts an actor that is about to work: one for a task of the plan with each of its attempts, one for each delegation. The count
+    /// stays, whatever the actor comes to.
+    ///
+    /// # Errors
+    /// [`BudgetError::Actors`] when there is none left: then the actor must not be made.
+    pub fn count_actor(&self) -> Result<(), BudgetError> {
+        let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
+        if account.actors >= self.max_actors {
+            return Err(BudgetError::Actors { limit: self.max_actors });
+        }
+        account.actors += 1;
+        Ok(())
     }
 
     /// Counts a tool call that is about to be made. The count stays, whatever the call comes to.
@@ -153,6 +184,14 @@ mod tests {
         let budget = Budget::new(&bounds, &Spent::default(), 0);
         budget.reserve(1).unwrap().settle(&spent(1, 0.5));
         assert_eq!(budget.reserve(1).unwrap_err().bound(), "money");
+    }
+
+    #[test]
+    fn actors_end_too() {
+        let budget = Budget::new(&Bounds { max_actors: 3, ..Bounds::default() }, &Spent::default(), 0).with_actors(1);
+        assert_eq!([budget.count_actor(), budget.count_actor()], [Ok(()), Ok(())]);
+        let refused = budget.count_actor().unwrap_err();
+        assert_eq!((refused.bound(), refused.to_string().as_str()), ("actors", "3 actors were allowed, and all of them are used"));
     }
 
     #[test]

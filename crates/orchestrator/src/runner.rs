@@ -53,13 +53,13 @@ impl EffectRunner<RunMachine> for RunRunner {
 }
 
 impl RunRunner {
-    async fn perform(&self, issue: Issue<RunEffect>, context: &Context) -> RunFact {
+    async fn perform(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
         let id = issue.id;
         match issue.effect {
             RunEffect::Route => self.route(id, context).await,
             RunEffect::Plan { mode, category } => self.plan(id, mode, &category, context).await,
             RunEffect::Replan { state, reasons } => self.replan(id, &state, &reasons, context).await,
-            RunEffect::StartActor { state, task, execution } => self.start_actor(id, &state, &task, execution, context).await,
+            RunEffect::StartActor { state, task, execution } => self.start_actor(id, *state, &task, execution, context).await,
             RunEffect::CallTool { spec, tool, parameters } => self.call_tool(id, &spec, &tool, parameters, context).await,
             RunEffect::Verify { state } => self.verify(id, &state, context).await,
             RunEffect::Answer { state } => self.answer(id, &state, context).await,
@@ -80,8 +80,13 @@ impl RunRunner {
 
     /// The model of a role, within the run's budget.
     fn model(&self, role: &str, context: &Context) -> Option<Arc<dyn ChatModel>> {
+        self.model_bounded(role, on_bound(context))
+    }
+
+    /// The same, with what is told when the budget leaves no room.
+    fn model_bounded(&self, role: &str, on_bound: OnBound) -> Option<Arc<dyn ChatModel>> {
         let inner = self.parts.models.as_ref()?.role(role);
-        Some(Arc::new(BudgetedModel { inner, budget: Arc::clone(&self.budget), on_bound: on_bound(context) }))
+        Some(Arc::new(BudgetedModel { inner, budget: Arc::clone(&self.budget), on_bound }))
     }
 }
 

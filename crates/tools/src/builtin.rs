@@ -19,6 +19,7 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
+pub(crate) use self::files::{blocking, no_text};
 use crate::{Tool, ToolRegistry};
 
 /// What of the built-in tools can be set.

@@ -32,6 +32,7 @@ pub const BUNDLES: &[Bundle] = &[
         description: "keep a TODO list, report, ask a person, end the task",
         tools: &["terminate", "ask_human", "todo", "update_progress", "report_evidence"],
     },
+    Bundle { name: "delegation", description: "hand a part of the work to another actor", tools: &["delegate_task"] },
 ];
 
 /// There is no such bundle.
@@ -97,6 +98,9 @@ mod tests {
     fn tools_come_once_and_in_order() {
         assert_eq!(tools_of(["shell", "files_read", "shell"]).unwrap(), ["bash", "read_file", "list_dir", "glob", "grep"]);
         let unknown = tools_of(["shell", "file"]).unwrap_err();
-        assert_eq!(unknown.to_string(), "Unknown bundle: file. The bundles are: `files`, `files_read`, `code`, `shell`, `coordination`");
+        assert_eq!(
+            unknown.to_string(),
+            "Unknown bundle: file. The bundles are: `files`, `files_read`, `code`, `shell`, `delegation`, `coordination`"
+        );
     }
 }

@@ -126,7 +126,7 @@ impl Terminate {
 }
 
 /// The first of the parameters that holds text; blank text is none.
-fn text(parameters: &Map<String, Value>, names: &[&str]) -> Option<String> {
+pub(crate) fn text(parameters: &Map<String, Value>, names: &[&str]) -> Option<String> {
     let given = names.iter().filter_map(|name| parameters.get(*name));
     given.filter_map(plain).find(|text| !text.trim().is_empty())
 }
@@ -157,11 +157,11 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     }
 }
 
-fn missing(name: &str, expected: &str) -> ToolError {
+pub(crate) fn missing(name: &str, expected: &str) -> ToolError {
     ToolError::InvalidParameters(format!("`{name}` is missing: {expected}"))
 }
 
-fn not_one_of(name: &str, given: &str, expected: &str) -> ToolError {
+pub(crate) fn not_one_of(name: &str, given: &str, expected: &str) -> ToolError {
     ToolError::InvalidParameters(format!("`{name}` must be {expected}, not \"{given}\""))
 }
 

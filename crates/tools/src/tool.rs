@@ -35,7 +35,8 @@ pub enum Touches {
 pub enum HandledBy {
     /// The runtime, through [`Tool::call`].
     Runtime,
-    /// The actor itself: the call changes the actor's own state (`todo`, `terminate`, …) and is never run.
+    /// The actor itself: the call changes the actor's own state (`todo`, `terminate`, …) or asks its host for something that no tool can
+    /// do (`ask_human`, `delegate_task`), and is never run.
     Actor,
 }
 

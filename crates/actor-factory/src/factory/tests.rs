@@ -1,5 +1,5 @@
 use aime_progress::TaskId;
-use aime_tools::builtin;
+use aime_tools::{InstalledSkill, Skill, builtin, load_skill};
 
 use super::*;
 
@@ -31,6 +31,7 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
         "grep",
         "bash",
         "python",
+        "delegate_task",
         "terminate",
         "ask_human",
         "todo",
@@ -59,7 +60,7 @@ fn a_read_only_profile_gets_no_tool_that_changes_something() {
     let registry = builtin();
     let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(0));
     let composed = ActorFactory::new(profiles, Prompts::builtin().unwrap()).compose(&spec, &context).unwrap();
-    assert!(composed.input.spec.tools.iter().all(|sheet| !changes_something(sheet)));
+    assert!(composed.input.spec.tools.iter().all(|sheet| !gather::changes_something(sheet)));
     let reasons = composed.selection.reasons.join("\n");
     for expected in ["without `bash`", "without the bundle `web`", "without the tool `fly`"] {
         assert!(reasons.contains(expected), "{reasons}");
@@ -111,4 +112,124 @@ fn the_whole_first_request() {
     insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", composed.input.system, composed.input.task));
     let bare = compose(&task("Count the TODOs"), |_| {}).unwrap();
     insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", bare.input.system, bare.input.task));
+}
+
+/// The actor that another one would have made, in a run that allows more than the other may.
+fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<Composed, ComposeError> {
+    let (tools, plan) = (builtin(), PlanId::new("p").unwrap());
+    let context = ActorContext {
+        delegated: Some(delegated),
+        max_steps: 99,
+        approval: Approval::All,
+        ..ActorContext::new("Count the TODOs", plan, &tools, Timestamp::from_millis(5))
+    };
+    ActorFactory::builtin().unwrap().compose(&task(description), &context)
+}
+
+fn delegate(by: &ActorInput, description: &str, profile: Option<&str>) -> Result<Composed, ComposeError> {
+    compose_below(Delegated { by, call: "report/1/2/1", profile, frame: "" }, description)
+}
+
+#[test]
+fn a_delegated_actor_has_at_most_what_its_parent_has() {
+    let names = ["sisyphus", "oracle", "librarian", "explore", "atlas"];
+    let texts = ["Write report.md", "Where is it?", "Run the tests and fix what fails"];
+    for parent in names {
+        let mut spec = task("Look at it");
+        spec.profile = Some(parent.to_owned());
+        let parent = compose(&spec, |context| {
+            context.approval = Approval::Ask;
+            context.attended = false;
+        });
+        let mut parent = parent.unwrap().input;
+        parent.spec.max_steps = 7;
+        for profile in names.map(Some).into_iter().chain([None]) {
+            for text in texts {
+                let child = delegate(&parent, text, profile).unwrap().input;
+                let beyond: Vec<&str> = child.spec.tool_names().into_iter().filter(|tool| parent.spec.tool(tool).is_none()).collect();
+                assert_eq!(beyond, Vec::<&str>::new(), "{} made {}", parent.spec.profile, child.spec.profile);
+                assert!(child.spec.max_steps <= 7 && child.spec.approval == Approval::Ask && !child.attended);
+                assert_eq!((child.depth, child.spec.tool("terminate").is_some()), (1, true));
+                assert!(profile.is_none_or(|profile| profile == child.spec.profile), "who is named is taken");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_delegated_actor_stands_below_its_parent() {
+    let parent = compose(&task("Write report.md"), |_| {}).unwrap().input;
+    assert_eq!((parent.depth, parent.effect_prefix().as_str()), (0, "report/1"));
+    let child = delegate(&parent, "Write a part", None).unwrap().input;
+    assert_eq!((child.effect_prefix().as_str(), child.spec.id.as_str()), ("report/1/2/1/d", "report-1-2-1-d"));
+    assert!(child.spec.tool("delegate_task").is_some());
+    let grandchild = delegate(&child, "Write a part of it", None).unwrap().input;
+    assert!(grandchild.depth == 2 && grandchild.spec.tool("delegate_task").is_none(), "it is not offered where it would be refused");
+    let error = delegate(&grandchild, "x", None).unwrap_err().to_string();
+    assert!(error.starts_with("at most 2 actors may stand in a row") && error.contains("number 2: it cannot delegate"), "{error}");
+    let error = delegate(&parent, "x", Some("zeus")).unwrap_err().to_string();
+    assert_eq!(error, "there is no profile `zeus`; the profiles are: `sisyphus`, `oracle`, `librarian`, `explore`, `atlas`");
+    // The depth is the run's: other settings at a resume do not raise what the parent has.
+    let mut shallow = parent.clone();
+    shallow.settings.max_depth = 1;
+    assert!(delegate(&shallow, "x", None).unwrap().input.spec.tool("delegate_task").is_none());
+    shallow.settings.max_depth = 0;
+    assert!(matches!(delegate(&shallow, "x", None), Err(ComposeError::TooDeep { depth: 0, max: 0 })));
+}
+
+fn skills() -> SkillCatalog {
+    let mut skills = SkillCatalog::default();
+    for (name, description) in [("bake", "Bakes bread.\n  Use it for dough."), ("trim-pdf", &"Trims. ".repeat(60))] {
+        let skill = Skill {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            license: None,
+            compatibility: None,
+            metadata: std::collections::BTreeMap::new(),
+            allowed_tools: vec!["bash".to_owned()],
+            body: format!("# How to {name}\n\n1. Begin.\n"),
+        };
+        skills.add(InstalledSkill { skill, folder: name.into(), files: Vec::new() });
+    }
+    skills
+}
+
+fn compose_with_skills(profile: &str, added: &[String]) -> Composed {
+    let mut profiles = ProfileCatalog::builtin();
+    profiles
+        .add_toml("name = \"baker\"\ndescription = \"d\"\nprompt = \"You bake.\"\nskills = [\"bake\", \"fly\"]\n", "baker.toml")
+        .unwrap();
+    let mut registry = builtin();
+    registry.register(load_skill(skills()));
+    let mut spec = task("Make bread.txt");
+    spec.profile = Some(profile.to_owned());
+    let context = ActorContext { skills: added, ..ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(0)) };
+    ActorFactory::new(profiles, Prompts::builtin().unwrap()).with_skills(skills()).compose(&spec, &context).unwrap()
+}
+
+#[test]
+fn skills_are_told_in_a_line_each_and_preloaded_where_they_are_named() {
+    let told = compose_with_skills("sisyphus", &[]).input;
+    assert!(told.spec.tool("load_skill").is_some() && told.spec.skills.is_empty());
+    insta::assert_snapshot!("skills_that_can_be_read", told.system);
+    let preloaded = compose_with_skills("baker", &["bake".to_owned(), "trim-pdf".to_owned()]);
+    assert_eq!(preloaded.input.spec.skills, ["bake", "trim-pdf"]);
+    assert!(preloaded.selection.reasons.contains(&"without the skill `fly`: it does not exist here".to_owned()));
+    insta::assert_snapshot!("skills_that_are_given_whole", preloaded.input.system);
+}
+
+#[test]
+fn without_skills_nothing_is_said_of_them() {
+    let composed = compose(&task("Write report.md"), |_| {}).unwrap().input;
+    assert!(composed.spec.tool("load_skill").is_none() && !composed.system.contains("kill"), "{}", composed.system);
+}
+
+#[test]
+fn the_whole_first_request_of_a_delegated_actor() {
+    let parent = compose(&task("Write report.md"), |_| {}).unwrap().input;
+    let frame = "Write the report: report.md names every file";
+    let delegated = Delegated { by: &parent, call: "report/1/2/1", profile: Some("explore"), frame };
+    let composed = compose_below(delegated, "Count the lines of a.rs");
+    let input = composed.unwrap().input;
+    insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", input.system, input.task));
 }

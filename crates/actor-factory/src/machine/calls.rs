@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, ProgressEvent, QuestionId};
-use aime_tools::{Decision, HandledBy, ToolSheet, decide};
+use aime_tools::{Decision, DelegateTask, HandledBy, ToolSheet, decide};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -98,15 +98,27 @@ impl ActorMachine {
         let Some(call) = self.call_mut(index) else {
             return;
         };
-        call.questions += 1;
-        let effect = EffectId::new(format!("{effect}/ask{}", call.questions));
+        call.handed_on += 1;
+        let effect = EffectId::new(format!("{effect}/ask{}", call.handed_on));
         call.state = CallState::Asking { effect: effect.clone(), question: id.clone(), kind };
         // After a stop the same question is asked again; it is still one question.
-        if call.questions == 1 {
+        if call.handed_on == 1 {
             let (id, kind, question) = (id.clone(), kind.as_str().to_owned(), question.clone());
             out.emit(ProgressEvent::QuestionAsked { id, task: Some(task), kind, question });
         }
         out.issue(effect, ActorEffect::Ask { id, question, kind });
+    }
+
+    /// Hands the call on to another actor.
+    pub(super) fn delegate(&mut self, index: usize, request: DelegateTask, out: &mut Outbox<Self>) {
+        let name = self.call_effect(index);
+        let Some(call) = self.call_mut(index) else {
+            return;
+        };
+        call.handed_on += 1;
+        let effect = EffectId::new(format!("{name}/delegate{}", call.handed_on));
+        call.state = CallState::Delegated { effect: effect.clone() };
+        out.issue(effect, ActorEffect::Delegate { call: name.as_str().to_owned(), request });
     }
 
     pub(super) fn tool_ended(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) {
@@ -128,10 +140,10 @@ impl ActorMachine {
         };
         if *outcome == CallOutcome::Ok {
             self.calls_ok = self.calls_ok.saturating_add(1);
-            for made in references {
-                if !self.references.contains(made) {
-                    self.references.push(made.clone());
-                }
+        }
+        for made in references {
+            if !self.references.contains(made) {
+                self.references.push(made.clone());
             }
         }
         if let (CallOutcome::Cancelled | CallOutcome::InDoubt, Some(turn)) = (outcome, &mut self.turn) {
@@ -166,7 +178,7 @@ impl ActorMachine {
         self.rest_if_stopping_or_advance(at, out);
     }
 
-    /// A call that ran is interrupted; a question is asked again when the actor goes on.
+    /// A call that ran is interrupted; a question is asked again when the actor goes on, and another actor goes on where it was.
     pub(super) fn call_revoked(&mut self, id: &EffectId, out: &mut Outbox<Self>) -> bool {
         let Some(turn) = &mut self.turn else {
             return false;
@@ -177,7 +189,7 @@ impl ActorMachine {
         let Some(call) = turn.calls.get_mut(index) else {
             return false;
         };
-        if matches!(call.state, CallState::Asking { .. }) {
+        if matches!(call.state, CallState::Asking { .. } | CallState::Delegated { .. }) {
             call.state = CallState::Waiting;
         } else {
             turn.broken = true;

@@ -3,6 +3,7 @@
 use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, ModelError};
 use aime_progress::{CallOutcome, QuestionId};
+use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,7 +20,7 @@ pub enum ActorFact {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
-    /// A tool call ended.
+    /// A tool call ended, or the other actor to which it was handed on.
     ToolEnded {
         /// The effect.
         id: EffectId,
@@ -125,6 +126,14 @@ pub enum ActorEffect {
         name: String,
         /// Its parameters.
         parameters: Map<String, Value>,
+    },
+    /// Have another actor do a part of the work. Answered by [`ActorFact::ToolEnded`]. The other actor has a journal of its own, which
+    /// `call` names: issued again after a stop or a crash, it goes on from there.
+    Delegate {
+        /// The call, by its name in events.
+        call: String,
+        /// What is wanted.
+        request: DelegateTask,
     },
     /// Ask a person. Answered by [`ActorFact::Answered`].
     Ask {

@@ -2,7 +2,7 @@
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
-use aime_tools::{AskHuman, ReportEvidence, Terminate, ToolError, UpdateProgress};
+use aime_tools::{AskHuman, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, ToolError, UpdateProgress};
 use serde_json::{Map, Value};
 
 use super::{
@@ -25,6 +25,10 @@ impl ActorMachine {
             "ask_human" => match AskHuman::parse(&call.parameters) {
                 Ok(asked) if self.input.attended => return self.ask(index, asked.question, QuestionKind::Question, out),
                 Ok(_) => Ok(NOBODY.to_owned()),
+                Err(error) => Err(error.to_string()),
+            },
+            DELEGATE_TASK => match DelegateTask::parse(&call.parameters) {
+                Ok(request) => return self.delegate(index, request, out),
                 Err(error) => Err(error.to_string()),
             },
             TERMINATE => self.terminate(index, &call.parameters),
@@ -66,7 +70,7 @@ impl ActorMachine {
     ) -> Result<String, String> {
         let reported = ReportEvidence::parse(parameters).map_err(|error| error.to_string())?;
         let task = self.input.spec.task.clone();
-        let id = id_text(&format!("{task}-{}-{}-{}", self.input.execution, self.requests, index + 1));
+        let id = id_text(&format!("{}-{}-{}", self.input.effect_prefix().replace('/', "-"), self.requests, index + 1));
         let evidence = Evidence {
             id: EvidenceId::new(id).map_err(|error| error.to_string())?,
             at: Timestamp::from_millis(at),

@@ -1,5 +1,6 @@
 mod chaos;
 mod compaction;
+mod delegation;
 mod rules;
 mod stop;
 mod support;

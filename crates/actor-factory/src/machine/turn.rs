@@ -3,7 +3,7 @@
 use aime_durable::EffectId;
 use aime_llm::{ToolCall, read_arguments};
 use aime_progress::{CallOutcome, QuestionId};
-use aime_tools::{HandledBy, ToolSheet};
+use aime_tools::{DELEGATE_TASK, HandledBy, ToolSheet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -41,8 +41,9 @@ pub(super) struct Call {
     pub(super) fault: Option<String>,
     /// A person has allowed it.
     pub(super) approved: bool,
-    /// How often a person was asked.
-    pub(super) questions: u32,
+    /// How often it was handed on: to a person, or to another actor. Each time is an effect of its own.
+    #[serde(alias = "questions")]
+    pub(super) handed_on: u32,
     /// Its beginning was told.
     pub(super) started: bool,
     pub(super) state: CallState,
@@ -53,6 +54,7 @@ pub(super) struct Call {
 pub(super) enum CallState {
     Waiting,
     Asking { effect: EffectId, question: QuestionId, kind: QuestionKind },
+    Delegated { effect: EffectId },
     Running { effect: EffectId },
     Done { text: String, outcome: CallOutcome },
 }
@@ -79,7 +81,7 @@ impl Call {
             parameters,
             fault,
             approved: false,
-            questions: 0,
+            handed_on: 0,
             started: false,
             state: CallState::Waiting,
         }
@@ -91,7 +93,7 @@ impl Call {
 
     const fn effect(&self) -> Option<&EffectId> {
         match &self.state {
-            CallState::Asking { effect, .. } | CallState::Running { effect } => Some(effect),
+            CallState::Asking { effect, .. } | CallState::Delegated { effect } | CallState::Running { effect } => Some(effect),
             CallState::Waiting | CallState::Done { .. } => None,
         }
     }
@@ -104,7 +106,9 @@ impl Call {
 impl Turn {
     pub(super) fn new(number: u32, calls: Vec<ToolCall>, cut_off: bool, spec: &ActorSpec) -> Self {
         let calls: Vec<Call> = calls.into_iter().map(|call| Call::new(call, cut_off, spec)).collect();
-        let harmless = |sheet: &ToolSheet| sheet.read_only || sheet.handled_by == HandledBy::Actor;
+        // What another actor does is not known beforehand.
+        let own = |sheet: &ToolSheet| sheet.handled_by == HandledBy::Actor && sheet.name() != DELEGATE_TASK;
+        let harmless = |sheet: &ToolSheet| sheet.read_only || own(sheet);
         let parallel = calls.iter().filter_map(|call| spec.tool(&call.name)).all(harmless);
         Self { number, calls, parallel, broken: false }
     }

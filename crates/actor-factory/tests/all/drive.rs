@@ -80,6 +80,7 @@ impl World {
                 let answer = ModelAnswer::Response { response: Box::new(response) };
                 ActorFact::ModelAnswered { id: issue.id.clone(), answer, duration_ms: 3 }
             }
+            ActorEffect::Delegate { .. } => tool_ended(&issue.id, CallOutcome::Ok, "done by another"),
             ActorEffect::Tool { name, .. } => {
                 let repeatable = input().spec.tool(name).unwrap().repeatable();
                 if issue.reissued && !repeatable {

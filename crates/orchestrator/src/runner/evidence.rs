@@ -1,8 +1,9 @@
 //! What happened, for a verifier: what was recorded comes first, what somebody says of it last.
 
-use aime_actors::ActorMachine;
+use aime_actors::{ActorInput, ActorMachine, effect_prefix};
 use aime_durable::{Journal, replay};
 use aime_progress::{CallOutcome, Conclusion, ProgressEvent, ProgressState, TaskId, TaskStatus};
+use aime_tools::DELEGATE_TASK;
 
 /// How much of each text a verifier reads, in characters: a call's parameters, its output, a task's result.
 const EVIDENCE_CHARS: usize = 1_500;
@@ -31,14 +32,12 @@ pub(super) fn of_run(state: &ProgressState) -> String {
     lines.join("\n")
 }
 
-/// Of a task that an actor carried out: the calls of all its executions so far, as their journals have them, then the actor's words.
+/// Of a task that an actor carried out: the calls of all its executions so far, and of the actors below it, as their journals have them,
+/// then the actor's words.
 pub(super) fn of_actor(journal: &Journal, run: &str, task: &TaskId, execution: u32, conclusion: &Conclusion) -> Result<String, String> {
     let mut lines = Vec::new();
     for execution in 1..=execution {
-        let stream = format!("{task}/{execution}");
-        let Some(loaded) = journal.load::<ActorMachine>(run, &stream).map_err(|error| error.to_string())? else { continue };
-        let events = replay::<ActorMachine>(&loaded.input, &loaded.facts).events;
-        lines.extend(calls(events.into_iter().map(|event| event.fact)));
+        record(journal, run, &effect_prefix(task, execution, None), &mut lines)?;
     }
     lines.drain(..lines.len().saturating_sub(CALLS));
     if lines.is_empty() {
@@ -48,27 +47,32 @@ pub(super) fn of_actor(journal: &Journal, run: &str, task: &TaskId, execution: u
     Ok(lines.join("\n"))
 }
 
+/// A line for each call of an actor that ended, in its journal. What another actor did in a call stands in the place of the call.
+fn record(journal: &Journal, run: &str, stream: &str, lines: &mut Vec<String>) -> Result<(), String> {
+    let Some(loaded) = journal.load::<ActorMachine>(run, stream).map_err(|error| error.to_string())? else { return Ok(()) };
+    let ActorInput { spec, execution, .. } = &loaded.input.fact;
+    let mut started = std::collections::HashMap::new();
+    for event in replay::<ActorMachine>(&loaded.input, &loaded.facts).events {
+        match event.fact {
+            ProgressEvent::ToolCallStarted { call, parameters, .. } => {
+                started.insert(call, serde_json::Value::Object(parameters).to_string());
+            }
+            ProgressEvent::ToolCallFinished { call, tool, .. } if tool == DELEGATE_TASK => {
+                record(journal, run, &effect_prefix(&spec.task, *execution, Some(&call)), lines)?;
+            }
+            ProgressEvent::ToolCallFinished { tool, .. } if CLAIMS.contains(&tool.as_str()) => {}
+            ProgressEvent::ToolCallFinished { call: id, tool, outcome, output, .. } => {
+                lines.push(call(&tool, &started.remove(&id).unwrap_or_default(), outcome, &output));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Of a tool task: its one call.
 pub(super) fn of_tool(tool: &str, parameters: &str, conclusion: &Conclusion) -> String {
     call(tool, parameters, CallOutcome::Ok, conclusion.text())
-}
-
-/// A line for each call that ended.
-fn calls(events: impl Iterator<Item = ProgressEvent>) -> Vec<String> {
-    let mut started = std::collections::HashMap::new();
-    events
-        .filter_map(|event| match event {
-            ProgressEvent::ToolCallStarted { call, parameters, .. } => {
-                started.insert(call, serde_json::Value::Object(parameters).to_string());
-                None
-            }
-            ProgressEvent::ToolCallFinished { tool, .. } if CLAIMS.contains(&tool.as_str()) => None,
-            ProgressEvent::ToolCallFinished { call: id, tool, outcome, output, .. } => {
-                Some(call(&tool, &started.remove(&id).unwrap_or_default(), outcome, &output))
-            }
-            _ => None,
-        })
-        .collect()
 }
 
 fn call(tool: &str, parameters: &str, outcome: CallOutcome, output: &str) -> String {

@@ -4,6 +4,7 @@
 mod bench;
 mod claims;
 mod crashes;
+mod delegation;
 mod history;
 mod people;
 mod runs;

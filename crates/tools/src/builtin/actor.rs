@@ -6,8 +6,9 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::{
-    HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches,
+    DELEGATE_TASK, HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches,
     coordination::{AskHumanParameters, ReportEvidenceParameters, TerminateParameters, TodoParameters, UpdateProgressParameters},
+    delegation::DelegateTaskParameters,
     typed::sheet,
 };
 
@@ -27,6 +28,14 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
             "report_evidence",
             "Only when the plan itself must change: report a discovery, an error, an outside change. It does no work.",
         )),
+        // Another call makes another actor.
+        ToolSheet {
+            idempotent: false,
+            ..own(sheet::<DelegateTaskParameters>(
+                DELEGATE_TASK,
+                "Only for a large part that stands alone: another worker does it and tells you.",
+            ))
+        },
     ];
     sheets.into_iter().map(|sheet| Arc::new(ActorTool { sheet: Arc::new(sheet) }) as Arc<dyn Tool>)
 }

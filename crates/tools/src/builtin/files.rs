@@ -24,7 +24,7 @@ const KNOWN: &[(&[u8], &str)] = &[
 ];
 
 /// Runs work that blocks where blocking is welcome.
-pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
     match spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) => Err(ToolError::Failed(format!("the tool itself failed: {error}"))),
@@ -61,7 +61,7 @@ fn like(context: &ToolContext, path: &str) -> Option<String> {
 }
 
 /// What a file is in words, where it is no text.
-pub(super) fn no_text(bytes: &[u8]) -> Option<&'static str> {
+pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     let beginning = bytes.get(..SNIFFED).unwrap_or(bytes);
     let known = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name);
     let webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");

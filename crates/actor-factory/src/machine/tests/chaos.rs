@@ -7,7 +7,7 @@ use aime_tools::Approval;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, read, terminate, tool_ended, write};
+use super::support::{Play, answer, call, delegate, delegating, read, terminate, tool_ended, write};
 use crate::{ActorEffect, ActorFact, ModelAnswer, ModelFault};
 
 #[derive(Debug, Clone)]
@@ -53,6 +53,7 @@ fn model_answer(how: usize) -> ModelAnswer {
         7 => answer("```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```", vec![]),
         8 => answer("", vec![read("a", "1")]),
         9 => return ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into() },
+        10 => answer("", vec![delegate("a", "x"), read("b", "2")]),
         _ => answer("", vec![write("a", "1")]),
     };
     if how == 8 {
@@ -65,7 +66,7 @@ fn reply(id: &EffectId, effect: &ActorEffect, how: usize) -> ActorFact {
     let id = id.clone();
     match effect {
         ActorEffect::Model(_) => ActorFact::ModelAnswered { id, answer: model_answer(how), duration_ms: 1 },
-        ActorEffect::Tool { .. } => {
+        ActorEffect::Tool { .. } | ActorEffect::Delegate { .. } => {
             let outcome = [CallOutcome::Ok, CallOutcome::Error, CallOutcome::InDoubt, CallOutcome::Cancelled][how % 4];
             tool_ended(&id, outcome, &"text ".repeat(how * how * 40))
         }
@@ -77,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
     fn any_facts_in_any_order(moves in moves(), approval in prop_oneof![Just(Approval::All), Just(Approval::Ask)], small in any::<bool>()) {
-        let mut input = input();
+        let mut input = delegating();
         input.spec.approval = approval;
         if small {
             input.limits.context_tokens = 2_000;

@@ -47,6 +47,7 @@ pub(super) fn input() -> ActorInput {
             description: String::new(),
             profile: "sisyphus".into(),
             tools,
+            skills: Vec::new(),
             persona: "You work.".into(),
             model: "default".into(),
             temperature: Some(0.5),
@@ -57,6 +58,8 @@ pub(super) fn input() -> ActorInput {
             approval: Approval::All,
         },
         execution: 1,
+        call: None,
+        depth: 0,
         system: "You work.".into(),
         task: "Write a.txt.".into(),
         limits: ModelLimits::default(),
@@ -66,6 +69,17 @@ pub(super) fn input() -> ActorInput {
         must_write_files: false,
         settings: crate::ActorSettings::default(),
     }
+}
+
+/// The same with the tool that hands work on.
+pub(super) fn delegating() -> ActorInput {
+    let mut input = input();
+    input.spec.tools.push(sheet("delegate_task", false, Touches::Nothing, HandledBy::Actor, schema(&["description"])));
+    input
+}
+
+pub(super) fn delegate(id: &str, description: &str) -> ToolCall {
+    call(id, "delegate_task", &json!({"description": description}))
 }
 
 pub(super) fn call(id: &str, name: &str, arguments: &Value) -> ToolCall {
@@ -277,6 +291,9 @@ fn shown(id: &EffectId, effect: &ActorEffect) -> String {
         }
         ActorEffect::Tool { call, name, parameters } => {
             let _ = writeln!(text, "tool {id}: {call} {name} {}", serde_json::to_string(parameters).unwrap());
+        }
+        ActorEffect::Delegate { call, request } => {
+            let _ = writeln!(text, "delegate {id}: {call} {:?}", request.description);
         }
         ActorEffect::Ask { id: question, question: words, kind } => {
             let _ = writeln!(text, "ask {id}: {question} {kind:?} {words:?}");

@@ -1,0 +1,65 @@
+//! What an actor is told of skills.
+
+use aime_tools::{LOAD_SKILL, SkillCatalog};
+
+use super::fit;
+use crate::{
+    ActorSpec, Profile,
+    prompts::{SkillNote, SkillText},
+    text::cut,
+};
+
+/// So many skills are told; small models have little room.
+const MAX_TOLD: usize = 20;
+/// So many characters of a description are told.
+const MAX_DESCRIPTION: usize = 200;
+
+/// Skills that stand whole in a prompt.
+#[derive(Debug, Default)]
+pub(super) struct Preloaded {
+    pub(super) names: Vec<String>,
+    pub(super) texts: Vec<SkillText>,
+}
+
+/// The skills of the profile and those that the caller adds. Together they get about `budget` tokens, the first ones first.
+pub(super) fn preload(skills: &SkillCatalog, profile: &Profile, added: &[String], budget: u64, reasons: &mut Vec<String>) -> Preloaded {
+    let mut preloaded = Preloaded::default();
+    let mut left = budget;
+    for name in profile.skills.iter().chain(added) {
+        if preloaded.names.contains(name) {
+            continue;
+        }
+        let Some(known) = skills.get(name) else {
+            reasons.push(format!("without the skill `{name}`: it does not exist here"));
+            continue;
+        };
+        if left == 0 {
+            reasons.push(format!("without the skill `{name}` in the prompt: those before it take all the room that skills may take"));
+            continue;
+        }
+        let body = fit(&known.skill.body, left);
+        left = left.saturating_sub(aime_llm::estimate_tokens(&body));
+        preloaded.names.push(name.clone());
+        preloaded.texts.push(SkillText { name: name.clone(), body });
+    }
+    preloaded
+}
+
+/// The skills that the actor can read, in a line each; none where it has no tool for it.
+pub(super) fn told(skills: &SkillCatalog, spec: &ActorSpec) -> Vec<SkillNote> {
+    if spec.tool(LOAD_SKILL).is_none() {
+        return Vec::new();
+    }
+    let others = skills.iter().filter(|known| !spec.skills.contains(&known.skill.name));
+    let mut notes: Vec<SkillNote> = others
+        .map(|known| {
+            let words: Vec<&str> = known.skill.description.split_whitespace().collect();
+            SkillNote { name: known.skill.name.clone(), description: cut(&words.join(" "), MAX_DESCRIPTION) }
+        })
+        .collect();
+    if notes.len() > MAX_TOLD {
+        let more = notes.split_off(MAX_TOLD).into_iter().map(|note| note.name).collect::<Vec<_>>().join(", ");
+        notes.push(SkillNote { name: "more".to_owned(), description: cut(&more, MAX_DESCRIPTION) });
+    }
+    notes
+}

@@ -1,0 +1,87 @@
+//! Actors that other actors have made: how they begin, and what the one that called is told.
+
+use std::sync::Arc;
+
+use aime_actors::{ActorInput, Delegated};
+use aime_progress::{Conclusion, Outcome, TaskSpec};
+use aime_tools::{DelegateTask, ToolOutput, cut_output};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{Attempt, Made};
+
+impl Attempt {
+    /// Has another actor do a part of the work, or goes on with the one that does it. What it comes to is the result of the call; that it
+    /// failed, or could not be made, is an error that the one that called goes on from.
+    pub(super) async fn delegate(
+        self: &Arc<Self>,
+        by: &ActorInput,
+        call: &str,
+        request: &DelegateTask,
+        cancel: &CancellationToken,
+    ) -> Result<ToolOutput, ToolOutput> {
+        let ended = self.act(Some(call), cancel, || self.compose_below(by, call, request)).await;
+        let plain = |text| ToolOutput { text, value: serde_json::Value::Null, references: Vec::new() };
+        let conclusion = ended.map_err(plain)?;
+        let output = self.told(&conclusion);
+        if conclusion.outcome == Outcome::Success { Ok(output) } else { Err(output) }
+    }
+
+    /// Makes an actor below another one, after everything was looked at that bounds it.
+    fn compose_below(&self, by: &ActorInput, call: &str, request: &DelegateTask) -> Result<Made, String> {
+        let framing = self.framing(request)?;
+        let known = framing.or_else(|| Some(&self.state.tasks.get(&self.task)?.spec));
+        let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
+        spec.bundles = known.map(|known| known.bundles.clone()).unwrap_or_default();
+        let frame = framing.map(frame).unwrap_or_default();
+        let own = (!request.use_actor_factory).then_some(by.spec.profile.as_str());
+        let profile = request.profile.as_deref().or(own);
+        let made = self.compose(&spec, "", Some(Delegated { by, call, profile, frame: &frame }))?;
+        self.runner.budget.count_actor().map_err(|error| format!("{error}: no other actor can be made; do it yourself"))?;
+        Ok(made)
+    }
+
+    /// The task of the plan that the call names.
+    fn framing(&self, request: &DelegateTask) -> Result<Option<&TaskSpec>, String> {
+        let plan = self.state.plan_id.as_str();
+        if let Some(named) = request.plan.as_deref().filter(|named| *named != plan) {
+            return Err(format!("there is no plan `{named}` here: the plan of this run is `{plan}`"));
+        }
+        let Some(named) = &request.task else { return Ok(None) };
+        let found = self.state.tasks.values().find(|task| task.spec.id.as_str() == named);
+        let tasks = || self.state.tasks.keys().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
+        found.map(|task| Some(&task.spec)).ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
+    }
+
+    /// A conclusion as the one that called sees it.
+    fn told(&self, conclusion: &Conclusion) -> ToolOutput {
+        let (status, said) = match conclusion.outcome {
+            Outcome::Success => ("success", conclusion.text().to_owned()),
+            Outcome::Failure | Outcome::InDoubt => {
+                let error = conclusion.error.as_ref().unwrap_or(&conclusion.summary);
+                let words = conclusion.text.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();
+                ("failure", format!("{error}{words}"))
+            }
+            Outcome::Interrupted => ("failure", "it was stopped".to_owned()),
+        };
+        let references = conclusion.references.clone();
+        let made = if references.is_empty() { String::new() } else { format!("\nReferences: {}", references.join(", ")) };
+        let limit = self.runner.parts.tool_context.text_limit.unwrap_or(usize::MAX);
+        let said = cut_output(&said, limit, None).into_owned();
+        let value = json!({"status": status, "summary": conclusion.summary, "references": references});
+        ToolOutput { text: format!("{status}: {said}{made}"), value, references }
+    }
+}
+
+/// A task of the plan, for an actor that does a part of it.
+fn frame(task: &TaskSpec) -> String {
+    let mut lines = vec![task.title().to_owned()];
+    if task.description != task.title() {
+        lines.push(task.description.clone());
+    }
+    if !task.completion_criteria.is_empty() {
+        lines.push("It is done when:".to_owned());
+        lines.extend(task.completion_criteria.iter().map(|criterion| format!("- {criterion}")));
+    }
+    lines.join("\n")
+}

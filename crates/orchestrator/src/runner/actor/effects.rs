@@ -1,0 +1,109 @@
+//! An actor's effects: its model, its tools, people, and other actors.
+
+use std::{sync::Arc, time::Instant};
+
+use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer};
+use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, Reason};
+use aime_llm::ChatModel;
+use aime_progress::{CallOutcome, QuestionId};
+use aime_tools::{ToolContext, ToolError, ToolOutput};
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use super::{Attempt, reports::Refused};
+use crate::{RunFact, runner::millis_since};
+
+type Context = EffectContext<ActorMachine>;
+
+/// Does an actor's effects.
+pub(super) struct ActorRunner {
+    pub(super) attempt: Arc<Attempt>,
+    pub(super) input: ActorInput,
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) tool_context: ToolContext,
+    pub(super) refused: Arc<Refused>,
+}
+
+impl EffectRunner<ActorMachine> for ActorRunner {
+    fn run(self: Arc<Self>, issue: Issue<ActorEffect>, context: Context) -> BoxFuture<'static, ActorFact> {
+        Box::pin(async move {
+            let (id, reissued, begun) = (issue.id, issue.reissued, Instant::now());
+            match issue.effect {
+                ActorEffect::Model(request) => match context.cancel.run_until_cancelled(self.model.complete(request)).await {
+                    Some(answer) => ActorFact::ModelAnswered { id, answer: ModelAnswer::from(answer), duration_ms: millis_since(begun) },
+                    None => revoked(id),
+                },
+                ActorEffect::Tool { name, parameters, .. } => {
+                    let repeatable = self.input.spec.tool(&name).is_some_and(|sheet| sheet.repeatable());
+                    if reissued && !repeatable {
+                        return ended(id, CallOutcome::InDoubt, String::new(), begun);
+                    }
+                    if self.refuses(id.as_str(), &context).await {
+                        return revoked(id);
+                    }
+                    self.call_tool(id, &name, parameters, &context).await
+                }
+                ActorEffect::Delegate { call, request } => {
+                    if self.refuses(&call, &context).await {
+                        return revoked(id);
+                    }
+                    let told = self.attempt.delegate(&self.input, &call, &request, &context.cancel).await;
+                    let (outcome, output) = match told {
+                        Ok(output) => (CallOutcome::Ok, output),
+                        Err(output) => (CallOutcome::Error, output),
+                    };
+                    let ToolOutput { text, value, references } = output;
+                    ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms: millis_since(begun) }
+                }
+                ActorEffect::Ask { id: question, question: text, kind } => {
+                    let answer = self.ask(question, kind.as_str(), text);
+                    match context.cancel.run_until_cancelled(answer).await {
+                        Some(text) => ActorFact::Answered { id, text },
+                        None => revoked(id),
+                    }
+                }
+            }
+        })
+    }
+
+    fn failed(&self, id: &EffectId, message: &str) -> ActorFact {
+        ended(id.clone(), CallOutcome::Error, format!("a fault in aime: {message}"), Instant::now())
+    }
+}
+
+impl ActorRunner {
+    /// Whether the run's budget leaves no room for a call. The run, which is told, then revokes it: this waits until it has.
+    async fn refuses(&self, call: &str, context: &Context) -> bool {
+        let Some(error) = self.refused.take(call) else { return false };
+        (self.attempt.on_bound)(&error);
+        context.cancel.cancelled().await;
+        true
+    }
+
+    async fn call_tool(&self, id: EffectId, name: &str, parameters: Map<String, Value>, context: &Context) -> ActorFact {
+        let begun = Instant::now();
+        let tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
+        match self.attempt.runner.parts.tools.call(name, parameters, &tool_context).await {
+            Ok(ToolOutput { text, value, references }) => {
+                ActorFact::ToolEnded { id, outcome: CallOutcome::Ok, text, value, references, duration_ms: millis_since(begun) }
+            }
+            Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, String::new(), begun),
+            Err(error) => ended(id, CallOutcome::Error, error.to_string(), begun),
+        }
+    }
+
+    async fn ask(&self, question: QuestionId, kind: &str, text: String) -> String {
+        let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
+        // A run that is gone cannot be asked: the actor is stopped with it.
+        let _gone = facts.send(RunFact::ActorAsked { task: task.clone(), question: question.clone(), kind: kind.to_owned(), text });
+        runner.answers.wait(&question).await
+    }
+}
+
+const fn revoked(id: EffectId) -> ActorFact {
+    ActorFact::Revoked { id, why: Reason::Stopped }
+}
+
+fn ended(id: EffectId, outcome: CallOutcome, text: String, begun: Instant) -> ActorFact {
+    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms: millis_since(begun) }
+}

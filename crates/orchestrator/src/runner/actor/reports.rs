@@ -1,0 +1,83 @@
+//! What actors tell the run.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use aime_actors::ActorMachine;
+use aime_durable::{Commit, JournalError, Sink, StreamWriter, UnixMillis};
+use aime_progress::ProgressEvent;
+
+use super::Attempt;
+use crate::{BudgetError, RunFact};
+
+/// Hands an actor's events up to the run, each with its number: the run drops what it has seen.
+pub(super) struct Reports {
+    attempt: Arc<Attempt>,
+    /// The call that the actor answers, if it works for another one.
+    call: Option<String>,
+    next: u64,
+}
+
+impl Reports {
+    pub(super) const fn new(attempt: Arc<Attempt>, call: Option<String>) -> Self {
+        Self { attempt, call, next: 0 }
+    }
+
+    pub(super) fn send(&mut self, event: ProgressEvent) {
+        let number = self.next;
+        self.next += 1;
+        // The list of a task is that of the actor which works for the plan.
+        if self.call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
+            return;
+        }
+        let Attempt { task, execution, facts, .. } = self.attempt.as_ref();
+        let fact = RunFact::ActorReported { task: task.clone(), execution: *execution, call: self.call.clone(), number, event };
+        // A run that is gone will find the event in the actor's journal.
+        let _gone = facts.send(fact);
+    }
+}
+
+/// Calls for which the run's budget leaves no room, by their names in events.
+#[derive(Default)]
+pub(super) struct Refused(Mutex<BTreeMap<String, BudgetError>>);
+
+impl Refused {
+    fn put(&self, call: String, error: BudgetError) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(call, error);
+    }
+
+    pub(super) fn take(&self, call: &str) -> Option<BudgetError> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(call)
+    }
+}
+
+/// An actor's stream of the journal, which reports each event once it is durable. A tool call is counted here, before it is made.
+pub(super) struct ReportingStream {
+    pub(super) writer: StreamWriter,
+    pub(super) reports: Reports,
+    pub(super) refused: Arc<Refused>,
+}
+
+impl Sink<ActorMachine> for ReportingStream {
+    type Error = JournalError;
+
+    async fn append(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), JournalError> {
+        let events = commit.events;
+        Sink::<ActorMachine>::append(&mut self.writer, commit).await?;
+        for event in events {
+            if let ProgressEvent::ToolCallStarted { call, .. } = &event.fact
+                && let Err(error) = self.reports.attempt.runner.budget.count_tool_call()
+            {
+                self.refused.put(call.clone(), error);
+            }
+            self.reports.send(event.fact.clone());
+        }
+        Ok(())
+    }
+
+    fn last(&self) -> UnixMillis {
+        Sink::<ActorMachine>::last(&self.writer)
+    }
+}
