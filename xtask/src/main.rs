@@ -27,7 +27,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Run a goal with no set-up: fetch and serve a local model if none is configured, build aime, run it
+    /// Run a goal with no set-up: build aime and run it, on a small model in its process if none is configured
     Run(run::RunArguments),
     /// Build everything and run every test, documentation tests included
     Test,
@@ -38,7 +38,7 @@ enum Task {
     /// A real model behind an OpenAI-compatible server on this machine
     #[command(subcommand)]
     Model(model::ModelTask),
-    /// Build aime and run its scenarios against a scripted server; `real` runs one against a real model
+    /// Build aime and run its scenarios against a scripted server; `local-model` runs one on a real model
     Scenario(scenario::ScenarioArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
     Size(size::SizeArguments),

@@ -1,7 +1,7 @@
 //! `cargo xtask run GOAL`: the first run, with no set-up.
 //!
-//! Uses the model that the environment names. With none it fetches a small one, serves it on this machine for the
-//! length of the run, and points aime at it.
+//! aime uses the model that the environment names, and with none the small one in its own process. With `--server` the small one is
+//! served beside it for the length of the run, to compare the two.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use clap::Args;
 use crate::model::{Name, Server, setup};
 use crate::workspace::build_aime;
 
-/// What aime is told of the local model: on two busy cores a plan takes a minute, and a small model that begins to repeat itself does not
+/// What aime is told of a model behind the server: on two busy cores a plan takes a minute, and a small model that begins to repeat itself does not
 /// stop by itself.
-const LOCAL_LIMITS: [(&str, &str); 3] = [
+const SERVER_LIMITS: [(&str, &str); 3] = [
     ("AIME__MODELS__DEFAULT__TIMEOUT_SECONDS", "600"),
     ("AIME__MODELS__DEFAULT__CONTEXT_TOKENS", "8192"),
     ("AIME__MODELS__DEFAULT__MAX_OUTPUT_TOKENS", "1024"),
@@ -30,12 +30,22 @@ pub(crate) struct RunArguments {
     /// The folder to work in; a new empty one by default
     #[arg(long)]
     folder: Option<PathBuf>,
-    /// Use this local model even if the environment names another
-    #[arg(long)]
-    model: Option<Name>,
+    #[command(flatten)]
+    model: ModelArguments,
     /// What `aime run` is given besides the goal
     #[arg(last = true)]
     rest: Vec<String>,
+}
+
+/// Which model, and where it runs.
+#[derive(Args)]
+pub(crate) struct ModelArguments {
+    /// Use this local model even if the environment names another
+    #[arg(long)]
+    model: Option<Name>,
+    /// Serve it with llama.cpp's server, which is fetched, instead of running it in aime's process
+    #[arg(long)]
+    server: bool,
 }
 
 /// Runs the goal and answers aime's own exit code.
@@ -45,7 +55,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
         None => fresh_folder("aime")?,
     };
     let before = files(&folder);
-    let code = run_goal(&arguments.goal, &folder, arguments.model, &arguments.rest)?;
+    let code = run_goal(&arguments.goal, &folder, &arguments.model, &arguments.rest)?;
     let new: Vec<String> = files(&folder).into_iter().filter(|file| !before.contains(file)).collect();
     eprintln!("\nfolder: {}", folder.display());
     if !new.is_empty() {
@@ -54,22 +64,26 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// Builds aime and runs `aime run GOAL` in a folder, with a local model where no other is configured.
-pub(crate) fn run_goal(goal: &str, folder: &Path, model: Option<Name>, rest: &[String]) -> Result<u8> {
+/// Builds aime and runs `aime run GOAL` in a folder.
+pub(crate) fn run_goal(goal: &str, folder: &Path, model: &ModelArguments, rest: &[String]) -> Result<u8> {
     fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
     let program = build_aime(&[])?;
-    let server = match (model, configured()) {
-        (None, true) => None,
-        (name, _) => {
-            let name = name.unwrap_or(Name::Qwen1b5);
-            Some(Server::start(name, &setup(name)?, Server::free_port()?)?)
-        }
-    };
     let mut command = Command::new(program);
-    command.arg("-C").arg(folder).arg("run").arg(goal).args(rest);
+    let server = if model.server {
+        let name = model.model.unwrap_or(Name::Qwen1b5);
+        Some(Server::start(name, &setup(name)?, Server::free_port()?)?)
+    } else {
+        None
+    };
     if let Some(server) = &server {
-        command.envs(server.variables()).envs(LOCAL_LIMITS);
+        command.envs(server.variables()).envs(SERVER_LIMITS);
+    } else if let Some(name) = model.model {
+        // Stronger than any file, and no server's name for it.
+        command
+            .envs([("AIME__MODELS__DEFAULT__PROVIDER", "local"), ("AIME__MODELS__DEFAULT__MODEL", name.alias())])
+            .env_remove("AIME_MODEL");
     }
+    command.arg("-C").arg(folder).arg("run").arg(goal).args(rest);
     eprintln!("$ aime run {goal:?}");
     let status = command.status().context("could not start aime")?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(130))
@@ -81,11 +95,6 @@ pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf> {
     let folder = std::env::temp_dir().join(format!("{name}-{now}"));
     fs::create_dir(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     Ok(folder)
-}
-
-/// Whether the environment names a model to use.
-fn configured() -> bool {
-    ["OPENAI_BASE_URL", "OPENAI_API_KEY", "AIME_MODEL"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// The names in a folder, sorted, without hidden ones.

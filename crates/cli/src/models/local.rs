@@ -9,10 +9,12 @@ use std::{
     sync::Arc,
 };
 
-use aime_llm::ChatModel;
+use aime_llm::{ChatModel, ChatRequest, ModelError, ModelLimits, StreamPart};
 use aime_local_model::{
-    CatalogModel, DEFAULT_MODEL, FetchError, FetchSettings, ModelStore, PackageClient, Presence, catalog, find_model, try_source,
+    CatalogModel, DEFAULT_MODEL, FetchError, FetchSettings, LocalModel, LocalModelSettings, ModelStore, PackageClient, Presence, catalog,
+    find_model, try_source,
 };
+use futures::stream::BoxStream;
 use indicatif::DecimalBytes;
 
 use super::{Choice, fetching::Shown};
@@ -27,6 +29,8 @@ use crate::{
 pub(crate) const AVAILABLE: bool = true;
 /// What may be written for the default one.
 const LOCAL: &str = "local";
+/// Tokens of one answer where nothing else is configured.
+const MOST_OUTPUT: u32 = 1_024;
 
 /// The file that a configuration means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,7 +218,7 @@ pub(crate) fn absent(model: &CatalogModel, file: &Path) -> Failure {
 /// The models that were opened, by their files: one file is opened once, whatever asks for it.
 #[derive(Default)]
 pub(crate) struct Opened {
-    by_file: BTreeMap<PathBuf, Arc<dyn ChatModel>>,
+    by_file: BTreeMap<PathBuf, Arc<LocalModel>>,
 }
 
 impl Opened {
@@ -231,7 +235,7 @@ impl Opened {
         }
         let key = file.canonicalize().unwrap_or_else(|_| file.clone());
         if let Some(model) = self.by_file.get(&key) {
-            return Ok(Arc::clone(model));
+            return Ok(Arc::new(Bounded::new(Arc::clone(model), config)));
         }
         // The widest context that any role wants of this file.
         let same = |other: &&ModelConfig| {
@@ -239,9 +243,9 @@ impl Opened {
             other.provider == Provider::Local && file.is_ok_and(|other| other == file_of(&wanted, setup))
         };
         let context = choice.models.values().filter(same).filter_map(|other| other.context_tokens).max();
-        let model = open(&shown_name(config), &file, context, setup)?;
+        let model = Arc::new(open(&shown_name(config), &file, context, setup)?);
         self.by_file.insert(key, Arc::clone(&model));
-        Ok(model)
+        Ok(Arc::new(Bounded::new(model, config)))
     }
 }
 
@@ -295,7 +299,45 @@ pub(crate) async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health
     Ok(Health::Missing(Failure { hint: mend, ..Failure::new(code::MODEL, detail) }))
 }
 
-fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<Arc<dyn ChatModel>, Failure> {
-    let _ = (name, file, context, setup);
-    Err(Failure::new(code::MODEL, "this build cannot run a local model yet").hint("set OPENAI_BASE_URL or OPENAI_API_KEY"))
+/// Opens a file with the settings of this machine.
+fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<LocalModel, Failure> {
+    let local = &setup.config.local;
+    let mut settings = LocalModelSettings::new(name, file);
+    settings.context_tokens = context.unwrap_or(settings.context_tokens);
+    settings.memory_bytes = local.memory_mb.map(|megabytes| megabytes.saturating_mul(1_000_000));
+    settings.threads = local.threads;
+    LocalModel::open(settings).map_err(|error| {
+        Failure::caused(code::MODEL, &error)
+            .hint("`aime models list` shows models that are known to run; or set OPENAI_BASE_URL or OPENAI_API_KEY")
+    })
+}
+
+/// A local model whose answers are bounded: a small one that begins to repeat itself does not end by itself, and each token takes its time.
+struct Bounded {
+    model: Arc<LocalModel>,
+    limits: ModelLimits,
+}
+
+impl Bounded {
+    fn new(model: Arc<LocalModel>, config: &ModelConfig) -> Self {
+        let ModelLimits { context_tokens, max_output_tokens } = model.limits();
+        let most = config.max_output_tokens.unwrap_or(MOST_OUTPUT).min(max_output_tokens);
+        Self { model, limits: ModelLimits { context_tokens, max_output_tokens: most } }
+    }
+}
+
+impl ChatModel for Bounded {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn limits(&self) -> ModelLimits {
+        self.limits
+    }
+
+    fn stream(&self, mut request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let most = self.limits.max_output_tokens;
+        request.max_output_tokens = Some(request.max_output_tokens.map_or(most, |wanted| wanted.min(most)));
+        self.model.stream(request)
+    }
 }
