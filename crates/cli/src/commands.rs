@@ -19,6 +19,7 @@ use std::{
 
 use clap::CommandFactory;
 
+#[cfg(feature = "local-model")]
 pub(crate) use run::interrupted;
 
 use crate::{

@@ -84,6 +84,7 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure>
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Whether notes are left out.
+#[cfg(feature = "local-model")]
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }

@@ -38,7 +38,7 @@ pub(crate) async fn prepare(choice: &Choice, used: &BTreeSet<String>, _: &Setup)
 
 /// Nothing can be opened.
 #[derive(Default)]
-pub(crate) struct Opened;
+pub(crate) struct Opened {}
 
 impl Opened {
     /// Refuses.
