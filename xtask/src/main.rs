@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to a person at a terminal")]
 
 mod ci;
+mod goals;
 mod model;
 mod run;
 mod scenario;
@@ -40,6 +41,8 @@ enum Task {
     Model(model::ModelTask),
     /// Build aime and run its scenarios against a scripted server; `local-model` runs one on a real model
     Scenario(scenario::ScenarioArguments),
+    /// Count how many small goals a real model reaches; a quarter of an hour or more
+    Goals(goals::GoalsArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
     Size(size::SizeArguments),
 }
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Task::Ci => ci::ci().map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
+        Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),
     };

@@ -64,25 +64,47 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
+/// aime, built, and the model it is to use, ready.
+pub(crate) struct Prepared {
+    program: PathBuf,
+    /// Ends when this is dropped.
+    server: Option<Server>,
+    model: Option<Name>,
+}
+
+impl Prepared {
+    /// Builds aime, and serves the model if it is to be served.
+    pub(crate) fn new(model: &ModelArguments) -> Result<Self> {
+        let program = build_aime(&[])?;
+        let server = if model.server {
+            let name = model.model.unwrap_or(Name::Qwen1b5);
+            Some(Server::start(name, &setup(name)?, Server::free_port()?)?)
+        } else {
+            None
+        };
+        Ok(Self { program, server, model: model.model })
+    }
+
+    /// A command that starts aime with that model.
+    pub(crate) fn aime(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        if let Some(server) = &self.server {
+            command.envs(server.variables()).envs(SERVER_LIMITS);
+        } else if let Some(name) = self.model {
+            // Stronger than any file, and no server's name for it.
+            command
+                .envs([("AIME__MODELS__DEFAULT__PROVIDER", "local"), ("AIME__MODELS__DEFAULT__MODEL", name.alias())])
+                .env_remove("AIME_MODEL");
+        }
+        command
+    }
+}
+
 /// Builds aime and runs `aime run GOAL` in a folder.
 pub(crate) fn run_goal(goal: &str, folder: &Path, model: &ModelArguments, rest: &[String]) -> Result<u8> {
     fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
-    let program = build_aime(&[])?;
-    let mut command = Command::new(program);
-    let server = if model.server {
-        let name = model.model.unwrap_or(Name::Qwen1b5);
-        Some(Server::start(name, &setup(name)?, Server::free_port()?)?)
-    } else {
-        None
-    };
-    if let Some(server) = &server {
-        command.envs(server.variables()).envs(SERVER_LIMITS);
-    } else if let Some(name) = model.model {
-        // Stronger than any file, and no server's name for it.
-        command
-            .envs([("AIME__MODELS__DEFAULT__PROVIDER", "local"), ("AIME__MODELS__DEFAULT__MODEL", name.alias())])
-            .env_remove("AIME_MODEL");
-    }
+    let prepared = Prepared::new(model)?;
+    let mut command = prepared.aime();
     command.arg("-C").arg(folder).arg("run").arg(goal).args(rest);
     eprintln!("$ aime run {goal:?}");
     let status = command.status().context("could not start aime")?;

@@ -1,0 +1,154 @@
+//! `cargo xtask goals`: how many small goals a real model reaches.
+//!
+//! The goals stand in `tests/goals/goals.toml`, each with a check that is proven by a solution. The table that is printed is what the docs quote.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::run::{ModelArguments, Prepared, fresh_folder};
+use crate::workspace::root;
+
+/// Which goals, on which model.
+#[derive(Args)]
+pub(crate) struct GoalsArguments {
+    /// Part of a goal's name; all of them by default
+    name: Option<String>,
+    /// How often each goal is given
+    #[arg(long, default_value_t = 1)]
+    repeat: u32,
+    /// The longest that one run may take
+    #[arg(long, default_value = "6m")]
+    timeout: String,
+    #[command(flatten)]
+    model: ModelArguments,
+    /// What `aime run` is given besides the goal
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Goals {
+    goal: Vec<Goal>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Goal {
+    name: String,
+    goal: String,
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    check: String,
+    #[cfg_attr(not(test), expect(dead_code, reason = "proves the check, in a test"))]
+    solution: String,
+}
+
+impl Goal {
+    fn prepare(&self, folder: &Path) -> Result<()> {
+        for (name, text) in &self.files {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap_or(folder))?;
+            fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn reached(&self, folder: &Path, answer: &str) -> Result<bool> {
+        let mut check = Command::new("sh");
+        check.args(["-c", &self.check]).current_dir(folder).env("ANSWER", answer).env("PYTHONDONTWRITEBYTECODE", "1");
+        let status = check.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        Ok(status.context("could not start sh")?.success())
+    }
+}
+
+fn goals() -> Result<Vec<Goal>> {
+    let path: PathBuf = root().join("tests/goals/goals.toml");
+    let text = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+    let goals: Goals = toml::from_str(&text).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(goals.goal)
+}
+
+/// Gives each goal to aime and prints a row for it.
+pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
+    let wanted = |goal: &Goal| arguments.name.as_ref().is_none_or(|name| goal.name.contains(name.as_str()));
+    let goals: Vec<Goal> = goals()?.into_iter().filter(wanted).collect();
+    if goals.is_empty() {
+        bail!("no goal has such a name: see tests/goals/goals.toml");
+    }
+    let prepared = Prepared::new(&arguments.model)?;
+    let all = fresh_folder("aime-goals")?;
+    eprintln!("each goal has a folder in {}", all.display());
+    println!(
+        "| goal | reached | aime says | mode | requests | tokens in (cached) | tokens out | seconds |\n|---|---|---|---|---|---|---|---|"
+    );
+    let (mut reached, mut told, mut tried) = (0_u32, 0_u32, 0_u32);
+    for round in 1..=arguments.repeat {
+        for goal in &goals {
+            let folder = all.join(format!("{}-{round}", goal.name));
+            fs::create_dir(&folder)?;
+            goal.prepare(&folder)?;
+            let begun = Instant::now();
+            let mut command = prepared.aime();
+            command.arg("-C").arg(&folder).args(["run", &goal.goal, "--approve", "all", "--unattended", "--output", "jsonl"]);
+            command.args(["--timeout", &arguments.timeout]).args(&arguments.rest);
+            let log = fs::File::create(all.join(format!("{}-{round}.log", goal.name)))?;
+            let output = command.stdin(Stdio::null()).stderr(log).output().context("could not start aime")?;
+            let seconds = begun.elapsed().as_secs();
+            fs::write(all.join(format!("{}-{round}.jsonl", goal.name)), &output.stdout)?;
+            let lines: Vec<Value> =
+                output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+            let result = lines.last().cloned().unwrap_or_default();
+            let mode = lines.iter().find_map(|line| line.get("mode")?.as_str()).unwrap_or("-");
+            let passed = goal.reached(&folder, result["answer"].as_str().unwrap_or_default())?;
+            let usage = |name: &str| result["usage"][name].as_u64().unwrap_or_default();
+            println!(
+                "| {} | {} | {} | {mode} | {} | {} ({}) | {} | {seconds} |",
+                goal.name,
+                if passed { "yes" } else { "no" },
+                result["status"].as_str().unwrap_or("nothing"),
+                usage("requests"),
+                usage("input_tokens"),
+                usage("cached_input_tokens"),
+                usage("output_tokens"),
+            );
+            tried += 1;
+            reached += u32::from(passed);
+            told += u32::from(passed == (result["status"] == "completed"));
+        }
+    }
+    println!("\n{reached} of {tried} goals were reached; {told} of {tried} runs said rightly whether theirs was");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_check_fails_at_first_and_passes_with_the_solution() -> Result<()> {
+        let goals = goals()?;
+        assert!(goals.len() >= 20, "{}", goals.len());
+        for goal in &goals {
+            let folder = tempfile::tempdir()?;
+            goal.prepare(folder.path())?;
+            assert!(!goal.reached(folder.path(), "")?, "{}: the check passes when nothing was done", goal.name);
+            let (answer, script) = match goal.solution.strip_prefix("ANSWER=") {
+                Some(answer) => (answer.trim_matches('\''), ""),
+                None => ("", goal.solution.as_str()),
+            };
+            let status = Command::new("sh").args(["-c", script]).current_dir(folder.path()).status()?;
+            assert!(status.success(), "{}", goal.name);
+            assert!(goal.reached(folder.path(), answer)?, "{}: the check does not pass with the solution", goal.name);
+        }
+        Ok(())
+    }
+}
