@@ -45,15 +45,15 @@ impl Grammars {
         self.matcher(TopLevelGrammar::from_lark(format!("start: call {more}\ncall: {before} object {after}\nobject: %json {call}\n")))
     }
 
-    /// The rest of an answer from a call on that the model began by itself, in its own spacing.
+    /// The rest of an answer from a call on that the model began by itself, in its own spacing: a space, or a new line and an indentation.
     pub(crate) fn begun_call(&self, tools: &[ToolDefinition], style: CallStyle) -> Result<Matcher, String> {
         let (before, after) = style.around();
         let (before, after) = (json!(before), json!(after.trim_start()));
         let mut call = call_schema(tools);
-        set_spacing(&mut call, json!({"whitespace_flexible": true, "whitespace_pattern": "[ \\n\\t]{0,12}", "lenient": true}));
+        set_spacing(&mut call, json!({"whitespace_flexible": true, "whitespace_pattern": "( |\\n {0,6})?", "lenient": true}));
         let more = format!("(\"\\n\" {before} object SPACE {after}){{0,{}}}", MOST_CALLS - 1);
         self.matcher(TopLevelGrammar::from_lark(format!(
-            "start: LEAD object SPACE {after} {more}\nLEAD: /[^{{}}]*/\nSPACE: /[ \\n]{{0,4}}/\nobject: %json {call}\n"
+            "start: LEAD object SPACE {after} {more}\nLEAD: /[^{{}}]*/\nSPACE: /[ \\n]?/\nobject: %json {call}\n"
         )))
     }
 }

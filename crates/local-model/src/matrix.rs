@@ -153,3 +153,6 @@ pub(crate) fn numbers(format: Format, bytes: &[u8]) -> Option<Vec<f32>> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,11 +36,8 @@ impl Rounded {
     fn new<B: Block>(instructions: Instructions, inputs: &[f32], columns: usize) -> Self {
         let count = inputs.len() / columns;
         let blocks = inputs.len() / B::WEIGHTS;
-        let mut rounded = Self {
-            values: vec![0; inputs.len()],
-            scales: vec![0.0; blocks],
-            sums: vec![[0; 32]; if B::LOWS { blocks } else { 0 }],
-        };
+        let mut rounded =
+            Self { values: vec![0; inputs.len()], scales: vec![0.0; blocks], sums: vec![[0; 32]; if B::LOWS { blocks } else { 0 }] };
         let mut sums = rounded.sums.iter_mut();
         for (block, (values, scales)) in
             rounded.values.chunks_exact_mut(count * B::WEIGHTS).zip(rounded.scales.chunks_exact_mut(count)).enumerate()
@@ -179,7 +176,9 @@ fn one<L: Lanes, B: Block>(lanes: L, row: &[u8], inputs: &Rounded, count: usize,
             sum = lanes.add_products(sum, *weights, *values);
         }
         total = lanes.add_scaled(total, sum, scale * input_scale);
-        if B::LOWS && let Some(sums) = inputs.sums.get(place) {
+        if B::LOWS
+            && let Some(sums) = inputs.sums.get(place)
+        {
             let mut sum = lanes.nothing();
             for (lows, sums) in L::pieces(&unpacked.lows).iter().zip(L::pieces(sums)) {
                 sum = lanes.add_products(sum, *lows, *sums);
@@ -216,7 +215,9 @@ fn several<L: Lanes, B: Block>(
         let mut totals = [[lanes.zero(); 2]; TOGETHER];
         for (block, (unpacked, scales)) in unpacked.iter().enumerate() {
             let places = [block * count + number, block * count + second];
-            let [Some(first), Some(second)] = places.map(|place| inputs.values.get(place * B::WEIGHTS..(place + 1) * B::WEIGHTS)) else { return };
+            let [Some(first), Some(second)] = places.map(|place| inputs.values.get(place * B::WEIGHTS..(place + 1) * B::WEIGHTS)) else {
+                return;
+            };
             let input_scales = places.map(|place| inputs.scales.get(place).copied().unwrap_or(0.0));
             let [w0, w1, w2, w3] = unpacked.each_ref().map(|unpacked| L::pieces(unpacked.values.split_at(B::WEIGHTS).0));
             let sums = tile(lanes, [w0, w1, w2, w3], [L::pieces(first), L::pieces(second)]);

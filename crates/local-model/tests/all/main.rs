@@ -1,0 +1,9 @@
+//! The real loading and generation code on tiny models that the tests write themselves.
+#![cfg(test)]
+#![cfg(feature = "engine")]
+
+mod answers;
+mod calls;
+mod damaged;
+mod sharing;
+mod tiny;
