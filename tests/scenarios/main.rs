@@ -7,6 +7,7 @@
 mod chain;
 mod commands;
 mod damage;
+mod delegation;
 mod emergent;
 mod exit_codes;
 mod harness;

@@ -1,11 +1,12 @@
 //! Puts the parts together.
 
+mod skills;
 #[cfg(test)]
 mod tests;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -15,13 +16,15 @@ use aime_llm::Tiers;
 use aime_orchestrator::{AnswerPrompt, HumanChannel, Models, Parts};
 use aime_planner::{Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
 use aime_sandbox::{ConfinedFolder, clean_environment};
-use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with};
+use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with, load_skill};
 
 use crate::{
     config::{Config, Environment, FallbackConfig, Loaded, Places, load},
     failure::{Failure, code},
     output,
 };
+
+pub(crate) use self::skills::FoundSkills;
 
 /// How many plans are kept for goals that come again.
 const PLANS_KEPT: usize = 64;
@@ -41,6 +44,8 @@ pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) sources: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// Read when they are first wanted.
+    pub(crate) skills: OnceLock<FoundSkills>,
 }
 
 impl Setup {
@@ -49,7 +54,7 @@ impl Setup {
         let folder = working_folder(directory)?;
         let places = Places::new(&environment, &folder, flag);
         let Loaded { config, sources, notes } = load(&places, &environment)?;
-        Ok(Self { environment, folder, places, config, sources, notes })
+        Ok(Self { environment, folder, places, config, sources, notes, skills: OnceLock::new() })
     }
 
     /// Says what was left out of the configuration.
@@ -94,10 +99,22 @@ impl Setup {
 
     pub(crate) fn tools(&self) -> Arc<ToolRegistry> {
         let tools = &self.config.tools;
-        Arc::new(builtin_with(&BuiltinSettings {
+        let mut registry = builtin_with(&BuiltinSettings {
             bash_time_limit: Duration::from_secs(tools.bash_timeout_seconds),
             python_time_limit: Duration::from_secs(tools.python_timeout_seconds),
-        }))
+        });
+        let skills = &self.skills().catalog;
+        if !skills.is_empty() {
+            registry.register(load_skill(skills.clone()));
+        }
+        Arc::new(registry)
+    }
+
+    /// The skills: the user's own, then the project's. They are text for a model, as `AGENTS.md` is, so no trust is asked for.
+    pub(crate) fn skills(&self) -> &FoundSkills {
+        let own = || self.places.user_folder().map(|folder| folder.join("skills"));
+        let of_the_project = || [".agents", ".aime"].map(|folder| self.folder.join(folder).join("skills"));
+        self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
     }
 
     pub(crate) fn tool_context(&self) -> Result<ToolContext, Failure> {
@@ -207,7 +224,9 @@ impl Setup {
             journal: self.journal()?,
             keep: self.keep(),
             models,
-            actors: Arc::new(ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors)),
+            actors: Arc::new(
+                ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors).with_skills(self.skills().catalog.clone()),
+            ),
             tools,
             tool_context: self.tool_context()?,
             categories: self.categories()?,
@@ -217,6 +236,7 @@ impl Setup {
             answer_prompt: answer,
             tiers: Arc::new(Tiers::new()),
             plan_cache: self.config.planning.cache.then(|| Arc::new(Mutex::new(PlanCache::new(PLANS_KEPT)))),
+            memory: None,
             project: project_context(&self.folder),
             human,
             clock: Arc::new(SystemClock),

@@ -27,6 +27,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
         worst = failure.code;
         broken("own files", &failure, "mend the file, or move it away");
     }
+    tell_skills(setup);
     match journal(setup) {
         Ok(detail) => good("journal", &detail),
         Err(failure) => {
@@ -51,6 +52,19 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
         worst = if worst == 0 { code } else { worst };
     }
     Ok(worst)
+}
+
+/// The skills that there are, by where they lie, and those that are left out.
+fn tell_skills(setup: &Setup) {
+    let found = setup.skills();
+    if !found.catalog.is_empty() {
+        let place = |folder: &Path| folder.parent().unwrap_or(folder).display().to_string();
+        let named: Vec<String> = found.catalog.iter().map(|known| format!("{} ({})", known.skill.name, place(&known.folder))).collect();
+        good("skills", &named.join(", "));
+    }
+    for note in &found.notes {
+        absent("skills", note, "");
+    }
 }
 
 fn good(what: &str, detail: &str) {

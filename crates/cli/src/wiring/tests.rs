@@ -149,3 +149,36 @@ fn the_working_folder_must_be_one() {
         assert!(text.contains(word) && text.contains("-C"), "{text}");
     }
 }
+
+#[test]
+fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
+    let skill = |name: &str, says: &str| format!("---\nname: {name}\ndescription: d\n---\n{says}\n");
+    let world = World::new("");
+    assert!(world.setup().skills().catalog.is_empty() && world.setup().tools().get("load_skill").is_none());
+    world.file("config/aime/skills/bake/SKILL.md", &skill("bake", "the user's"));
+    world.file("config/aime/skills/bake/notes/dough.md", "x");
+    world.file("config/aime/skills/bake/.hidden", "x");
+    world.file("config/aime/skills/README.md", "no skill");
+    world.file("config/aime/skills/trim/SKILL.md", &skill("trim", "the user's"));
+    world.file("work/.agents/skills/trim/SKILL.md", &skill("trim", "the project's"));
+    world.file("work/.agents/skills/sew/SKILL.md", "---\nname: sew\n---\nx");
+    world.file("work/.agents/skills/knit/notes.md", "not one yet");
+    world.file("work/.aime/skills/trim/SKILL.md", &skill("trim", "this folder's"));
+    let setup = world.setup();
+    let found = setup.skills();
+    let known: Vec<_> =
+        found.catalog.iter().map(|known| (known.skill.name.as_str(), known.skill.body.as_str(), known.files.join(" "))).collect();
+    assert_eq!(known, [("bake", "the user's", "notes/dough.md".to_owned()), ("trim", "this folder's", String::new())]);
+    assert_eq!(found.notes.len(), 3, "{:?}", found.notes);
+    let told = found.notes.join("\n");
+    for expected in [
+        "without a skill: ",
+        ".agents/skills/sew/SKILL.md:2: `description` is missing",
+        ".agents/skills/trim; the one of ",
+        "the skill `trim` is that of ",
+        ".aime/skills/trim; the one of ",
+    ] {
+        assert!(told.contains(expected), "{expected}: {told}");
+    }
+    assert!(setup.tools().get("load_skill").is_some());
+}
