@@ -67,6 +67,7 @@ pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<
 pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&model_line(choice, setup));
     setup.tell_notes();
+    setup.skills().notes.iter().for_each(|note| output::note(note));
 }
 
 /// Which model is used, and why.
