@@ -58,7 +58,7 @@ impl std::fmt::Display for MemoryKind {
     }
 }
 
-/// Something worth knowing in later runs. Put no secrets into it: it is kept as it is, and shown to models.
+/// Something worth knowing in later runs. Put no secrets into it, or send it through [`redact`](crate::redact): it is kept as it is, and shown to models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Its name, of the caller's choice.
@@ -215,6 +215,14 @@ impl MemoryStore {
     /// Those of the disk.
     pub fn forget(&self, id: &str) -> Result<bool, MemoryError> {
         self.write(|connection| Ok(connection.prepare_cached("DELETE FROM memory WHERE id = ?1")?.execute([id])? > 0))
+    }
+
+    /// Forgets every memory; how many there were. Indexed documents stay.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn forget_all(&self) -> Result<usize, MemoryError> {
+        self.write(|connection| connection.execute("DELETE FROM memory", []))
     }
 
     fn find(&self, question: &str, wanted: Wanted, limit: usize) -> Result<(Vec<Hit>, Vec<Recalled>), MemoryError> {
