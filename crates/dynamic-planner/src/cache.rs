@@ -14,7 +14,7 @@ pub struct PlanKey {
     pub goal: String,
     /// The mode.
     pub mode: PlanMode,
-    /// A digest of tools, profiles, project notes and folder.
+    /// A digest of tools, profiles, project notes, what is known, and folder.
     pub with: u64,
 }
 
@@ -32,6 +32,7 @@ impl PlanKey {
             digest.add(&profile.name);
         }
         digest.add(&request.project);
+        digest.add(&request.known);
         digest.add(&request.folder);
         Self { goal: request.goal.trim().to_owned(), mode: request.mode, with: digest.0 }
     }

@@ -295,6 +295,7 @@ fn sample(name: &str) -> Value {
         _ => serde_json::to_value(PlanContext {
             goal: "goal".into(),
             project: "project".into(),
+            known: "known".into(),
             folder: "folder".into(),
             tools: vec![tool()],
             profiles: vec![profile()],

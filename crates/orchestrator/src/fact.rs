@@ -2,8 +2,8 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_progress::{
-    Conclusion, EvidenceId, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, Spent, TaskId, TaskSpec, Timestamp,
-    TriggerReason,
+    Conclusion, EvidenceId, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RecalledItem, Spent, TaskId, TaskSpec,
+    Timestamp, TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,6 +13,20 @@ use serde_json::{Map, Value};
 #[serde(tag = "fact", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunFact {
+    /// Long-term memory and knowledge were asked.
+    Recalled {
+        /// The effect.
+        id: EffectId,
+        /// What they say.
+        known: KnownContext,
+    },
+    /// Long-term memory was told of the run.
+    Remembered {
+        /// The effect.
+        id: EffectId,
+        /// Why it could not be.
+        fault: Option<String>,
+    },
     /// The way of working was chosen.
     Routed {
         /// The effect.
@@ -162,6 +176,21 @@ pub enum RunFact {
     },
 }
 
+/// What earlier runs and documents say of a goal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownContext {
+    /// For the prompts, in Markdown; empty if nothing was found.
+    pub text: String,
+    /// What it was made of.
+    pub items: Vec<RecalledItem>,
+    /// Its tokens, estimated.
+    pub tokens: u64,
+    /// How many found no room.
+    pub left_out: u64,
+    /// What could not be used, and the mend.
+    pub faults: Vec<String>,
+}
+
 /// The way of working, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChosenRoute {
@@ -273,6 +302,8 @@ pub struct CriterionResult {
 /// What the run machine wants done.
 #[derive(Debug, Clone)]
 pub enum RunEffect {
+    /// Ask long-term memory and knowledge.
+    Recall,
     /// Choose the way of working.
     Route,
     /// Make the first plan.
@@ -281,6 +312,8 @@ pub enum RunEffect {
         mode: PlanMode,
         /// For a goal of this category.
         category: String,
+        /// What was recalled, in Markdown; may be empty.
+        known: String,
     },
     /// Change the plan.
     Replan {
@@ -297,6 +330,8 @@ pub enum RunEffect {
         task: TaskId,
         /// Which execution; the actor's journal is named by it.
         execution: u32,
+        /// What was recalled, in Markdown; may be empty.
+        known: String,
     },
     /// Make one tool call for a tool task.
     CallTool {
@@ -316,6 +351,13 @@ pub enum RunEffect {
     Answer {
         /// The run as it stands.
         state: Box<ProgressState>,
+    },
+    /// Keep what was learnt.
+    Remember {
+        /// The run as it ended.
+        state: Box<ProgressState>,
+        /// Why the goal was not reached, if it was not.
+        failure: Option<String>,
     },
     /// Ask a person.
     Ask {

@@ -18,6 +18,7 @@
 //!     goal: "Both".into(),
 //!     plan: Some(plan),
 //!     can_plan: true,
+//!     has_memory: false,
 //!     settings: RunSettings::default(),
 //!     tools: vec![],
 //! };
@@ -35,6 +36,7 @@ mod fact;
 mod history;
 mod human;
 mod machine;
+mod memory;
 mod models;
 mod orchestrator;
 mod parts;
@@ -46,10 +48,11 @@ mod settings;
 
 pub use budget::{Budget, BudgetError, Reservation};
 pub use criteria::{FileCriterion, read_criterion};
-pub use fact::{ChosenRoute, CriterionResult, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
+pub use fact::{ChosenRoute, CriterionResult, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
 pub use history::{fork, state_at};
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
+pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
 pub use orchestrator::{InboxMessage, Orchestrator, OrchestratorError, RunControl, RunRequest, RunView, view};
 pub use parts::Parts;

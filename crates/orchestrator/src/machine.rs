@@ -4,6 +4,7 @@ mod ending;
 mod growing;
 mod people;
 mod planning;
+mod remembering;
 mod replanning;
 mod stopping;
 mod tasks;
@@ -60,6 +61,7 @@ pub enum FailureCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
+    Recalling,
     Routing,
     Planning,
     Executing,
@@ -72,6 +74,8 @@ enum Phase {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Work {
+    Recall,
+    Remember,
     Route,
     Plan,
     Replan(Vec<TriggerReason>),
@@ -132,6 +136,12 @@ pub struct RunMachine {
     /// When the current segment began; none while the run is left.
     segment_at: Option<Timestamp>,
     bounds: crate::Bounds,
+    /// What was recalled, for the prompts.
+    #[serde(default)]
+    known: String,
+    /// What was told of faults of memory.
+    #[serde(default)]
+    memory_faults: BTreeSet<String>,
     fault: Option<String>,
     /// The graph of the plan's present version; made again when it is missing.
     #[serde(skip)]
@@ -177,6 +187,8 @@ impl Machine for RunMachine {
             worked_ms: 0,
             segment_at: Some(now),
             bounds: input.settings.bounds.clone(),
+            known: String::new(),
+            memory_faults: BTreeSet::new(),
             fault: None,
             graph: None,
         };
@@ -203,7 +215,9 @@ impl Machine for RunMachine {
 
     fn answers(fact: &RunFact) -> Option<&EffectId> {
         match fact {
-            RunFact::Routed { id, .. }
+            RunFact::Recalled { id, .. }
+            | RunFact::Remembered { id, .. }
+            | RunFact::Routed { id, .. }
             | RunFact::Planned { id, .. }
             | RunFact::Replanned { id, .. }
             | RunFact::TaskEnded { id, .. }
@@ -261,6 +275,12 @@ impl RunMachine {
     /// Sends a fact to the part of the machine that knows what it means.
     fn take(&mut self, fact: &RunFact, work: Option<Work>, out: &mut Out) {
         match (fact, work) {
+            (RunFact::Recalled { known, .. }, _) => self.recalled(known, out),
+            (RunFact::Remembered { fault, .. }, _) => {
+                if let Some(fault) = fault {
+                    self.memory_failed(fault.clone(), out);
+                }
+            }
             (RunFact::Routed { route, calls, .. }, _) => {
                 self.used(calls, out);
                 self.routed(route, out);

@@ -160,8 +160,8 @@ impl Orchestrator {
         self.parts.journal.create_run(new).await?;
         let tools =
             self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
-        let can_plan = self.parts.models.is_some();
-        let input = RunInput { run, plan_id, goal, plan, can_plan, settings, tools };
+        let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
+        let input = RunInput { run, plan_id, goal, plan, can_plan, has_memory, settings, tools };
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();

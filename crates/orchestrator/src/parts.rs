@@ -11,7 +11,7 @@ use aime_llm::Tiers;
 use aime_planner::{Category, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
 
-use crate::{AnswerPrompt, HumanChannel, Models, NobodyThere};
+use crate::{AnswerPrompt, HumanChannel, Models, NobodyThere, RunMemory};
 
 /// The parts of an orchestrator.
 #[derive(Clone)]
@@ -42,6 +42,8 @@ pub struct Parts {
     pub tiers: Arc<Tiers>,
     /// Plans of goals that come again, if they are to be kept.
     pub plan_cache: Option<Arc<Mutex<PlanCache>>>,
+    /// What earlier runs learnt and documents say, if it is to be known.
+    pub memory: Option<Arc<RunMemory>>,
     /// What the project says of itself, such as its `AGENTS.md`; may be empty.
     pub project: String,
     /// How people are asked.
@@ -71,6 +73,7 @@ impl Parts {
             answer_prompt: AnswerPrompt::default(),
             tiers: Arc::default(),
             plan_cache: None,
+            memory: None,
             project: String::new(),
             human: Arc::new(NobodyThere),
             clock: Arc::new(SystemClock),

@@ -3,6 +3,7 @@
 mod actor;
 pub(crate) mod answer;
 mod evidence;
+mod memory;
 mod plan;
 mod tool;
 mod verify;
@@ -56,10 +57,14 @@ impl RunRunner {
     async fn perform(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
         let id = issue.id;
         match issue.effect {
+            RunEffect::Recall => self.recall(id, context).await,
+            RunEffect::Remember { state, failure } => self.remember(id, &state, failure.as_deref()).await,
             RunEffect::Route => self.route(id, context).await,
-            RunEffect::Plan { mode, category } => self.plan(id, mode, &category, context).await,
+            RunEffect::Plan { mode, category, known } => self.plan(id, mode, &category, known, context).await,
             RunEffect::Replan { state, reasons } => self.replan(id, &state, &reasons, context).await,
-            RunEffect::StartActor { state, task, execution } => self.start_actor(id, *state, &task, execution, context).await,
+            RunEffect::StartActor { state, task, execution, known } => {
+                self.start_actor(id, *state, &task, (execution, known), context).await
+            }
             RunEffect::CallTool { spec, tool, parameters } => self.call_tool(id, &spec, &tool, parameters, context).await,
             RunEffect::Verify { state } => self.verify(id, &state, context).await,
             RunEffect::Answer { state } => self.answer(id, &state, context).await,

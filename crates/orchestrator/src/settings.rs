@@ -91,6 +91,9 @@ pub struct RunInput {
     pub plan: Option<Plan>,
     /// Whether there is a model to plan with.
     pub can_plan: bool,
+    /// Whether there is a memory of earlier runs to ask, and to tell of this one.
+    #[serde(default)]
+    pub has_memory: bool,
     /// How it works.
     pub settings: RunSettings,
     /// The tools, as they were known when the run began.

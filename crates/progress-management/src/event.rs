@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Conclusion, Decision, Evidence, EvidenceId, Plan, PlanId, ProgressReport, QuestionId, RunStatus, TaskId, TaskStatus, Timestamp,
-    TodoItem, TriggerReason,
+    Conclusion, Decision, Evidence, EvidenceId, Plan, PlanId, ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId, TaskStatus,
+    Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event as other programs see it.
@@ -78,6 +78,20 @@ pub enum ProgressEvent {
         plan_id: PlanId,
         /// What is wanted.
         goal: String,
+    },
+    /// What earlier runs and documents say of the goal was found; from here on it stands in the prompts of the planner and of actors.
+    Recalled {
+        /// What was found, the best first.
+        items: Vec<RecalledItem>,
+        /// The tokens that it takes in a prompt, estimated.
+        tokens: u64,
+        /// How many found no room there.
+        left_out: u64,
+    },
+    /// Long-term memory or knowledge could not be used; the run goes on without.
+    MemoryFailed {
+        /// What is wrong, and the mend.
+        message: String,
     },
     /// The way of working was chosen.
     Routed {
@@ -335,6 +349,8 @@ impl ProgressEvent {
     pub const fn name(&self) -> &'static str {
         match self {
             Self::RunStarted { .. } => "run_started",
+            Self::Recalled { .. } => "recalled",
+            Self::MemoryFailed { .. } => "memory_failed",
             Self::Routed { .. } => "routed",
             Self::PlanningStarted { .. } => "planning_started",
             Self::PlanRefused { .. } => "plan_refused",

@@ -260,7 +260,9 @@ impl ProgressState {
             // The time between is nobody's standstill.
             ProgressEvent::RunResumed {} => self.moved(at),
             ProgressEvent::Answered { text } => self.answer = Some(text.clone()),
-            ProgressEvent::PlanningStarted { .. }
+            ProgressEvent::Recalled { .. }
+            | ProgressEvent::MemoryFailed { .. }
+            | ProgressEvent::PlanningStarted { .. }
             | ProgressEvent::PlanRefused { .. }
             | ProgressEvent::TriggersFired { .. }
             | ProgressEvent::ReplanSuppressed { .. }

@@ -17,6 +17,7 @@ mod plan;
 mod priority;
 #[cfg(test)]
 mod properties;
+mod recalled;
 mod reference;
 mod schema;
 mod settle;
@@ -41,6 +42,7 @@ pub use graph::TaskGraph;
 pub use id::{ActorId, EvidenceId, InvalidId, MAX_ID_BYTES, PlanId, QuestionId, RunId, TaskId};
 pub use patch::{PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange};
 pub use plan::{Edge, EdgeType, PLAN_SCHEMA, Phase, Plan, Risk, Strategic, TaskKind, TaskSpec};
+pub use recalled::{RecalledFrom, RecalledItem};
 pub use reference::{Part, Reference, ReferenceError, Segment, expand, expand_text, references_in, references_in_text};
 pub use schema::{event_schema, patch_schema, plan_schema, progress_schema};
 pub use settle::{DependencyState, StatusChange};

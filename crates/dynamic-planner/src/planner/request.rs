@@ -64,6 +64,8 @@ pub struct PlanRequest {
     pub mode: PlanMode,
     /// What the project says of itself, such as `AGENTS.md`; may be empty.
     pub project: String,
+    /// What earlier runs and documents say of the goal, as Markdown and within whatever bounds the caller has; may be empty.
+    pub known: String,
     /// What the working folder holds, a name a line; may be empty.
     pub folder: String,
     /// The tools that the runtime runs.
@@ -86,6 +88,7 @@ impl PlanRequest {
             goal: goal.into(),
             mode,
             project: String::new(),
+            known: String::new(),
             folder: String::new(),
             tools: Vec::new(),
             actor_tools: Vec::new(),
@@ -99,6 +102,7 @@ impl PlanRequest {
         PlanContext {
             goal: self.goal.trim().to_owned(),
             project: cut(self.project.trim(), settings.project_chars),
+            known: self.known.trim().to_owned(),
             folder: cut(self.folder.trim(), settings.folder_chars),
             tools: self.tools.iter().map(ToolLine::of).collect(),
             profiles: choice(&self.profiles),

@@ -49,6 +49,8 @@ pub struct PlanContext {
     pub goal: String,
     /// What the project says of itself, cut; may be empty.
     pub project: String,
+    /// What earlier runs and documents say of the goal; may be empty.
+    pub known: String,
     /// What the working folder holds, cut; may be empty.
     pub folder: String,
     /// The tools that the runtime runs.

@@ -129,6 +129,7 @@ impl RunMachine {
         self.emit(ProgressEvent::Answered { text }, out);
         self.phase = Phase::Over;
         self.leave(output, out);
+        self.remember(out);
     }
 
     /// The answer without a model: what each task came to, failures first and in full.

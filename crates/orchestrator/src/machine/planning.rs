@@ -10,13 +10,18 @@ use crate::{
 };
 
 impl RunMachine {
-    /// Takes the first step: with a plan in hand, with a mode in hand, or by asking for a route.
+    /// Takes the first step: asks what is known, if there is somebody to ask.
     pub(super) fn begin(&mut self, out: &mut Out) {
+        if self.uses_memory() { self.ask_memory(out) } else { self.begin_work(out) }
+    }
+
+    /// Takes the next: with a plan in hand, with a mode in hand, or by asking for a route.
+    pub(super) fn begin_work(&mut self, out: &mut Out) {
         if let Some(plan) = self.input.plan.clone() {
             let reasons = vec!["the plan was handed over".to_owned()];
             self.tell_route(
                 ChosenRoute {
-                    mode: PlanMode::Complex,
+                    mode: self.input.settings.mode.unwrap_or(PlanMode::Complex),
                     by: "plan_file".to_owned(),
                     score: None,
                     category: String::new(),
@@ -57,12 +62,13 @@ impl RunMachine {
         let mode = self.state.mode.unwrap_or(PlanMode::Complex);
         let category = self.state.category.clone();
         let id = self.next_id("plan");
-        self.issue(id, RunEffect::Plan { mode, category }, Work::Plan, out);
+        self.issue(id, RunEffect::Plan { mode, category, known: self.known.clone() }, Work::Plan, out);
     }
 
     /// What a stop interrupted before there was a plan is begun again.
     pub(super) fn plan_again(&mut self, out: &mut Out) {
         match self.phase {
+            Phase::Recalling => self.ask_memory(out),
             Phase::Routing => self.ask_route(out),
             _ => self.ask_plan(out),
         }

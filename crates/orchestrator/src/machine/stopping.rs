@@ -124,8 +124,13 @@ impl RunMachine {
     /// Goes on. What a crash left open is settled first: nothing that may have happened is done again without being said.
     pub(super) fn resume(&mut self, bounds: Option<&Bounds>, out: &mut Out) {
         if self.phase == Phase::Over {
-            for id in std::mem::take(&mut self.open).into_keys() {
+            let open = std::mem::take(&mut self.open);
+            let forgotten = open.values().any(|work| matches!(work, Work::Remember));
+            for id in open.into_keys() {
                 out.revoke(id, Reason::Stopped);
+            }
+            if forgotten {
+                self.remember(out);
             }
             return;
         }
@@ -173,6 +178,11 @@ impl RunMachine {
                 self.conclude(&task, &super::tasks::failure(message.to_owned(), None), out);
                 self.advance(out);
             }
+            Work::Recall => {
+                self.memory_failed(message.to_owned(), out);
+                self.begin_work(out);
+            }
+            Work::Remember => self.memory_failed(message.to_owned(), out),
             Work::Answer => self.answered(None, out),
             Work::Ask(_) | Work::Timer(_) => self.advance(out),
             Work::Route | Work::Plan | Work::Replan(_) | Work::Verify => {

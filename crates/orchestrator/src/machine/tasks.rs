@@ -106,7 +106,8 @@ impl RunMachine {
         match kind {
             TaskKind::Tool => self.call_tool(task, id, out),
             TaskKind::Actor | TaskKind::Group => {
-                let effect = RunEffect::StartActor { state: Box::new(self.state.clone()), task: task.clone(), execution };
+                let (state, known) = (Box::new(self.state.clone()), self.known.clone());
+                let effect = RunEffect::StartActor { state, task: task.clone(), execution, known };
                 self.issue(id, effect, Work::Task(task.clone()), out);
             }
         }

@@ -9,7 +9,7 @@ mod frequency;
 mod growing;
 mod people;
 mod properties;
-
+mod remembering;
 mod replans;
 mod schedule;
 mod stops;

@@ -28,6 +28,8 @@ pub(super) struct Attempt {
     state: ProgressState,
     task: TaskId,
     execution: u32,
+    /// What was recalled, in Markdown.
+    known: String,
 }
 
 /// A new actor, and the event that tells of it.
@@ -42,7 +44,7 @@ impl RunRunner {
         id: EffectId,
         state: ProgressState,
         task: &TaskId,
-        execution: u32,
+        (execution, known): (u32, String),
         context: &Context,
     ) -> RunFact {
         let (begun, on_bound) = (Instant::now(), on_bound(context));
@@ -53,7 +55,7 @@ impl RunRunner {
             return RunFact::EffectFailed { id, message: error.to_string() };
         }
         let (runner, facts) = (Arc::clone(self), context.facts.clone());
-        let attempt = Arc::new(Attempt { runner, facts, on_bound, state, task: task.clone(), execution });
+        let attempt = Arc::new(Attempt { runner, facts, on_bound, state, task: task.clone(), execution, known });
         let conclusion = match attempt.act(None, &context.cancel, || attempt.compose_for_plan()).await {
             Ok(conclusion) => conclusion,
             Err(message) => return RunFact::EffectFailed { id, message },
@@ -188,6 +190,8 @@ impl Attempt {
         let role = runner.role_of(&state.category);
         let limits = runner.parts.models.as_ref().map(|models| models.role(&role).limits()).unwrap_or_default();
         let environment = runner.environment();
+        let (project, known) = (runner.parts.project.trim(), self.known.trim());
+        let knowledge = format!("{project}\n\n{known}");
         let category = runner.parts.categories.iter().find(|known| known.name == state.category);
         let made = runner.parts.actors.compose(
             spec,
@@ -195,7 +199,7 @@ impl Attempt {
                 category: &state.category,
                 execution: self.execution,
                 results,
-                knowledge: runner.parts.project.trim(),
+                knowledge: knowledge.trim(),
                 environment: &environment,
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,

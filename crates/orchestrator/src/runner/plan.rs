@@ -48,7 +48,7 @@ impl RunRunner {
         RunFact::Routed { id, route: ChosenRoute { mode, by, score, category, profile, reasons }, calls }
     }
 
-    pub(super) async fn plan(&self, id: EffectId, mode: PlanMode, category: &str, context: &Context) -> RunFact {
+    pub(super) async fn plan(&self, id: EffectId, mode: PlanMode, category: &str, known: String, context: &Context) -> RunFact {
         let begun = Instant::now();
         let Some(planner) = self.planner(context) else {
             let outcome = Planning::ModelFailed { message: "no model is configured".to_owned(), hint: None };
@@ -56,6 +56,7 @@ impl RunRunner {
         };
         let request = PlanRequest {
             project: self.parts.project.clone(),
+            known,
             folder: self.listing(),
             tools: self.tools(HandledBy::Runtime),
             actor_tools: self.tools(HandledBy::Actor).into_iter().map(|tool| tool.name).collect(),

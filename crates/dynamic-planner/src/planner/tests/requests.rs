@@ -47,6 +47,23 @@ async fn plan_simple() {
 }
 
 #[tokio::test]
+async fn plan_with_what_is_known() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good(), good(), good()]);
+    let known = "Memories of earlier runs.\n\n[1] Count the TODOs\n> bash: grep -rn TODO\n";
+    for mode in [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent] {
+        planner(&model).plan(&PlanRequest { known: known.to_owned(), ..request(mode) }).await.unwrap();
+    }
+    let requests = model.requests();
+    let users = requests.iter().map(|request| match request.messages[1].as_ref() {
+        Message::User { content } => content.clone(),
+        other => panic!("{other:?}"),
+    });
+    let users: Vec<String> = users.collect();
+    assert!(users.windows(2).all(|pair| pair[0] == pair[1]), "each mode tells it: {users:#?}");
+    insta::assert_snapshot!(users[0]);
+}
+
+#[tokio::test]
 async fn plan_complex() {
     let requests = requests_for(PlanMode::Complex, vec![good()]).await;
     insta::assert_snapshot!(show(&requests[0]));

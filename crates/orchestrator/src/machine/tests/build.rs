@@ -31,6 +31,7 @@ pub(super) fn input() -> RunInput {
         goal: "the goal".to_owned(),
         plan: None,
         can_plan: true,
+        has_memory: false,
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         tools: vec![sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)],
     }

@@ -11,7 +11,7 @@ use super::{
     build::{check, conclusion, model_use},
     world::{World, json},
 };
-use crate::{Bounds, ChosenRoute, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
+use crate::{Bounds, ChosenRoute, KnownContext, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
 use random::{Given, Happening, Way};
 
 /// No run of the size that is made here needs more facts to its end.
@@ -113,6 +113,13 @@ impl Way {
             return RunFact::EffectFailed { id, message: "it panicked".to_owned() };
         }
         match effect {
+            RunEffect::Recall => {
+                let faults = if matches!(self, Self::Badly) { vec!["the memory is damaged".to_owned()] } else { vec![] };
+                RunFact::Recalled { id, known: KnownContext { text: "It rains there.".to_owned(), faults, ..KnownContext::default() } }
+            }
+            RunEffect::Remember { .. } => {
+                RunFact::Remembered { id, fault: matches!(self, Self::Badly).then(|| "the memory is damaged".to_owned()) }
+            }
             RunEffect::Route => {
                 let mode = if matches!(self, Self::Badly) { aime_progress::PlanMode::Direct } else { aime_progress::PlanMode::Complex };
                 let route =

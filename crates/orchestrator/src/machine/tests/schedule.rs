@@ -70,7 +70,7 @@ fn groups_begin_and_end_with_their_tasks() {
 fn an_actor_is_given_the_state_as_it_is_when_it_starts() {
     let mut world = World::of("a; b: a");
     world.done("a");
-    let RunEffect::StartActor { state, task, execution } = &world.under_way[&world.effect("b")].effect else { panic!() };
+    let RunEffect::StartActor { state, task, execution, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
     assert_eq!((task, *execution), (&id("b"), 1));
     assert_eq!((state.tasks[&id("a")].status, state.tasks[&id("b")].status), (TaskStatus::Completed, TaskStatus::Running));
     assert_eq!(state.tasks[&id("a")].conclusion.as_ref().unwrap().summary, "what was done");

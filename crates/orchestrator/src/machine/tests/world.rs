@@ -152,7 +152,8 @@ impl World {
         }
         for (id, under_way) in &self.under_way {
             assert!(self.machine.open.contains_key(id) || under_way.revoked.is_some(), "the machine has forgotten {id}");
-            let leaving = self.machine.leaving.is_some() && !matches!(under_way.effect, RunEffect::Timer { .. });
+            let may_go_on = matches!(under_way.effect, RunEffect::Timer { .. } | RunEffect::Remember { .. });
+            let leaving = self.machine.leaving.is_some() && !may_go_on;
             assert!(!leaving || under_way.revoked.is_some(), "the run is being left, and {id} holds it up");
         }
         for task in self.state().tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group) {
@@ -360,6 +361,8 @@ pub(super) fn json(machine: &RunMachine) -> Value {
 /// What an effect is called in the tests: what it is for, or the task it is for.
 pub(super) fn names(effect: &RunEffect) -> String {
     match effect {
+        RunEffect::Recall => "recall".to_owned(),
+        RunEffect::Remember { .. } => "remember".to_owned(),
         RunEffect::Route => "route".to_owned(),
         RunEffect::Plan { .. } => "plan".to_owned(),
         RunEffect::Replan { .. } => "replan".to_owned(),

@@ -22,6 +22,7 @@ const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "g", "n0", "n1", "n2"];
 pub(super) struct Given {
     plan: Option<Plan>,
     can_plan: bool,
+    has_memory: bool,
     settings: RunSettings,
 }
 
@@ -62,6 +63,7 @@ impl Given {
     pub(super) fn apply_to(&self, input: &mut RunInput) {
         input.plan.clone_from(&self.plan);
         input.can_plan = self.can_plan;
+        input.has_memory = self.has_memory;
         input.settings = self.settings.clone();
     }
 }
@@ -262,11 +264,11 @@ pub(super) fn fitting(state: &ProgressState, kind: &Index, pick: &Index) -> Plan
 
 pub(super) fn runs() -> impl Strategy<Value = (Given, Vec<Happening>)> {
     let mode = prop::option::weighted(0.5, prop_oneof![3 => Just(PlanMode::Emergent), 1 => Just(PlanMode::Complex)]);
-    let given = (prop::option::weighted(0.6, any_plan()), prop::bool::weighted(0.8), settings(), mode).prop_map(
-        |(plan, can_plan, settings, mode)| {
+    let given = (prop::option::weighted(0.6, any_plan()), (prop::bool::weighted(0.8), any::<bool>()), settings(), mode).prop_map(
+        |(plan, (can_plan, has_memory), settings, mode)| {
             // A mode is of use only where the plan is still to be made.
             let plan = plan.filter(|_| mode.is_none());
-            Given { plan, can_plan, settings: RunSettings { mode, ..settings } }
+            Given { plan, can_plan, has_memory, settings: RunSettings { mode, ..settings } }
         },
     );
     (given, prop::collection::vec(happening(), 0..70))

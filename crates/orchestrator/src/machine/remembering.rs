@@ -1,0 +1,50 @@
+//! Long-term memory: asked before anything else, and told of the run at its end. No fault of it ends a run.
+
+use aime_progress::{ProgressEvent, TaskKind};
+
+use super::{Out, Phase, RunMachine, Work};
+use crate::{KnownContext, RunEffect};
+
+impl RunMachine {
+    /// Whether a model will work for this run, and so has use for what is known.
+    pub(super) fn uses_memory(&self) -> bool {
+        let acts = || self.input.plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == TaskKind::Actor));
+        self.input.has_memory && self.input.can_plan && acts()
+    }
+
+    pub(super) fn ask_memory(&mut self, out: &mut Out) {
+        self.phase = Phase::Recalling;
+        let id = self.next_id("recall");
+        self.issue(id, RunEffect::Recall, Work::Recall, out);
+    }
+
+    pub(super) fn recalled(&mut self, known: &KnownContext, out: &mut Out) {
+        let KnownContext { text, items, tokens, left_out, faults } = known.clone();
+        for fault in faults {
+            self.memory_failed(fault, out);
+        }
+        if !items.is_empty() {
+            self.emit(ProgressEvent::Recalled { items, tokens, left_out }, out);
+        }
+        self.known = text;
+        self.begin_work(out);
+    }
+
+    /// Tells what is wrong with memory, once.
+    pub(super) fn memory_failed(&mut self, message: String, out: &mut Out) {
+        if self.memory_faults.insert(message.clone()) {
+            self.emit(ProgressEvent::MemoryFailed { message }, out);
+        }
+    }
+
+    /// Has what was learnt kept, if anything was tried. The run is over by then, and its output waits for it.
+    pub(super) fn remember(&mut self, out: &mut Out) {
+        let tried = self.state.tasks.values().any(|task| task.spec.kind != TaskKind::Group && task.conclusion.is_some());
+        if !tried || !self.uses_memory() {
+            return;
+        }
+        let failure = self.leaving.as_ref().and_then(|output| output.error.as_ref()).map(|error| error.message.clone());
+        let id = self.next_id("remember");
+        self.issue(id, RunEffect::Remember { state: Box::new(self.state.clone()), failure }, Work::Remember, out);
+    }
+}

@@ -1,0 +1,161 @@
+//! Long-term memory and knowledge of runs: what is recalled before a goal is planned, and what is remembered at its end.
+
+mod lesson;
+
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use aime_memory::{KnowledgeSettings, Memory, MemoryError, MemorySettings, MemoryStore, Origin, PromptBounds, UnixMillis, redact, render};
+use aime_progress::{RecalledFrom, RecalledItem};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::KnownContext;
+
+pub(crate) use lesson::lesson;
+
+/// The longest that a run waits for the index of its knowledge folder. What is not indexed by then is indexed by later runs.
+const INDEXING: Duration = Duration::from_secs(10);
+/// What memories and knowledge may take of a model's context window at most, in percent. Together it is what actors give to it.
+const MEMORY_SHARE: u64 = 7;
+const KNOWLEDGE_SHARE: u64 = 13;
+
+/// Where memory is, and how much of it is used.
+#[derive(Debug, Clone)]
+pub struct RunMemorySettings {
+    /// The file. It is made when the first run ends, or when there is a knowledge folder to index.
+    pub file: PathBuf,
+    /// Bounds of what is kept.
+    pub store: MemorySettings,
+    /// A folder of documents.
+    pub knowledge: Option<PathBuf>,
+    /// Bounds of that folder.
+    pub documents: KnowledgeSettings,
+    /// How many memories a run recalls at most.
+    pub recall: usize,
+    /// How many pieces of documents a run retrieves at most.
+    pub chunks: usize,
+    /// How many tokens of a prompt they may take. A small context window lowers it further: to 7 percent of it for memories, 13 for
+    /// knowledge.
+    pub prompt: PromptBounds,
+    /// Values that are never kept, beside what looks like a secret.
+    pub secrets: Vec<SecretString>,
+}
+
+impl RunMemorySettings {
+    /// A memory in this file with the default bounds and no knowledge folder: 3 memories, 3 pieces of documents.
+    #[must_use]
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            store: MemorySettings::default(),
+            knowledge: None,
+            documents: KnowledgeSettings::default(),
+            recall: 3,
+            chunks: 3,
+            prompt: PromptBounds::default(),
+            secrets: Vec::new(),
+        }
+    }
+}
+
+/// Long-term memory for runs. Nothing is opened before a run needs it; many runs may share it.
+#[derive(Debug)]
+pub struct RunMemory {
+    settings: RunMemorySettings,
+    opened: Mutex<Option<MemoryStore>>,
+}
+
+impl RunMemory {
+    /// A memory that is not opened yet.
+    #[must_use]
+    pub const fn new(settings: RunMemorySettings) -> Self {
+        Self { settings, opened: Mutex::new(None) }
+    }
+
+    /// What has to do with a goal, as it goes into prompts of models with windows of `window` tokens. Blocks. Faults are part of what it
+    /// gives: a run goes on without memory. `go_on` is asked while documents are read.
+    pub(crate) fn recall(&self, goal: &str, at: UnixMillis, window: u32, go_on: impl Fn() -> bool) -> KnownContext {
+        let mut faults = Vec::new();
+        if self.settings.knowledge.is_none() && !self.settings.file.exists() {
+            return KnownContext::default();
+        }
+        let store = match self.store() {
+            Ok(store) => store,
+            Err(error) => return KnownContext { faults: vec![told(&error)], ..KnownContext::default() },
+        };
+        let memories = if self.settings.recall == 0 { Ok(Vec::new()) } else { store.recall(goal, self.settings.recall) };
+        let memories = memories.map_err(|error| faults.push(told(&error))).unwrap_or_default();
+        let chunks = self.retrieve(&store, goal, at, go_on, &mut faults);
+        let chunks = chunks.map_err(|error| faults.push(told(&error))).unwrap_or_default();
+        let PromptBounds { memory_tokens, knowledge_tokens } = self.settings.prompt;
+        let share = |percent| u64::from(window) * percent / 100;
+        let bounds = PromptBounds {
+            memory_tokens: memory_tokens.min(share(MEMORY_SHARE)),
+            knowledge_tokens: knowledge_tokens.min(share(KNOWLEDGE_SHARE)),
+        };
+        let rendering = render(&memories, &chunks, &bounds);
+        let items = rendering.shown.into_iter().map(|shown| {
+            let (from, name, line) = match shown.origin {
+                Origin::Document { path, line } => (RecalledFrom::Document, path, Some(line)),
+                Origin::Memory { id, .. } => (RecalledFrom::Memory, id, None),
+                other => (RecalledFrom::Memory, format!("{other:?}"), None),
+            };
+            RecalledItem { from, name, line, title: shown.title, cut: shown.cut }
+        });
+        KnownContext { items: items.collect(), text: rendering.text, tokens: rendering.tokens, left_out: rendering.left_out as u64, faults }
+    }
+
+    /// Brings the index of the knowledge folder up to date and asks it.
+    fn retrieve(
+        &self,
+        store: &MemoryStore,
+        goal: &str,
+        at: UnixMillis,
+        go_on: impl Fn() -> bool,
+        faults: &mut Vec<String>,
+    ) -> Result<Vec<aime_memory::Chunk>, MemoryError> {
+        let Some(folder) = self.settings.knowledge.as_ref().filter(|_| self.settings.chunks > 0) else { return Ok(Vec::new()) };
+        let knowledge = store.knowledge(folder, self.settings.documents.clone())?;
+        let begun = Instant::now();
+        let report = knowledge.update(at, || go_on() && begun.elapsed() < INDEXING)?;
+        let place = folder.display();
+        if report.stopped && go_on() {
+            let indexed = report.added.len() + report.changed.len() + report.unchanged;
+            faults.push(format!("the knowledge folder {place} is large: {indexed} documents are indexed so far, the next run goes on"));
+        }
+        if report.more {
+            let most = self.settings.documents.max_files;
+            faults.push(format!("the knowledge folder {place} has more than {most} files, and those beyond are not indexed"));
+        }
+        knowledge.retrieve(goal, self.settings.chunks)
+    }
+
+    /// Keeps what a run has learnt, without the secrets that it may hold. Blocks.
+    pub(crate) fn remember(&self, memory: Memory) -> Result<(), String> {
+        let secrets: Vec<&str> = self.settings.secrets.iter().map(ExposeSecret::expose_secret).collect();
+        let memory = Memory { title: redact(&memory.title, &secrets), text: redact(&memory.text, &secrets), ..memory };
+        let kept = self.store().and_then(|store| store.remember(&memory));
+        kept.map(drop).map_err(|error| told(&error))
+    }
+
+    fn store(&self) -> Result<MemoryStore, MemoryError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = opened.as_ref() {
+            return Ok(store.clone());
+        }
+        let store = MemoryStore::open(&self.settings.file, self.settings.store.clone())?;
+        *opened = Some(store.clone());
+        Ok(store)
+    }
+}
+
+/// An error with its cause, where that says more.
+fn told(error: &MemoryError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error} ({cause})"),
+        None => error.to_string(),
+    }
+}

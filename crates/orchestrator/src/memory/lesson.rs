@@ -1,0 +1,87 @@
+//! What a run leaves for later ones: a few lines, made without a model.
+
+use aime_memory::{Memory, MemoryKind, UnixMillis};
+use aime_progress::{ProgressState, RunId, Task, TaskKind, TaskStatus};
+
+/// The most characters of the answer, and of each line.
+const ANSWER: usize = 1_500;
+const LINE: usize = 240;
+/// The most lines of each kind.
+const LINES: usize = 6;
+
+/// The memory of a run that has ended; none if nothing was tried. `failure` says why the goal was not reached.
+pub(crate) fn lesson(run: &RunId, state: &ProgressState, failure: Option<&str>, at: UnixMillis) -> Option<Memory> {
+    let tasks: Vec<&Task> = state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.conclusion.is_some()).collect();
+    if tasks.is_empty() {
+        return None;
+    }
+    let mut lines = vec![match failure {
+        Some(why) => format!("The goal was not reached: {}", line(why)),
+        None => "The goal was reached.".to_owned(),
+    }];
+    let completed = |task: &&&Task| task.status == TaskStatus::Completed;
+    let answer = state.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty());
+    // The answer of a run that failed lists its tasks once more.
+    if let (Some(answer), None) = (answer, failure) {
+        lines.push(format!("Answer: {}", cut(answer, ANSWER)));
+    }
+    if tasks.len() > 1 || failure.is_some() {
+        let worked =
+            tasks.iter().filter(completed).map(|task| (task.spec.title(), task.conclusion.as_ref().map(|end| end.summary.as_str())));
+        section(&mut lines, "What worked:", worked);
+    }
+    let failed = tasks.iter().filter(|task| !completed(task)).map(|task| {
+        let error = task.conclusion.as_ref().and_then(|end| end.error.as_deref());
+        (task.spec.title(), error.or(task.reason.as_deref()))
+    });
+    section(&mut lines, "What failed:", failed);
+    let replans = state.decisions.iter().filter(|decision| decision.is_replan());
+    let why: Vec<(String, &str)> = replans
+        .map(|decision| {
+            let reasons: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
+            (reasons.join("; "), decision.patch.reasoning.as_str())
+        })
+        .collect();
+    section(&mut lines, "What the plan was changed for, and how:", why.iter().map(|(why, how)| (why.as_str(), Some(*how))));
+    let mut made: Vec<&str> = Vec::new();
+    for reference in tasks.iter().filter_map(|task| task.conclusion.as_ref()).flat_map(|end| &end.references) {
+        if !made.contains(&reference.as_str()) {
+            made.push(reference);
+        }
+    }
+    if !made.is_empty() {
+        lines.push(format!("Made: {}", cut(&made.join(", "), LINE)));
+    }
+    let (id, title) = (run.to_string(), state.goal.clone());
+    Some(Memory { id, at, kind: MemoryKind::Run, title, text: lines.join("\n"), run: Some(run.to_string()), tags: Vec::new() })
+}
+
+/// A heading with a line for each entry, if there are any.
+fn section<'a>(lines: &mut Vec<String>, heading: &str, entries: impl Iterator<Item = (&'a str, Option<&'a str>)>) {
+    let mut entries = entries.peekable();
+    if entries.peek().is_none() {
+        return;
+    }
+    lines.push(heading.to_owned());
+    let told = |(what, how): (&str, Option<&str>)| match how.map(str::trim).filter(|how| !how.is_empty() && *how != what.trim()) {
+        Some(how) => format!("- {}: {}", line(what), line(how)),
+        None => format!("- {}", line(what)),
+    };
+    lines.extend(entries.by_ref().take(LINES).map(told));
+    let more = entries.count();
+    if more > 0 {
+        lines.push(format!("- and {more} more"));
+    }
+}
+
+/// A text on one line.
+fn line(text: &str) -> String {
+    cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Where hooks are asked: around requests to models, calls of tools, attempts at tasks, and plans.
+
+mod model;
+mod plan;
+mod task;
+mod tool;
+
+use aime_durable::FactSender;
+use aime_progress::{RunId, TaskId};
+
+use super::RunRunner;
+use crate::{
+    HookPoint, Hooks, RunFact, RunMachine,
+    hooks::{Heard, HookEvent, HookPayload},
+};
+
+pub(super) use model::HookedModel;
+
+/// Asks the hooks of a run, and tells the run what they did.
+#[derive(Clone)]
+pub(super) struct Asking {
+    hooks: Hooks,
+    run: RunId,
+    task: Option<TaskId>,
+    facts: FactSender<RunMachine>,
+}
+
+/// An event as the hooks left it.
+struct Passed {
+    payload: HookPayload,
+    /// Who changed it, if anybody did.
+    changed_by: Option<String>,
+}
+
+impl RunRunner {
+    /// For what is done for a task, or for the run as a whole.
+    pub(super) fn asking(&self, facts: &FactSender<RunMachine>, task: Option<&TaskId>) -> Asking {
+        Asking { hooks: self.parts.hooks.clone(), run: self.run.clone(), task: task.cloned(), facts: facts.clone() }
+    }
+}
+
+impl Asking {
+    /// Whether any hook is asked at this point: what it would be told need not be put together otherwise.
+    pub(super) fn at(&self, point: HookPoint) -> bool {
+        self.hooks.are_at(point)
+    }
+
+    /// Asks the hooks of a point.
+    ///
+    /// # Errors
+    /// The words of the block.
+    async fn ask(&self, point: HookPoint, payload: HookPayload) -> Result<Passed, String> {
+        let heard = self.hooks.ask(HookEvent::new(point, self.run.clone(), self.task.clone(), payload)).await;
+        let changed_by = heard.changed_by();
+        let Heard { event, acts, blocked } = heard;
+        for act in acts {
+            // A run that is gone has nobody to be told.
+            let _gone = self.facts.send(RunFact::HookActed { act });
+        }
+        match blocked {
+            Some(reason) => Err(reason),
+            None => Ok(Passed { payload: event.payload, changed_by }),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Requests to models, with hooks around them.
+
+use std::sync::Arc;
+
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, StreamPart, ToolCall};
+use futures::{future::BoxFuture, stream, stream::BoxStream};
+
+use super::{Asking, Passed};
+use crate::{
+    HookPoint,
+    hooks::{HookMessage, HookPayload},
+};
+
+/// A model whose requests and answers hooks see. What they add comes after everything else, so that the server's cache still fits.
+pub(in crate::runner) struct HookedModel {
+    inner: Arc<dyn ChatModel>,
+    asking: Asking,
+}
+
+impl HookedModel {
+    /// The model itself where no hook wants to see its requests.
+    pub(in crate::runner) fn around(inner: Arc<dyn ChatModel>, asking: Asking) -> Arc<dyn ChatModel> {
+        if asking.at(HookPoint::BeforePrompt) || asking.at(HookPoint::AfterPrompt) { Arc::new(Self { inner, asking }) } else { inner }
+    }
+
+    fn blocked(&self, reason: String) -> ModelError {
+        ModelError::Blocked { model: self.inner.name().to_owned(), reason }
+    }
+
+    fn prompt(&self, request: &ChatRequest, answer: Option<&ChatResponse>) -> HookPayload {
+        HookPayload::Prompt {
+            model: self.inner.name().to_owned(),
+            messages: request.messages.iter().map(|message| told(message)).collect(),
+            answer: answer.map(|answer| spoken(&answer.content, &answer.tool_calls)),
+        }
+    }
+
+    async fn before(&self, mut request: ChatRequest) -> Result<ChatRequest, ModelError> {
+        if !self.asking.at(HookPoint::BeforePrompt) {
+            return Ok(request);
+        }
+        let before = request.messages.len();
+        let asked = self.asking.ask(HookPoint::BeforePrompt, self.prompt(&request, None)).await;
+        if let Passed { payload: HookPayload::Prompt { messages, .. }, .. } = asked.map_err(|reason| self.blocked(reason))? {
+            messages.into_iter().skip(before).for_each(|added| append(&mut request, added.text));
+        }
+        Ok(request)
+    }
+}
+
+impl ChatModel for HookedModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn limits(&self) -> ModelLimits {
+        self.inner.limits()
+    }
+
+    /// In one part: what may still be blocked is not shown.
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        Box::pin(stream::once(async move { self.complete(request).await.map(|response| StreamPart::Done(Box::new(response))) }))
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        Box::pin(async move {
+            let request = self.before(request).await?;
+            if !self.asking.at(HookPoint::AfterPrompt) {
+                return self.inner.complete(request).await;
+            }
+            let response = self.inner.complete(request.clone()).await?;
+            let asked = self.asking.ask(HookPoint::AfterPrompt, self.prompt(&request, Some(&response))).await;
+            asked.map_err(|reason| self.blocked(reason))?;
+            Ok(response)
+        })
+    }
+}
+
+/// Adds words of the user at the end. Two messages of the user in a row are one: not every server takes more.
+pub(super) fn append(request: &mut ChatRequest, text: String) {
+    match request.messages.last_mut() {
+        Some(last) if matches!(last.as_ref(), Message::User { .. }) => {
+            if let Message::User { content } = Arc::make_mut(last) {
+                content.push_str("\n\n");
+                content.push_str(&text);
+            }
+        }
+        _ => request.messages.push(Arc::new(Message::User { content: text })),
+    }
+}
+
+fn told(message: &Message) -> HookMessage {
+    let plain = |role: &str, text: &str| HookMessage { role: role.to_owned(), text: text.to_owned() };
+    match message {
+        Message::System { content } => plain("system", content),
+        Message::User { content } => plain("user", content),
+        Message::Assistant { content, tool_calls } => spoken(content, tool_calls),
+        Message::Tool { content, .. } => plain("tool", content),
+    }
+}
+
+fn spoken(content: &str, calls: &[ToolCall]) -> HookMessage {
+    let said = (!content.is_empty()).then(|| content.to_owned());
+    let lines: Vec<String> = said.into_iter().chain(calls.iter().map(|call| format!("{} {}", call.name, call.arguments))).collect();
+    HookMessage { role: "assistant".to_owned(), text: lines.join("\n") }
+}

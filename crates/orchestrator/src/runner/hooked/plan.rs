@@ -1,0 +1,264 @@
+//! Plans and patches, with hooks around them.
+
+use std::sync::Arc;
+
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Refused, StreamPart};
+use aime_planner::{
+    CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, Replanned,
+    direct_plan, patch_from_value,
+};
+use aime_progress::{Plan, PlanMode, PlanPatch, Spent};
+use futures::{future::BoxFuture, stream::BoxStream};
+use serde_json::{Value, to_value};
+
+use super::{Asking, Passed, model::append};
+use crate::{
+    HookPoint,
+    hooks::HookPayload,
+    runner::{Context, RunRunner},
+};
+
+impl RunRunner {
+    /// Asks the planner for a plan. One that a hook refuses is a refused answer: the planner is asked again with the reason, and at last
+    /// falls back as it does for other faults. The hooks see the fallback too.
+    pub(in crate::runner) async fn plan_with_hooks(
+        &self,
+        mut planner: Planner,
+        request: &PlanRequest,
+        context: &Context,
+    ) -> Result<Planned, PlannerError> {
+        let asking = self.asking(&context.facts, None);
+        let mut tries = Tries::default();
+        if asking.at(HookPoint::BeforePlan)
+            && let Err(reason) = asking.ask(HookPoint::BeforePlan, plan_payload(request, None)).await
+        {
+            return Err(tries.refuse(reason).no_plan());
+        }
+        if !asking.at(HookPoint::AfterPlan) {
+            return planner.plan(request).await;
+        }
+        for _ in 0..self.parts.planner.tries.max(1) {
+            let planned = planner.plan(request).await.map_err(|error| tries.before(error))?;
+            tries.took(&planned.model, &planned.refused, &planned.spent);
+            match self.judge_plan(&asking, request, planned).await {
+                Ok(planned) => return Ok(Planned { refused: tries.refused, spent: tries.spent, ..planned }),
+                Err(reason) => planner = self.planner_told(&tries.told(reason, "plan"), context).unwrap_or(planner),
+            }
+        }
+        if self.parts.planner.fallback == Fallback::Fail {
+            return Err(tries.no_plan());
+        }
+        let why = tries.refused.last().map(|last| last.faults.join("; ")).unwrap_or_default();
+        let plan = Planned {
+            plan: direct_plan(&request.goal, request.category_profile.as_deref()),
+            repairs: Vec::new(),
+            refused: Vec::new(),
+            fallback: Some(format!("category: no plan could be used, so one actor does the whole goal; the last fault was: {why}")),
+            spent: Spent::default(),
+            model: tries.model.clone(),
+        };
+        match self.judge_plan(&asking, request, plan).await {
+            Ok(planned) => Ok(Planned { refused: tries.refused, spent: tries.spent, ..planned }),
+            Err(reason) => Err(tries.refuse(reason).no_plan()),
+        }
+    }
+
+    /// The same for a patch. There is no fallback: the plan stays as it is.
+    pub(in crate::runner) async fn replan_with_hooks(
+        &self,
+        mut planner: Planner,
+        request: &ReplanRequest,
+        judge: impl Fn(&PlanPatch) -> Result<(), Vec<String>> + Sync,
+        context: &Context,
+    ) -> Result<Replanned, PlannerError> {
+        let asking = self.asking(&context.facts, None);
+        let mut tries = Tries::default();
+        if asking.at(HookPoint::BeforePlan)
+            && let Err(reason) = asking.ask(HookPoint::BeforePlan, patch_payload(request, None)).await
+        {
+            return Err(tries.refuse(reason).no_patch());
+        }
+        if !asking.at(HookPoint::AfterPlan) {
+            return planner.replan(request, judge).await;
+        }
+        for _ in 0..self.parts.planner.tries.max(1) {
+            let replanned = planner.replan(request, &judge).await.map_err(|error| tries.before(error))?;
+            tries.took(&replanned.model, &replanned.refused, &replanned.spent);
+            match judge_patch(&asking, request, replanned, &judge).await {
+                Ok(replanned) => return Ok(Replanned { refused: tries.refused, spent: tries.spent, ..replanned }),
+                Err(reason) => planner = self.planner_told(&tries.told(reason, "patch"), context).unwrap_or(planner),
+            }
+        }
+        Err(tries.no_patch())
+    }
+
+    /// A planner whose model is told why its last answer was refused. It uses no plan of before again.
+    fn planner_told(&self, told: &str, context: &Context) -> Option<Planner> {
+        let inner = self.model("planner", context)?;
+        let model = Arc::new(Told { inner, told: told.to_owned() });
+        let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
+        Some(planner.with_tiers(Arc::clone(&self.parts.tiers)))
+    }
+
+    /// A plan as the hooks leave it, checked again in all layers; or why it is refused.
+    async fn judge_plan(&self, asking: &Asking, request: &PlanRequest, planned: Planned) -> Result<Planned, String> {
+        let document = to_value(&planned.plan).map_err(|error| error.to_string())?;
+        let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, plan_payload(request, Some(document))).await?;
+        let (Some(who), HookPayload::Plan { plan: Some(changed), .. }) = (changed_by, payload) else { return Ok(planned) };
+        let mode = if planned.fallback.is_some() { PlanMode::Simple } else { request.mode };
+        let checker = PlanChecker { mode: Some(mode), limits: self.parts.planner.limits, ..checker(Parts::of_plan(request)) };
+        let CheckedPlan { plan, repairs } = checker.check_value(&changed).map_err(|faults| does_not_fit("plan", &who, &faults))?;
+        let plan = Plan { goal: request.goal.clone(), ..plan };
+        let repairs = planned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
+        Ok(Planned { plan, repairs, ..planned })
+    }
+}
+
+async fn judge_patch(
+    asking: &Asking,
+    request: &ReplanRequest,
+    replanned: Replanned,
+    judge: &(impl Fn(&PlanPatch) -> Result<(), Vec<String>> + Sync),
+) -> Result<Replanned, String> {
+    let document = to_value(&replanned.patch).map_err(|error| error.to_string())?;
+    let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, patch_payload(request, Some(document))).await?;
+    let (Some(who), HookPayload::Patch { patch: Some(changed), .. }) = (changed_by, payload) else { return Ok(replanned) };
+    let wrong = |faults: Vec<PlanFault>| does_not_fit("patch", &who, &faults);
+    let ParsedPatch { mut patch, mut repairs } = patch_from_value(&changed).map_err(wrong)?;
+    let checker = PlanChecker { mode: Some(PlanMode::Complex), ..checker(Parts::of_patch(request)) };
+    repairs.extend(checker.check_patch(&mut patch).map_err(wrong)?);
+    if !patch.changes.is_empty() {
+        judge(&patch).map_err(|faults| format!("the hook {who} changed the patch so that it does not fit: {}", faults.join("; ")))?;
+    }
+    let repairs = replanned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
+    Ok(Replanned { patch, repairs, ..replanned })
+}
+
+fn does_not_fit(what: &str, who: &str, faults: &[PlanFault]) -> String {
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    format!("the hook {who} changed the {what} so that it does not fit: {}", faults.join("; "))
+}
+
+/// What a plan or patch is checked against.
+struct Parts<'a> {
+    tools: &'a [aime_llm::ToolDefinition],
+    actor_tools: &'a [String],
+    profiles: &'a [aime_planner::ProfileBrief],
+    bundles: &'a [String],
+}
+
+impl<'a> Parts<'a> {
+    fn of_plan(request: &'a PlanRequest) -> Self {
+        let PlanRequest { tools, actor_tools, profiles, bundles, .. } = request;
+        Self { tools, actor_tools, profiles, bundles }
+    }
+
+    fn of_patch(request: &'a ReplanRequest) -> Self {
+        let ReplanRequest { tools, actor_tools, profiles, bundles, .. } = request;
+        Self { tools, actor_tools, profiles, bundles }
+    }
+}
+
+fn checker(parts: Parts<'_>) -> PlanChecker<'_> {
+    let Parts { tools, actor_tools, profiles, bundles } = parts;
+    PlanChecker { tools, actor_tools, profiles, bundles, ..PlanChecker::default() }
+}
+
+fn plan_payload(request: &PlanRequest, plan: Option<Value>) -> HookPayload {
+    HookPayload::Plan { goal: request.goal.clone(), plan }
+}
+
+fn patch_payload(request: &ReplanRequest, patch: Option<Value>) -> HookPayload {
+    let reasons = request.triggers.iter().map(|trigger| trigger.detail.clone()).collect();
+    HookPayload::Patch { goal: request.goal.clone(), reasons, patch }
+}
+
+/// What all questions to the planner took.
+#[derive(Default)]
+struct Tries {
+    refused: Vec<Refused>,
+    spent: Spent,
+    model: String,
+}
+
+impl Tries {
+    fn took(&mut self, model: &str, refused: &[Refused], spent: &Spent) {
+        model.clone_into(&mut self.model);
+        refused.iter().for_each(|refused| self.push(refused.faults.clone(), refused.answer.clone()));
+        self.spent.add(spent);
+    }
+
+    fn push(&mut self, faults: Vec<String>, answer: String) {
+        let attempt = u32::try_from(self.refused.len()).unwrap_or(u32::MAX).saturating_add(1);
+        self.refused.push(Refused { attempt, faults, answer });
+    }
+
+    fn refuse(&mut self, reason: String) -> &Self {
+        self.push(vec![reason], String::new());
+        self
+    }
+
+    /// Takes note of a refusal; what the planner's model is told of it.
+    fn told(&mut self, reason: String, what: &str) -> String {
+        let told = format!("An earlier {what} was refused: {reason}. Give another one that minds this.");
+        self.push(vec![reason], String::new());
+        told
+    }
+
+    fn no_plan(&self) -> PlannerError {
+        PlannerError::NoPlan { model: self.name(), refused: self.refused.clone(), spent: self.spent }
+    }
+
+    fn no_patch(&self) -> PlannerError {
+        PlannerError::NoPatch { model: self.name(), refused: self.refused.clone(), spent: self.spent }
+    }
+
+    fn name(&self) -> String {
+        if self.model.is_empty() { "the planner".to_owned() } else { self.model.clone() }
+    }
+
+    /// An error of the planner, with what the questions before it took.
+    fn before(&mut self, mut error: PlannerError) -> PlannerError {
+        if let PlannerError::Model { refused, spent, .. }
+        | PlannerError::NoPlan { refused, spent, .. }
+        | PlannerError::NoPatch { refused, spent, .. } = &mut error
+        {
+            let model = self.model.clone();
+            self.took(&model, refused, spent);
+            refused.clone_from(&self.refused);
+            *spent = self.spent;
+        }
+        error
+    }
+}
+
+/// A model that is told something more at the end of each request.
+struct Told {
+    inner: Arc<dyn ChatModel>,
+    told: String,
+}
+
+impl Told {
+    fn tell(&self, mut request: ChatRequest) -> ChatRequest {
+        append(&mut request, self.told.clone());
+        request
+    }
+}
+
+impl ChatModel for Told {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn limits(&self) -> ModelLimits {
+        self.inner.limits()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        self.inner.stream(self.tell(request))
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        self.inner.complete(self.tell(request))
+    }
+}

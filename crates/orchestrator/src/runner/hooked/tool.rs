@@ -1,0 +1,93 @@
+//! Calls of tools, with hooks around them.
+
+use aime_tools::{Decision, ToolContext, ToolError, ToolOutput, decide};
+use serde_json::{Map, Value};
+
+use super::{Asking, Passed};
+use crate::{
+    HookPoint,
+    hooks::{HookPayload, HookToolResult},
+    runner::RunRunner,
+};
+
+impl RunRunner {
+    /// Makes one call. The parameters are left as they were used: hooks may have changed them, within what is allowed anyway.
+    pub(in crate::runner) async fn call_with_hooks(
+        &self,
+        asking: &Asking,
+        tool: &str,
+        parameters: &mut Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
+            return self.parts.tools.call(tool, parameters.clone(), context).await;
+        }
+        let cancelled = || Err(ToolError::Cancelled);
+        let changed_by = context.cancel.run_until_cancelled(self.before_tool(asking, tool, parameters)).await.unwrap_or_else(cancelled)?;
+        let result = self.parts.tools.call(tool, parameters.clone(), context).await;
+        if matches!(result, Err(ToolError::Cancelled)) {
+            return result;
+        }
+        let mut result = context.cancel.run_until_cancelled(after_tool(asking, tool, parameters, result)).await.unwrap_or_else(cancelled);
+        // An actor is told what was really done. The result of a plan's task is for other tasks, and stays as it is.
+        if let (Some(who), Ok(output), Some(_)) = (changed_by, &mut result, context.text_limit) {
+            let used = Value::Object(parameters.clone()).to_string();
+            let used: String = used.chars().take(SHOWN_CHARS).collect();
+            output.text.push_str(&format!("\n[the parameters were changed by the hook {who}: {used}]"));
+        }
+        result
+    }
+
+    /// Asks before a call; who changed the parameters, if anybody did.
+    async fn before_tool(&self, asking: &Asking, tool: &str, parameters: &mut Map<String, Value>) -> Result<Option<String>, ToolError> {
+        if !asking.at(HookPoint::BeforeTool) {
+            return Ok(None);
+        }
+        let payload = HookPayload::Tool { tool: tool.to_owned(), parameters: parameters.clone(), result: None };
+        let Passed { payload, changed_by } = asking.ask(HookPoint::BeforeTool, payload).await.map_err(ToolError::Denied)?;
+        let (Some(who), HookPayload::Tool { parameters: changed, .. }) = (&changed_by, payload) else { return Ok(None) };
+        let checked = self.parts.tools.check(tool, changed).map_err(|error| {
+            ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
+        })?;
+        let decision = self.parts.tools.get(tool).map(|known| decide(self.input.settings.approval, known.sheet(), &checked));
+        // Consent was to the call as it was. A hook gives none in a person's place.
+        if !matches!(decision, Some(Decision::Allow)) {
+            return Err(ToolError::Denied(format!(
+                "the hook {who} changed a call that needs a person's consent, and a changed call has none; make the call in the way that the hook wants: {}",
+                Value::Object(checked)
+            )));
+        }
+        *parameters = checked;
+        Ok(changed_by)
+    }
+}
+
+/// How much of changed parameters an actor is told, in characters.
+const SHOWN_CHARS: usize = 500;
+
+/// Asks after a call: the text may be changed, or the result withheld.
+async fn after_tool(
+    asking: &Asking,
+    tool: &str,
+    parameters: &Map<String, Value>,
+    result: Result<ToolOutput, ToolError>,
+) -> Result<ToolOutput, ToolError> {
+    if !asking.at(HookPoint::AfterTool) {
+        return result;
+    }
+    let (ok, text) = match &result {
+        Ok(output) => (true, output.text.clone()),
+        Err(error) => (false, error.to_string()),
+    };
+    let payload =
+        HookPayload::Tool { tool: tool.to_owned(), parameters: parameters.clone(), result: Some(HookToolResult { ok, text }) };
+    // What was done stays done: the call did not fail for want of rights, so another attempt may be made.
+    let Passed { payload, changed_by } = asking.ask(HookPoint::AfterTool, payload).await.map_err(ToolError::Failed)?;
+    match (changed_by, payload, result) {
+        (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Ok(output)) => Ok(ToolOutput { text, ..output }),
+        (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Err(ToolError::Failed(_))) => {
+            Err(ToolError::Failed(text))
+        }
+        (_, _, result) => result,
+    }
+}
