@@ -238,6 +238,7 @@ impl Setup {
             plan_cache: self.config.planning.cache.then(|| Arc::new(Mutex::new(PlanCache::new(PLANS_KEPT)))),
             memory: None,
             project: project_context(&self.folder),
+            hooks: aime_orchestrator::Hooks::default(),
             human,
             clock: Arc::new(SystemClock),
         })

@@ -32,6 +32,7 @@ impl ModelError {
             | Self::Cut { .. }
             | Self::Unreadable { .. }
             | Self::Unloadable { .. }
+            | Self::Blocked { .. }
             | Self::NotRecorded { .. }
             | Self::GaveUp { .. }
             | Self::AllFailed { .. } => return None,

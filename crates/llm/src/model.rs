@@ -151,6 +151,14 @@ pub enum ModelError {
         /// What was wrong, and how to mend it.
         reason: String,
     },
+    /// Whoever uses the model does not allow the request or its answer.
+    #[error("no answer of {model}: {reason}")]
+    Blocked {
+        /// The model.
+        model: String,
+        /// Who blocked it, and why.
+        reason: String,
+    },
     /// A recording or script has no answer to this request.
     #[error("no recorded answer for this request to {model}: {reason}")]
     NotRecorded {

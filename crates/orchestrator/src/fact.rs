@@ -149,6 +149,11 @@ pub enum RunFact {
         /// In words.
         detail: String,
     },
+    /// A hook changed or blocked something, or failed.
+    HookActed {
+        /// What it did.
+        act: crate::HookAct,
+    },
     /// The run is to stop and stay resumable.
     StopRequested {
         /// Why.

@@ -34,6 +34,7 @@ mod budget;
 mod criteria;
 mod fact;
 mod history;
+mod hooks;
 mod human;
 mod machine;
 mod memory;
@@ -50,6 +51,10 @@ pub use budget::{Budget, BudgetError, Reservation};
 pub use criteria::{FileCriterion, read_criterion};
 pub use fact::{ChosenRoute, CriterionResult, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
 pub use history::{fork, state_at};
+pub use hooks::{
+    CommandHook, CommandHookSettings, HOOK_SCHEMA, Hook, HookAct, HookAnswer, HookDeed, HookError, HookEvent, HookMessage, HookPayload,
+    HookPoint, HookSettingsError, HookToolResult, Hooks, ToolPatterns,
+};
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
@@ -59,7 +64,7 @@ pub use parts::Parts;
 pub use publish::PublishedEvent;
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
 pub use runner::answer::{AnswerPrompt, NoFacts};
-pub use settings::{Bounds, RunInput, RunSettings};
+pub use settings::{Bounds, Reflect, RunInput, RunSettings};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

@@ -233,6 +233,7 @@ impl Machine for RunMachine {
             | RunFact::PersonAnswered { .. }
             | RunFact::PersonSaid { .. }
             | RunFact::BoundReached { .. }
+            | RunFact::HookActed { .. }
             | RunFact::StopRequested { .. }
             | RunFact::Resumed { .. } => None,
         }
@@ -318,6 +319,7 @@ impl RunMachine {
             }
             (RunFact::PersonSaid { id, text }, _) => self.person_said(id, text, out),
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
+            (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),

@@ -273,7 +273,9 @@ impl Orchestrator {
         let interrupted = ended.output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
         let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
-        Ok(RunResult::new(run, state, &ended.output))
+        let result = RunResult::new(run, state, &ended.output);
+        self.parts.hooks.stopped(&result).await;
+        Ok(result)
     }
 
     /// Passes on what other processes say to the run. A message stays in the inbox until what it says is durable: a crash loses none.

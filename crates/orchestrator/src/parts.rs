@@ -11,7 +11,7 @@ use aime_llm::Tiers;
 use aime_planner::{Category, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
 
-use crate::{AnswerPrompt, HumanChannel, Models, NobodyThere, RunMemory};
+use crate::{AnswerPrompt, Hooks, HumanChannel, Models, NobodyThere, RunMemory};
 
 /// The parts of an orchestrator.
 #[derive(Clone)]
@@ -46,6 +46,8 @@ pub struct Parts {
     pub memory: Option<Arc<RunMemory>>,
     /// What the project says of itself, such as its `AGENTS.md`; may be empty.
     pub project: String,
+    /// What of one's own sees, changes or blocks what a run does.
+    pub hooks: Hooks,
     /// How people are asked.
     pub human: Arc<dyn HumanChannel>,
     /// The time.
@@ -75,6 +77,7 @@ impl Parts {
             plan_cache: None,
             memory: None,
             project: String::new(),
+            hooks: Hooks::default(),
             human: Arc::new(NobodyThere),
             clock: Arc::new(SystemClock),
         })

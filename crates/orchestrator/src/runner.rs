@@ -3,6 +3,7 @@
 mod actor;
 pub(crate) mod answer;
 mod evidence;
+mod hooked;
 mod memory;
 mod plan;
 mod tool;
@@ -41,7 +42,7 @@ impl EffectRunner<RunMachine> for RunRunner {
             let id = issue.id.clone();
             if matches!(issue.effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. }) {
                 // These end by themselves when they are cancelled: what they did until then is recorded.
-                return self.perform(issue, &context).await;
+                return self.attempt(issue, &context).await;
             }
             let stopped = RunFact::EffectFailed { id, message: "stopped".to_owned() };
             cancel.run_until_cancelled(self.perform(issue, &context)).await.unwrap_or(stopped)
@@ -85,7 +86,8 @@ impl RunRunner {
 
     /// The model of a role, within the run's budget.
     fn model(&self, role: &str, context: &Context) -> Option<Arc<dyn ChatModel>> {
-        self.model_bounded(role, on_bound(context))
+        let model = self.model_bounded(role, on_bound(context))?;
+        Some(hooked::HookedModel::around(model, self.asking(&context.facts, None)))
     }
 
     /// The same, with what is told when the budget leaves no room.

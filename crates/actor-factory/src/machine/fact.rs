@@ -105,7 +105,7 @@ impl From<&ModelError> for ModelFault {
     fn from(error: &ModelError) -> Self {
         match error {
             ModelError::ContextOverflow { .. } => Self::ContextOverflow,
-            ModelError::NotRecorded { .. } => Self::Other,
+            ModelError::NotRecorded { .. } | ModelError::Blocked { .. } => Self::Other,
             // Whatever else it is, it was tried as often as it may be.
             _ => Self::Unusable,
         }

@@ -16,7 +16,12 @@ use self::{
     effects::ActorRunner,
     reports::{Refused, ReportingStream, Reports},
 };
-use super::{Context, RunRunner, evidence::of_actor, millis_since, on_bound};
+use super::{
+    Context, RunRunner,
+    evidence::of_actor,
+    hooked::{Asking, HookedModel},
+    millis_since, on_bound,
+};
 use crate::{RunFact, RunMachine, models::OnBound};
 
 /// One execution of a task: what the actor that works for the plan and those below it share.
@@ -100,6 +105,10 @@ impl RunRunner {
 }
 
 impl Attempt {
+    fn asking(&self) -> Asking {
+        self.runner.asking(&self.facts, Some(&self.task))
+    }
+
     /// Drives an actor from where its journal leaves it: the one that works for the plan, or the one that answers `call`.
     async fn act(
         self: &Arc<Self>,
@@ -133,7 +142,7 @@ impl Attempt {
         let runner = ActorRunner {
             attempt: Arc::clone(self),
             input,
-            model: model.ok_or("no model is configured for actors")?,
+            model: HookedModel::around(model.ok_or("no model is configured for actors")?, self.asking()),
             tool_context: self.runner.tool_context(cancel.clone(), &self.task),
             refused: Arc::clone(&refused),
         };

@@ -65,7 +65,7 @@ impl RunRunner {
             category_profile: self.category_profile(category),
             ..PlanRequest::new(self.input.goal.clone(), mode)
         };
-        match planner.plan(&request).await {
+        match self.plan_with_hooks(planner, &request, context).await {
             Ok(planned) => {
                 let calls = vec![model_use("plan", &planned.model, planned.spent, begun)];
                 let refused = refused(&planned.refused);
@@ -76,8 +76,8 @@ impl RunRunner {
             Err(error) => {
                 let calls = vec![model_use("plan", "", error.spent(), begun)];
                 let (message, hint) = explain(&error);
-                let outcome = match error {
-                    PlannerError::Model { .. } => Planning::ModelFailed { message, hint },
+                let outcome = match &error {
+                    PlannerError::Model { source, .. } if !is_blocked(source) => Planning::ModelFailed { message, hint },
                     _ => Planning::NoPlan { message, refused: refused(error.refused()) },
                 };
                 RunFact::Planned { id, outcome, calls }
@@ -112,7 +112,7 @@ impl RunRunner {
             Some(_) => judge_update(state, patch, &self.input.settings.growth),
             None => judge(state, patch, !asked.swap(true, Ordering::Relaxed)),
         };
-        match planner.replan(&request, judged).await {
+        match self.replan_with_hooks(planner, &request, judged, context).await {
             Ok(replanned) => {
                 let calls = vec![model_use("patch", &replanned.model, replanned.spent, begun)];
                 let outcome = Replanning::Patched { patch: replanned.patch, refused: refused(&replanned.refused) };
@@ -121,8 +121,8 @@ impl RunRunner {
             Err(error) => {
                 let calls = vec![model_use("patch", "", error.spent(), begun)];
                 let (message, hint) = explain(&error);
-                let outcome = match error {
-                    PlannerError::Model { .. } => Replanning::ModelFailed { message, hint },
+                let outcome = match &error {
+                    PlannerError::Model { source, .. } if !is_blocked(source) => Replanning::ModelFailed { message, hint },
                     _ => Replanning::NoPatch { message, refused: refused(error.refused()) },
                 };
                 RunFact::Replanned { id, outcome, calls }
@@ -229,6 +229,11 @@ fn refused(refused: &[Refused]) -> Vec<RefusedAnswer> {
 
 pub(super) fn model_use(purpose: &str, model: &str, spent: Spent, begun: Instant) -> ModelUse {
     ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun) }
+}
+
+/// Whether it was a hook that kept the model from answering: the model itself can be used.
+const fn is_blocked(error: &ModelError) -> bool {
+    matches!(error, ModelError::Blocked { .. })
 }
 
 /// An error with its causes, and the mend where the model's client knows one.

@@ -19,15 +19,16 @@ impl RunRunner {
         id: EffectId,
         spec: &TaskSpec,
         tool: &str,
-        parameters: Map<String, Value>,
+        mut parameters: Map<String, Value>,
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
         // The run machine has looked at the bound; here the call is counted for the actors.
         drop(self.budget.count_tool_call());
         let tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
-        let told = Value::Object(parameters.clone()).to_string();
-        let conclusion = conclusion(self.parts.tools.call(tool, parameters, &tool_context).await);
+        let asking = self.asking(&context.facts, Some(&spec.id));
+        let conclusion = conclusion(self.call_with_hooks(&asking, tool, &mut parameters, &tool_context).await);
+        let told = Value::Object(parameters).to_string();
         let evidence = || Ok(of_tool(tool, &told, &conclusion));
         let (checks, calls) = self.verify_task(spec, &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }

@@ -80,10 +80,11 @@ impl ActorRunner {
         true
     }
 
-    async fn call_tool(&self, id: EffectId, name: &str, parameters: Map<String, Value>, context: &Context) -> ActorFact {
+    async fn call_tool(&self, id: EffectId, name: &str, mut parameters: Map<String, Value>, context: &Context) -> ActorFact {
         let begun = Instant::now();
         let tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
-        match self.attempt.runner.parts.tools.call(name, parameters, &tool_context).await {
+        let asking = self.attempt.asking();
+        match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, &tool_context).await {
             Ok(ToolOutput { text, value, references }) => {
                 ActorFact::ToolEnded { id, outcome: CallOutcome::Ok, text, value, references, duration_ms: millis_since(begun) }
             }

@@ -34,8 +34,7 @@ impl RunRunner {
         if let (true, RunFact::TaskEnded { id, conclusion, checks, .. }) = (after, &mut fact)
             && matches!(conclusion.outcome, Outcome::Success | Outcome::Failure)
         {
-            let payload =
-                HookPayload::Task { spec: Box::new(spec), conclusion: Some(conclusion.clone()), criteria: checks.clone() };
+            let payload = HookPayload::Task { spec: Box::new(spec), conclusion: Some(conclusion.clone()), criteria: checks.clone() };
             match context.cancel.run_until_cancelled(asking.ask(HookPoint::AfterTask, payload)).await {
                 None => return stopped(id),
                 Some(Err(reason)) if conclusion.outcome == Outcome::Success => {

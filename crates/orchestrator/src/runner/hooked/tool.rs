@@ -22,13 +22,14 @@ impl RunRunner {
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
             return self.parts.tools.call(tool, parameters.clone(), context).await;
         }
-        let cancelled = || Err(ToolError::Cancelled);
-        let changed_by = context.cancel.run_until_cancelled(self.before_tool(asking, tool, parameters)).await.unwrap_or_else(cancelled)?;
+        let asked = context.cancel.run_until_cancelled(self.before_tool(asking, tool, parameters)).await;
+        let changed_by = asked.ok_or(ToolError::Cancelled)??;
         let result = self.parts.tools.call(tool, parameters.clone(), context).await;
         if matches!(result, Err(ToolError::Cancelled)) {
             return result;
         }
-        let mut result = context.cancel.run_until_cancelled(after_tool(asking, tool, parameters, result)).await.unwrap_or_else(cancelled);
+        let asked = context.cancel.run_until_cancelled(after_tool(asking, tool, parameters, result)).await;
+        let mut result = asked.unwrap_or(Err(ToolError::Cancelled));
         // An actor is told what was really done. The result of a plan's task is for other tasks, and stays as it is.
         if let (Some(who), Ok(output), Some(_)) = (changed_by, &mut result, context.text_limit) {
             let used = Value::Object(parameters.clone()).to_string();
@@ -79,8 +80,7 @@ async fn after_tool(
         Ok(output) => (true, output.text.clone()),
         Err(error) => (false, error.to_string()),
     };
-    let payload =
-        HookPayload::Tool { tool: tool.to_owned(), parameters: parameters.clone(), result: Some(HookToolResult { ok, text }) };
+    let payload = HookPayload::Tool { tool: tool.to_owned(), parameters: parameters.clone(), result: Some(HookToolResult { ok, text }) };
     // What was done stays done: the call did not fail for want of rights, so another attempt may be made.
     let Passed { payload, changed_by } = asking.ask(HookPoint::AfterTool, payload).await.map_err(ToolError::Failed)?;
     match (changed_by, payload, result) {
