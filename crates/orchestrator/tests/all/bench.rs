@@ -13,7 +13,7 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{
-    HumanChannel, Models, NobodyThere, Orchestrator, Parts, PublishedEvent, RunControl, RunRequest, RunResult, RunSettings, view,
+    HumanChannel, Models, NobodyThere, Orchestrator, Parts, PublishedEvent, RunControl, RunMemory, RunRequest, RunResult, RunSettings, view,
 };
 use aime_progress::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
@@ -39,6 +39,7 @@ pub(crate) struct Bench {
     pub(crate) model: ScriptedModel,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) human: Arc<dyn HumanChannel>,
+    pub(crate) memory: Option<Arc<RunMemory>>,
     /// How many calls of `append` were begun.
     pub(crate) begun: watch::Sender<usize>,
     /// How long a call of `append` takes before and after it writes.
@@ -70,6 +71,7 @@ impl Bench {
             model,
             environment: std::iter::once(("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())).collect(),
             human: Arc::new(NobodyThere),
+            memory: None,
             begun: watch::Sender::new(0),
             takes: Arc::default(),
         }
@@ -118,7 +120,7 @@ impl Bench {
         let context = ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"]));
         let parts = Parts::new(self.journal.clone(), self.path(".aime"), context).unwrap();
         let (models, tools, human) = (model.map(Models::single), Arc::new(self.tools()), Arc::clone(&self.human));
-        Orchestrator::new(Parts { models, tools, human, ..parts })
+        Orchestrator::new(Parts { models, tools, human, memory: self.memory.clone(), ..parts })
     }
 
     pub(crate) fn request(&self, goal: &str, plan: Option<Plan>) -> RunRequest {
