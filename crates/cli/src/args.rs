@@ -122,6 +122,14 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<ModelsCommand>,
     },
+    /// Look at what earlier runs learnt, or forget it
+    Memory {
+        #[command(subcommand)]
+        command: Option<MemoryCommand>,
+        /// The form of the output
+        #[arg(long, value_enum, global = true, default_value_t = MemoryFormat::Text)]
+        output: MemoryFormat,
+    },
     /// Look at the configuration
     Config {
         #[command(subcommand)]
@@ -152,6 +160,9 @@ pub(crate) struct RunArgs {
     /// Run this plan instead of making one; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
+    /// Open the plan in $EDITOR before it is run
+    #[arg(long)]
+    pub(crate) review: bool,
     #[command(flatten)]
     pub(crate) choice: ModelChoice,
     #[command(flatten)]
@@ -329,6 +340,32 @@ pub(crate) enum ModelsCommand {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum MemoryCommand {
+    /// All memories, the latest first
+    List,
+    /// The memories that have some of these words, the best first
+    Search {
+        /// The words
+        #[arg(required = true, num_args = 1..)]
+        text: Vec<String>,
+    },
+    /// One memory, whole
+    Show {
+        /// Its name, or the beginning of it
+        id: String,
+    },
+    /// Forget a memory, or all of them
+    Forget {
+        /// Its name, or the beginning of it
+        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        id: Option<String>,
+        /// Forget every memory
+        #[arg(long)]
+        all: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
     /// The settings in force, and where they come from
     Show,
@@ -360,6 +397,12 @@ pub(crate) enum Output {
     Text,
     Json,
     Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MemoryFormat {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,9 +4,11 @@ mod check;
 mod config;
 mod doctor;
 mod look;
+mod memory;
 mod models;
 mod plan;
 mod resume;
+mod review;
 mod run;
 mod runs;
 mod schema;
@@ -63,6 +65,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Answer { run, text } => on_runtime(runs::answer(&run, &text.join(" "), &setup)),
         Command::Tools { command } => on_runtime(tools::tools(command, &setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
+        Command::Memory { command, output } => memory::memory(command, output, &setup),
         Command::Models { command } => on_runtime(models::models(command, &setup)),
         Command::Doctor => on_runtime(doctor::doctor(&setup)),
         Command::Completions { .. } | Command::Schema { .. } | Command::Config { .. } => Ok(0),

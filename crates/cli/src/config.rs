@@ -1,6 +1,7 @@
 //! The configuration: what it holds, where it comes from.
 
 mod check;
+mod hooks;
 mod load;
 mod places;
 mod read;
@@ -12,12 +13,14 @@ mod tests;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use aime_actors::ActorSettings;
+use aime_orchestrator::Reflect;
 use aime_planner::{Adaptive, BypassSettings, GrowthSettings, PlanLimits, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::Approval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use hooks::{HookConfig, HooksConfig};
 pub(crate) use load::{Loaded, check_files, load};
 pub(crate) use places::{Environment, Places};
 pub(crate) use read::ConfigFault;
@@ -45,10 +48,14 @@ pub(crate) struct Config {
     pub(crate) actors: ActorSettings,
     /// The tools.
     pub(crate) tools: ToolConfig,
+    /// What earlier runs learnt, and a folder of documents.
+    pub(crate) memory: MemoryConfig,
     /// What actors may do without asking, and which folders are trusted.
     pub(crate) permissions: PermissionConfig,
     /// How processes are run.
     pub(crate) sandbox: SandboxConfig,
+    /// Commands that see, change or block what a run does.
+    pub(crate) hooks: HooksConfig,
     /// Profiles, categories and prompts of one's own.
     pub(crate) extensions: ExtensionConfig,
     /// Models in this process.
@@ -138,6 +145,8 @@ pub(crate) struct PlanningConfig {
     pub(crate) adaptive: Adaptive,
     /// How an emergent plan grows.
     pub(crate) growth: GrowthSettings,
+    /// When the end of a run is looked at before it counts as one: `never`, `criteria` where the plan names success criteria, `always`.
+    pub(crate) reflect: Reflect,
 }
 
 impl Default for PlanningConfig {
@@ -152,6 +161,7 @@ impl Default for PlanningConfig {
             limits: PlanLimits::default(),
             adaptive: Adaptive::default(),
             growth: GrowthSettings::default(),
+            reflect: Reflect::default(),
         }
     }
 }
@@ -228,6 +238,42 @@ pub(crate) struct ToolConfig {
 impl Default for ToolConfig {
     fn default() -> Self {
         Self { bash_timeout_seconds: 120, python_timeout_seconds: 30, output_characters: 10_000 }
+    }
+}
+
+/// What earlier runs learnt, and a folder of documents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MemoryConfig {
+    /// Whether runs recall what earlier ones learnt and what documents say, and are remembered.
+    pub(crate) enabled: bool,
+    /// A folder of documents, relative to the file that this stands in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) knowledge: Option<PathBuf>,
+    /// Memories that a run recalls, at most.
+    pub(crate) recall: usize,
+    /// Pieces of documents that a run retrieves, at most.
+    pub(crate) chunks: usize,
+    /// Tokens of a prompt that memories take, at most.
+    pub(crate) memory_tokens: u64,
+    /// Tokens of a prompt that pieces of documents take, at most.
+    pub(crate) knowledge_tokens: u64,
+    /// Memories that are kept; one more, and the one is forgotten that was written or recalled longest ago.
+    pub(crate) max_entries: usize,
+}
+
+impl Default for MemoryConfig {
+    fn default() -> Self {
+        let prompt = aime_memory::PromptBounds::default();
+        Self {
+            enabled: true,
+            knowledge: None,
+            recall: 3,
+            chunks: 3,
+            memory_tokens: prompt.memory_tokens,
+            knowledge_tokens: prompt.knowledge_tokens,
+            max_entries: aime_memory::MemorySettings::default().max_entries,
+        }
     }
 }
 

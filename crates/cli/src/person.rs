@@ -54,3 +54,17 @@ fn read_answer(question: &HumanQuestion) -> Option<String> {
         _ => None,
     }
 }
+
+/// Asks for a yes; anything but a no is one.
+pub(crate) async fn confirms(question: &str) -> bool {
+    let question = question.to_owned();
+    let asked = tokio::task::spawn_blocking(move || {
+        let mut stderr = anstream::stderr();
+        drop(write!(stderr, "{question} [Y/n] "));
+        drop(stderr.flush());
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
+        read > 0 && !line.trim().to_lowercase().starts_with('n')
+    });
+    asked.await.unwrap_or(false)
+}

@@ -31,6 +31,19 @@ impl Default for Bounds {
     }
 }
 
+/// When a run whose tasks are done is looked at before it counts as completed. A refusal asks for a replan, within the frequency control.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reflect {
+    /// Never: tasks that are done are enough.
+    Never,
+    /// Where the plan names success criteria.
+    #[default]
+    Criteria,
+    /// Always: a plan without criteria is held against its goal.
+    Always,
+}
+
 /// How a run works.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunSettings {
@@ -52,6 +65,9 @@ pub struct RunSettings {
     /// When a complex plan is looked at between its tasks.
     #[serde(default)]
     pub adaptive: Adaptive,
+    /// When the end of a run is looked at before it counts as one.
+    #[serde(default)]
+    pub reflect: Reflect,
     /// What actors may do without asking.
     pub approval: Approval,
     /// The tool tasks of a plan that a person handed over need no further approval. Those that a replan adds or changes do.
@@ -71,6 +87,7 @@ impl Default for RunSettings {
             frequency: FrequencySettings::default(),
             growth: GrowthSettings::default(),
             adaptive: Adaptive::default(),
+            reflect: Reflect::default(),
             approval: Approval::Edits,
             plan_approved: false,
             unattended: false,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::Tiers;
+use aime_orchestrator::Models;
 use aime_planner::{PlanRequest, Planner, PlannerError, Route, Routed, ask_route, direct_plan, route};
 use aime_progress::{Plan, PlanMode};
 
@@ -38,26 +39,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
         output::note(&model_line(Some(&choice), setup));
     }
     let models = models::ready(&choice, setup).await?;
-    let (prompts, categories) = setup.planning_parts()?;
-    let (prompts, tiers) = (Arc::new(prompts), Arc::new(Tiers::new()));
-
-    let mut settings = setup.route();
-    settings.mode = args.choice.mode.map_or_else(|| configured_mode(setup), mode_of);
-    let routed = match route(&goal, &settings, &categories) {
-        Route::Decided(routed) => routed,
-        Route::AskModel(undecided) => {
-            let asked = ask_route(models.role("classifier").as_ref(), &tiers, &prompts, &goal, undecided).await;
-            asked.map_err(|error| Failure::caused(code::USAGE, &error))?.routed
-        }
-    };
-    output::note(&format!("{BOLD}route{BOLD:#} {} (by {}: {})", routed.mode, routed.by, routed.reasons.join("; ")));
-    let profile = categories.iter().find(|category| category.name == routed.category).map(|category| category.profile.clone());
-    let plan = if routed.mode == PlanMode::Direct {
-        direct_plan(&goal, profile.as_deref())
-    } else {
-        let planner = Planner::new(models.role("planner"), setup.planner()).with_prompts(prompts).with_tiers(tiers);
-        ask(&planner, goal, &routed, profile, setup).await?
-    };
+    let plan = make(goal, args.choice.mode, &models, setup).await?;
     let text = match args.format {
         PlanFormat::Text => text(&plan),
         PlanFormat::Json => serde_json::to_string_pretty(&plan).map_err(Failure::internal)?,
@@ -70,6 +52,29 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
         None => output::result(&text),
     }
     Ok(0)
+}
+
+/// Chooses the mode and makes the plan.
+pub(super) async fn make(goal: String, mode: Option<ModeArg>, models: &Models, setup: &Setup) -> Result<Plan, Failure> {
+    let (prompts, categories) = setup.planning_parts()?;
+    let (prompts, tiers) = (Arc::new(prompts), Arc::new(Tiers::new()));
+
+    let mut settings = setup.route();
+    settings.mode = mode.map_or_else(|| configured_mode(setup), mode_of);
+    let routed = match route(&goal, &settings, &categories) {
+        Route::Decided(routed) => routed,
+        Route::AskModel(undecided) => {
+            let asked = ask_route(models.role("classifier").as_ref(), &tiers, &prompts, &goal, undecided).await;
+            asked.map_err(|error| Failure::caused(code::USAGE, &error))?.routed
+        }
+    };
+    output::note(&format!("{BOLD}route{BOLD:#} {} (by {}: {})", routed.mode, routed.by, routed.reasons.join("; ")));
+    let profile = categories.iter().find(|category| category.name == routed.category).map(|category| category.profile.clone());
+    if routed.mode == PlanMode::Direct {
+        return Ok(direct_plan(&goal, profile.as_deref()));
+    }
+    let planner = Planner::new(models.role("planner"), setup.planner()).with_prompts(prompts).with_tiers(tiers);
+    ask(&planner, goal, &routed, profile, setup).await
 }
 
 async fn ask(planner: &Planner, goal: String, routed: &Routed, profile: Option<String>, setup: &Setup) -> Result<Plan, Failure> {

@@ -15,7 +15,7 @@ use aime_tools::Approval;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::{check::checker_parts, read_goal, read_text};
+use super::{check::checker_parts, plan::make, read_goal, read_text, review::review};
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
     config::{Config, ModeConfig},
@@ -46,6 +46,12 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
         }
         None if needs_model => return Err(models::none_configured()),
         _ => at_hand(choice.as_ref(), setup),
+    };
+    let plan = match (args.review, plan, &models) {
+        (false, plan, _) => plan,
+        (true, Some(plan), _) => Some(review(&plan, setup).await?),
+        (true, None, Some(models)) => Some(review(&make(goal.clone(), args.choice.mode, models, setup).await?, setup).await?),
+        (true, None, None) => return Err(models::none_configured()),
     };
     let settings = settings(&args, &setup.config, plan.is_some());
     let priced = choice.as_ref().and_then(|choice| choice.models.get("default")).is_some_and(|model| model.prices.is_some());
@@ -139,11 +145,11 @@ fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
         frequency: config.frequency.clone(),
         growth: config.planning.growth.clone(),
         adaptive: config.planning.adaptive,
+        reflect: config.planning.reflect,
         approval,
         // Who asks to be asked is asked, by the flag or in their settings.
         plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
         unattended: args.unattended,
-        ..RunSettings::default()
     }
 }
 

@@ -3,7 +3,7 @@
 use aime_progress::{ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, Work};
-use crate::{RunEffect, RunFailure, RunOutput, fact::CriterionResult};
+use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
 pub(super) const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then `aime resume` the run";
 
@@ -43,7 +43,7 @@ impl RunMachine {
         if let Some(failure) = self.undone() {
             return self.finish(RunOutput { status: RunStatus::Failed, error: Some(failure) }, None, out);
         }
-        if !self.verified && !self.state.strategic.success_criteria.is_empty() {
+        if !self.verified && self.is_reflected() {
             self.phase = Phase::Verifying;
             let id = self.next_id("verify");
             return self.issue(id, RunEffect::Verify { state: Box::new(self.state.clone()) }, Work::Verify, out);
@@ -58,6 +58,16 @@ impl RunMachine {
             return self.issue(id, RunEffect::Answer { state: Box::new(self.state.clone()) }, Work::Answer, out);
         }
         self.answered(None, out);
+    }
+
+    /// Whether what was done is held against the plan's criteria, or against the goal where it names none.
+    fn is_reflected(&self) -> bool {
+        let named = !self.state.strategic.success_criteria.is_empty();
+        match self.input.settings.reflect {
+            Reflect::Never => false,
+            Reflect::Criteria => named,
+            Reflect::Always => named || self.input.can_plan,
+        }
     }
 
     /// One actor's own words are the answer; several need one voice. Without a model the summaries must do.

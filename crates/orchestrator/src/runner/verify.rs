@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use aime_durable::EffectId;
-use aime_planner::verdict;
+use aime_planner::{Verdict, verdict};
 use aime_progress::{Conclusion, Outcome, ProgressState, Spent, TaskSpec};
 use aime_tools::ToolError;
 
@@ -13,7 +13,10 @@ use crate::{CriterionResult, FileCriterion, ModelUse, RunFact, read_criterion};
 impl RunRunner {
     /// The goal's criteria, when every task is settled.
     pub(super) async fn verify(&self, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
-        let mut checks = self.check_files(&state.strategic.success_criteria);
+        let criteria = &state.strategic.success_criteria;
+        // A plan that names none is held against its goal, where the settings ask for that.
+        let goal = [format!("what was done reaches the goal: {}", state.goal)];
+        let mut checks = self.check_files(if criteria.is_empty() { &goal } else { criteria });
         let calls = self.judge(&state.goal, &mut checks, || Ok(of_run(state)), context).await;
         RunFact::Verified { id, checks, calls }
     }
@@ -62,7 +65,7 @@ impl RunRunner {
                 .map_err(|error| (error.to_string(), error.spent())),
         };
         let (passed, reason, model, spent) = match judged {
-            Ok(judged) => (Some(judged.verdict.passed), judged.verdict.reason, judged.model, judged.spent),
+            Ok(judged) => (Some(judged.verdict.passed), told(&judged.verdict), judged.model, judged.spent),
             Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), spent),
         };
         for check in checks.iter_mut().filter(|check| check.passed.is_none()) {
@@ -107,4 +110,15 @@ impl RunRunner {
             Err(error) => (Some(false), error.to_string()),
         }
     }
+}
+
+/// A verdict in words; with what is missing and what could be done, where it is a refusal.
+fn told(verdict: &Verdict) -> String {
+    let mut parts = vec![verdict.reason.clone()];
+    if !verdict.passed {
+        parts.push(verdict.feedback.clone());
+        parts.extend(verdict.suggestions.iter().map(|suggestion| format!("suggested: {suggestion}")));
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts.join("; ")
 }

@@ -6,7 +6,7 @@ use super::{
     build::{add, check, conclusion, id, plan},
     world::World,
 };
-use crate::{RunFact, RunInput};
+use crate::{Reflect, RunFact, RunInput};
 
 fn must_exist(input: &mut RunInput) {
     let mut plan = plan("a");
@@ -135,4 +135,42 @@ fn a_patch_that_changes_nothing_does_not_loop() {
     }
     world.verified(&[("a.md exists", Some(false))]);
     assert_eq!(world.open(), "ask-escalation");
+}
+
+#[test]
+fn the_settings_say_what_is_looked_at_in_the_end() {
+    let table = [
+        (Reflect::Never, true, false),
+        (Reflect::Never, false, false),
+        (Reflect::Criteria, true, true),
+        (Reflect::Criteria, false, false),
+        (Reflect::Always, true, true),
+        (Reflect::Always, false, true),
+    ];
+    for (reflect, criteria, looked_at) in table {
+        let mut world = World::given(|input| {
+            if criteria {
+                must_exist(input)
+            } else {
+                input.plan = Some(plan("a"))
+            }
+            input.settings.reflect = reflect;
+        });
+        world.done("a");
+        assert_eq!(world.open() == "verify", looked_at, "{reflect:?} {criteria}");
+    }
+}
+
+#[test]
+fn a_refusal_in_the_end_is_a_replan_within_the_frequency_control() {
+    let mut world = World::given(|input| {
+        input.plan = Some(plan("a"));
+        input.settings.reflect = Reflect::Always;
+        input.settings.frequency.max_replans_per_plan = 1;
+        input.settings.unattended = true;
+    });
+    world.done("a").verified(&[("the goal", Some(false))]);
+    assert_eq!(world.open(), "replan");
+    world.patched(vec![add("b", &[])]).done("b").verified(&[("the goal", Some(false))]);
+    assert_eq!(world.ended(), "goal_not_reached", "no second one is allowed");
 }

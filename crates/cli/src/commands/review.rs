@@ -1,0 +1,66 @@
+//! `aime run --review`: the plan is opened in the person's editor before anything of it is done.
+
+use std::path::Path;
+
+use aime_progress::Plan;
+use aime_sandbox::run_at_terminal;
+
+use super::{check::checker_parts, write_whole};
+use crate::{
+    failure::{Failure, code},
+    output::{self, count},
+    person::confirms,
+    wiring::Setup,
+};
+
+/// Opens the plan until it is valid when the editor is closed. What was written is never lost: it stays in the file that is named.
+pub(super) async fn review(plan: &Plan, setup: &Setup) -> Result<Plan, Failure> {
+    let editor = editor(setup)?;
+    let file = setup.keep().join("review.json");
+    let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
+    let lost = |error: std::io::Error| Failure::usage(format!("the plan cannot be written to {}: {error}", file.display()));
+    std::fs::create_dir_all(setup.keep()).map_err(lost)?;
+    write_whole(&file, &format!("{text}\n"), true).map_err(lost)?;
+    loop {
+        let ended = run_at_terminal(&editor, file.as_os_str()).await;
+        let ended = ended.map_err(|error| Failure::usage(format!("the editor cannot be started: {error}")))?;
+        if !ended.success() {
+            return Err(stopped(format!("the editor `{editor}` ended with {ended}"), &file));
+        }
+        let text = std::fs::read_to_string(&file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+        if text.trim().is_empty() {
+            return Err(Failure { code: code::NOT_REACHED, ..Failure::usage("the plan was emptied, so nothing was run") });
+        }
+        match checker_parts(setup)?.checker().check(&text) {
+            Ok(checked) => {
+                checked.repairs.iter().for_each(|repair| output::note(&format!("mended in the plan: {repair}")));
+                // A run that is begun has the plan in its journal.
+                drop(std::fs::remove_file(&file));
+                return Ok(checked.plan);
+            }
+            Err(faults) => {
+                let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
+                let told = format!("the plan has {}:\n{}", count(faults.len(), "fault"), lines.join("\n"));
+                output::tell(&told);
+                if !output::can_type() || !confirms("edit it again?").await {
+                    return Err(stopped(told, &file));
+                }
+            }
+        }
+    }
+}
+
+fn stopped(why: String, file: &Path) -> Failure {
+    Failure::usage(why).hint(format!("what you wrote is in {0}; `aime run --plan {0}` runs it", file.display()))
+}
+
+/// The person's editor, as other programs find it.
+fn editor(setup: &Setup) -> Result<String, Failure> {
+    let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| setup.environment.text(name).filter(|value| !value.trim().is_empty()));
+    match set {
+        Some(editor) => Ok(editor.to_owned()),
+        None if output::can_type() => Ok("vi".to_owned()),
+        None => Err(Failure::usage("there is no editor to review the plan in, and no terminal")
+            .hint("set EDITOR, or use `aime plan GOAL -o plan.json --format json`, edit it, and `aime run --plan plan.json`")),
+    }
+}

@@ -1,0 +1,31 @@
+//! Programs of the person's own, such as their editor: with their terminal and their environment, and not confined.
+
+use std::{ffi::OsStr, io, process::ExitStatus};
+
+use tokio::process::Command;
+
+/// Runs a command line of the person's own with one more argument, on their terminal, and waits for its end.
+///
+/// The line is read by `sh`, as `$EDITOR` is everywhere; the argument is not. Nothing that a model wrote may come here.
+///
+/// # Errors
+/// That of starting `sh`. What the program itself says, also that there is none of this name, is its exit status.
+pub async fn run_at_terminal(line: &str, argument: &OsStr) -> io::Result<ExitStatus> {
+    Command::new("sh").arg("-c").arg(format!("{line} \"$1\"")).arg("sh").arg(argument).status().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_line_is_read_and_the_argument_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a $(file); b");
+        std::fs::write(&file, "one").unwrap();
+        let status = run_at_terminal("f() { printf two >> \"$1\"; }; f", file.as_os_str()).await.unwrap();
+        assert!(status.success());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "onetwo");
+        assert_eq!(run_at_terminal("no-such-editor-here 2>/dev/null", file.as_os_str()).await.unwrap().code(), Some(127));
+    }
+}
