@@ -6,6 +6,7 @@ mod tests;
 
 use std::{
     path::{Path, PathBuf},
+    ffi::OsString,
     sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
@@ -13,11 +14,13 @@ use std::{
 use aime_actors::{ActorFactory, ProfileCatalog, Prompts as ActorPrompts};
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
-use aime_orchestrator::{AnswerPrompt, HumanChannel, Models, Parts};
+use aime_memory::{MemorySettings, PromptBounds};
+use aime_orchestrator::{AnswerPrompt, HumanChannel, Models, Parts, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
-use aime_sandbox::{ConfinedFolder, clean_environment};
+use aime_sandbox::{ConfinedFolder, clean_environment, looks_secret};
 use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with, load_skill};
 
+use secrecy::SecretString;
 use crate::{
     config::{Config, Environment, FallbackConfig, Loaded, Places, load},
     failure::{Failure, code},
@@ -217,6 +220,44 @@ impl Setup {
     }
 
     /// Everything a run needs.
+    /// The file of the project's memory.
+    pub(crate) fn memory_file(&self) -> PathBuf {
+        self.keep().join("memory.db")
+    }
+
+    /// The folder of documents, if one is named.
+    pub(crate) fn knowledge_folder(&self) -> Option<PathBuf> {
+        let folder = self.config.memory.knowledge.as_deref()?;
+        Some(self.folder.join(self.environment.expand_home(folder)))
+    }
+
+    /// How runs use memory, unless it is turned off.
+    pub(crate) fn memory(&self) -> Option<RunMemorySettings> {
+        let memory = &self.config.memory;
+        memory.enabled.then(|| RunMemorySettings {
+            store: self.memory_bounds(),
+            knowledge: self.knowledge_folder(),
+            recall: memory.recall,
+            chunks: memory.chunks,
+            prompt: PromptBounds { memory_tokens: memory.memory_tokens, knowledge_tokens: memory.knowledge_tokens },
+            secrets: self.secrets(),
+            ..RunMemorySettings::new(self.memory_file())
+        })
+    }
+
+    pub(crate) fn memory_bounds(&self) -> MemorySettings {
+        MemorySettings { max_entries: self.config.memory.max_entries, ..MemorySettings::default() }
+    }
+
+    /// What the environment holds that must not be kept: the keys of models, and what looks like a secret.
+    fn secrets(&self) -> Vec<SecretString> {
+        let keys: Vec<&str> = self.config.models.values().filter_map(|model| model.api_key_env.as_deref()).collect();
+        let secret =
+            |(name, value): &(OsString, OsString)| looks_secret(name, value) || name.to_str().is_some_and(|name| keys.contains(&name));
+        let values = self.environment.variables().filter(secret).filter_map(|(_, value)| value.into_string().ok());
+        values.map(SecretString::from).collect()
+    }
+
     pub(crate) fn parts(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
         let OwnPrompts { planning, acting, answer } = self.prompts()?;
         let tools = self.tools();
@@ -236,7 +277,7 @@ impl Setup {
             answer_prompt: answer,
             tiers: Arc::new(Tiers::new()),
             plan_cache: self.config.planning.cache.then(|| Arc::new(Mutex::new(PlanCache::new(PLANS_KEPT)))),
-            memory: None,
+            memory: self.memory().map(RunMemory::new).map(Arc::new),
             project: project_context(&self.folder),
             hooks: aime_orchestrator::Hooks::default(),
             human,

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 use aime_llm::{ChatModel, ChatRequest, Message};
 use aime_sandbox::probe;
 
+use super::memory;
 #[cfg(feature = "local-model")]
 use crate::config::{ModelConfig, Provider};
 use crate::{
@@ -39,6 +40,9 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
         if protection.enforced {
             good(protection.name, protection.detail);
         } else {
+    if let Some(code) = check_memory(setup) {
+        worst = if worst == 0 { code } else { worst };
+    }
             absent(protection.name, protection.detail, "");
         }
     }
@@ -112,6 +116,36 @@ async fn check_models(setup: &Setup) -> Option<u8> {
         Err(failure) => {
             broken("model", &failure, "see `aime models list`");
             return Some(failure.code);
+/// Looks into the memory, if there is one, and at the knowledge folder, if one is named. An exit code where one of them is broken.
+fn check_memory(setup: &Setup) -> Option<u8> {
+    let mut worst = None;
+    if !setup.config.memory.enabled {
+        absent("memory", "turned off", "set memory.enabled = true, if runs are to be remembered");
+        return None;
+    }
+    let file = setup.memory_file();
+    match memory::existing(setup)
+        .and_then(|store| store.map(|store| store.list(usize::MAX).map_err(|error| Failure::caused(code::USAGE, &error))).transpose())
+    {
+        Ok(None) => good("memory", &format!("none yet; what runs learn will be kept in {}", file.display())),
+        Ok(Some(kept)) => good("memory", &format!("{} in {}", memory::memories(kept.len()), file.display())),
+        Err(failure) => {
+            broken("memory", &failure, "move the file away; runs go on without it meanwhile");
+            worst = Some(failure.code);
+        }
+    }
+    let folder = setup.knowledge_folder()?;
+    match std::fs::read_dir(&folder) {
+        Ok(_) => good("knowledge", &folder.display().to_string()),
+        Err(error) => {
+            let failure = Failure::usage(format!("memory.knowledge names {}, which cannot be read: {}", folder.display(), error.kind()));
+            broken("knowledge", &failure, "make the folder, or take it out of the configuration");
+            worst = Some(failure.code);
+        }
+    }
+    worst
+}
+
         }
     };
     let mut worst = None;

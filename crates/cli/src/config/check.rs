@@ -5,6 +5,9 @@ use super::{Config, ModelConfig, Provider};
 /// The longest time that the tools take themselves, in seconds.
 const LONGEST_CALL: u64 = 600;
 
+/// The most memories, and pieces of documents, that one prompt is given.
+const MOST_RECALLED: usize = 20;
+
 /// Every value that cannot stand, with what would.
 pub(super) fn faults(config: &Config) -> Vec<String> {
     let mut found = Vec::new();
@@ -63,6 +66,13 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     ] {
         want(number > 0, &format!("actors.{key}"), &number, "at least 1");
     }
+    let memory = &config.memory;
+    let folder = memory.knowledge.as_deref();
+    want(folder.is_none_or(|folder| !folder.as_os_str().is_empty()), "memory.knowledge", &"empty", "a folder, or leave it out");
+    for (key, number) in [("recall", memory.recall), ("chunks", memory.chunks)] {
+        want(number <= MOST_RECALLED, &format!("memory.{key}"), &number, &format!("0 to {MOST_RECALLED}"));
+    }
+    want(memory.max_entries > 0, "memory.max_entries", &memory.max_entries, "at least 1");
     if config.local.threads == Some(0) {
         found.push("local.threads is 0: write at least 1, or leave it out".to_owned());
     }

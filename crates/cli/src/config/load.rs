@@ -1,6 +1,6 @@
 //! Merging: defaults < user < project < `--config` < environment. Flags come later, in each command.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use config::{FileFormat, FileSourceString};
 use serde_json::{Map, Value};
@@ -47,6 +47,7 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
         if file.whose == Whose::Project && !trusted {
             notes.extend(drop_safety(&mut document, file.path));
             keyless = with_server(&document);
+            notes.extend(drop_outside(&mut document, file.path, environment));
         } else {
             keyless.retain(|name| !names_server(&document, name));
         }
@@ -118,6 +119,9 @@ fn make_absolute(document: &mut Value, path: &Path) {
     entries.iter_mut().for_each(|entry| join(entry, folder));
 }
 
+    if let Some(knowledge) = document.pointer_mut("/memory/knowledge") {
+        join(knowledge, folder);
+    }
 fn join(entry: &mut Value, folder: &Path) {
     if let Some(text) = entry.as_str().filter(|text| !text.starts_with("~/")) {
         *entry = Value::from(folder.join(text).display().to_string());
@@ -162,6 +166,26 @@ fn models(document: &Value) -> Option<&Map<String, Value>> {
 }
 
 /// The models for which a document names a server.
+/// A project may only have its own documents read: whatever is outside of its folder would end in prompts.
+fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) -> Option<String> {
+    let memory = document.get_mut("memory").and_then(Value::as_object_mut)?;
+    let folder = environment.expand_home(Path::new(memory.get("knowledge")?.as_str()?));
+    let project = path.parent()?;
+    let inside = match (folder.canonicalize(), project.canonicalize()) {
+        (Ok(folder), Ok(project)) => folder.starts_with(project),
+        // What is not there has no links that could lead out.
+        _ => folder.starts_with(project) && !folder.components().any(|part| part == Component::ParentDir),
+    };
+    if inside {
+        return None;
+    }
+    memory.shift_remove("knowledge");
+    Some(format!(
+        "memory.knowledge in {} is left out, because it names a folder outside of the project: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
+        path.display()
+    ))
+}
+
 fn with_server(document: &Value) -> Vec<String> {
     let models = models(document).into_iter().flatten();
     models.filter(|(name, _)| names_server(document, name)).map(|(name, _)| name.clone()).collect()

@@ -159,7 +159,7 @@ fn drop_nulls(document: &mut Value) {
 }
 
 /// Sections that are promised and not there yet: to leave them unread would be silent.
-const LATER: [&str; 3] = ["mcp", "hooks", "memory"];
+const LATER: [&str; 1] = ["mcp"];
 
 /// A parser's words in those of a person, with the mend: the nearest known key, the values that there are.
 pub(super) fn explain(place: &str, message: &str) -> ConfigFault {

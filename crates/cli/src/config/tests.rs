@@ -292,6 +292,34 @@ fn a_projects_file_has_no_say_in_what_is_safe() {
 
 #[test]
 fn a_project_cannot_trust_itself() {
+#[test]
+fn a_projects_documents_are_its_own() {
+    let knowledge = |world: &World| world.config().memory.knowledge.map(|folder| folder.display().to_string().replace(&world.at(""), ""));
+    for (folder, kept) in [
+        ("docs", Some("work/docs")),
+        ("later/there", Some("work/later/there")),
+        ("../home", None),
+        ("docs/../../home", None),
+        ("later/../../home", None),
+        ("~/notes", None),
+        ("/", None),
+        ("link", None),
+    ] {
+        let mut world = World::new();
+        fs::create_dir(world.at("work/docs")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(world.at("home"), world.at("work/link")).unwrap();
+        world.file("work/aime.toml", &format!("[memory]\nknowledge = {folder:?}\nrecall = 2\n"));
+        assert_eq!(knowledge(&world).as_deref(), kept, "{folder}");
+        assert_eq!((world.load().unwrap().notes.len(), world.config().memory.recall), (usize::from(kept.is_none()), 2), "{folder}");
+        world.set("AIME__PERMISSIONS__TRUSTED_FOLDERS", &format!("[{:?}]", world.at("work")));
+        assert!(world.config().memory.knowledge.is_some() && world.load().unwrap().notes.is_empty(), "{folder}");
+    }
+    let world = World::new();
+    world.file("config/aime/config.toml", "[memory]\nknowledge = \"notes\"\n");
+    assert_eq!(knowledge(&world).as_deref(), Some("config/aime/notes"), "one's own file may name any");
+}
+
     let world = World::new();
     world.file("work/aime.toml", "[permissions]\ntrusted_folders = [\"/\"]\napprove = \"all\"\n");
     assert_eq!(world.config().permissions, PermissionConfig::default());
@@ -392,6 +420,7 @@ fn the_template_shows_the_real_defaults() {
     assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
     assert!(shown.local.memory_mb.take().is_some() && shown.local.threads.take().is_some(), "examples");
     assert_eq!(shown, Config::default());
+    assert!(shown.memory.knowledge.take().is_some(), "an example");
 }
 
 #[test]

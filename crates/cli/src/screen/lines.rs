@@ -1,7 +1,9 @@
 //! A line for each thing that happens, for pipes, logs and the space above the live view.
 
+use std::collections::BTreeMap;
+
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{CallOutcome, PlanChange, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress::{CallOutcome, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskStatus};
 use serde_json::{Map, Value};
 
 use super::{first_line, span, tree::describe_plan};
@@ -18,6 +20,8 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             let category = if category.is_empty() { String::new() } else { format!(", {category}") };
             format!("{BOLD}route{BOLD:#}   {mode} (by {by}{category}: {})", reasons.join("; "))
         }
+        E::Recalled { items, left_out, .. } => recalled_lines(items, *left_out),
+        E::MemoryFailed { message } => format!("{YELLOW}memory{YELLOW:#}  {}", first_line(message, 2 * WIDTH)),
         E::PlanningStarted { purpose } => format!("{DIM}asking for a {purpose} …{DIM:#}"),
         E::PlanRefused { attempt, faults } => format!("{YELLOW}refused{YELLOW:#} try {attempt}: {}", plain(&faults.join("; "))),
         E::PlanCreated { plan, repairs, fallback } => {
@@ -87,9 +91,37 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ActorNudged { task, kind, .. } if kind == "stuck" => {
             format!("{YELLOW}{task}: repeats itself; told to try another way{YELLOW:#}")
         }
+        E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
         _ => return None,
     };
     Some(line)
+}
+
+/// What earlier runs learnt on one line, what documents say on another.
+fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
+    let named = |item: &RecalledItem| {
+        let title = first_line(&item.title, 60);
+        match (item.from, item.line) {
+            (RecalledFrom::Document, Some(line)) => format!("{}:{line} {title}", first_line(&item.name, 60)).trim_end().to_owned(),
+            _ => format!("{title} ({})", first_line(&item.name, 40)),
+        }
+    };
+    let of = |from: RecalledFrom| items.iter().filter(|item| item.from == from).map(named).collect::<Vec<_>>().join("; ");
+    let told = [("recall ", of(RecalledFrom::Memory)), ("known  ", of(RecalledFrom::Document))];
+    let mut lines: Vec<String> =
+        told.into_iter().filter(|(_, told)| !told.is_empty()).map(|(head, told)| format!("{BOLD}{head}{BOLD:#} {told}")).collect();
+    if left_out > 0 {
+        lines.push(format!("{DIM}{left_out} more found no room in the prompt{DIM:#}"));
+    }
+    lines.join("\n")
+}
+
+/// What a hook did.
+fn hook_line(detail: &BTreeMap<String, Value>) -> String {
+    let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
+    let task = if text("task").is_empty() { String::new() } else { format!("{}: ", text("task")) };
+    let color = if text("did") == "changed" { DIM } else { YELLOW };
+    format!("{task}{color}hook{color:#} {} {} at {}: {}", plain(text("hook")), text("did"), text("point"), first_line(text("detail"), WIDTH))
 }
 
 fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason: Option<&str>) -> Option<String> {

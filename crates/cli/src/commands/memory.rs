@@ -1,0 +1,145 @@
+//! `aime memory`.
+
+use aime_memory::{Memory, MemoryError, MemoryStore, StoredMemory};
+use serde_json::{Value, json};
+
+use crate::{
+    args::{MemoryCommand, MemoryFormat},
+    failure::{Failure, code},
+    output::{self, BOLD, DIM, count, plain},
+    screen::{first_line, moment, rfc3339},
+    wiring::Setup,
+};
+
+/// How many memories a search shows.
+const FOUND: usize = 20;
+/// The columns of a title.
+const TITLE: usize = 80;
+/// The columns of a text.
+const WIDTH: usize = 160;
+
+pub(super) fn memory(command: Option<MemoryCommand>, form: MemoryFormat, setup: &Setup) -> Result<u8, Failure> {
+    let store = existing(setup)?;
+    match command.unwrap_or(MemoryCommand::List) {
+        MemoryCommand::List => list(store.as_ref(), form)?,
+        MemoryCommand::Search { text } => search(store.as_ref(), &text.join(" "), form)?,
+        MemoryCommand::Show { id } => {
+            let (_, found) = find(store, &id)?;
+            match form {
+                MemoryFormat::Json => output::json(&document(&found.memory, Some(found.recalled)), true)?,
+                MemoryFormat::Text => show(&found),
+            }
+        }
+        MemoryCommand::Forget { id: Some(id), .. } => {
+            let (store, found) = find(store, &id)?;
+            store.forget(&found.memory.id).map_err(|error| failure(&error))?;
+            output::note(&format!("forgotten: {}", first_line(&found.memory.title, TITLE)));
+        }
+        MemoryCommand::Forget { .. } => {
+            let forgotten = store.map(|store| store.forget_all()).transpose().map_err(|error| failure(&error))?.unwrap_or_default();
+            output::note(&format!("forgotten: {}", memories(forgotten)));
+        }
+    }
+    Ok(0)
+}
+
+/// The memory of this folder, if there is one: looking makes none.
+pub(super) fn existing(setup: &Setup) -> Result<Option<MemoryStore>, Failure> {
+    let file = setup.memory_file();
+    if !file.exists() {
+        return Ok(None);
+    }
+    MemoryStore::open(file, setup.memory_bounds()).map(Some).map_err(|error| failure(&error))
+}
+
+fn failure(error: &MemoryError) -> Failure {
+    Failure::caused(code::USAGE, error)
+}
+
+/// `1 memory`, `2 memories`.
+pub(super) fn memories(number: usize) -> String {
+    if number == 1 { "1 memory".to_owned() } else { format!("{number} memories") }
+}
+
+fn list(store: Option<&MemoryStore>, form: MemoryFormat) -> Result<(), Failure> {
+    let all = store.map(|store| store.list(usize::MAX)).transpose().map_err(|error| failure(&error))?.unwrap_or_default();
+    if form == MemoryFormat::Json {
+        return output::json(&all.iter().map(|stored| document(&stored.memory, Some(stored.recalled))).collect::<Vec<_>>(), true);
+    }
+    if all.is_empty() {
+        output::note("nothing is remembered in this folder yet");
+    }
+    let width = all.iter().map(|stored| stored.memory.id.chars().count()).max().unwrap_or(0);
+    for StoredMemory { memory, recalled } in &all {
+        let recalled = if *recalled == 0 { String::new() } else { format!(" {DIM}recalled {}{DIM:#}", times(*recalled)) };
+        output::result(&format!("{}{recalled}", headline(memory, width)));
+    }
+    Ok(())
+}
+
+fn search(store: Option<&MemoryStore>, question: &str, form: MemoryFormat) -> Result<(), Failure> {
+    let found = store.map(|store| store.search(question, FOUND)).transpose().map_err(|error| failure(&error))?.unwrap_or_default();
+    if form == MemoryFormat::Json {
+        let documents = found.iter().map(|found| {
+            let mut document = document(&found.memory, None);
+            document["score"] = json!(found.score);
+            document
+        });
+        return output::json(&documents.collect::<Vec<_>>(), true);
+    }
+    if found.is_empty() {
+        output::note("no memory has any of these words");
+    }
+    let width = found.iter().map(|found| found.memory.id.chars().count()).max().unwrap_or(0);
+    for found in &found {
+        output::result(&format!(
+            "{}\n  {DIM}{}{DIM:#}",
+            headline(&found.memory, width),
+            first_line(&found.excerpt.replace('\n', " "), WIDTH)
+        ));
+    }
+    Ok(())
+}
+
+fn headline(memory: &Memory, width: usize) -> String {
+    format!("{BOLD}{:<width$}{BOLD:#}  {}  {}", plain(&memory.id), moment(memory.at), first_line(&memory.title, TITLE))
+}
+
+fn show(StoredMemory { memory, recalled }: &StoredMemory) {
+    let row = |name: &str, value: &str| output::result(&format!("{BOLD}{name:<8}{BOLD:#} {}", plain(value)));
+    row("memory", &memory.id);
+    row("goal", &memory.title);
+    row("learnt", &moment(memory.at).to_string());
+    row("recalled", &times(*recalled));
+    output::result(&format!("\n{}", plain(&memory.text)));
+}
+
+fn times(number: u64) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "time")
+}
+
+/// The memory of this name, or the only one whose name begins so.
+fn find(store: Option<MemoryStore>, id: &str) -> Result<(MemoryStore, StoredMemory), Failure> {
+    let unknown = || Failure::usage(format!("there is no memory {id:?}")).hint("`aime memory list` lists them");
+    let store = store.ok_or_else(unknown)?;
+    if let Some(found) = store.get(id).map_err(|error| failure(&error))? {
+        return Ok((store, found));
+    }
+    let mut found = store.list(usize::MAX).map_err(|error| failure(&error))?;
+    found.retain(|stored| !id.is_empty() && stored.memory.id.starts_with(id));
+    match found.len() {
+        0 => Err(unknown()),
+        1 => found.pop().map(|found| (store, found)).ok_or_else(unknown),
+        many => Err(Failure::usage(format!("{many} memories have names that begin with {id:?}")).hint("write more of it")),
+    }
+}
+
+fn document(memory: &Memory, recalled: Option<u64>) -> Value {
+    let Memory { id, at, kind, title, text, run, tags } = memory;
+    let mut document =
+        json!({"id": id, "time": rfc3339(*at), "kind": kind.to_string(), "title": title, "text": text, "run_id": run, "tags": tags});
+    if let Some(recalled) = recalled {
+        document["recalled"] = json!(recalled);
+    }
+    document
+}
