@@ -138,3 +138,17 @@ fn what_is_not_going_to_be_done_and_groups_take_no_room() {
     state.tasks[2].spec.kind = TaskKind::Group;
     assert_eq!(Room::of(&state, &GrowthSettings::default()), Room { used: 2, most: 20, must_merge: false });
 }
+
+#[test]
+fn a_todo_may_have_parts() {
+    let settings = GrowthSettings::default();
+    let before = state(&numbered(2), 1);
+    let part = |id: &str| json!({"op": "add_task", "task": {"id": id, "kind": "actor", "description": "A part", "parent": "whole"}});
+    let whole = json!({"op": "add_task", "task": {"id": "whole", "kind": "group", "name": "The whole"}});
+    let patch = patch(json!([whole, part("one"), part("two")]));
+    let after = before.patched(&patch, NOW).unwrap();
+    assert_eq!(check_update(&before, &after, &patch, &settings), Vec::<String>::new());
+    assert_eq!(Room::of(&after, &settings).used, 4, "its parts count, and it does not");
+    let parents = after.tasks.values().filter_map(|task| task.spec.parent.as_ref());
+    assert_eq!(parents.map(TaskId::as_str).collect::<Vec<_>>(), ["whole", "whole"]);
+}

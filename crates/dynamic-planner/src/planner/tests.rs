@@ -256,6 +256,38 @@ fn a_plan_can_be_made_on_any_thread() {
     is_send(&planner.replan(&replan_request(), |_| Ok(())));
 }
 
+/// A model that answers nobody before three have asked.
+struct Crowd {
+    model: ScriptedModel,
+    gate: tokio::sync::Barrier,
+}
+
+impl aime_llm::ChatModel for Crowd {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn stream(&self, request: aime_llm::ChatRequest) -> futures::stream::BoxStream<'_, Result<aime_llm::StreamPart, ModelError>> {
+        Box::pin(futures::StreamExt::flatten(futures::stream::once(async move {
+            self.gate.wait().await;
+            self.model.stream(request)
+        })))
+    }
+}
+
+#[tokio::test]
+async fn many_goals_are_planned_at_once() {
+    let plan = |id: &str| Reply::json(json!({"tasks": [{"id": id, "description": "x", "dependencies": []}]}));
+    let goals = ["bake", "sew", "paint"];
+    let model = goals.iter().fold(ScriptedModel::new("m"), |model, goal| model.on(When::contains(format!("Goal: {goal}")), [plan(goal)]));
+    let planner = Planner::new(Arc::new(Crowd { model, gate: tokio::sync::Barrier::new(3) }), PlannerSettings::default());
+    let requests = goals.map(|goal| PlanRequest::new(goal, PlanMode::Simple));
+    // One planner that waited for one answer before it asked for the next would wait for ever.
+    let plans = futures::future::join_all(requests.iter().map(|request| planner.plan(request))).await;
+    let planned: Vec<String> = plans.into_iter().map(|planned| planned.unwrap().plan.tasks[0].id.to_string()).collect();
+    assert_eq!(planned, goals);
+}
+
 #[tokio::test]
 async fn a_patch_is_judged_and_asked_for_again() {
     let patch = |id: &str, tool: Option<&str>| {

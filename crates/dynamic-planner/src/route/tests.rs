@@ -109,6 +109,23 @@ fn points_are_as_the_rules_say() {
 }
 
 #[test]
+fn scores_lead_to_modes() {
+    let settings = RouteSettings { strategy: Strategy::Always, ..RouteSettings::default() };
+    let cases = [
+        ("Fix the bug", -3, Some(Simple)),
+        ("Write the code and test it", -1, Some(Simple)),
+        ("First, go there, then stop", 0, None),
+        ("Write code, test it, and fix it", 1, None),
+        ("Write the code and test it in parallel with the rest", 2, Some(Complex)),
+        ("首先分析数据，然后编写报告", 3, Some(Complex)),
+        ("首先探索数据，然后编写报告", 1, Some(Emergent)),
+    ];
+    for (goal, score, mode) in cases {
+        assert_eq!((classify(goal).score, mode_of(goal, &settings).0), (score, mode), "{goal:?} {:#?}", classify(goal));
+    }
+}
+
+#[test]
 fn length_bounds_are_exact() {
     // One verb at the front: −1 besides the length.
     for (length, score) in [(29, -3), (30, -2), (59, -2), (60, -1), (120, -1), (121, 0), (200, 0), (201, 1)] {
