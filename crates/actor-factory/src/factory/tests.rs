@@ -51,6 +51,26 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
 }
 
 #[test]
+fn an_actor_is_told_apart_by_its_spec() {
+    let mut profiles = ProfileCatalog::builtin();
+    let text = "name = \"poet\"\ndescription = \"Writes verse.\"\nprompt = \"You rhyme.\"\nbundles = [\"files\"]\ntools = [\"bash\"]\n\
+                denied_tools = [\"edit_file\"]\nmodel = \"deep\"\ntemperature = 1.0\nmax_steps = 9\n";
+    profiles.add_toml(text, "poet.toml").unwrap();
+    let mut asked = task("Write a poem to poem.txt");
+    (asked.profile, asked.name) = (Some("poet".into()), "Write a poem".into());
+    let registry = builtin();
+    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(5));
+    let spec = ActorFactory::new(profiles, Prompts::builtin().unwrap()).compose(&asked, &context).unwrap().input.spec;
+    assert_eq!((spec.id.as_str(), spec.plan.as_str(), spec.task.as_str()), ("report-1", "p", "report"));
+    assert!(spec.name.contains("poet") && spec.name.contains("Write a poem"), "{}", spec.name);
+    assert!(!spec.description.is_empty());
+    assert_eq!((spec.profile.as_str(), spec.persona.as_str(), spec.model.as_str()), ("poet", "You rhyme.", "deep"));
+    assert_eq!((spec.temperature, spec.max_steps, spec.created_at), (Some(1.0), 9, Timestamp::from_millis(5)));
+    let has = |name: &str| spec.tool(name).is_some();
+    assert!(has("write_file") && has("bash") && !has("edit_file") && !has("python"), "{:?}", spec.tool_names());
+}
+
+#[test]
 fn a_read_only_profile_gets_no_tool_that_changes_something() {
     let mut profiles = ProfileCatalog::builtin();
     let text = "name = \"watcher\"\ndescription = \"d\"\nprompt = \"p\"\ncapabilities = [\"read\"]\nbundles = [\"code\", \"web\"]\ntools = [\"fly\"]\n";

@@ -37,6 +37,33 @@ fn a_profile_is_chosen_by_the_words_of_the_task() {
 }
 
 #[test]
+fn domains_capabilities_and_difficulty_count() {
+    let mut catalog = ProfileCatalog::default();
+    let profile = |name: &str, rest: &str| format!("name = {name:?}\ndescription = \"d\"\nprompt = \"p\"\n{rest}\n");
+    for (name, rest) in [
+        ("quick", "domains = [\"garden\"]\ncomplexity = \"low\""),
+        ("steady", "domains = [\"garden\"]\ncomplexity = \"medium\""),
+        ("deep", "domains = [\"garden\"]\ncomplexity = \"high\""),
+        ("reader", "domains = [\"garden\"]\ncapabilities = [\"read\"]"),
+        ("sailor", "domains = [\"harbour\"]"),
+    ] {
+        catalog.add_toml(&profile(name, rest), "own.toml").unwrap();
+    }
+    let of = |words: usize| format!("Tend the garden {}", "again ".repeat(words));
+    for (description, expected, why) in [
+        (of(1), "quick", "the task looks easy"),
+        (of(20), "steady", "the task looks medium"),
+        (of(80), "deep", "the task looks hard"),
+        ("Sail to the harbour".to_owned(), "sailor", "made for harbour"),
+        ("Write down what grows in the garden".to_owned(), "quick", "can write"),
+    ] {
+        let selection = select(&catalog, &task(&description), "");
+        assert_eq!(selection.profile, expected, "{description}: {selection:#?}");
+        assert!(selection.reasons.iter().any(|reason| reason.contains(why)), "{why}: {:?}", selection.reasons);
+    }
+}
+
+#[test]
 fn the_tasks_own_profile_wins() {
     let mut asked = task("Research the web");
     asked.profile = Some("oracle".to_owned());

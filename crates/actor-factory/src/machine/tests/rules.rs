@@ -335,6 +335,23 @@ fn a_forgotten_todo_list_is_reminded_of_last_of_all() {
 }
 
 #[test]
+fn a_todo_list_and_its_reminder_are_one_actors_own() {
+    let mut forgetful = Play::start(input());
+    let mut other = Play::start(input());
+    for play in [&mut forgetful, &mut other] {
+        play.calls(vec![call("todo", "todo", &json!({"items": [{"text": "one"}]}))]);
+    }
+    for step in 2..=4 {
+        let items = json!({"items": [{"text": "one"}, {"text": format!("step {step}")}]});
+        other.calls(vec![call("todo", "todo", &items)]);
+        forgetful.calls(vec![read("a", &step.to_string())]).tool(&format!("t/1/{step}/1"), "a");
+    }
+    assert_eq!((forgetful.nudges(), other.nudges()), (vec!["todo_reminder"], vec![]));
+    assert!(other.results().last().unwrap().contains("step 4"));
+    assert!(!forgetful.results().iter().any(|result| result.contains("step")));
+}
+
+#[test]
 fn a_tool_that_keeps_failing_gets_a_hint() {
     let mut play = Play::start(input());
     play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
