@@ -102,20 +102,6 @@ fn journal(setup: &Setup) -> Result<String, Failure> {
     Ok(format!("none yet; runs will be kept in {}", keep.display()))
 }
 
-fn find_program(setup: &Setup, program: &str) -> Option<String> {
-    let path = setup.environment.text("PATH")?;
-    let found = std::env::split_paths(path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())?;
-    Some(found.display().to_string())
-}
-
-/// Asks each model for one word; the exit code of the worst.
-async fn check_models(setup: &Setup) -> Option<u8> {
-    let choice = models::choose(&setup.config, &setup.environment, None).and_then(|choice| choice.ok_or_else(models::none_configured));
-    let choice = match choice {
-        Ok(choice) => choice,
-        Err(failure) => {
-            broken("model", &failure, "see `aime models list`");
-            return Some(failure.code);
 /// Looks into the memory, if there is one, and at the knowledge folder, if one is named. An exit code where one of them is broken.
 fn check_memory(setup: &Setup) -> Option<u8> {
     let mut worst = None;
@@ -134,7 +120,7 @@ fn check_memory(setup: &Setup) -> Option<u8> {
             worst = Some(failure.code);
         }
     }
-    let folder = setup.knowledge_folder()?;
+    let Some(folder) = setup.knowledge_folder() else { return worst };
     match std::fs::read_dir(&folder) {
         Ok(_) => good("knowledge", &folder.display().to_string()),
         Err(error) => {
@@ -160,6 +146,20 @@ fn check_memory(setup: &Setup) -> Option<u8> {
                 Ok(true) => {}
                 Ok(false) => continue,
                 Err(code) => {
+fn find_program(setup: &Setup, program: &str) -> Option<String> {
+    let path = setup.environment.text("PATH")?;
+    let found = std::env::split_paths(path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())?;
+    Some(found.display().to_string())
+}
+
+/// Asks each model for one word; the exit code of the worst.
+async fn check_models(setup: &Setup) -> Option<u8> {
+    let choice = models::choose(&setup.config, &setup.environment, None).and_then(|choice| choice.ok_or_else(models::none_configured));
+    let choice = match choice {
+        Ok(choice) => choice,
+        Err(failure) => {
+            broken("model", &failure, "see `aime models list`");
+            return Some(failure.code);
                     worst = worst.or(Some(code));
                     continue;
                 }
