@@ -5,8 +5,8 @@ mod skills;
 mod tests;
 
 use std::{
-    path::{Path, PathBuf},
     ffi::OsString,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
@@ -19,8 +19,8 @@ use aime_orchestrator::{AnswerPrompt, HumanChannel, Models, Parts, RunMemory, Ru
 use aime_planner::{Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
 use aime_sandbox::{ConfinedFolder, clean_environment, looks_secret};
 use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with, load_skill};
-
 use secrecy::SecretString;
+
 use crate::{
     config::{Config, Environment, FallbackConfig, Loaded, Places, load},
     failure::{Failure, code},
@@ -219,7 +219,6 @@ impl Setup {
         }
     }
 
-    /// Everything a run needs.
     /// The file of the project's memory.
     pub(crate) fn memory_file(&self) -> PathBuf {
         self.keep().join("memory.db")
@@ -258,6 +257,7 @@ impl Setup {
         values.map(SecretString::from).collect()
     }
 
+    /// Everything a run needs.
     pub(crate) fn parts(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
         let OwnPrompts { planning, acting, answer } = self.prompts()?;
         let tools = self.tools();

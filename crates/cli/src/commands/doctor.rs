@@ -36,13 +36,13 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
             broken("journal", &failure, "move the file away, or choose another working folder with -C");
         }
     }
+    if let Some(code) = check_memory(setup) {
+        worst = if worst == 0 { code } else { worst };
+    }
     for protection in probe() {
         if protection.enforced {
             good(protection.name, protection.detail);
         } else {
-    if let Some(code) = check_memory(setup) {
-        worst = if worst == 0 { code } else { worst };
-    }
             absent(protection.name, protection.detail, "");
         }
     }
@@ -132,20 +132,6 @@ fn check_memory(setup: &Setup) -> Option<u8> {
     worst
 }
 
-        }
-    };
-    let mut worst = None;
-    let mut asked = BTreeSet::new();
-    let mut opened = models::local::Opened::default();
-    for (name, config) in &choice.models {
-        let what = format!("model {name}");
-        let place = models::place(config, &setup.environment);
-        #[cfg(feature = "local-model")]
-        if config.provider == Provider::Local {
-            match file_of(name, config, setup).await {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(code) => {
 fn find_program(setup: &Setup, program: &str) -> Option<String> {
     let path = setup.environment.text("PATH")?;
     let found = std::env::split_paths(path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())?;
@@ -160,6 +146,20 @@ async fn check_models(setup: &Setup) -> Option<u8> {
         Err(failure) => {
             broken("model", &failure, "see `aime models list`");
             return Some(failure.code);
+        }
+    };
+    let mut worst = None;
+    let mut asked = BTreeSet::new();
+    let mut opened = models::local::Opened::default();
+    for (name, config) in &choice.models {
+        let what = format!("model {name}");
+        let place = models::place(config, &setup.environment);
+        #[cfg(feature = "local-model")]
+        if config.provider == Provider::Local {
+            match file_of(name, config, setup).await {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(code) => {
                     worst = worst.or(Some(code));
                     continue;
                 }

@@ -46,8 +46,8 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
     for (file, mut document) in documents {
         if file.whose == Whose::Project && !trusted {
             notes.extend(drop_safety(&mut document, file.path));
-            keyless = with_server(&document);
             notes.extend(drop_outside(&mut document, file.path, environment));
+            keyless = with_server(&document);
         } else {
             keyless.retain(|name| !names_server(&document, name));
         }
@@ -114,14 +114,14 @@ fn make_absolute(document: &mut Value, path: &Path) {
     let folders = document.pointer_mut("/extensions/folders").and_then(Value::as_array_mut);
     let mut entries: Vec<&mut Value> = folders.into_iter().flatten().collect();
     entries.iter_mut().for_each(|entry| join(entry, folder));
+    if let Some(knowledge) = document.pointer_mut("/memory/knowledge") {
+        join(knowledge, folder);
+    }
     let models = document.get_mut("models").and_then(Value::as_object_mut);
     entries = models.into_iter().flat_map(Map::values_mut).filter_map(|model| model.get_mut("path")).collect();
     entries.iter_mut().for_each(|entry| join(entry, folder));
 }
 
-    if let Some(knowledge) = document.pointer_mut("/memory/knowledge") {
-        join(knowledge, folder);
-    }
 fn join(entry: &mut Value, folder: &Path) {
     if let Some(text) = entry.as_str().filter(|text| !text.starts_with("~/")) {
         *entry = Value::from(folder.join(text).display().to_string());
@@ -161,11 +161,6 @@ fn drop_safety(document: &mut Value, path: &Path) -> Vec<String> {
         .collect()
 }
 
-fn models(document: &Value) -> Option<&Map<String, Value>> {
-    document.get("models").and_then(Value::as_object)
-}
-
-/// The models for which a document names a server.
 /// A project may only have its own documents read: whatever is outside of its folder would end in prompts.
 fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) -> Option<String> {
     let memory = document.get_mut("memory").and_then(Value::as_object_mut)?;
@@ -186,6 +181,11 @@ fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) ->
     ))
 }
 
+fn models(document: &Value) -> Option<&Map<String, Value>> {
+    document.get("models").and_then(Value::as_object)
+}
+
+/// The models for which a document names a server.
 fn with_server(document: &Value) -> Vec<String> {
     let models = models(document).into_iter().flatten();
     models.filter(|(name, _)| names_server(document, name)).map(|(name, _)| name.clone()).collect()

@@ -291,8 +291,6 @@ fn a_projects_file_has_no_say_in_what_is_safe() {
 }
 
 #[test]
-fn a_project_cannot_trust_itself() {
-#[test]
 fn a_projects_documents_are_its_own() {
     let knowledge = |world: &World| world.config().memory.knowledge.map(|folder| folder.display().to_string().replace(&world.at(""), ""));
     for (folder, kept) in [
@@ -320,6 +318,8 @@ fn a_projects_documents_are_its_own() {
     assert_eq!(knowledge(&world).as_deref(), Some("config/aime/notes"), "one's own file may name any");
 }
 
+#[test]
+fn a_project_cannot_trust_itself() {
     let world = World::new();
     world.file("work/aime.toml", "[permissions]\ntrusted_folders = [\"/\"]\napprove = \"all\"\n");
     assert_eq!(world.config().permissions, PermissionConfig::default());
@@ -418,9 +418,9 @@ fn the_template_shows_the_real_defaults() {
     assert_eq!(shown.models.remove("default").map(|model| model.model).as_deref(), Some("gpt-5-mini"));
     let run = &mut shown.run;
     assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
+    assert!(shown.memory.knowledge.take().is_some(), "an example");
     assert!(shown.local.memory_mb.take().is_some() && shown.local.threads.take().is_some(), "examples");
     assert_eq!(shown, Config::default());
-    assert!(shown.memory.knowledge.take().is_some(), "an example");
 }
 
 #[test]
