@@ -50,6 +50,39 @@ impl Source {
         literals.map(|token| (token.line, token.text.as_str()))
     }
 
+    /// The names of the test functions: those under `#[test]`, `#[tokio::test]` and their like, also in macros such as `proptest!`.
+    pub(super) fn tests(&self) -> Vec<&str> {
+        let mut tests = Vec::new();
+        let mut at = 0;
+        while at < self.tokens.len() {
+            let mut test = false;
+            let begun = at;
+            while let Some(end) = self.attribute_end(at) {
+                test |= self.is_test_attribute(at);
+                at = end;
+            }
+            if at == begun {
+                at += 1;
+            } else if test {
+                while ["pub", "async"].iter().any(|word| self.is(at, word)) {
+                    at += 1;
+                }
+                let name = self.tokens.get(at + 1).filter(|name| self.is(at, "fn") && name.kind == Kind::Word);
+                tests.extend(name.map(|name| name.text.as_str()));
+            }
+        }
+        tests
+    }
+
+    /// Whether the attribute that starts here has a path that ends in `test`.
+    fn is_test_attribute(&self, at: usize) -> bool {
+        let mut last = at + 2;
+        while self.is(last + 1, "::") {
+            last += 2;
+        }
+        self.is(last, "test") && (self.is(last + 1, "]") || self.is(last + 1, "("))
+    }
+
     /// The lines where a sequence of words and signs stands, test code included: `["#", "[", "ignore"]`.
     pub(super) fn places(&self, sequence: &[&str]) -> Vec<usize> {
         let matches =

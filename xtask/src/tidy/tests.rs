@@ -2,7 +2,7 @@ use super::rust::Source;
 use super::*;
 
 /// A codebase that is in order: two packages on two layers.
-const IN_ORDER: [(&str, &str); 8] = [
+const IN_ORDER: [(&str, &str); 10] = [
     ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n[workspace.dependencies]\nlow = { path = \"crates/low\" }\nserde = \"1\"\n"),
     ("docs/dependencies.md", "# Dependencies\n\n| crate | why |\n|---|---|\n| `serde` | reads and writes |\n"),
     ("crates/low/Cargo.toml", "[package]\nname = \"low\"\n[package.metadata.aime]\nlayer = 1\n[dependencies]\nserde.workspace = true\n"),
@@ -11,6 +11,8 @@ const IN_ORDER: [(&str, &str); 8] = [
     ("crates/high/Cargo.toml", "[package]\nname = \"high\"\n[package.metadata.aime]\nlayer = 2\n[dependencies]\nlow.workspace = true\n"),
     ("crates/high/README.md", "# high\n"),
     ("crates/high/src/lib.rs", "//! The upper one.\n"),
+    ("crates/low/tests/owed.rs", "//! All of it.\n#[test]\nfn it_works() {}\nfn helper() {}\n"),
+    ("docs/requirements.md", "# What it owes\n\n## 1. All\n\n1. It works. [`it_works`](../crates/low/tests/owed.rs)\n"),
 ];
 
 /// The faults of [`IN_ORDER`] after some of its files were written anew or added.
@@ -195,6 +197,60 @@ fn links_lead_somewhere() {
     one_fault(&[("docs/a.md", "[`missing`](../crates/low/src/lib.rs)\n")], "docs/a.md:1:", "has nothing named missing");
     let fine = "[a](a.md#top) [b](../crates/low) [c](https://example.org) `[d](e.md)` [#](#here) [`lower`](../crates/low/src/lib.rs)\n```\n[f](g.md)\n```\n";
     assert_eq!(faults_with(&[("docs/a.md", fine)]), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_owed_is_shown_by_a_test_or_said_to_be_open() {
+    let with = |rows: &str| faults_with(&[("docs/requirements.md", &format!("# What it owes\n\nIn short.\n\n## 1. All\n\n{rows}\n"))]);
+    let test = "[`it_works`](../crates/low/tests/owed.rs)";
+    for rows in [
+        format!("- It works. {test}"),
+        format!("- It works,\n  and goes on to.\n  {test}"),
+        "1. It flies: not built yet.".to_owned(),
+        "- It swims, which is not shown by a test\n  yet.".to_owned(),
+        format!(
+            "- It works. {test} It sings: not built yet.\n\nWords between the lists.\n\n- It works again, see [here](dependencies.md). {test}"
+        ),
+    ] {
+        assert_eq!(with(&rows), Vec::<String>::new(), "{rows}");
+    }
+    for (rows, place, says) in [
+        ("- It flies.".to_owned(), 7, "no test shows this row"),
+        (format!("- It works. {test}\n- It flies,\n  and lands.\n- It works. {test}"), 8, "no test shows this row"),
+        ("12. It flies, see [here](dependencies.md).".to_owned(), 7, "no test shows this row"),
+        (format!("- It flies.\n\n{test}"), 7, "no test shows this row"),
+        ("- It works. [`helper`](../crates/low/tests/owed.rs)".to_owned(), 7, "has no test named helper"),
+        ("- It works. [it works](../crates/low/tests/owed.rs)".to_owned(), 7, "has no test named it works"),
+        (
+            format!("- It works. {test}\n- It swims: not built yet, but for [`lower`](../crates/low/src/lib.rs)"),
+            8,
+            "has no test named lower",
+        ),
+        (String::new(), 1, "no rows"),
+    ] {
+        let faults = with(&rows);
+        assert_eq!(faults.len(), 1, "{rows} {faults:#?}");
+        assert!(faults[0].starts_with(&format!("docs/requirements.md:{place}:")) && faults[0].contains(says), "{rows} {faults:#?}");
+    }
+    let gone = with("- It works. [`it_worked`](../crates/low/tests/owed.rs)");
+    assert_eq!(gone.len(), 2, "it is a link to nothing, too: {gone:#?}");
+}
+
+#[test]
+fn a_page_of_what_is_owed_there_must_be() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").unwrap();
+    let faults = check(folder.path()).unwrap();
+    assert_eq!(faults.len(), 1, "{faults:#?}");
+    assert!(faults[0].to_string().starts_with("docs/requirements.md:1: the page is missing"), "{faults:#?}");
+}
+
+#[test]
+fn test_functions_are_found_by_their_attributes() {
+    let code = "#[test]\nfn a() {}\n#[tokio::test(start_paused = true)]\n#[should_panic]\nasync fn b() {}\n#[cfg(test)]\nfn c() {}\n\
+                #[expect(dead_code)]\n#[test]\npub fn d() {}\nproptest! {\n#![proptest_config(x)]\n#[test]\nfn e(f in 0..3) {}\n}\n\
+                // #[test]\nfn g() {}\nconst H: &str = \"#[test] fn h() {}\";\n#[test_case(1)]\nfn i() {}\n#[test]\nmod j {}\nfn k() {}\n";
+    assert_eq!(Source::read(code).tests(), ["a", "b", "d", "e"]);
 }
 
 #[test]

@@ -66,14 +66,15 @@ fn machine_path(line: &str) -> Option<String> {
 }
 
 /// A link in a Markdown file.
-struct Link {
-    line: usize,
-    text: String,
-    target: String,
+pub(super) struct Link {
+    /// Counted from 1.
+    pub(super) line: usize,
+    pub(super) text: String,
+    pub(super) target: String,
 }
 
 /// The links of a Markdown text, without those in code.
-fn links(text: &str) -> Vec<Link> {
+pub(super) fn links(text: &str) -> Vec<Link> {
     let mut links = Vec::new();
     let mut fenced = false;
     for (index, line) in text.lines().enumerate() {
@@ -127,7 +128,7 @@ fn check_link(codebase: &Codebase, places: &BTreeSet<&str>, file: &TextFile, lin
 }
 
 /// A relative target, seen from a file, as a path from the root; nothing if it leaves the root.
-fn resolve(from: &str, target: &str) -> Option<String> {
+pub(super) fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
     for part in target.split('/') {
