@@ -159,6 +159,8 @@ pub enum RunFact {
         /// Why.
         reason: String,
     },
+    /// The facts before this one were another run's: what they had begun was begun there, and is not begun here.
+    Forked {},
     /// The run goes on after a stop, a crash or an answer.
     Resumed {
         /// Bounds that were changed for what follows.

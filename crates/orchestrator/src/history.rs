@@ -4,7 +4,7 @@ use aime_actors::ActorMachine;
 use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
 use aime_progress::{PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
 
-use crate::{OrchestratorError, RunMachine, RunView};
+use crate::{OrchestratorError, RunFact, RunMachine, RunView};
 
 /// The state of a run at the moment at which its plan came to a version; none if it never did.
 #[must_use]
@@ -47,8 +47,10 @@ pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now
         let middle = usize::midpoint(least, most);
         if reached(loaded.facts.get(..middle).unwrap_or_default()) >= version { most = middle } else { least = middle + 1 }
     }
-    let facts = loaded.facts.get(..least).unwrap_or_default();
+    let mut facts = loaded.facts.get(..least).unwrap_or_default().to_vec();
     let until = facts.last().map_or(input.at, |fact| fact.at);
+    facts.push(Recorded { at: until, fact: RunFact::Forked {} });
+    let facts = facts.as_slice();
     let title = input.fact.goal.clone();
     let entered = NewRun { id: new.as_str(), at: now, machine_version: RunMachine::VERSION, title: &title, status: "interrupted" };
     journal.create_run(entered).await?;

@@ -235,6 +235,7 @@ impl Machine for RunMachine {
             | RunFact::BoundReached { .. }
             | RunFact::HookActed { .. }
             | RunFact::StopRequested { .. }
+            | RunFact::Forked {}
             | RunFact::Resumed { .. } => None,
         }
     }
@@ -321,6 +322,7 @@ impl RunMachine {
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
+            (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
             (RunFact::Revoked { .. }, work) => {

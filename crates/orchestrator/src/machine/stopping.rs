@@ -121,6 +121,24 @@ impl RunMachine {
         }
     }
 
+    /// What was under way in the run that this one was made from was begun by that one: here it is still to be begun.
+    pub(super) fn forked(&mut self, out: &mut Out) {
+        for (id, work) in std::mem::take(&mut self.open) {
+            out.revoke(id, Reason::Stopped);
+            match work {
+                Work::Task(task) => {
+                    self.tell_call_end(&task, CallOutcome::Cancelled, "not begun: the run was forked before it", 0, out);
+                    self.cut_off(&task, None, out);
+                }
+                Work::Replan(reasons) if is_update(&reasons) => self.growth.lost(),
+                _ => {}
+            }
+        }
+        self.drop_decision();
+        self.interrupt_running(out);
+        self.end_segment(self.now);
+    }
+
     /// Goes on. What a crash left open is settled first: nothing that may have happened is done again without being said.
     pub(super) fn resume(&mut self, bounds: Option<&Bounds>, out: &mut Out) {
         if self.phase == Phase::Over {
