@@ -10,6 +10,7 @@ use tokio::process::Command;
 ///
 /// # Errors
 /// That of starting `sh`. What the program itself says, also that there is none of this name, is its exit status.
+#[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 pub async fn run_at_terminal(line: &str, argument: &OsStr) -> io::Result<ExitStatus> {
     Command::new("sh").arg("-c").arg(format!("{line} \"$1\"")).arg("sh").arg(argument).status().await
 }
