@@ -110,7 +110,7 @@ fn word_without(word: &str) -> (String, bool) {
         let bare = value.trim_matches(['"', '\'', ',', ';', '`']);
         return match bare.chars().count() {
             0 => (word.to_owned(), true),
-            ..SHORTEST => (word.to_owned(), false),
+            1..SHORTEST => (word.to_owned(), false),
             _ => (format!("{name}{sign}{GONE}"), false),
         };
     }
