@@ -1,5 +1,6 @@
 //! Puts the parts together.
 
+mod hooks;
 mod skills;
 #[cfg(test)]
 mod tests;
@@ -279,7 +280,7 @@ impl Setup {
             plan_cache: self.config.planning.cache.then(|| Arc::new(Mutex::new(PlanCache::new(PLANS_KEPT)))),
             memory: self.memory().map(RunMemory::new).map(Arc::new),
             project: project_context(&self.folder),
-            hooks: aime_orchestrator::Hooks::default(),
+            hooks: self.hooks()?,
             human,
             clock: Arc::new(SystemClock),
         })

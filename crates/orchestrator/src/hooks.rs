@@ -141,16 +141,20 @@ impl Hooks {
         heard
     }
 
-    /// Tells of the end of a run, or of this part of it. Nothing can be changed any more.
-    pub(crate) async fn stopped(&self, result: &RunResult) {
+    /// Tells of the end of a run, or of this part of it. Nothing can be changed any more, and the run's journal is closed: what hooks
+    /// failed at, or tried to do, is said in the result.
+    pub(crate) async fn stopped(&self, result: &mut RunResult) {
         if !self.are_at(HookPoint::Stop) {
             return;
         }
         let payload = HookPayload::Stop { result: Box::new(result.clone()) };
-        // The journal of the run is closed: what went wrong is told in the log.
-        for act in self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await.acts {
-            tracing::warn!("the hook {} at {} {}: {}", act.hook, act.point, act.did.name(), act.detail);
-        }
+        let heard = self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await;
+        let note = |act: HookAct| match act.did {
+            HookDeed::Failed => format!("the hook {} at {} failed: {}", act.hook, act.point, act.detail),
+            // The end has come already.
+            HookDeed::Changed | HookDeed::Blocked => format!("the hook {} at {} blocks in vain: {}", act.hook, act.point, act.detail),
+        };
+        result.notes.extend(heard.acts.into_iter().map(note));
     }
 }
 

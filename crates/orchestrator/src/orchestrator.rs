@@ -273,8 +273,8 @@ impl Orchestrator {
         let interrupted = ended.output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
         let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
-        let result = RunResult::new(run, state, &ended.output);
-        self.parts.hooks.stopped(&result).await;
+        let mut result = RunResult::new(run, state, &ended.output);
+        self.parts.hooks.stopped(&mut result).await;
         Ok(result)
     }
 

@@ -32,6 +32,9 @@ pub struct RunResult {
     pub duration_ms: u64,
     /// Why the goal was not reached, or why the run was left.
     pub error: Option<ResultError>,
+    /// What else is to be said, such as a hook that failed at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// One task in a result.
@@ -98,6 +101,7 @@ impl RunResult {
             usage: state.spent,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
             error,
+            notes: Vec::new(),
         }
     }
 }

@@ -9,6 +9,7 @@ use super::memory;
 #[cfg(feature = "local-model")]
 use crate::config::{ModelConfig, Provider};
 use crate::{
+    config::HookConfig,
     failure::{Failure, code},
     models,
     output::{self, GREEN, RED, YELLOW},
@@ -29,6 +30,9 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
         broken("own files", &failure, "mend the file, or move it away");
     }
     tell_skills(setup);
+    for (point, hook) in setup.config.hooks.all() {
+        good(&format!("hook {point}"), &describe(hook));
+    }
     match journal(setup) {
         Ok(detail) => good("journal", &detail),
         Err(failure) => {
@@ -69,6 +73,16 @@ fn tell_skills(setup: &Setup) {
     for note in &found.notes {
         absent("skills", note, "");
     }
+}
+
+/// A hook that is in force: what is run, for which tools, and who says so.
+fn describe(hook: &HookConfig) -> String {
+    let HookConfig { name, command, tools, required, from, .. } = hook;
+    let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+    let tools = if tools.is_empty() { String::new() } else { format!("for {}, ", tools.join(" ")) };
+    let required = if *required { "required, " } else { "" };
+    let command = command.lines().next().unwrap_or_default();
+    format!("{name}{command} ({tools}{required}from {from})")
 }
 
 fn good(what: &str, detail: &str) {

@@ -300,6 +300,7 @@ fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
             if !result.answer.is_empty() {
                 output::answer(&result.answer);
             }
+            result.notes.iter().for_each(|note| output::note(note));
             output::note(&summary(result));
         }
     }

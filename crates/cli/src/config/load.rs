@@ -6,7 +6,7 @@ use config::{FileFormat, FileSourceString};
 use serde_json::{Map, Value};
 
 use super::{
-    Config, ConfigFault, Environment, Places,
+    Config, ConfigFault, Environment, HooksConfig, Places,
     read::{explain, read_file, read_variable},
 };
 
@@ -22,7 +22,7 @@ pub(crate) struct Loaded {
 }
 
 /// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted.
-const SAFETY: [&str; 4] = ["permissions", "sandbox", "extensions", "local"];
+const SAFETY: [&str; 5] = ["permissions", "sandbox", "hooks", "extensions", "local"];
 
 /// Reads every place and merges them.
 pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
@@ -42,6 +42,7 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
     let mut sources = vec!["defaults".to_owned()];
     let mut notes = Vec::new();
     let mut keyless = Vec::new();
+    let mut hooks = HooksConfig::default();
     let mut builder = config::Config::builder();
     for (file, mut document) in documents {
         if file.whose == Whose::Project && !trusted {
@@ -51,16 +52,20 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
         } else {
             keyless.retain(|name| !names_server(&document, name));
         }
-        builder = builder.add_source(source(&document, &file.path.display().to_string())?);
-        sources.push(file.path.display().to_string());
+        let place = file.path.display().to_string();
+        hooks.take(&mut document, &place)?;
+        builder = builder.add_source(source(&document, &place)?);
+        sources.push(place);
     }
-    for (name, document) in variables {
+    for (name, mut document) in variables {
+        hooks.take(&mut document, name)?;
         keyless.retain(|model| !names_server(&document, model));
         builder = builder.add_source(source(&document, name)?);
         sources.push(name.to_owned());
     }
     let merged = builder.build().map_err(|error| explain("configuration", &error.to_string()))?;
     let mut config: Config = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
+    config.hooks = hooks;
     for name in keyless {
         let Some(variable) = config.models.get_mut(&name).and_then(|model| model.api_key_env.take()) else { continue };
         notes.push(format!(

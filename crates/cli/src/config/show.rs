@@ -5,14 +5,20 @@ use super::{Config, ModelConfig, RunConfig};
 /// All settings as TOML; what is not set stands as a comment that says what that means.
 pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
     let mut lines = Vec::new();
+    let mut hooks = config.hooks.all();
     for line in toml::to_string(config)?.lines() {
-        // A table of models that has none, or of tables alone, says nothing.
-        if line == "[models]" {
+        // A table of models or hooks that has none, or of tables alone, says nothing.
+        if line == "[models]" || line == "[hooks]" {
             continue;
         }
         lines.push(line.to_owned());
         if line == "[run]" {
             lines.extend(unset_bounds(&config.run).into_iter().map(|key| format!("# {key}: no bound")));
+        }
+        if line.starts_with("[[hooks.")
+            && let Some((_, hook)) = hooks.next()
+        {
+            lines.push(format!("# from {}", hook.from));
         }
         let named = line.strip_prefix("[models.").and_then(|rest| rest.strip_suffix(']'));
         if let Some(model) = named.and_then(|name| config.models.get(name.trim_matches('"'))) {

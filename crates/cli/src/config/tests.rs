@@ -1,5 +1,7 @@
 //! Files and variables as people write them, well and badly.
 
+mod hooks;
+
 use std::{fs, path::PathBuf};
 
 use aime_tools::Approval;

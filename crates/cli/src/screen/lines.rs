@@ -121,7 +121,13 @@ fn hook_line(detail: &BTreeMap<String, Value>) -> String {
     let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
     let task = if text("task").is_empty() { String::new() } else { format!("{}: ", text("task")) };
     let color = if text("did") == "changed" { DIM } else { YELLOW };
-    format!("{task}{color}hook{color:#} {} {} at {}: {}", plain(text("hook")), text("did"), text("point"), first_line(text("detail"), WIDTH))
+    format!(
+        "{task}{color}hook{color:#} {} {} at {}: {}",
+        plain(text("hook")),
+        text("did"),
+        text("point"),
+        first_line(text("detail"), WIDTH)
+    )
 }
 
 fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason: Option<&str>) -> Option<String> {

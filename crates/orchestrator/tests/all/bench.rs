@@ -116,11 +116,15 @@ impl Bench {
     }
 
     pub(crate) fn orchestrator_with(&self, model: Option<Arc<dyn ChatModel>>) -> Orchestrator {
+        Orchestrator::new(self.parts(model))
+    }
+
+    pub(crate) fn parts(&self, model: Option<Arc<dyn ChatModel>>) -> Parts {
         let folder = ConfinedFolder::open(self.folder.path()).unwrap();
         let context = ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"]));
         let parts = Parts::new(self.journal.clone(), self.path(".aime"), context).unwrap();
         let (models, tools, human) = (model.map(Models::single), Arc::new(self.tools()), Arc::clone(&self.human));
-        Orchestrator::new(Parts { models, tools, human, memory: self.memory.clone(), ..parts })
+        Parts { models, tools, human, memory: self.memory.clone(), ..parts }
     }
 
     pub(crate) fn request(&self, goal: &str, plan: Option<Plan>) -> RunRequest {
