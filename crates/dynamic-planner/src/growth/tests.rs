@@ -30,6 +30,9 @@ fn add(id: &str) -> Value {
     json!({"op": "add_task", "task": {"id": id, "kind": "actor", "description": "More"}})
 }
 
+/// Completions, failures, whether nothing moves, the state; what is said.
+type DueCase<'a> = (u32, &'a [&'a str], bool, &'a ProgressState, Option<&'a str>);
+
 #[test]
 fn an_update_is_due_after_a_failure_after_three_completions_and_when_nothing_is_ready() {
     let settings = GrowthSettings::default();
@@ -39,8 +42,7 @@ fn an_update_is_due_after_a_failure_after_three_completions_and_when_nothing_is_
         growth.look(state);
         growth
     };
-    // Completions, failures, whether nothing moves, the state; what is said.
-    let table: [(u32, &[&str], bool, &ProgressState, Option<&str>); 8] = [
+    let table: [DueCase<'_>; 8] = [
         (0, &[], false, &open, None),
         (2, &[], false, &open, None),
         (3, &[], false, &open, Some("3 TODOs were completed")),

@@ -262,7 +262,7 @@ struct Crowd {
     gate: tokio::sync::Barrier,
 }
 
-impl aime_llm::ChatModel for Crowd {
+impl ChatModel for Crowd {
     fn name(&self) -> &str {
         self.model.name()
     }
