@@ -12,6 +12,7 @@ mod emergent;
 mod exit_codes;
 mod harness;
 mod history;
+mod hooks;
 mod left_behind;
 mod local_models;
 mod memory;

@@ -9,6 +9,8 @@ pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
     for line in toml::to_string(config)?.lines() {
         // A table of models or hooks that has none, or of tables alone, says nothing.
         if line == "[models]" || line == "[hooks]" {
+            // Nor does the empty line before it.
+            lines.pop_if(|before: &mut String| before.is_empty());
             continue;
         }
         lines.push(line.to_owned());

@@ -6,6 +6,7 @@ mod claims;
 mod crashes;
 mod delegation;
 mod history;
+mod hooks;
 mod memory;
 mod people;
 mod runs;

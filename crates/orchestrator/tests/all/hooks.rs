@@ -1,0 +1,393 @@
+//! Hooks of one's own around a whole run.
+
+use std::sync::{Arc, Mutex};
+
+use aime_llm::scripted::{Reply, ScriptedModel, When};
+use aime_orchestrator::{
+    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, Parts, RunResult,
+};
+use aime_progress::{CallOutcome, PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use aime_tools::Approval;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, append, control, done, four_lines, plan, statuses, told};
+
+type Answers = dyn Fn(&HookEvent) -> HookAnswer + Send + Sync;
+
+/// A hook made of a function; it keeps what it was asked.
+struct Made {
+    points: Vec<HookPoint>,
+    answers: Box<Answers>,
+    asked: Arc<Mutex<Vec<HookEvent>>>,
+}
+
+impl Hook for Made {
+    fn name(&self) -> &str {
+        "guard"
+    }
+
+    fn points(&self) -> &[HookPoint] {
+        &self.points
+    }
+
+    fn ask<'a>(&'a self, event: &'a HookEvent) -> BoxFuture<'a, Result<HookAnswer, HookError>> {
+        self.asked.lock().unwrap().push(event.clone());
+        Box::pin(async { Ok((self.answers)(event)) })
+    }
+}
+
+type Asked = Arc<Mutex<Vec<HookEvent>>>;
+
+fn hooks(points: &[HookPoint], answers: impl Fn(&HookEvent) -> HookAnswer + Send + Sync + 'static) -> (Hooks, Asked) {
+    let asked = Asked::default();
+    let made = Made { points: points.to_vec(), answers: Box::new(answers), asked: Arc::clone(&asked) };
+    ([Arc::new(made) as Arc<dyn Hook>].into_iter().collect(), asked)
+}
+
+fn block(reason: &str) -> HookAnswer {
+    HookAnswer::Block { reason: reason.to_owned() }
+}
+
+fn points(asked: &Asked) -> Vec<&'static str> {
+    asked.lock().unwrap().iter().map(|event| event.point.name()).collect()
+}
+
+fn orchestrator(bench: &Bench, hooks: Hooks) -> Orchestrator {
+    Orchestrator::new(Parts { hooks, ..bench.parts(Some(Arc::new(bench.model.clone()))) })
+}
+
+/// What hooks did, as the journal has it: what, at which point, and why.
+fn acts(bench: &Bench) -> Vec<(String, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let acts = bench.events().into_iter().filter_map(|timed| match timed.event {
+        ProgressEvent::Noted { topic, detail } if topic == "hook" => {
+            Some((text(&detail["did"]), text(&detail["point"]), text(&detail["detail"])))
+        }
+        _ => None,
+    });
+    acts.collect()
+}
+
+/// An actor that writes one line, and what it answers to an error.
+fn writer() -> (ScriptedModel, aime_progress::Plan) {
+    let model = ScriptedModel::new("m")
+        .on(When::contains("The plan now:"), [Reply::text("no idea")])
+        .on(When::tool("append").and_turn(0), [append("one")])
+        .on(When::tool("append").and_contains("Error: "), [Reply::call("terminate", json!({"status": "failure", "message": "refused"}))])
+        .on(When::tool("append"), [done("written")])
+        .on(When::plain(), [Reply::text("It is written.")]);
+    (model, plan(json!([{"id": "write", "kind": "actor", "description": "Write a line", "bundles": ["append"]}])))
+}
+
+async fn run(bench: &Bench, hooks: Hooks, plan: aime_progress::Plan) -> RunResult {
+    let mut request = bench.request("Write a line", Some(plan));
+    request.settings.triggers.max_retries = 1;
+    orchestrator(bench, hooks).run(request, control().0).await.unwrap()
+}
+
+#[tokio::test]
+async fn each_point_is_asked_in_order_and_what_is_let_be_changes_nothing() {
+    let ((model, plan), (same, _)) = (four_lines(), four_lines());
+    let (plain, with) = (Bench::new(model), Bench::new(same));
+    plain.run("Write a line", Some(plan.clone())).await;
+    let (hooks, asked) = hooks(&HookPoint::ALL, |_| HookAnswer::Continue);
+    let result = run(&with, hooks, plan).await;
+    assert_eq!((result.status, result.notes.len()), (RunStatus::Completed, 0), "{result:#?}");
+    let task = ["before_task", "before_tool", "after_tool", "after_task"];
+    let step = ["before_prompt", "after_prompt", "before_tool", "after_tool"];
+    let actor = [&["before_task"], step.as_slice(), &step, &["before_prompt", "after_prompt", "after_task"]].concat();
+    assert_eq!(points(&asked), [task.as_slice(), &actor, &task, &["before_prompt", "after_prompt", "stop"]].concat());
+    assert_eq!(plain.model.requests(), with.model.requests(), "the model sees the same");
+    let kinds = |bench: &Bench| bench.events().into_iter().map(|timed| timed.event.name()).collect::<Vec<_>>();
+    assert_eq!(kinds(&plain), kinds(&with), "nothing is told of hooks that let things be");
+    let last = asked.lock().unwrap().last().unwrap().clone();
+    assert!(matches!(last.payload, HookPayload::Stop { result: told } if *told == result));
+}
+
+#[tokio::test]
+async fn a_blocked_call_is_not_made_and_the_model_is_told_why() {
+    let (model, plan) = writer();
+    let bench = Bench::new(model);
+    let (hooks, _) = hooks(&[HookPoint::BeforeTool], |_| block("not on Fridays"));
+    let result = run(&bench, hooks, plan).await;
+    assert_eq!(result.status, RunStatus::Failed, "{:#?}", bench.model.requests().last().map(|request| request.messages.clone()));
+    assert!(bench.log().is_empty());
+    let told = format!("{:?}", bench.model.requests()[1]);
+    assert!(told.contains("Error: blocked by the hook guard: not on Fridays"), "{told}");
+    assert_eq!(acts(&bench)[0], ("blocked".to_owned(), "before_tool".to_owned(), "not on Fridays".to_owned()));
+}
+
+#[tokio::test]
+async fn a_call_of_the_plan_that_is_blocked_is_not_tried_again() {
+    let bench = Bench::new(ScriptedModel::new("m").on(When::contains("The plan now:"), [Reply::text("no idea")]));
+    let (hooks, asked) = hooks(&[HookPoint::BeforeTool], |_| block("not on Fridays"));
+    run(&bench, hooks, plan(json!([{"id": "a", "kind": "tool", "tool": "append", "parameters": {"line": "x"}}]))).await;
+    let state = bench.state();
+    assert_eq!((state.tasks[0].status, state.tasks[0].attempts), (TaskStatus::Failed, 1));
+    assert_eq!(state.tasks[0].conclusion.as_ref().unwrap().error.as_deref(), Some("blocked by the hook guard: not on Fridays"));
+    assert_eq!((bench.log().len(), asked.lock().unwrap().len()), (0, 1));
+}
+
+#[tokio::test]
+async fn changed_parameters_are_used_and_the_actor_knows() {
+    let (model, plan) = writer();
+    let bench = Bench::new(model);
+    let (hooks, _) = hooks(&[HookPoint::BeforeTool], |_| HookAnswer::Change(json!({"parameters": {"line": "ONE"}})));
+    let result = run(&bench, hooks, plan).await;
+    assert_eq!((result.status, bench.log()), (RunStatus::Completed, vec!["ONE".to_owned()]), "{result:#?}");
+    let told = format!("{:?}", bench.model.requests()[1]);
+    assert!(told.contains("the parameters were changed by the hook guard"), "{told}");
+    assert_eq!(acts(&bench)[0], ("changed".to_owned(), "before_tool".to_owned(), r#"{"parameters":{"line":"ONE"}}"#.to_owned()));
+}
+
+#[tokio::test]
+async fn parameters_that_a_hook_made_unfit_are_not_used() {
+    let (model, plan) = writer();
+    let bench = Bench::new(model);
+    let environment = Arc::new(bench.environment.iter().cloned().collect());
+    let settings = CommandHookSettings {
+        name: Some("guard".to_owned()),
+        point: HookPoint::BeforeTool,
+        command: r#"echo '{"change": {"parameters": {"lines": ["ONE"]}}}'"#.to_owned(),
+        tools: vec!["app*".to_owned()],
+        time_limit: std::time::Duration::from_secs(30),
+        required: false,
+    };
+    let command = CommandHook::new(settings, bench.folder.path(), environment).unwrap();
+    run(&bench, [Arc::new(command) as Arc<dyn Hook>].into_iter().collect(), plan).await;
+    assert!(bench.log().is_empty());
+    let told = format!("{:?}", bench.model.requests()[1]);
+    assert!(told.contains("the hook guard changed the parameters so that they do not fit"), "{told}");
+}
+
+#[tokio::test]
+async fn a_hook_gives_no_consent_in_a_persons_place() {
+    // A plan that a person handed over: its call needs no more consent, but another one would.
+    for (change, expected) in [(false, RunStatus::Completed), (true, RunStatus::Failed)] {
+        let bench = Bench::new(
+            ScriptedModel::new("m").on(When::contains("The plan now:"), [Reply::text("no idea")]).on(When::plain(), [Reply::text("ok")]),
+        );
+        let (hooks, _) = hooks(&[HookPoint::BeforeTool], move |_| match change {
+            true => HookAnswer::Change(json!({"parameters": {"command": "echo two > log"}})),
+            false => HookAnswer::Continue,
+        });
+        let plan = plan(json!([{"id": "a", "kind": "tool", "tool": "bash", "parameters": {"command": "echo one > log"}}]));
+        let mut request = bench.request("Write a line", Some(plan));
+        (request.settings.approval, request.settings.plan_approved) = (Approval::Edits, true);
+        let result = orchestrator(&bench, hooks).run(request, control().0).await.unwrap();
+        assert_eq!(result.status, expected, "{result:#?}");
+        assert_eq!(bench.log().len(), usize::from(!change));
+        assert!(!change || result.tasks[0].error.as_ref().unwrap().contains("needs a person's consent"), "{result:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_may_be_changed_or_withheld() {
+    for (answer, told, status) in [
+        (HookAnswer::Change(json!({"text": "wrote a secret"})), "wrote a secret", RunStatus::Completed),
+        (block("it holds a key"), "Error: blocked by the hook guard: it holds a key", RunStatus::Failed),
+    ] {
+        let (model, plan) = writer();
+        let bench = Bench::new(model);
+        let (hooks, _) = hooks(&[HookPoint::AfterTool], move |_| answer.clone());
+        let result = run(&bench, hooks, plan).await;
+        assert_eq!((result.status, bench.log()[0].as_str()), (status, "one"), "it was written all the same");
+        let seen = format!("{:?}", bench.model.requests()[1]);
+        assert!(seen.contains(told) && !seen.contains("wrote one"), "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_comes_at_the_end_and_the_rest_stays_as_it_is() {
+    let ((model, plan), (same, _)) = (writer(), writer());
+    let (plain, with) = (Bench::new(model), Bench::new(same));
+    plain.run("Write a line", Some(plan.clone())).await;
+    let (hooks, _) = hooks(&[HookPoint::BeforePrompt], |_| HookAnswer::Change(json!({"message": "Mind the gap."})));
+    assert_eq!(run(&with, hooks, plan).await.status, RunStatus::Completed);
+    for (plain, with) in plain.model.requests().into_iter().zip(with.model.requests()) {
+        let (last, before) = with.messages.split_last().unwrap();
+        assert!(serde_json::to_string(last.as_ref()).unwrap().contains("Mind the gap."), "{with:#?}");
+        assert_eq!(before, &plain.messages[..before.len()], "the prefix is the same");
+        assert!(plain.messages.len() <= with.messages.len());
+    }
+}
+
+#[tokio::test]
+async fn a_blocked_prompt_or_answer_ends_the_attempt_with_the_reason() {
+    for (point, requests) in [(HookPoint::BeforePrompt, 0), (HookPoint::AfterPrompt, 2)] {
+        let (model, plan) = writer();
+        let bench = Bench::new(model);
+        let (hooks, _) = hooks(&[point], |event| match &event.payload {
+            HookPayload::Prompt { messages, .. } if messages.iter().any(|message| message.text.contains("The plan now:")) => {
+                HookAnswer::Continue
+            }
+            _ => block("no names of customers"),
+        });
+        let result = run(&bench, hooks, plan).await;
+        assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("goal_not_reached"), "the model can be used: {result:#?}");
+        let task = &result.tasks[0];
+        assert!(task.error.as_ref().unwrap().ends_with("blocked by the hook guard: no names of customers"), "{task:?}");
+        let to_actor = bench.model.requests().iter().filter(|request| !request.tools.is_empty()).count();
+        assert_eq!((to_actor, task.attempts), (requests, 2), "{point}");
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_may_not_begin_fails_at_once_and_one_that_is_refused_is_tried_again() {
+    let (model, plan) = writer();
+    let bench = Bench::new(model);
+    let (no, asked) = hooks(&[HookPoint::BeforeTask], |_| block("frozen"));
+    let result = run(&bench, no, plan).await;
+    assert_eq!((result.tasks[0].attempts, result.tasks[0].error.as_deref()), (1, Some("blocked by the hook guard: frozen")));
+    assert_eq!((points(&asked).len(), bench.log().len()), (1, 0));
+
+    let (model, plan) = writer();
+    let bench = Bench::new(model);
+    let (hooks, _) = hooks(&[HookPoint::AfterTask], |event| match &event.payload {
+        HookPayload::Task { conclusion: Some(conclusion), .. } if conclusion.summary == "written" => block("no test was written"),
+        _ => HookAnswer::Continue,
+    });
+    let result = run(&bench, hooks, plan).await;
+    assert_eq!((result.status, result.tasks[0].attempts), (RunStatus::Failed, 2));
+    assert_eq!(result.tasks[0].error.as_deref(), Some("reported as done, but blocked by the hook guard: no test was written"));
+    let second = format!("{:?}", bench.model.requests());
+    assert!(second.contains("An earlier attempt at this task failed") && second.contains("no test was written"));
+}
+
+/// A planner that gives a plan of one task, and another one once it is told of a refusal.
+fn planned() -> ScriptedModel {
+    let one = |id: &str| Reply::json(json!({"tasks": [{"id": id, "description": "Write a line into the log"}]}));
+    ScriptedModel::new("m")
+        .on(When::schema("aime_plan").and_contains("An earlier plan was refused"), [one("better")])
+        .on(When::schema("aime_plan"), [one("first")])
+        .on(When::tool("append").and_turn(0), [append("one")])
+        .on(When::tool("append"), [done("written")])
+        .on(When::tools(), [done("written")])
+        .on(When::plain(), [Reply::text("It is written.")])
+}
+
+async fn plan_and_run(bench: &Bench, hooks: Hooks) -> RunResult {
+    let mut request = bench.request("Write a line", None);
+    request.settings.mode = Some(PlanMode::Simple);
+    orchestrator(bench, hooks).run(request, control().0).await.unwrap()
+}
+
+fn ids(bench: &Bench) -> Vec<String> {
+    statuses(&bench.state()).into_iter().map(|(id, _)| id.to_owned()).collect()
+}
+
+fn faults(bench: &Bench) -> Vec<String> {
+    let events = bench.events().into_iter();
+    events
+        .filter_map(|timed| if let ProgressEvent::PlanRefused { faults, .. } = timed.event { Some(faults.join("; ")) } else { None })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_refused_plan_is_asked_for_again_with_the_reason() {
+    let bench = Bench::new(planned());
+    let (hooks, _) = hooks(&[HookPoint::AfterPlan], |event| match &event.payload {
+        HookPayload::Plan { plan: Some(plan), .. } if plan["tasks"][0]["id"] == "first" => block("a better one"),
+        _ => HookAnswer::Continue,
+    });
+    let result = plan_and_run(&bench, hooks).await;
+    assert_eq!((result.status, ids(&bench)), (RunStatus::Completed, vec!["better".to_owned()]), "{result:#?}");
+    assert_eq!(faults(&bench), ["blocked by the hook guard: a better one"]);
+    assert_eq!(result.usage.requests, bench.model.requests().len() as u64, "every request is paid for");
+}
+
+#[tokio::test]
+async fn a_changed_plan_is_checked_again() {
+    let change = |tasks: Value| move |_: &HookEvent| HookAnswer::Change(json!({"plan": {"tasks": tasks}}));
+    let bench = Bench::new(planned());
+    let (good, _) = hooks(&[HookPoint::AfterPlan], change(json!([{"id": "mine", "description": "Write a line into the log"}])));
+    let result = plan_and_run(&bench, good).await;
+    assert_eq!((result.status, ids(&bench)), (RunStatus::Completed, vec!["mine".to_owned()]), "{result:#?}");
+
+    // One that does not fit is refused; and so is the fallback, which the hook spoils as well.
+    let bench = Bench::new(planned());
+    let (bad, asked) = hooks(&[HookPoint::AfterPlan], change(json!([{"id": "a", "description": "x", "dependencies": ["b"]}])));
+    let result = plan_and_run(&bench, bad).await;
+    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("goal_not_reached"));
+    assert_eq!(points(&asked).len(), 4, "three answers and the fallback");
+    assert!(
+        faults(&bench).iter().all(|fault| fault.contains("the hook guard changed the plan so that it does not fit")),
+        "{:?}",
+        faults(&bench)
+    );
+}
+
+#[tokio::test]
+async fn planning_may_be_blocked() {
+    let bench = Bench::new(planned());
+    let (hooks, _) = hooks(&[HookPoint::BeforePlan], |_| block("no plans today"));
+    let result = plan_and_run(&bench, hooks).await;
+    let error = result.error.unwrap();
+    assert!(error.code == "goal_not_reached" && error.message.contains("blocked by the hook guard: no plans today"), "{error:?}");
+    assert!(!bench.model.requests().iter().any(|request| When::schema("aime_plan").fits(request)), "the planner was not asked");
+}
+
+#[tokio::test]
+async fn a_patch_may_be_refused_and_the_plan_stays() {
+    let patch =
+        json!({"changes": [{"op": "add_task", "task": {"id": "again", "description": "Write it another way"}, "replaces": ["write"]}]});
+    let model = ScriptedModel::new("m")
+        .on(When::schema("aime_patch"), [Reply::json(patch)])
+        .on(When::tool("append").and_contains("Write it another way"), [done("written")])
+        .on(When::tools(), [Reply::call("terminate", json!({"status": "failure", "message": "cannot"}))])
+        .on(When::plain(), [Reply::text("It is written.")]);
+    let bench = Bench::new(model);
+    let (hooks, asked) = hooks(&[HookPoint::AfterPlan], |event| match &event.payload {
+        HookPayload::Patch { patch: Some(patch), reasons, .. } if !reasons.is_empty() && patch["changes"].is_array() => block("hands off"),
+        _ => HookAnswer::Continue,
+    });
+    run(&bench, hooks, writer().1).await;
+    assert_eq!(ids(&bench), ["write"], "{:?}", faults(&bench));
+    assert!(points(&asked).len() >= 3 && faults(&bench).contains(&"blocked by the hook guard: hands off".to_owned()));
+}
+
+#[tokio::test]
+async fn what_is_recorded_is_not_asked_again() {
+    let asked_in_all = |points: Vec<&'static str>| points.into_iter().filter(|point| *point == "before_task").count();
+    for stop_at in [6, 9, 12, 15, 18] {
+        let (model, plan) = four_lines();
+        let bench = Bench::new(model);
+        let (hooks, asked) = hooks(&[HookPoint::BeforeTask, HookPoint::AfterTool], |_| HookAnswer::Continue);
+        let ((control, events), orchestrator) = (control(), orchestrator(&bench, hooks));
+        let stop = control.stop.clone();
+        let stopping = tokio::spawn(async move {
+            told(events, stop_at).await;
+            stop.cancel();
+        });
+        let first = orchestrator.run(bench.request("Write four lines", Some(plan)), control).await.unwrap();
+        stopping.abort();
+        if first.status != RunStatus::Completed {
+            orchestrator.resume(&first.run_id, None, crate::bench::control().0).await.unwrap();
+        }
+        let calls = bench
+            .events()
+            .into_iter()
+            .filter(
+                |timed| matches!(&timed.event, ProgressEvent::ToolCallFinished { tool, outcome: CallOutcome::Ok, .. } if tool == "append"),
+            )
+            .count();
+        let (tools, tasks) = (points(&asked).iter().filter(|point| **point == "after_tool").count(), asked_in_all(points(&asked)));
+        assert!(tools >= calls && tools <= calls + 1, "{tools} for {calls} calls, stopped at {stop_at}");
+        assert!((1..=4).contains(&tasks), "{tasks} attempts, stopped at {stop_at}");
+    }
+}
+
+#[tokio::test]
+async fn the_end_cannot_be_blocked_and_an_attempt_at_it_is_told() {
+    let (model, plan) = writer();
+    let bench = Bench::new(model);
+    let (hooks, asked) = hooks(&[HookPoint::Stop], |_| block("go on"));
+    let result = run(&bench, hooks.clone(), plan).await;
+    assert_eq!(
+        (result.status, result.notes.as_slice()),
+        (RunStatus::Completed, ["the hook guard at stop blocks in vain: go on".to_owned()].as_slice())
+    );
+    orchestrator(&bench, hooks).resume(&result.run_id, None, control().0).await.unwrap();
+    assert_eq!(points(&asked), ["stop"], "a run that is over gives its result again and asks nobody");
+}
