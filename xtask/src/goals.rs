@@ -108,13 +108,14 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
                 output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
             let result = lines.last().cloned().unwrap_or_default();
             let mode = lines.iter().find_map(|line| line.get("mode")?.as_str()).unwrap_or("-");
-            let passed = goal.reached(&folder, result["answer"].as_str().unwrap_or_default())?;
-            let usage = |name: &str| result["usage"][name].as_u64().unwrap_or_default();
+            let passed = goal.reached(&folder, result.pointer("/answer").and_then(Value::as_str).unwrap_or_default())?;
+            let usage = |name: &str| result.pointer(&format!("/usage/{name}")).and_then(Value::as_u64).unwrap_or_default();
+            let status = result.pointer("/status").and_then(Value::as_str).unwrap_or("nothing");
             println!(
                 "| {} | {} | {} | {mode} | {} | {} ({}) | {} | {seconds} |",
                 goal.name,
                 if passed { "yes" } else { "no" },
-                result["status"].as_str().unwrap_or("nothing"),
+                status,
                 usage("requests"),
                 usage("input_tokens"),
                 usage("cached_input_tokens"),
@@ -122,7 +123,7 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
             );
             tried += 1;
             reached += u32::from(passed);
-            told += u32::from(passed == (result["status"] == "completed"));
+            told += u32::from(passed == (status == "completed"));
         }
     }
     println!("\n{reached} of {tried} goals were reached; {told} of {tried} runs said rightly whether theirs was");
