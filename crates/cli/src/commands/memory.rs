@@ -26,7 +26,7 @@ pub(super) fn memory(command: Option<MemoryCommand>, form: MemoryFormat, setup: 
         MemoryCommand::Show { id } => {
             let (_, found) = find(store, &id)?;
             match form {
-                MemoryFormat::Json => output::json(&document(&found.memory, Some(found.recalled)), true)?,
+                MemoryFormat::Json => output::json(&document(&found.memory, ("recalled", json!(found.recalled))), true)?,
                 MemoryFormat::Text => show(&found),
             }
         }
@@ -64,7 +64,10 @@ pub(super) fn memories(number: usize) -> String {
 fn list(store: Option<&MemoryStore>, form: MemoryFormat) -> Result<(), Failure> {
     let all = store.map(|store| store.list(usize::MAX)).transpose().map_err(|error| failure(&error))?.unwrap_or_default();
     if form == MemoryFormat::Json {
-        return output::json(&all.iter().map(|stored| document(&stored.memory, Some(stored.recalled))).collect::<Vec<_>>(), true);
+        return output::json(
+            &all.iter().map(|stored| document(&stored.memory, ("recalled", json!(stored.recalled)))).collect::<Vec<_>>(),
+            true,
+        );
     }
     if all.is_empty() {
         output::note("nothing is remembered in this folder yet");
@@ -80,11 +83,7 @@ fn list(store: Option<&MemoryStore>, form: MemoryFormat) -> Result<(), Failure> 
 fn search(store: Option<&MemoryStore>, question: &str, form: MemoryFormat) -> Result<(), Failure> {
     let found = store.map(|store| store.search(question, FOUND)).transpose().map_err(|error| failure(&error))?.unwrap_or_default();
     if form == MemoryFormat::Json {
-        let documents = found.iter().map(|found| {
-            let mut document = document(&found.memory, None);
-            document["score"] = json!(found.score);
-            document
-        });
+        let documents = found.iter().map(|found| document(&found.memory, ("score", json!(found.score))));
         return output::json(&documents.collect::<Vec<_>>(), true);
     }
     if found.is_empty() {
@@ -134,12 +133,8 @@ fn find(store: Option<MemoryStore>, id: &str) -> Result<(MemoryStore, StoredMemo
     }
 }
 
-fn document(memory: &Memory, recalled: Option<u64>) -> Value {
+/// A memory and one thing more that is known of it.
+fn document(memory: &Memory, (name, more): (&str, Value)) -> Value {
     let Memory { id, at, kind, title, text, run, tags } = memory;
-    let mut document =
-        json!({"id": id, "time": rfc3339(*at), "kind": kind.to_string(), "title": title, "text": text, "run_id": run, "tags": tags});
-    if let Some(recalled) = recalled {
-        document["recalled"] = json!(recalled);
-    }
-    document
+    json!({"id": id, "time": rfc3339(*at), "kind": kind.to_string(), "title": title, "text": text, "run_id": run, "tags": tags, name: more})
 }
