@@ -23,7 +23,7 @@ static EDITING: Mutex<()> = Mutex::new(());
 struct EditFile {
     /// File to change
     path: String,
-    /// Text to replace, exactly as in the file; must occur once
+    /// Text to replace, exactly as in the file; must occur once. Empty: add at the end
     old_text: String,
     /// Text to put in its place
     new_text: String,
@@ -43,9 +43,6 @@ pub(super) fn tool() -> impl Tool {
 fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let path = name(context, &parameters.path)?;
     let invalid = |text: &str| Err(ToolError::InvalidParameters(text.to_owned()));
-    if parameters.old_text.is_empty() {
-        return invalid("old_text is empty; give the text to replace, or use `write_file` for the whole file");
-    }
     if parameters.old_text == parameters.new_text {
         return invalid("old_text and new_text are the same; nothing would change");
     }
@@ -57,6 +54,15 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
     let Ok(text) = String::from_utf8(bytes) else {
         return Err(ToolError::Failed(format!("`{path}` is no UTF-8 text; edit_file cannot change it")));
     };
+    if parameters.old_text.is_empty() {
+        let line = text.lines().count() + 1;
+        context.folder.write(&parameters.path, added(text, &parameters.new_text).as_bytes())?;
+        return Ok(ToolOutput {
+            text: format!("Added at the end of `{path}`, from line {line}."),
+            value: json!({"path": path, "replacements": 0, "added": true}),
+            references: vec![path],
+        });
+    }
     let (old, new) = with_endings_of(&text, parameters);
     let places: Vec<_> = text.match_indices(&old).map(|(at, _)| line_of(&text, at)).collect();
     match places.len() {
@@ -79,6 +85,20 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
         value: json!({"path": path, "replacements": places.len()}),
         references: vec![path],
     })
+}
+
+/// A text with another after it, on lines of its own and with the line endings that are there.
+fn added(mut text: String, new: &str) -> String {
+    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push_str(ending);
+    }
+    let new = new.replace("\r\n", "\n");
+    text.push_str(&new.replace('\n', ending));
+    if !new.ends_with('\n') {
+        text.push_str(ending);
+    }
+    text
 }
 
 /// The texts with the file's line endings: models write `\n` whatever the file has.

@@ -36,7 +36,7 @@ pub(super) fn tool() -> impl Tool {
 }
 
 fn call(parameters: &Glob, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let base = context.folder.resolve(parameters.path.as_deref().unwrap_or("."))?;
+    let base = context.folder.resolve(parameters.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."))?;
     if context.folder.facts(&base)?.kind != aime_sandbox::EntryKind::Folder {
         return Err(ToolError::Failed(format!("`{}` is a file, not a folder", base.display())));
     }

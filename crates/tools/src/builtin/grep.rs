@@ -50,8 +50,8 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
             "the pattern cannot be read: {error}; put a backslash before ( ) [ ] {{ }} . * + ? | to find the sign itself"
         ))
     })?;
-    let wanted = parameters.glob.as_deref().map(name_filter).transpose()?;
-    let base = context.folder.resolve(parameters.path.as_deref().unwrap_or("."))?;
+    let wanted = parameters.glob.as_deref().filter(|glob| !glob.trim().is_empty()).map(name_filter).transpose()?;
+    let base = context.folder.resolve(parameters.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."))?;
     let mut search = Search { context, regex, searcher: searcher(), matches: Vec::new(), files: 0 };
     if context.folder.facts(&base)?.kind == EntryKind::Folder {
         walk(context, &base, |path| {

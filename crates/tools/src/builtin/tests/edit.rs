@@ -31,7 +31,7 @@ async fn what_cannot_be_edited_is_told() {
     std::fs::write(place.root().join("latin.txt"), b"caf\xe9").unwrap();
     std::fs::write(place.root().join("a.png"), b"\x89PNG").unwrap();
     let table = [
-        ("a.txt", "", "y", "old_text is empty; give the text to replace, or use `write_file` for the whole file"),
+        ("a.txt", "", "", "old_text and new_text are the same; nothing would change"),
         ("a.txt", "x", "x", "old_text and new_text are the same; nothing would change"),
         ("b.txt", "x", "y", "`b.txt` does not exist; did you mean `a.txt`?"),
         ("latin.txt", "x", "y", "`latin.txt` is no UTF-8 text; edit_file cannot change it"),
@@ -52,6 +52,19 @@ async fn what_cannot_be_edited_is_told() {
     for (path, old, new, expected) in table {
         let text = place.text("edit_file", json!({"path": path, "old_text": old, "new_text": new})).await;
         assert_eq!(text, format!("Error: {expected}"), "{path} {old:?}");
+    }
+}
+
+/// Small models mean this by it, and cannot be talked out of it.
+#[tokio::test]
+async fn an_empty_text_is_the_end_of_the_file() {
+    let table =
+        [("a\nb\n", "c", "a\nb\nc\n", 3), ("a\nb", "c\n", "a\nb\nc\n", 3), ("a\r\n", "b\nc", "a\r\nb\r\nc\r\n", 2), ("", "a", "a\n", 1)];
+    for (file, new, expected, line) in table {
+        let place = Place::new(&[("f", file)]);
+        let text = place.text("edit_file", json!({"path": "f", "old_text": "", "new_text": new})).await;
+        assert_eq!(text, format!("Added at the end of `f`, from line {line}."), "{file:?}");
+        assert_eq!(place.content("f"), expected, "{file:?}");
     }
 }
 

@@ -93,6 +93,14 @@ async fn grep_tells_path_line_and_text() {
 }
 
 #[tokio::test]
+async fn an_empty_choice_is_none() {
+    let place = Place::new(&[("a.txt", "one\n")]);
+    let all = place.text("grep", json!({"pattern": "one"})).await;
+    assert_eq!(place.text("grep", json!({"pattern": "one", "path": "", "glob": ""})).await, all);
+    assert_eq!(place.text("glob", json!({"pattern": "*.txt", "path": ""})).await, place.text("glob", json!({"pattern": "*.txt"})).await);
+}
+
+#[tokio::test]
 async fn grep_tells_what_is_wrong() {
     let place = project();
     assert_eq!(place.text("grep", json!({"pattern": "nowhere", "path": "src"})).await, "No line matches `nowhere` in 3 files.");
