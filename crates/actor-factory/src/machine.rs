@@ -73,6 +73,12 @@ pub struct ActorMachine {
     references: Vec<String>,
     /// Calls that succeeded.
     calls_ok: u32,
+    /// A call of the last turn failed.
+    #[serde(default)]
+    last_failed: bool,
+    /// It wanted to give up at the first failure, and was told to try another way.
+    #[serde(default)]
+    urged: bool,
     /// Whether a call was refused by a person or the approval mode.
     denied: bool,
     /// Tools that a person has allowed for good.
@@ -157,6 +163,8 @@ impl ActorMachine {
             overflowed: false,
             references: Vec::new(),
             calls_ok: 0,
+            last_failed: false,
+            urged: false,
             denied: false,
             always_allowed: BTreeSet::new(),
             call_ids: BTreeSet::new(),

@@ -16,6 +16,8 @@ pub(crate) const NO_TOOL_CALL: &str = include_str!("../prompts/no_tool_call.md")
 pub(crate) const ANSWER_CUT: &str = include_str!("../prompts/answer_cut.md");
 /// After each round of tool results.
 pub(crate) const EACH_STEP: &str = include_str!("../prompts/each_step.md");
+/// After a round of tool results with an error among them.
+pub(crate) const AFTER_ERROR: &str = include_str!("../prompts/after_error.md");
 /// The last steps; `{left}` is their number.
 pub(crate) const STEPS_LEFT: &str = include_str!("../prompts/steps_left.md");
 /// The same call came to the same result; `{name}` and `{count}`.

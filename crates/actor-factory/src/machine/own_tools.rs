@@ -13,6 +13,8 @@ use crate::text::{cut, id_text};
 
 /// The longest report or piece of evidence, in characters.
 const LONGEST: usize = 4_000;
+const NOT_YET: &str =
+    "not ended: one failed call is no reason to give up. Make a better call, use another tool, or answer from what you know";
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
 impl ActorMachine {
@@ -91,6 +93,11 @@ impl ActorMachine {
             && let Some(failed) = self.failed_before(index)
         {
             return Err(format!("not ended: `{failed}` failed in this turn. Read its result first"));
+        }
+        // Small models take the first error for the end of all things.
+        let gives_up_at_once = !said.success && self.last_failed && self.calls_ok == 0 && !self.denied && self.input.nudge_each_step;
+        if gives_up_at_once && !std::mem::replace(&mut self.urged, true) {
+            return Err(NOT_YET.to_owned());
         }
         let result = parameters.get("message").filter(|message| message.is_object() || message.is_array()).cloned();
         let mut message = match &result {

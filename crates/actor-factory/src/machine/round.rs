@@ -18,6 +18,7 @@ impl ActorMachine {
         };
         let mut most_repeated = (0, String::new(), false);
         let mut updated = false;
+        self.last_failed = turn.calls.iter().any(|call| call.failed());
         let mut results = Vec::new();
         for call in turn.calls {
             let CallState::Done { text, outcome } = call.state else {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     calls_in_text,
-    prompts::{ANSWER_CUT, CONCLUDE, EACH_STEP, NO_TOOL_CALL, STEPS_LEFT},
+    prompts::{AFTER_ERROR, ANSWER_CUT, CONCLUDE, EACH_STEP, NO_TOOL_CALL, STEPS_LEFT},
     text::cut,
 };
 
@@ -90,7 +90,7 @@ impl ActorMachine {
         if left <= LAST_STEPS {
             lines.push(STEPS_LEFT.trim().replace("{left}", &left.to_string()));
         } else if self.input.nudge_each_step {
-            lines.push(EACH_STEP.trim().to_owned());
+            lines.push(if self.last_failed { AFTER_ERROR } else { EACH_STEP }.trim().to_owned());
         }
         (!lines.is_empty()).then(|| lines.join("\n"))
     }

@@ -306,6 +306,28 @@ fn a_call_that_keeps_failing_is_not_called_done() {
 }
 
 #[test]
+fn who_gives_up_at_the_first_error_is_urged_once() {
+    let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
+    play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
+    assert!(play.next_step_prompt().is_some_and(|prompt| prompt.contains("The last call failed")));
+    play.calls(vec![terminate("failure", "no such file")]);
+    assert!(play.results().last().is_some_and(|result| result.contains("one failed call is no reason to give up")));
+    play.calls(vec![terminate("failure", "really not")]);
+    let conclusion = play.output.clone().unwrap();
+    assert_eq!((conclusion.outcome, conclusion.summary.as_str()), (Outcome::Failure, "really not"));
+    // Who has tried nothing, or has done something, knows what he says.
+    for begun in [false, true] {
+        let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
+        if begun {
+            play.calls(vec![read("a", "1")]).tool("t/1/1/1", "one");
+            play.calls(vec![read("b", "2")]).tool_error("t/1/2/1", "no such file");
+        }
+        play.calls(vec![terminate("failure", "it cannot be done")]);
+        assert_eq!(play.output.unwrap().outcome, Outcome::Failure, "{begun}");
+    }
+}
+
+#[test]
 fn the_same_call_with_other_results_is_not_stuck() {
     let mut play = Play::start(input());
     for step in 1..=5 {
