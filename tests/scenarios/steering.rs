@@ -57,3 +57,17 @@ fn a_run_can_be_paused_told_something_and_resumed() {
     let ended = world.aime(["resume", "trip", "--output", "jsonl"]).must(0);
     assert!(said(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"), "{ended}");
 }
+
+#[test]
+fn a_run_without_a_plan_says_that_it_cannot_be_told_anything() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
+        .on(When::tools(), [done("done")]);
+    let world = World::with(script);
+    let running = world.start(["run", "walk there", "--mode", "direct", "--approve", "all", "--run-id", "trip"]);
+    world.wait_for_file("began");
+    let told = world.aime(["tell", "trip", "slowly"]).must(2);
+    assert!(told.stderr.contains("no plan that could be changed") && told.stderr.contains("aime pause trip"), "{told}");
+    world.file("go", "");
+    running.wait().must(0);
+}

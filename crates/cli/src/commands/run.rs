@@ -107,7 +107,6 @@ fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
     }
 }
 
-/// A new name that sorts by time.
 /// The name that was asked for, or a new one.
 pub(super) fn run_id(name: Option<&str>) -> Result<RunId, Failure> {
     match name {
@@ -116,6 +115,7 @@ pub(super) fn run_id(name: Option<&str>) -> Result<RunId, Failure> {
     }
 }
 
+/// A new name that sorts by time.
 fn new_run_id() -> Result<RunId, Failure> {
     let id = uuid::Uuid::now_v7().simple().to_string();
     RunId::new(id).map_err(Failure::internal)

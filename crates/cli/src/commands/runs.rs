@@ -2,7 +2,7 @@
 
 use aime_durable::{Clock, RunLock, SystemClock};
 use aime_orchestrator::{FailureCode, InboxMessage, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
-use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, Question, QuestionId, RunId, RunStatus, TaskId};
+use aime_progress::{ChangedMember, Edge, PlanDiff, PlanMode, ProgressState, Question, QuestionId, RunId, RunStatus, TaskId};
 use serde_json::{Value, json};
 
 use super::{
@@ -239,6 +239,11 @@ pub(super) async fn tell(run: &str, text: &str, setup: &Setup) -> Result<u8, Fai
     let (run, seen) = read(run, setup)?;
     if seen.over {
         return Err(Failure::usage(format!("run {run} has ended")).hint(format!("`aime runs fork {run} --at V` makes one that goes on")));
+    }
+    if seen.state.mode == Some(PlanMode::Direct) {
+        // Said rather than taken and never used: there is no plan that it could change.
+        return Err(Failure::usage(format!("run {run} has no plan that could be changed: its goal went straight to one actor"))
+            .hint(format!("`aime pause {run}`, then give the goal anew, with what you want to say, or with --mode complex")));
     }
     put(&run, &InboxMessage::Say { text: text.to_owned() }, setup).await?;
     let then = if is_driven(&run, setup) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };

@@ -2,7 +2,9 @@
 //!
 //! An update is a patch like any other. It is no repair, so the frequency control does not count it: its own rules bound it.
 
-use aime_progress::{PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
+use std::collections::BTreeSet;
+
+use aime_progress::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
 
 use super::{Out, RunMachine};
 
@@ -22,7 +24,8 @@ impl RunMachine {
         let settings = &self.input.settings;
         let due = match self.state.mode {
             Some(PlanMode::Emergent) => self.growth.update_due(&self.state, self.is_still(), &settings.growth),
-            Some(PlanMode::Complex) => self.growth.adaptation_due(&self.state, settings.adaptive),
+            // A replan that is wanted and not allowed yet is waited for, and not gone around.
+            Some(PlanMode::Complex) if self.reasons().is_empty() => self.growth.adaptation_due(&self.state, settings.adaptive),
             _ => None,
         };
         let Some(detail) = due else { return };
@@ -31,8 +34,11 @@ impl RunMachine {
         if self.is_emergent() && stagnant > allowed {
             return self.stagnates(stagnant, out);
         }
-        let unused = self.state.evidence.iter().filter(|evidence| !evidence.processed).map(|evidence| evidence.id.clone());
-        let reason = TriggerReason { kind: TriggerKind::Update, priority: PRIORITY, detail, tasks: Vec::new(), evidence: unused.collect() };
+        // What is a trigger by itself is used by a replan alone, so that nothing is lost in a cooldown.
+        let triggers: BTreeSet<EvidenceId> = self.reasons().into_iter().flat_map(|reason| reason.evidence).collect();
+        let unused = self.state.evidence.iter().filter(|evidence| !evidence.processed && !triggers.contains(&evidence.id));
+        let evidence = unused.map(|evidence| evidence.id.clone()).collect();
+        let reason = TriggerReason { kind: TriggerKind::Update, priority: PRIORITY, detail, tasks: Vec::new(), evidence };
         self.ask_patch("update", vec![reason], out);
     }
 

@@ -26,7 +26,7 @@ impl RunMachine {
     }
 
     /// The reasons for a replan that nobody has dealt with yet.
-    fn reasons(&self) -> Vec<TriggerReason> {
+    pub(super) fn reasons(&self) -> Vec<TriggerReason> {
         let budget = self.bounds.max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
         let mut reasons = evaluate(&self.state, self.now, budget, &self.input.settings.triggers);
         if !self.unmet.is_empty() {

@@ -209,3 +209,28 @@ fn the_bounds_of_growth_can_be_set() {
         1
     );
 }
+
+#[test]
+fn an_update_is_no_way_around_the_cooldown() {
+    for mode in [PlanMode::Complex, PlanMode::Emergent] {
+        let mut world = World::given(|input| {
+            input.settings.adaptive = Adaptive::Always;
+            input.settings.max_parallel = 10;
+        });
+        world.routed(mode).planned("a; b; c; d; e: d");
+        world.reports("a", 0, evidence("first", "a", Significance::High)).patched(vec![add("f", &[])]);
+        // The next replan has to wait, and its evidence waits with it.
+        world.reports("a", 1, evidence("second", "a", Significance::Critical));
+        world.done("a").done("b").done("c");
+        let replan = world.under_way.values().find_map(|under_way| match &under_way.effect {
+            RunEffect::Replan { reasons, .. } => Some(reasons.clone()),
+            _ => None,
+        });
+        match mode {
+            PlanMode::Complex => assert_eq!(replan, None),
+            _ => assert!(replan.is_some_and(|reasons| reasons.iter().all(|reason| reason.evidence.is_empty()))),
+        }
+        let second = world.state().evidence.iter().find(|evidence| evidence.id.as_str() == "second").unwrap();
+        assert!(!second.processed, "{mode}");
+    }
+}
