@@ -9,5 +9,5 @@ mod terminal;
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
 pub use folder::{ConfinedFolder, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Written};
 pub use probe::{Protection, probe};
-pub use process::{Captured, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, run};
+pub use process::{Captured, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service, ServiceRequest, run};
 pub use terminal::run_at_terminal;

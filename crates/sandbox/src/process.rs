@@ -5,6 +5,7 @@ mod family;
 mod guardian;
 mod mark;
 mod run;
+mod service;
 
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ mod tests;
 use std::{collections::BTreeMap, ffi::OsString, io, path::PathBuf, time::Duration};
 
 pub use run::run;
+pub use service::{Service, ServiceRequest};
 
 /// What to run and within which limits.
 #[derive(Debug, Clone)]

@@ -10,6 +10,7 @@ use super::Captured;
 const CHUNK: usize = 64 * 1024;
 
 /// What is kept while a stream flows.
+#[derive(Debug, Clone)]
 pub(super) struct Keeper {
     head: Vec<u8>,
     head_limit: usize,
@@ -25,7 +26,7 @@ impl Keeper {
         Self { head: Vec::new(), head_limit, tail: VecDeque::new(), tail_limit: limit - head_limit, total: 0 }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_limit - self.head.len()));
         self.head.extend_from_slice(first);
@@ -33,6 +34,11 @@ impl Keeper {
         let room = self.tail_limit - newest.len();
         self.tail.drain(..self.tail.len().saturating_sub(room));
         self.tail.extend(newest);
+    }
+
+    /// What was kept up to now.
+    pub(super) fn so_far(&self) -> Captured {
+        self.clone().finish()
     }
 
     pub(super) fn finish(mut self) -> Captured {

@@ -54,7 +54,8 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
     let end = if cancel.is_cancelled() {
         ProcessEnd::Cancelled
     } else {
-        let mut group = Group::start(&request)?;
+        let stdin = if request.input.is_empty() { Stdio::null() } else { Stdio::piped() };
+        let mut group = Group::start(&request, stdin)?;
         let (stdin, out, err) = group.pipes();
         let flow = async {
             tokio::join!(feed(stdin, &request.input), drain(out, &mut stdout), drain(err, &mut stderr));
@@ -65,12 +66,12 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
     Ok(ProcessOutcome { end, stdout: stdout.finish(), stderr: stderr.finish() })
 }
 
-fn name(program: &OsStr) -> String {
+pub(super) fn name(program: &OsStr) -> String {
     program.to_string_lossy().into_owned()
 }
 
 /// Refuses what the operating system would cut short or report without naming the place.
-fn check(request: &ProcessRequest) -> Result<(), ProcessError> {
+pub(super) fn check(request: &ProcessRequest) -> Result<(), ProcessError> {
     let nul = |text: &OsStr, place: &dyn Fn() -> String| match text.as_bytes().contains(&0) {
         true => Err(ProcessError::NulByte { place: place() }),
         false => Ok(()),
@@ -97,16 +98,18 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
 }
 
 /// A started process group, and all that has left it. Killed when dropped.
-struct Group {
+#[derive(Debug)]
+pub(super) struct Group {
     child: Box<dyn ChildWrapper>,
     family: Family,
     over: bool,
 }
 
-type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
+pub(super) type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 impl Group {
-    fn start(request: &ProcessRequest) -> Result<Self, ProcessError> {
+    /// Every process of a tool starts here.
+    pub(super) fn start(request: &ProcessRequest, stdin: Stdio) -> Result<Self, ProcessError> {
         guardian::ensure(&request.environment);
         let mark = Mark::new();
         let outer = request.environment.get(OsStr::new(VARIABLE));
@@ -117,7 +120,7 @@ impl Group {
                 .env_clear()
                 .envs(&request.environment)
                 .env(VARIABLE, mark.below(outer.map(OsString::as_os_str)))
-                .stdin(if request.input.is_empty() { Stdio::null() } else { Stdio::piped() })
+                .stdin(stdin)
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped());
         });
@@ -129,8 +132,12 @@ impl Group {
         }
     }
 
-    fn pipes(&mut self) -> Pipes {
+    pub(super) fn pipes(&mut self) -> Pipes {
         (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
+    }
+
+    pub(super) fn is_running(&mut self) -> bool {
+        matches!(self.child.inner_mut().try_wait(), Ok(None))
     }
 
     /// Waits for the leader alone: the others of its group may live on. May be dropped and called again.
@@ -139,7 +146,12 @@ impl Group {
     }
 
     /// Lets the pipes flow until the leader exits or must not go on, then ends the whole group and what has left it.
-    async fn watch(&mut self, flow: impl Future<Output = ()>, time_limit: Duration, cancel: &CancellationToken) -> io::Result<ProcessEnd> {
+    pub(super) async fn watch(
+        &mut self,
+        flow: impl Future<Output = ()>,
+        time_limit: Duration,
+        cancel: &CancellationToken,
+    ) -> io::Result<ProcessEnd> {
         let mut flow = pin!(flow);
         let mut flowed = false;
         let mut deadline = pin!(sleep(time_limit));

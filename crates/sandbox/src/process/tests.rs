@@ -1,4 +1,5 @@
 mod left_behind;
+mod service;
 
 use std::{fs, path::Path, time::Duration};
 
