@@ -13,6 +13,7 @@ mod exit_codes;
 mod harness;
 mod history;
 mod hooks;
+mod kept_plans;
 mod left_behind;
 mod local_models;
 mod memory;

@@ -287,6 +287,8 @@ pub(crate) enum RunsCommand {
         /// The run
         run: String,
     },
+    /// How planning goes: over all runs of this folder, how often a plan was made, how long that took, and how often it reached its goal
+    Stats,
     /// Forget a run and all it kept
     Delete {
         /// The run

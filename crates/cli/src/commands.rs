@@ -12,6 +12,7 @@ mod review;
 mod run;
 mod runs;
 mod schema;
+mod stats;
 mod tools;
 
 use std::{

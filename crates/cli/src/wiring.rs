@@ -8,7 +8,7 @@ mod tests;
 use std::{
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -16,8 +16,8 @@ use aime_actors::{ActorFactory, ProfileCatalog, Prompts as ActorPrompts};
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
 use aime_memory::{MemorySettings, PromptBounds};
-use aime_orchestrator::{AnswerPrompt, HumanChannel, Models, Parts, RunMemory, RunMemorySettings};
-use aime_planner::{Fallback, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
+use aime_orchestrator::{AnswerPrompt, HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
+use aime_planner::{Fallback, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
 use aime_sandbox::{ConfinedFolder, clean_environment, looks_secret};
 use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with, load_skill};
 use secrecy::SecretString;
@@ -29,9 +29,6 @@ use crate::{
 };
 
 pub(crate) use self::skills::FoundSkills;
-
-/// How many plans are kept for goals that come again.
-const PLANS_KEPT: usize = 64;
 
 /// The prompts, with those that the user replaced.
 pub(crate) struct OwnPrompts {
@@ -220,6 +217,11 @@ impl Setup {
         }
     }
 
+    /// Where plans are kept from one run to the next.
+    pub(crate) fn kept_plans(&self) -> KeptPlans {
+        KeptPlans::new(self.keep().join("plans"))
+    }
+
     /// The file of the project's memory.
     pub(crate) fn memory_file(&self) -> PathBuf {
         self.keep().join("memory.db")
@@ -277,7 +279,7 @@ impl Setup {
             prompts: Arc::new(planning),
             answer_prompt: answer,
             tiers: Arc::new(Tiers::new()),
-            plan_cache: self.config.planning.cache.then(|| Arc::new(Mutex::new(PlanCache::new(PLANS_KEPT)))),
+            kept_plans: self.config.planning.cache.then(|| self.kept_plans()),
             memory: self.memory().map(RunMemory::new).map(Arc::new),
             project: project_context(&self.folder),
             hooks: self.hooks()?,

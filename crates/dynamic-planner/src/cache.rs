@@ -1,89 +1,146 @@
-//! Plans of goals that were planned before, and how planning goes.
+//! Plans of goals that were planned before: the same goal's is used again, a similar one's is an example.
 
 use std::collections::VecDeque;
 
 use aime_progress::{Plan, PlanMode};
 use serde::{Deserialize, Serialize};
 
-use crate::PlanRequest;
+use crate::{PlanRequest, PlannerSettings, Prompts};
+
+/// How similar two goals must be for the plan of one to be an example for the other: the part of letter pairs that they share, 0 to 1.
+const SIMILAR: f64 = 0.55;
 
 /// What makes two requests for a plan the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PlanKey {
     /// The goal, without spaces around it.
     pub goal: String,
     /// The mode.
     pub mode: PlanMode,
-    /// A digest of tools, profiles, project notes, what is known, and folder.
+    /// A digest of what else shapes a plan: tools, profiles, bundles, project notes, settings, prompts and the model. Not of what is
+    /// known of the goal, which every run adds to, nor of the folder, which [`KeptPlan::folders`] tells.
     pub with: u64,
 }
 
 impl PlanKey {
-    /// The key of a request.
+    /// The key of a request to a planner with these settings and prompts that asks this model.
     #[must_use]
-    pub fn of(request: &PlanRequest) -> Self {
-        let mut digest = Fnv::new();
+    pub fn of(request: &PlanRequest, settings: &PlannerSettings, prompts: &Prompts, model: &str) -> Self {
+        let mut digest = Digest::new();
         for tool in &request.tools {
-            digest.add(&tool.name);
-            digest.add(&tool.description);
-            digest.add(&tool.parameters.to_string());
+            [&tool.name, &tool.description, &tool.parameters.to_string()].into_iter().for_each(|text| digest.add(text));
         }
-        for profile in &request.profiles {
-            digest.add(&profile.name);
-        }
-        digest.add(&request.project);
-        digest.add(&request.known);
-        digest.add(&request.folder);
+        digest.part(&request.actor_tools);
+        digest.part(request.profiles.iter().flat_map(|profile| [&profile.name, &profile.description]));
+        digest.part(&request.bundles);
+        digest.part([&request.project, &format!("{settings:?}"), model]);
+        digest.part(prompts.planning_texts());
         Self { goal: request.goal.trim().to_owned(), mode: request.mode, with: digest.0 }
+    }
+
+    /// A name for the key that is valid as the name of a file: 16 hexadecimal digits. Two keys may share one, though hardly ever.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut digest = Digest::new();
+        digest.part([&self.goal, &self.mode.to_string(), &self.with.to_string()]);
+        format!("{:016x}", digest.0)
     }
 }
 
 /// FNV-1a, 64 bits: the same on every machine and in every version.
-struct Fnv(u64);
+struct Digest(u64);
 
-impl Fnv {
+impl Digest {
     const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
     /// Adds a text and a byte that occurs in none, so that `ab, c` and `a, bc` differ.
     fn add(&mut self, text: &str) {
-        for byte in text.bytes().chain([0xff]) {
+        self.bytes(text.bytes().chain([0xff]));
+    }
+
+    /// Adds a list, and another such byte.
+    fn part(&mut self, texts: impl IntoIterator<Item = impl AsRef<str>>) {
+        self.bytes([0xfe]);
+        texts.into_iter().for_each(|text| self.add(text.as_ref()));
+    }
+
+    fn bytes(&mut self, bytes: impl IntoIterator<Item = u8>) {
+        for byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
     }
 }
 
-/// Plans by request, the least recently used one leaving first.
+/// A plan of before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeptPlan {
+    /// What it was asked for with.
+    pub key: PlanKey,
+    /// What the working folder held when the plan was made and, where that is known, when it had been carried out. In any other folder the plan
+    /// is not used again: it may name files that are gone, or know nothing of new ones.
+    pub folders: Vec<String>,
+    /// The plan.
+    pub plan: Plan,
+    /// Whose it is, such as the name of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// When it was last used, in milliseconds since 1970.
+    #[serde(default)]
+    pub used_at: i64,
+}
+
+/// Plans by request, the least recently used one leaving first.
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanCache {
     capacity: usize,
     /// The most recently used one last.
-    entries: VecDeque<(PlanKey, Plan)>,
+    entries: VecDeque<KeptPlan>,
 }
 
 impl PlanCache {
     /// A cache of at most `capacity` plans.
     #[must_use]
-    pub fn new(capacity: usize) -> Self {
+    pub const fn new(capacity: usize) -> Self {
         Self { capacity, entries: VecDeque::new() }
     }
 
-    /// The plan of the same request.
-    pub fn get(&mut self, key: &PlanKey) -> Option<&Plan> {
-        let at = self.entries.iter().position(|(known, _)| known == key)?;
+    /// The plan of the same request, over a folder that holds the same.
+    pub fn get(&mut self, key: &PlanKey, folder: &str) -> Option<&KeptPlan> {
+        let same = |kept: &KeptPlan| kept.key == *key && kept.folders.iter().any(|held| held.trim() == folder.trim());
+        let at = self.entries.iter().position(same)?;
         let entry = self.entries.remove(at)?;
         self.entries.push_back(entry);
-        self.entries.back().map(|(_, plan)| plan)
+        self.entries.back()
     }
 
-    /// Keeps a plan.
-    pub fn insert(&mut self, key: PlanKey, plan: Plan) {
-        self.entries.retain(|(known, _)| *known != key);
-        self.entries.push_back((key, plan));
+    /// The plan of the goal that is most similar to this key's, in the same mode; none where no goal is similar enough.
+    ///
+    /// Goals are compared by the pairs of letters that they share (Sørensen–Dice), which serves scripts without spaces too.
+    #[must_use]
+    pub fn similar(&self, key: &PlanKey) -> Option<&KeptPlan> {
+        let goal = letters(&key.goal);
+        let rated = self.entries.iter().filter(|kept| kept.key.mode == key.mode);
+        let rated = rated.map(|kept| (likeness(&letters(&kept.key.goal), &goal), kept));
+        let (rating, kept) = rated.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        (rating >= SIMILAR).then_some(kept)
+    }
+
+    /// Keeps a plan, in the place of one of the same request.
+    pub fn insert(&mut self, kept: KeptPlan) {
+        self.remove(&kept.key);
+        self.entries.push_back(kept);
         while self.entries.len() > self.capacity {
             self.entries.pop_front();
         }
+    }
+
+    /// Forgets the plan of a request.
+    pub fn remove(&mut self, key: &PlanKey) {
+        self.entries.retain(|kept| kept.key != *key);
     }
 
     /// How many plans it holds.
@@ -99,56 +156,17 @@ impl PlanCache {
     }
 }
 
-/// How planning goes, counted by whoever plans.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PlanningMetrics {
-    /// Plans that were asked for.
-    pub asked: u64,
-    /// Those that were made as asked.
-    pub made: u64,
-    /// The time that planning took, in milliseconds.
-    pub planning_ms: u64,
-    /// Plans that were carried out to an end.
-    pub executed: u64,
-    /// Those that reached their goal.
-    pub succeeded: u64,
+/// A goal as it is compared: without case and spaces.
+fn letters(goal: &str) -> String {
+    goal.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
-impl PlanningMetrics {
-    /// Counts a plan that was asked for: whether it was made as asked (no fallback, no error), and how long that took.
-    pub const fn planned(&mut self, as_asked: bool, took_ms: u64) {
-        self.asked += 1;
-        self.made += as_asked as u64;
-        self.planning_ms += took_ms;
-    }
-
-    /// Counts a plan that was carried out to an end.
-    pub const fn executed(&mut self, reached_goal: bool) {
-        self.executed += 1;
-        self.succeeded += reached_goal as u64;
-    }
-
-    /// The part of plans that were made as asked, 0 to 1; nothing before the first.
-    #[must_use]
-    pub fn planning_success_rate(&self) -> Option<f64> {
-        rate(self.made, self.asked)
-    }
-
-    /// The part of executed plans that reached their goal, 0 to 1; nothing before the first.
-    #[must_use]
-    pub fn execution_success_rate(&self) -> Option<f64> {
-        rate(self.succeeded, self.executed)
-    }
-
-    /// The mean time of planning in milliseconds; nothing before the first.
-    #[must_use]
-    pub fn mean_planning_ms(&self) -> Option<f64> {
-        rate(self.planning_ms, self.asked)
-    }
-}
-
-fn rate(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
+/// The part of their letter pairs that two texts share, 0 to 1.
+fn likeness(one: &str, other: &str) -> f64 {
+    let pairs = |one: usize, other: usize| (one + other).saturating_sub(2).max(1) as f64;
+    // The library divides by bytes where it means letters.
+    let mend = pairs(one.len(), other.len()) / pairs(one.chars().count(), other.chars().count());
+    (strsim::sorensen_dice(one, other) * mend).min(1.0)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod cache;
 mod classifier;
 mod fault;
 mod growth;
+mod metrics;
 mod parse;
 mod planner;
 mod prompt;
@@ -31,13 +32,16 @@ mod spent;
 mod validate;
 mod verdict;
 
-pub use cache::{PlanCache, PlanKey, PlanningMetrics};
+pub use cache::{KeptPlan, PlanCache, PlanKey};
 pub use classifier::{AskedRoute, ask_route};
 pub use fault::PlanFault;
 pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
+pub use metrics::PlanningMetrics;
 pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value, plan_from_value};
-pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, direct_plan};
-pub use prompt::{FailedTask, PatchContext, PlanContext, ProfileBrief, PromptError, Prompts, RouteContext, ToolLine, VerdictContext};
+pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, Reused, direct_plan};
+pub use prompt::{
+    FailedTask, PatchContext, PlanContext, PlanExample, ProfileBrief, PromptError, Prompts, RouteContext, ToolLine, VerdictContext,
+};
 pub use route::{
     BypassSettings, Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, Route, RouteSettings, Routed, Signals,
     Stage1, Stage1Verdict, Strategy, Undecided, classify, default_categories, match_category, read_categories, route,

@@ -1,25 +1,27 @@
 //! The planner: asks a model for a plan, checks it, asks again with the faults, and falls back rather than giving up.
 
 mod direct;
+mod earlier;
 mod replan;
 mod request;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use aime_llm::{ChatModel, ModelError, Refused, StructuredError, StructuredRequest, Tiers, ask};
 use aime_progress::{Plan, PlanMode, Spent};
 use serde_json::Value;
 
 use crate::{
-    CheckedPlan, PlanCache, PlanChecker, PlanFault, PlanKey, PlanValidator, PromptError, Prompts,
+    CheckedPlan, PlanCache, PlanChecker, PlanFault, PlanValidator, PromptError, Prompts,
     prompt::PlanContext,
     schema::{self, TaskShape},
     spent,
 };
 
 pub use direct::direct_plan;
+pub use earlier::Reused;
 pub use replan::{ReplanRequest, Replanned};
 pub use request::{Fallback, PlanRequest, PlannerSettings};
 
@@ -39,6 +41,8 @@ pub struct Planned {
     pub refused: Vec<Refused>,
     /// Why it is not what the model was asked for first, where it is not.
     pub fallback: Option<String>,
+    /// Where the plan was made before, if it was not made now.
+    pub reused: Option<Reused>,
     /// What all requests cost.
     pub spent: Spent,
     /// The model that was asked.
@@ -197,18 +201,19 @@ impl Planner {
         let model = self.model.name().to_owned();
         if request.mode == PlanMode::Direct {
             let plan = direct_plan(&request.goal, request.category_profile.as_deref());
-            return Ok(Planned { plan, repairs: Vec::new(), refused: Vec::new(), fallback: None, spent: Spent::default(), model });
+            return Ok(Planned { model, ..Planned::new(plan) });
         }
-        let key = PlanKey::of(request);
-        if let Some(plan) = self.cached(&key) {
-            let repairs = vec!["an earlier plan of the same goal over the same tools was used again".to_owned()];
-            return Ok(Planned { plan, repairs, refused: Vec::new(), fallback: None, spent: Spent::default(), model });
+        let key = self.key(request);
+        let mut notes = Vec::new();
+        if let Some((plan, reused)) = self.again(&key, request, &mut notes) {
+            return Ok(Planned { model, reused: Some(reused), ..Planned::new(plan) });
         }
-        let context = request.context(&self.settings);
+        let context = request.context(&self.settings, self.similar(&key).as_ref());
         let (mut refused, mut cost) = match self.ask_plan(request, &context).await {
-            Ok((checked, refused, cost)) => {
-                self.remember(key, &checked.plan);
-                return Ok(Planned { plan: checked.plan, repairs: checked.repairs, refused, fallback: None, spent: cost, model });
+            Ok((checked, refused, spent)) => {
+                self.remember(key, request, &checked.plan);
+                let repairs = notes.into_iter().chain(checked.repairs).collect();
+                return Ok(Planned { repairs, refused, spent, model, ..Planned::new(checked.plan) });
             }
             Err(error) => self.refusals(error)?,
         };
@@ -218,7 +223,7 @@ impl Planner {
                 refused.extend(further);
                 let fallback = Some(format!("simplified: no full plan could be used; the last fault was: {why}"));
                 let spent = spent::sum(cost, further_cost);
-                Ok(Planned { plan: checked.plan, repairs: checked.repairs, refused, fallback, spent, model })
+                Ok(Planned { repairs: checked.repairs, refused, fallback, spent, model, ..Planned::new(checked.plan) })
             }
             Err(error) => {
                 let (further, further_cost) = self.refusals(error)?;
@@ -231,7 +236,7 @@ impl Planner {
                 let plan = direct_plan(&request.goal, request.category_profile.as_deref());
                 let fallback =
                     Some(format!("category: no plan could be used, so one actor does the whole goal; the last fault was: {why}"));
-                Ok(Planned { plan, repairs: Vec::new(), refused, fallback, spent: cost, model })
+                Ok(Planned { refused, fallback, spent: cost, model, ..Planned::new(plan) })
             }
         }
     }
@@ -304,17 +309,6 @@ impl Planner {
                 Err(PlannerError::Model { model, source: Box::new(source), refused, spent: spent::of(spent) })
             }
             AskError::Structured(other) => Err(PlannerError::Question { reason: chain(&other) }),
-        }
-    }
-
-    fn cached(&self, key: &PlanKey) -> Option<Plan> {
-        let cache = self.cache.as_ref()?;
-        cache.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
-    }
-
-    fn remember(&self, key: PlanKey, plan: &Plan) {
-        if let Some(cache) = &self.cache {
-            cache.lock().unwrap_or_else(PoisonError::into_inner).insert(key, plan.clone());
         }
     }
 }

@@ -14,7 +14,7 @@ use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Ser
 use serde::Serialize;
 use serde_json::Value;
 
-pub use context::{FailedTask, PatchContext, PlanContext, ProfileBrief, RouteContext, ToolLine, VerdictContext};
+pub use context::{FailedTask, PatchContext, PlanContext, PlanExample, ProfileBrief, RouteContext, ToolLine, VerdictContext};
 pub(crate) use context::{cut, first_sentence};
 
 const SYSTEM_MARK: &str = "<!-- system -->";
@@ -175,6 +175,18 @@ impl Prompts {
         self.render("verdict", context)
     }
 
+    /// The templates that plans are asked for with, as they stand.
+    pub(crate) fn planning_texts(&self) -> Vec<String> {
+        let mut texts: Vec<String> = self
+            .environment
+            .templates()
+            .filter(|(id, _)| id.starts_with("plan_"))
+            .map(|(id, template)| format!("{id}\n{}", template.source()))
+            .collect();
+        texts.sort();
+        texts
+    }
+
     fn add(&mut self, name: &str, text: &str) -> Result<(), PromptError> {
         for part in parts(text) {
             let id = format!("{name}.{}", part.role);
@@ -297,6 +309,7 @@ fn sample(name: &str) -> Value {
             project: "project".into(),
             known: "known".into(),
             folder: "folder".into(),
+            example: Some(PlanExample { goal: "goal".into(), steps: vec!["step".into()] }),
             tools: vec![tool()],
             profiles: vec![profile()],
             tool_tasks: true,

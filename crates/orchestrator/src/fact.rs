@@ -243,6 +243,16 @@ pub enum Planning {
         /// Why it is a fallback, if it is one.
         fallback: Option<String>,
     },
+    /// A plan of before, which passed every check again.
+    Reused {
+        /// The plan.
+        plan: Box<Plan>,
+        /// The run whose plan it was.
+        run: Option<String>,
+        /// What was noted on the way.
+        #[serde(default)]
+        notes: Vec<String>,
+    },
     /// No usable plan, and the settings forbid the fallback.
     NoPlan {
         /// Why.

@@ -36,6 +36,7 @@ mod fact;
 mod history;
 mod hooks;
 mod human;
+mod kept_plans;
 mod machine;
 mod memory;
 mod models;
@@ -46,6 +47,7 @@ mod questions;
 mod result;
 mod runner;
 mod settings;
+mod stats;
 
 pub use budget::{Budget, BudgetError, Reservation};
 pub use criteria::{FileCriterion, read_criterion};
@@ -56,6 +58,7 @@ pub use hooks::{
     HookPoint, HookSettingsError, HookToolResult, Hooks, ToolPatterns,
 };
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
+pub use kept_plans::KeptPlans;
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
@@ -65,6 +68,7 @@ pub use publish::PublishedEvent;
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
 pub use runner::answer::{AnswerPrompt, NoFacts};
 pub use settings::{Bounds, Reflect, RunInput, RunSettings};
+pub use stats::{RunStats, stats};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

@@ -141,6 +141,12 @@ impl RunMemory {
         kept.map(drop).map_err(|error| told(&error))
     }
 
+    /// Whether a text holds what would not be kept.
+    pub(crate) fn holds_secret(&self, text: &str) -> bool {
+        let secrets: Vec<&str> = self.settings.secrets.iter().map(ExposeSecret::expose_secret).collect();
+        redact(text, &secrets) != text
+    }
+
     fn store(&self) -> Result<MemoryStore, MemoryError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(store) = opened.as_ref() {

@@ -270,6 +270,9 @@ impl Orchestrator {
         })?;
         let state = ended.machine.state();
         self.keep_snapshot(state);
+        if ended.machine.is_over() {
+            runner.end_plan(state).await;
+        }
         let interrupted = ended.output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
         let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;

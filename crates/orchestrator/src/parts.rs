@@ -1,17 +1,14 @@
 //! What an orchestrator works with. Everything that meets the world is handed in.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{path::PathBuf, sync::Arc};
 
 use aime_actors::{ActorFactory, PromptError};
 use aime_durable::{Clock, Journal, SystemClock};
 use aime_llm::Tiers;
-use aime_planner::{Category, PlanCache, PlannerSettings, Prompts, RouteSettings, default_categories};
+use aime_planner::{Category, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
 
-use crate::{AnswerPrompt, Hooks, HumanChannel, Models, NobodyThere, RunMemory};
+use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, RunMemory};
 
 /// The parts of an orchestrator.
 #[derive(Clone)]
@@ -40,8 +37,8 @@ pub struct Parts {
     pub answer_prompt: AnswerPrompt,
     /// What each model's server can do, as far as it is known.
     pub tiers: Arc<Tiers>,
-    /// Plans of goals that come again, if they are to be kept.
-    pub plan_cache: Option<Arc<Mutex<PlanCache>>>,
+    /// Plans of goals that come again, and where they are, if they are to be kept.
+    pub kept_plans: Option<KeptPlans>,
     /// What earlier runs learnt and documents say, if it is to be known.
     pub memory: Option<Arc<RunMemory>>,
     /// What the project says of itself, such as its `AGENTS.md`; may be empty.
@@ -74,7 +71,7 @@ impl Parts {
             prompts: Arc::default(),
             answer_prompt: AnswerPrompt::default(),
             tiers: Arc::default(),
-            plan_cache: None,
+            kept_plans: None,
             memory: None,
             project: String::new(),
             hooks: Hooks::default(),

@@ -4,6 +4,7 @@ mod actor;
 pub(crate) mod answer;
 mod evidence;
 mod hooked;
+mod kept_plans;
 mod memory;
 mod plan;
 mod tool;

@@ -119,6 +119,12 @@ pub enum ProgressEvent {
         /// Each fault with its place.
         faults: Vec<String>,
     },
+    /// A plan of before is used again, and no model was asked for one.
+    PlanReused {
+        /// The run whose plan it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run: Option<String>,
+    },
     /// The first plan stands: version 1.
     PlanCreated {
         /// The plan.
@@ -354,6 +360,7 @@ impl ProgressEvent {
             Self::Routed { .. } => "routed",
             Self::PlanningStarted { .. } => "planning_started",
             Self::PlanRefused { .. } => "plan_refused",
+            Self::PlanReused { .. } => "plan_reused",
             Self::PlanCreated { .. } => "plan_created",
             Self::PlanChanged { .. } => "plan_changed",
             Self::TaskStatusChanged { .. } => "task_status_changed",

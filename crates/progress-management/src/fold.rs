@@ -264,6 +264,7 @@ impl ProgressState {
             | ProgressEvent::MemoryFailed { .. }
             | ProgressEvent::PlanningStarted { .. }
             | ProgressEvent::PlanRefused { .. }
+            | ProgressEvent::PlanReused { .. }
             | ProgressEvent::TriggersFired { .. }
             | ProgressEvent::ReplanSuppressed { .. }
             | ProgressEvent::BoundReached { .. }

@@ -27,6 +27,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Set
         RunsCommand::Diff { run, from, to } => diff(&run, from, to, form, setup)?,
         RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
         RunsCommand::Events { run } => events(&run, form, setup)?,
+        RunsCommand::Stats => super::stats::stats(form, setup)?,
         RunsCommand::Delete { run } => delete(&run, setup).await?,
     }
     Ok(0)
@@ -216,6 +217,7 @@ async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
     let plan = view(&journal, &run).map(|seen| seen.input.plan_id);
     journal.delete_run(run.as_str()).await.map_err(|error| Failure::caused(code::USAGE, &error))?;
     drop(lock);
+    setup.kept_plans().forget_run(&run);
     let mut leftovers = vec![std::fs::remove_dir_all(&kept)];
     if let Ok(plan) = plan {
         leftovers.push(std::fs::remove_file(setup.keep().join("progress").join(format!("{plan}.json"))));

@@ -24,6 +24,10 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::MemoryFailed { message } => format!("{YELLOW}memory{YELLOW:#}  {}", first_line(message, 2 * WIDTH)),
         E::PlanningStarted { purpose } => format!("{DIM}asking for a {purpose} …{DIM:#}"),
         E::PlanRefused { attempt, faults } => format!("{YELLOW}refused{YELLOW:#} try {attempt}: {}", plain(&faults.join("; "))),
+        E::PlanReused { run } => {
+            let whose = run.as_deref().map(|run| format!(" of run {}", plain(run))).unwrap_or_default();
+            format!("{BOLD}plan{BOLD:#}    used again: the plan{whose} for the same goal")
+        }
         E::PlanCreated { plan, repairs, fallback } => {
             let mut text = format!("{BOLD}plan{BOLD:#}    v1\n{}", describe_plan(plan));
             for repair in repairs {

@@ -1,13 +1,13 @@
 //! What a planner is set to, and what it is asked.
 
 use aime_llm::ToolDefinition;
-use aime_progress::PlanMode;
+use aime_progress::{Plan, PlanMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     PlanLimits, ProfileBrief,
-    prompt::{PlanContext, ToolLine, cut, first_sentence},
+    prompt::{PlanContext, PlanExample, ToolLine, cut, first_sentence},
 };
 
 /// What is done when no plan could be had.
@@ -35,6 +35,8 @@ pub struct PlannerSettings {
     pub folder_chars: usize,
     /// The most characters of the plan's state in a prompt for a patch.
     pub state_chars: usize,
+    /// The most tokens of the plan of a similar goal in a prompt, as they are estimated; 0 leaves it out.
+    pub example_tokens: u64,
     /// What is done when no plan could be had.
     pub fallback: Fallback,
     /// How large plans may be.
@@ -49,6 +51,7 @@ impl Default for PlannerSettings {
             project_chars: 1_500,
             folder_chars: 800,
             state_chars: 8_000,
+            example_tokens: 250,
             fallback: Fallback::default(),
             limits: PlanLimits::default(),
         }
@@ -98,12 +101,14 @@ impl PlanRequest {
         }
     }
 
-    pub(super) fn context(&self, settings: &PlannerSettings) -> PlanContext {
+    /// What a prompt is given, with the plan of a similar goal if there is one.
+    pub(super) fn context(&self, settings: &PlannerSettings, similar: Option<&Plan>) -> PlanContext {
         PlanContext {
             goal: self.goal.trim().to_owned(),
             project: cut(self.project.trim(), settings.project_chars),
             known: self.known.trim().to_owned(),
             folder: cut(self.folder.trim(), settings.folder_chars),
+            example: similar.and_then(|plan| PlanExample::of(plan, settings.example_tokens)),
             tools: self.tools.iter().map(ToolLine::of).collect(),
             profiles: choice(&self.profiles),
             tool_tasks: settings.tool_tasks && !self.tools.is_empty(),

@@ -234,9 +234,24 @@ async fn the_same_goal_is_planned_once() {
     let first = planner.plan(&request(PlanMode::Simple)).await.unwrap();
     let second = planner.plan(&request(PlanMode::Simple)).await.unwrap();
     assert_eq!(first.plan, second.plan);
-    assert_eq!((model.requests().len(), second.spent.requests, second.repairs.len()), (1, 0, 1));
+    assert_eq!((model.requests().len(), second.spent.requests), (1, 0));
+    assert_eq!((first.reused, second.reused), (None, Some(Reused::default())));
     planner.plan(&request(PlanMode::Complex)).await.unwrap();
     assert_eq!(model.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn an_earlier_plan_that_does_not_fit_any_more_is_left_out() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
+    let cache = Arc::new(Mutex::new(PlanCache::new(8)));
+    let planner = planner(&model).with_cache(Arc::clone(&cache));
+    let request = request(PlanMode::Simple);
+    let plan = crate::parse_plan(r#"{"tasks": [{"id": "a", "tool": "fly", "parameters": {}}]}"#).unwrap().plan;
+    let kept = crate::KeptPlan { key: planner.key(&request), folders: vec![request.folder.clone()], plan, by: None, used_at: 0 };
+    cache.lock().unwrap().insert(kept);
+    let planned = planner.plan(&request).await.unwrap();
+    assert_eq!((planned.plan.tasks.len(), planned.reused, model.requests().len()), (2, None, 1));
+    assert!(planned.repairs[0].contains("there is no tool \"fly\""), "{:?}", planned.repairs);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! What each prompt is given.
 
-use aime_llm::ToolDefinition;
+use aime_llm::{ToolDefinition, estimate_tokens};
+use aime_progress::{Plan, TaskSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,6 +9,8 @@ use crate::Room;
 
 /// The longest description of a tool or profile in a prompt, in characters.
 const MAX_SUMMARY: usize = 120;
+/// The longest goal of an example, in characters.
+const MAX_GOAL: usize = 240;
 
 /// A profile, as the planner chooses among them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +56,8 @@ pub struct PlanContext {
     pub known: String,
     /// What the working folder holds, cut; may be empty.
     pub folder: String,
+    /// The plan of a similar goal, if there is one.
+    pub example: Option<PlanExample>,
     /// The tools that the runtime runs.
     pub tools: Vec<ToolLine>,
     /// The profiles to choose from; empty when there is no choice.
@@ -67,6 +72,52 @@ pub struct PlanContext {
     pub max_actions: usize,
     /// The most TODOs that an emergent plan begins with.
     pub first_todos: usize,
+}
+
+/// A plan of before, as an example for another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanExample {
+    /// What it was for.
+    pub goal: String,
+    /// Its tasks, a line each.
+    pub steps: Vec<String>,
+}
+
+impl PlanExample {
+    /// The example that a plan makes, in at most so many tokens as they are estimated; nothing where not even its first task fits. Tasks
+    /// are left out from the end.
+    #[must_use]
+    pub fn of(plan: &Plan, tokens: u64) -> Option<Self> {
+        let goal = cut(&plan.goal.split_whitespace().collect::<Vec<_>>().join(" "), MAX_GOAL);
+        let mut room = tokens.checked_sub(estimate_tokens(&goal))?;
+        let mut steps = Vec::new();
+        for (at, task) in plan.tasks.iter().enumerate() {
+            let left = plan.tasks.len() - at;
+            let line = step(task);
+            let Some(rest) = room.checked_sub(estimate_tokens(&line) + 2) else {
+                steps.push(format!("… and {left} more"));
+                break;
+            };
+            room = rest;
+            steps.push(line);
+        }
+        (!plan.tasks.is_empty() && !steps.first().is_some_and(|first| first.starts_with('…'))).then_some(Self { goal, steps })
+    }
+}
+
+/// A task in a line.
+fn step(task: &TaskSpec) -> String {
+    let what = if task.description.is_empty() { task.title() } else { &task.description };
+    let mut line = format!("{}: {}", task.id, first_sentence(what));
+    let mut add = |word: &str, names: &[String]| {
+        if !names.is_empty() {
+            line.push_str(&format!(" ({word} {})", names.join(", ")));
+        }
+    };
+    add("tool", task.tool.as_slice());
+    add("part of", &task.parent.iter().map(ToString::to_string).collect::<Vec<_>>());
+    add("after", &task.dependencies.iter().map(ToString::to_string).collect::<Vec<_>>());
+    line
 }
 
 /// What the prompt for a patch is given.

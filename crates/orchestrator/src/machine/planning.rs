@@ -80,6 +80,10 @@ impl RunMachine {
                 self.tell_refused(&refused, out);
                 self.adopt(*plan, repairs, fallback, out);
             }
+            Planning::Reused { plan, run, notes } => {
+                self.emit(ProgressEvent::PlanReused { run }, out);
+                self.adopt(*plan, notes, None, out);
+            }
             Planning::NoPlan { message, refused } => {
                 self.tell_refused(&refused, out);
                 self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);

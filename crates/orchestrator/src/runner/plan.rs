@@ -12,8 +12,8 @@ use std::{
 use aime_durable::EffectId;
 use aime_llm::{ModelError, Refused, ToolDefinition};
 use aime_planner::{
-    FailedTask, GrowthSettings, PlanRequest, Planner, PlannerError, ProfileBrief, ReplanRequest, Room, Route, RouteSettings, Routed,
-    Undecided, ask_route, check_update, route,
+    FailedTask, GrowthSettings, PlanRequest, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings,
+    Routed, Undecided, ask_route, check_update, route,
 };
 use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, Task, TaskStatus, TriggerKind, TriggerReason};
 use aime_tools::{BUNDLES, HandledBy};
@@ -65,12 +65,20 @@ impl RunRunner {
             category_profile: self.category_profile(category),
             ..PlanRequest::new(self.input.goal.clone(), mode)
         };
+        let (planner, mut notes) = self.with_kept_plans(planner).await;
+        let key = planner.key(&request);
         match self.plan_with_hooks(planner, &request, context).await {
             Ok(planned) => {
+                self.keep_under_way(key, &request, &planned).await;
+                if let Some(Reused { by: run }) = planned.reused {
+                    notes.extend(planned.repairs);
+                    let outcome = Planning::Reused { plan: Box::new(planned.plan), run, notes };
+                    return RunFact::Planned { id, outcome, calls: Vec::new() };
+                }
                 let calls = vec![model_use("plan", &planned.model, planned.spent, begun)];
                 let refused = refused(&planned.refused);
-                let outcome =
-                    Planning::Planned { plan: Box::new(planned.plan), repairs: planned.repairs, refused, fallback: planned.fallback };
+                notes.extend(planned.repairs);
+                let outcome = Planning::Planned { plan: Box::new(planned.plan), repairs: notes, refused, fallback: planned.fallback };
                 RunFact::Planned { id, outcome, calls }
             }
             Err(error) => {
@@ -133,11 +141,7 @@ impl RunRunner {
     fn planner(&self, context: &Context) -> Option<Planner> {
         let model = self.model("planner", context)?;
         let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
-        let planner = planner.with_tiers(Arc::clone(&self.parts.tiers));
-        Some(match &self.parts.plan_cache {
-            Some(cache) => planner.with_cache(Arc::clone(cache)),
-            None => planner,
-        })
+        Some(planner.with_tiers(Arc::clone(&self.parts.tiers)))
     }
 
     fn tools(&self, handled_by: HandledBy) -> Vec<ToolDefinition> {

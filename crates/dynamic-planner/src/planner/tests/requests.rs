@@ -64,6 +64,32 @@ async fn plan_with_what_is_known() {
 }
 
 #[tokio::test]
+async fn plan_with_the_example_of_a_similar_goal() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
+    let planner = planner(&model).with_cache(Arc::new(Mutex::new(PlanCache::new(8))));
+    for goal in ["Count the TODO comments and write a report to report.md", "Count the FIXME comments and write a report to list.md"] {
+        planner.plan(&PlanRequest { goal: goal.to_owned(), ..request(PlanMode::Simple) }).await.unwrap();
+    }
+    let requests = model.requests();
+    let [before, with] = requests.as_slice() else { panic!("{requests:?}") };
+    assert!(!last_user_text(before).contains("similar goal"));
+    insta::assert_snapshot!(last_user_text(with));
+    assert!(tokens(with) - tokens(before) < 280, "{}", tokens(with) - tokens(before));
+}
+
+#[test]
+fn an_example_keeps_to_its_tokens() {
+    let tasks: Vec<Value> = (0..15).map(|at| json!({"id": format!("t{at}"), "description": "word ".repeat(60)})).collect();
+    let plan = crate::plan_from_value(&json!({"goal": "goal ".repeat(100), "tasks": tasks})).unwrap().plan;
+    for (bound, steps) in [(0, None), (60, None), (250, Some(6)), (10_000, Some(15))] {
+        let example = crate::PlanExample::of(&plan, bound);
+        assert_eq!(example.as_ref().map(|example| example.steps.len()), steps, "{bound}: {example:?}");
+        let text = example.map(|example| format!("{}\n- {}", example.goal, example.steps.join("\n- "))).unwrap_or_default();
+        assert!(estimate_tokens(&text) <= bound + 10, "{bound}: {}", estimate_tokens(&text));
+    }
+}
+
+#[tokio::test]
 async fn plan_complex() {
     let requests = requests_for(PlanMode::Complex, vec![good()]).await;
     insta::assert_snapshot!(show(&requests[0]));

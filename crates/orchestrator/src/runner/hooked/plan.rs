@@ -54,6 +54,7 @@ impl RunRunner {
             repairs: Vec::new(),
             refused: Vec::new(),
             fallback: Some(format!("category: no plan could be used, so one actor does the whole goal; the last fault was: {why}")),
+            reused: None,
             spent: Spent::default(),
             model: tries.model.clone(),
         };

@@ -1,0 +1,70 @@
+//! `aime runs stats`.
+
+use aime_orchestrator::{RunStats, stats as count_all};
+use aime_planner::PlanningMetrics;
+use serde_json::{Value, json};
+
+use super::run::failure_of;
+use crate::{
+    args::Output,
+    failure::Failure,
+    output::{self, BOLD, DIM, count},
+    screen::span,
+    wiring::Setup,
+};
+
+/// Shows how planning goes, over all runs of the folder.
+pub(super) fn stats(form: Output, setup: &Setup) -> Result<(), Failure> {
+    let journal = setup.existing_journal()?;
+    let stats = journal.map(|journal| count_all(&journal)).transpose().map_err(|error| failure_of(&error))?.unwrap_or_default();
+    for left_out in &stats.left_out {
+        output::note(&format!("not counted: {left_out}"));
+    }
+    if form == Output::Text {
+        output::result(&text(&stats));
+        return Ok(());
+    }
+    output::json(&document(&stats), form == Output::Json)
+}
+
+/// `aime.stats/v1`. A rate, 0 to 1, or mean is null where there is nothing to compute it from.
+fn document(stats: &RunStats) -> Value {
+    let RunStats { runs, metrics, left_out } = stats;
+    let PlanningMetrics { asked, made, reused, executed, succeeded, .. } = metrics;
+    json!({
+        "schema": "aime.stats/v1",
+        "runs": runs,
+        "planning": {
+            "asked": asked, "made": made, "success_rate": metrics.planning_success_rate(),
+            "mean_ms": metrics.mean_planning_ms(), "reused": reused,
+        },
+        "execution": {"ended": executed, "succeeded": succeeded, "success_rate": metrics.execution_success_rate()},
+        "left_out": left_out,
+    })
+}
+
+fn text(stats: &RunStats) -> String {
+    let metrics = &stats.metrics;
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let percent = |rate: Option<f64>| rate.map(|rate| format!(" {DIM}({:.0}%){DIM:#}", rate * 100.0)).unwrap_or_default();
+    let mean = metrics.mean_planning_ms().map(|mean| format!(", in {} on average", span(mean.round() as u64))).unwrap_or_default();
+    let planned = format!(
+        "{} of {} made as asked{}{mean}",
+        metrics.made,
+        count(number(metrics.asked), "plan"),
+        percent(metrics.planning_success_rate())
+    );
+    let carried_out = format!(
+        "{} of {} that ended reached the goal{}",
+        metrics.succeeded,
+        count(number(metrics.executed), "plan"),
+        percent(metrics.execution_success_rate())
+    );
+    let lines = [
+        ("runs", stats.runs.to_string()),
+        ("planning", planned),
+        ("again", format!("{} used again", count(number(metrics.reused), "plan"))),
+        ("execution", carried_out),
+    ];
+    lines.map(|(what, said)| format!("{BOLD}{what:<9}{BOLD:#}  {said}")).join("\n")
+}

@@ -1,0 +1,60 @@
+//! What a planner makes of plans of before.
+
+use std::sync::PoisonError;
+
+use aime_progress::{Plan, Spent};
+
+use super::{Planned, Planner};
+use crate::{KeptPlan, PlanCache, PlanKey, PlanRequest};
+
+/// Where a plan that is used again was made.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reused {
+    /// Whose it was; see [`KeptPlan::by`].
+    pub by: Option<String>,
+}
+
+impl Planned {
+    /// A plan that nobody was asked for.
+    pub(super) fn new(plan: Plan) -> Self {
+        Self { plan, repairs: Vec::new(), refused: Vec::new(), fallback: None, reused: None, spent: Spent::default(), model: String::new() }
+    }
+}
+
+impl Planner {
+    /// What makes requests to this planner the same; see [`PlanCache`].
+    #[must_use]
+    pub fn key(&self, request: &PlanRequest) -> PlanKey {
+        PlanKey::of(request, &self.settings, &self.prompts, self.model.name())
+    }
+
+    /// The plan of the same request, if it still passes every check. One that does not is forgotten, and that is noted.
+    pub(super) fn again(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<String>) -> Option<(Plan, Reused)> {
+        let kept = self.with_plans(|plans| plans.get(key, &request.folder).cloned())??;
+        let document = serde_json::to_value(&kept.plan).ok()?;
+        match self.checker(request, request.mode).check_value(&document) {
+            Ok(checked) => Some((Plan { goal: request.goal.clone(), ..checked.plan }, Reused { by: kept.by })),
+            Err(faults) => {
+                let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                notes.push(format!("an earlier plan of this goal does not fit any more and was left out: {}", faults.join("; ")));
+                self.with_plans(|plans| plans.remove(key));
+                None
+            }
+        }
+    }
+
+    /// The plan of a goal that is similar to a key's.
+    pub(super) fn similar(&self, key: &PlanKey) -> Option<Plan> {
+        self.with_plans(|plans| plans.similar(key).map(|kept| kept.plan.clone()))?
+    }
+
+    pub(super) fn remember(&self, key: PlanKey, request: &PlanRequest, plan: &Plan) {
+        let kept = KeptPlan { key, folders: vec![request.folder.clone()], plan: plan.clone(), by: None, used_at: 0 };
+        self.with_plans(|plans| plans.insert(kept));
+    }
+
+    fn with_plans<T>(&self, act: impl FnOnce(&mut PlanCache) -> T) -> Option<T> {
+        let cache = self.cache.as_ref()?;
+        Some(act(&mut cache.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}

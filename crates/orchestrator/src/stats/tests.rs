@@ -1,0 +1,67 @@
+//! What the events of a run count for.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// The counts of a run that began at 1,000 and whose events are these, each with its time.
+fn counted(events: &[(i64, Value)]) -> PlanningMetrics {
+    let run =
+        RunRecord { id: "r".to_owned(), created_at: 1_000, updated_at: 0, machine_version: 1, title: String::new(), status: String::new() };
+    let mut counted = Counted::new(&run);
+    for (seq, (at, body)) in (1..).zip(events) {
+        counted.record(&EventRecord { seq, at: *at, version: 1, body: body.to_string() }).unwrap();
+    }
+    let mut metrics = PlanningMetrics::default();
+    counted.add_to(&mut metrics);
+    metrics
+}
+
+fn asked(purpose: &str) -> Value {
+    json!({"type": "planning_started", "purpose": purpose})
+}
+
+fn made(fallback: Option<&str>) -> Value {
+    json!({"type": "plan_created", "plan": {"tasks": [{"id": "a", "kind": "actor", "description": "x"}]}, "fallback": fallback})
+}
+
+fn turned(from: &str, to: &str) -> Value {
+    json!({"type": "run_status_changed", "from": from, "to": to})
+}
+
+fn answered() -> Value {
+    json!({"type": "answered", "text": "done"})
+}
+
+#[test]
+fn each_run_counts_for_what_it_came_to() {
+    let reused = json!({"type": "plan_reused", "run": "before"});
+    let unknown = json!({"type": "of_a_later_version", "plan": 7});
+    let completed = turned("executing", "completed");
+    // asked, made, milliseconds, reused, executed, succeeded
+    let cases = [
+        (vec![], [0, 0, 0, 0, 0, 0]),
+        (vec![(1_000, asked("plan")), (1_250, made(None)), (1_300, answered()), (1_300, completed.clone())], [1, 1, 250, 0, 1, 1]),
+        (
+            vec![(1_000, asked("plan")), (1_250, made(Some("simplified"))), (1_300, turned("executing", "failed")), (1_300, answered())],
+            [1, 0, 250, 0, 1, 0],
+        ),
+        // No plan at all.
+        (vec![(1_000, asked("plan")), (1_400, answered()), (1_400, turned("planning", "failed"))], [1, 0, 400, 0, 0, 0]),
+        // Under way, or left: not carried out yet.
+        (vec![(1_000, asked("plan")), (1_250, made(None)), (1_300, unknown)], [1, 1, 250, 0, 0, 0]),
+        // No model could be reached; the run was resumed and planned then.
+        (vec![(1_000, asked("plan")), (9_000, asked("plan")), (9_100, made(None))], [1, 1, 100, 0, 0, 0]),
+        (
+            vec![(1_000, asked("plan")), (1_001, reused), (1_001, made(None)), (1_300, answered()), (1_300, completed.clone())],
+            [0, 0, 0, 1, 1, 1],
+        ),
+        // Handed over; patches are no plans.
+        (vec![(1_000, made(None)), (1_100, asked("patch")), (1_300, answered()), (1_300, completed.clone())], [0, 0, 0, 0, 1, 1]),
+        // A fork: planned by the run that it was made from.
+        (vec![(100, asked("plan")), (200, made(None)), (1_300, answered()), (1_300, completed)], [0, 0, 0, 0, 1, 1]),
+    ];
+    for (events, [asked, made, planning_ms, reused, executed, succeeded]) in cases {
+        assert_eq!(counted(&events), PlanningMetrics { asked, made, planning_ms, reused, executed, succeeded }, "{events:#?}");
+    }
+}
