@@ -45,6 +45,31 @@ fn a_failing_task_is_retried_then_replanned_and_the_run_completes() {
 }
 
 #[test]
+fn the_same_task_over_again_is_refused_and_the_decision_says_what_became_of_it() {
+    let tasks = plan(&[actor("flaky", "FLAKY-WAY", &[]), actor("after", "AFTER-ALL", &["flaky"])]);
+    let smaller = json!({"reasoning": "in two steps", "changes": [
+        {"op": "add_task", "task": actor("mend", "MEND-NET", &[])},
+        {"op": "add_task", "task": actor("cast", "CAST-NET", &["mend"]), "replaces": ["flaky"]},
+    ]});
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(tasks)])
+        .on(When::schema("aime_patch"), [Reply::json(replace("flaky", "again", "Flaky way.")), Reply::json(smaller)])
+        .on(When::tools().and_contains("FLAKY-WAY"), [gives_up("the net is torn")])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("It took two steps.")]);
+    let world = World::with(script).settings("[triggers]\nmax_retries = 0\n");
+    let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
+    let refused = ended.events("plan_refused");
+    assert_eq!(refused.len(), 1, "{ended}");
+    assert!(refused[0]["faults"].to_string().contains("does the same as it"), "{}", refused[0]);
+    assert!(said(&world.schema_requests("aime_patch")[1]).contains("does the same as it"), "the model is told why");
+    let decision = &ended.events("plan_changed")[0]["decision"];
+    assert_eq!(decision["lowered"], json!([{"task": "flaky", "how": "split", "into": ["mend", "cast"]}]));
+    let shown = world.aime(["runs", "show", "last"]).must(0);
+    assert!(shown.stdout.contains("what failed: flaky in 2 smaller tasks: mend, cast"), "{shown}");
+}
+
+#[test]
 fn a_patch_with_faults_is_asked_for_again() {
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("flaky", "FLAKY-WAY", &[])]))])

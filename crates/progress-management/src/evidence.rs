@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{EvidenceId, PlanPatch, TaskId, Timestamp};
+use crate::{EvidenceId, Lowered, PlanPatch, TaskId, Timestamp};
 
 /// Where evidence comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +108,9 @@ pub struct Decision {
     /// The evidence it used, which is processed by it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceId>,
+    /// What is made of each task that had failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lowered: Vec<Lowered>,
 }
 
 impl Decision {

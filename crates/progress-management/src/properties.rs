@@ -226,7 +226,8 @@ impl Run {
             Step::Patch(changes) => {
                 let patch = patch_of(changes);
                 let valid = self.state.check_patch(&patch).is_ok();
-                let decision = Decision { version: self.state.version + 1, at: at(0), triggers: vec![], patch, evidence: vec![] };
+                let decision =
+                    Decision { version: self.state.version + 1, at: at(0), triggers: vec![], patch, evidence: vec![], lowered: vec![] };
                 assert_eq!(self.apply(ProgressEvent::PlanChanged { decision }), valid, "the check and the fold agree");
             }
             Step::Force(at, to) => {

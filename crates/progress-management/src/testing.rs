@@ -156,7 +156,14 @@ impl ProgressState {
     }
 
     pub(crate) fn patch(&mut self, changes: Vec<PlanChange>) -> &mut Self {
-        let decision = Decision { version: self.version + 1, at: at(20), triggers: vec![], patch: patch_of(changes), evidence: vec![] };
+        let decision = Decision {
+            version: self.version + 1,
+            at: at(20),
+            triggers: vec![],
+            patch: patch_of(changes),
+            evidence: vec![],
+            lowered: vec![],
+        };
         self.apply(at(20), &ProgressEvent::PlanChanged { decision }).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(self.inconsistencies(), []);
         self

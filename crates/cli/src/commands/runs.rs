@@ -105,6 +105,7 @@ fn show(run: &str, at: Option<u32>, form: Output, setup: &Setup) -> Result<(), F
         let why: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
         lines.push(format!("{BOLD}decided{BOLD:#} v{} because {}: {}", decision.version, why.join("; "), decision.patch.reasoning));
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
+        lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}what failed: {lowered}{DIM:#}")));
     }
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
         lines.push(format!("{BOLD}asks{BOLD:#}    {}", plain(&question.question)));

@@ -47,6 +47,9 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             for change in &decision.patch.changes {
                 text.push_str(&format!("\n  {}", describe_change(change)));
             }
+            for lowered in &decision.lowered {
+                text.push_str(&format!("\n  {DIM}what failed: {lowered}{DIM:#}"));
+            }
             text
         }
         E::TaskStatusChanged { task, to, attempt, for_good, reason, .. } => {

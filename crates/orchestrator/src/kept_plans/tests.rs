@@ -52,7 +52,7 @@ fn with_decision(kind: TriggerKind) -> ProgressState {
     let patch: PlanPatch = serde_json::from_str(r#"{"reasoning": "", "changes": []}"#).unwrap();
     let mut state = ended(RunStatus::Completed);
     let at = Timestamp::from_millis(0);
-    state.decisions.push(Decision { version: 2, at, triggers: vec![reason], patch, evidence: vec![] });
+    state.decisions.push(Decision { version: 2, at, triggers: vec![reason], patch, evidence: vec![], lowered: vec![] });
     state
 }
 

@@ -3,7 +3,7 @@
 use aime_durable::Reason;
 use aime_progress::{
     Decision, Evidence, EvidenceId, EvidenceKind, PlanMode, PlanPatch, ProgressEvent, RunStatus, StatusChange, Task, TaskId, TaskKind,
-    TaskStatus, Timestamp, TriggerKind, TriggerReason,
+    TaskStatus, Timestamp, TriggerKind, TriggerReason, lowering,
 };
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
 
@@ -133,7 +133,8 @@ impl RunMachine {
                 self.tell_refused(refused, out);
                 let patch = patch.clone();
                 let evidence = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
-                let decision = Decision { version: self.state.version + 1, at: self.now, triggers: reasons, patch, evidence };
+                let lowered = lowering(&self.state, &patch).unwrap_or_default();
+                let decision = Decision { version: self.state.version + 1, at: self.now, triggers: reasons, patch, evidence, lowered };
                 self.stop_cancelled(&decision.patch, out);
                 self.decision = Some(decision);
                 self.decide_if_ready(out);

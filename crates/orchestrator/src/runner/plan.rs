@@ -15,7 +15,7 @@ use aime_planner::{
     FailedTask, GrowthSettings, PlanRequest, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings,
     Routed, Undecided, ask_route, check_update, route,
 };
-use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, Task, TaskStatus, TriggerKind, TriggerReason};
+use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, Task, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, HandledBy};
 
 use super::{Context, RunRunner, millis_since};
@@ -180,11 +180,12 @@ fn complex(undecided: Undecided, why: &str) -> Routed {
     Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 
-/// Whether an update fits the plan and the room that it has.
+/// Whether an update fits the plan and the room that it has, and does nothing that failed over again as it was.
 fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<(), Vec<String>> {
     let after =
         state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
-    let faults = check_update(state, &after, patch, growth);
+    let mut faults = check_update(state, &after, patch, growth);
+    faults.extend(lowering(state, patch).err().into_iter().flatten());
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
@@ -195,7 +196,8 @@ fn found(state: &ProgressState) -> Vec<String> {
     done.into_iter().filter_map(|task| Some(format!("{}: {}", task.spec.id, task.conclusion.as_ref()?.text()))).collect()
 }
 
-/// Whether a patch fits the plan and, where it is to be `whole`, deals with every task that failed for good.
+/// Whether a patch fits the plan, does nothing that failed over again as it was and, where it is to be `whole`, deals with every task that
+/// failed for good.
 fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Vec<String>> {
     let after =
         state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
@@ -208,7 +210,9 @@ fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Ve
             format!("task {id:?} failed for good and is left as it is: put smaller tasks in its place (add_task with \"replaces\": [\"{id}\"]), or modify_task or remove_task it", id = id.as_str())
         })
         .collect();
-    if left.is_empty() || !whole { Ok(()) } else { Err(left) }
+    let mut faults = lowering(state, patch).err().unwrap_or_default();
+    faults.extend(left.into_iter().filter(|_| whole));
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 fn failed(state: &ProgressState) -> Vec<FailedTask> {

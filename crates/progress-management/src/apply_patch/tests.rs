@@ -342,7 +342,7 @@ fn a_refused_patch_changes_nothing() {
     let mut state = state("a\nb: a");
     let before = state.clone();
     let patch = patch_of(vec![remove("b"), add(spec("n: nope"), "a"), PlanChange::SetStrategic { strategic: Strategic::default() }]);
-    let decision = crate::Decision { version: 2, at: at(5), triggers: vec![], patch, evidence: vec![] };
+    let decision = crate::Decision { version: 2, at: at(5), triggers: vec![], patch, evidence: vec![], lowered: vec![] };
     let event = crate::ProgressEvent::PlanChanged { decision };
     assert!(matches!(state.apply(at(5), &event), Err(crate::FoldError::Patch(_))));
     assert_eq!(state, before);

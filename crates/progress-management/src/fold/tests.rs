@@ -115,7 +115,7 @@ fn plans_come_in_order_of_their_versions() {
     let plan = plan_of(specs("a"), vec![]);
     let created = ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None };
     let decision = |version| ProgressEvent::PlanChanged {
-        decision: Decision { version, at: at(1), triggers: vec![], patch: patch_of(vec![]), evidence: vec![] },
+        decision: Decision { version, at: at(1), triggers: vec![], patch: patch_of(vec![]), evidence: vec![], lowered: vec![] },
     };
     assert_eq!(after(empty_state(), &decision(1)).unwrap_err(), FoldError::VersionGap { current: 0, found: 1 });
     let state = after(empty_state(), &created).unwrap();
@@ -130,7 +130,14 @@ fn plans_come_in_order_of_their_versions() {
 fn a_replan_is_remembered_with_its_evidence() {
     let state = after(state("a"), &ProgressEvent::EvidenceAdded { evidence: evidence("e1") }).unwrap();
     let decide = |evidence: &str, triggers| ProgressEvent::PlanChanged {
-        decision: Decision { version: 2, at: at(1), triggers, patch: patch_of(vec![]), evidence: vec![evidence.parse().unwrap()] },
+        decision: Decision {
+            version: 2,
+            at: at(1),
+            triggers,
+            patch: patch_of(vec![]),
+            evidence: vec![evidence.parse().unwrap()],
+            lowered: vec![],
+        },
     };
     assert!(matches!(after(state.clone(), &decide("e2", vec![])), Err(FoldError::UnknownEvidence { .. })));
     let replanned = after(state.clone(), &decide("e1", vec![trigger()])).unwrap();

@@ -173,7 +173,7 @@ fn a_token_budget_that_runs_out_fires_once() {
     let decided = |state: &mut ProgressState| {
         let budget = TriggerReason { kind: TriggerKind::TokenBudget, priority: 60, detail: String::new(), tasks: vec![], evidence: vec![] };
         let patch = PlanPatch { schema: PATCH_SCHEMA.into(), reasoning: String::new(), changes: vec![] };
-        state.decisions.push(Decision { version: 2, at: at(0), triggers: vec![budget], patch, evidence: vec![] });
+        state.decisions.push(Decision { version: 2, at: at(0), triggers: vec![budget], patch, evidence: vec![], lowered: vec![] });
     };
     check(decided, 0, Some((1_000, 900)), &settings, &[]);
 }

@@ -1,0 +1,174 @@
+//! How a change of the plan deals with what failed: each replan is to put something smaller in its place, or another way.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{PlanChange, PlanPatch, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus};
+
+/// What a patch makes of a task that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lowering {
+    /// Several tasks take its place.
+    Split,
+    /// One task takes its place, and goes another way.
+    AnotherWay,
+    /// It is tried again with another description, tool, profile, criterion or preparation.
+    Changed,
+    /// It is tried again as it is: something else has changed.
+    Again,
+    /// The plan does without it.
+    Removed,
+    /// Nothing: it stays failed.
+    Left,
+}
+
+/// A task that failed, and what a patch makes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lowered {
+    /// The task that failed.
+    pub task: TaskId,
+    /// What is made of it.
+    pub how: Lowering,
+    /// The tasks that take its place, those that prepare them first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub into: Vec<TaskId>,
+}
+
+impl std::fmt::Display for Lowered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { task, how, into } = self;
+        let into: Vec<&str> = into.iter().map(TaskId::as_str).collect();
+        match how {
+            Lowering::Split => write!(f, "{task} in {} smaller tasks: {}", into.len(), into.join(", ")),
+            Lowering::AnotherWay => write!(f, "{task} another way: {}", into.join(", ")),
+            Lowering::Changed => write!(f, "{task} tried again, changed"),
+            Lowering::Again => write!(f, "{task} tried again"),
+            Lowering::Removed => write!(f, "{task} done without"),
+            Lowering::Left => write!(f, "{task} left as it failed"),
+        }
+    }
+}
+
+/// What a patch makes of each task that failed for good, or that is held back after it had failed.
+///
+/// # Errors
+/// A line for each of them that would only be done again as before: one task with the same words, or the same call, takes its place, or it is
+/// tried again and nothing of what is done changes.
+pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<String>> {
+    let gave_up = |task: &&Task| {
+        (task.status == TaskStatus::Failed && task.failed_for_good)
+            || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0)
+    };
+    let (mut lowered, mut faults) = (Vec::new(), Vec::new());
+    for task in state.tasks.values().filter(gave_up) {
+        match of(&task.spec, patch) {
+            Ok((how, into)) => lowered.push(Lowered { task: task.spec.id.clone(), how, into }),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(lowered) } else { Err(faults) }
+}
+
+fn of(failed: &TaskSpec, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), String> {
+    let id = &failed.id;
+    let replacing = replacing(id, patch);
+    if !replacing.is_empty() {
+        let into = with_preparation(&replacing, patch);
+        let work: Vec<&TaskSpec> = into.iter().copied().filter(|task| task.kind != TaskKind::Group).collect();
+        let ids = work.iter().map(|task| task.id.clone()).collect();
+        return match work.as_slice() {
+            [one] if is_same(failed, one) => Err(format!(
+                "task {:?} takes the place of {:?} and does the same as it: what failed must be done in smaller tasks, each one part of it, or in another way that its description tells",
+                one.id.as_str(),
+                id.as_str()
+            )),
+            [_] => Ok((Lowering::AnotherWay, ids)),
+            _ => Ok((Lowering::Split, ids)),
+        };
+    }
+    let mut how = Lowering::Left;
+    for change in &patch.changes {
+        match change {
+            PlanChange::RemoveTask { id: removed, .. } if removed == id => how = Lowering::Removed,
+            PlanChange::ModifyTask { id: changed, change } if changed == id => {
+                if !changes_the_work(failed, change) {
+                    let id = id.as_str();
+                    return Err(format!(
+                        "modify_task of {id:?} changes nothing of what it does, and it failed: tell another way in `description`, or put smaller tasks in its place"
+                    ));
+                }
+                how = Lowering::Changed;
+            }
+            PlanChange::UnblockTask { id: unblocked } if unblocked == id && how == Lowering::Left => how = Lowering::Again,
+            _ => {}
+        }
+    }
+    Ok((how, Vec::new()))
+}
+
+/// The new tasks that take the place of a task.
+fn replacing<'a>(id: &TaskId, patch: &'a PlanPatch) -> Vec<&'a TaskSpec> {
+    let replaces = |change: &'a PlanChange| match change {
+        PlanChange::AddTask { task, replaces } if replaces.contains(id) => Some(task.as_ref()),
+        PlanChange::MergeTasks { ids, task } if ids.contains(id) => Some(task.as_ref()),
+        _ => None,
+    };
+    patch.changes.iter().filter_map(replaces).collect()
+}
+
+/// The same with the parts of those that are groups, and all new tasks that they wait for; in the order of the patch.
+fn with_preparation<'a>(tasks: &[&TaskSpec], patch: &'a PlanPatch) -> Vec<&'a TaskSpec> {
+    let added = |change: &'a PlanChange| match change {
+        PlanChange::AddTask { task, .. } | PlanChange::MergeTasks { task, .. } => Some(task.as_ref()),
+        _ => None,
+    };
+    let added: Vec<&TaskSpec> = patch.changes.iter().filter_map(added).collect();
+    let mut found: Vec<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    let mut at = 0;
+    while let Some(id) = found.get(at).copied() {
+        at += 1;
+        let of_it = added.iter().find(|task| task.id == *id).map(|task| task.dependencies.as_slice()).unwrap_or_default();
+        let parts = added.iter().filter(|task| task.parent.as_ref() == Some(id)).map(|task| &task.id);
+        let more: Vec<&TaskId> = added.iter().filter(|task| of_it.contains(&task.id)).map(|task| &task.id).chain(parts).collect();
+        more.into_iter().for_each(|id| {
+            if !found.contains(&id) {
+                found.push(id);
+            }
+        });
+    }
+    added.into_iter().filter(|task| found.contains(&&task.id)).collect()
+}
+
+/// Whether two tasks are the same work: the same call, or the same words but for case and punctuation.
+fn is_same(failed: &TaskSpec, new: &TaskSpec) -> bool {
+    match (failed.kind, new.kind) {
+        (TaskKind::Tool, TaskKind::Tool) => failed.tool == new.tool && failed.parameters == new.parameters,
+        (TaskKind::Actor, TaskKind::Actor) => words(failed) == words(new),
+        _ => false,
+    }
+}
+
+fn words(task: &TaskSpec) -> String {
+    letters(if task.description.is_empty() { task.title() } else { &task.description })
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether a change of a task changes what is done, by whom, after what, or when it counts as done.
+fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
+    let TaskChange { name: _, description, completion_criteria, tool, parameters, profile, bundles, dependencies, effort_seconds: _ } =
+        change;
+    description.as_deref().is_some_and(|text| letters(text) != words(task))
+        || tool.as_ref().is_some_and(|tool| task.tool.as_ref() != Some(tool))
+        || parameters.as_ref().is_some_and(|parameters| *parameters != task.parameters)
+        || profile.as_ref().is_some_and(|profile| task.profile.as_ref() != Some(profile))
+        || bundles.as_ref().is_some_and(|bundles| *bundles != task.bundles)
+        || completion_criteria.as_ref().is_some_and(|criteria| *criteria != task.completion_criteria)
+        || dependencies.as_ref().is_some_and(|dependencies| *dependencies != task.dependencies)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! What patches make of what failed.
+
+use serde_json::json;
+
+use super::*;
+use crate::testing::{id, patch_of, spec, state_of, tool};
+
+/// `read` is done; `convert` has failed for good, as has the call `list`; `upload` waits.
+fn troubled() -> ProgressState {
+    let mut state =
+        state_of(vec![spec("read"), spec("convert: read"), tool("list", json!({"command": "ls"})), spec("upload: convert")], vec![]);
+    for failed in ["convert", "list"] {
+        let task = state.tasks.get_mut(&id(failed)).unwrap();
+        (task.status, task.failed_for_good, task.attempts) = (TaskStatus::Failed, true, 3);
+    }
+    state
+}
+
+fn add(task: TaskSpec, replaces: &[&str]) -> PlanChange {
+    PlanChange::AddTask { task: Box::new(task), replaces: replaces.iter().copied().map(id).collect() }
+}
+
+fn doing(text: &str, description: &str) -> TaskSpec {
+    TaskSpec { description: description.to_owned(), ..spec(text) }
+}
+
+fn modify(change: TaskChange) -> PlanChange {
+    PlanChange::ModifyTask { id: id("convert"), change: Box::new(change) }
+}
+
+/// What is made of `convert`, in words.
+fn made(changes: Vec<PlanChange>) -> Result<String, String> {
+    let lowered = lowering(&troubled(), &patch_of(changes)).map_err(|faults| faults.join("\n"))?;
+    assert_eq!(lowered.len(), 2, "each task that failed is told of: {lowered:?}");
+    Ok(lowered.iter().find(|lowered| lowered.task == id("convert")).unwrap().to_string())
+}
+
+#[test]
+fn each_replan_says_how_what_failed_is_made_smaller() {
+    let description = |text: &str| TaskChange { description: Some(text.to_owned()), ..TaskChange::default() };
+    let cases = [
+        (vec![add(spec("one: read"), &[]), add(spec("two: one"), &["convert"])], "convert in 2 smaller tasks: one, two"),
+        (vec![add(spec("one"), &["convert"]), add(spec("two"), &["convert"])], "convert in 2 smaller tasks: one, two"),
+        (vec![add(spec("g/"), &["convert"]), add(spec("g/one"), &[]), add(spec("g/two"), &[])], "convert in 2 smaller tasks: one, two"),
+        // A preparation, and then the same again.
+        (
+            vec![add(spec("install"), &[]), add(doing("again: install", "Do convert"), &["convert"])],
+            "convert in 2 smaller tasks: install, again",
+        ),
+        (vec![add(doing("other", "Use csv"), &["convert"]), add(spec("unrelated"), &[])], "convert another way: other"),
+        (vec![add(tool("call", json!({"command": "sh convert.sh"})), &["convert"])], "convert another way: call"),
+        (
+            vec![PlanChange::MergeTasks { ids: vec![id("convert"), id("upload")], task: Box::new(spec("both")) }],
+            "convert another way: both",
+        ),
+        (vec![modify(description("Use csv"))], "convert tried again, changed"),
+        (vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })], "convert tried again, changed"),
+        (
+            vec![modify(TaskChange { completion_criteria: Some(vec!["x exists".to_owned()]), ..TaskChange::default() })],
+            "convert tried again, changed",
+        ),
+        (
+            vec![add(spec("install"), &[]), modify(TaskChange { dependencies: Some(vec![id("install")]), ..TaskChange::default() })],
+            "convert tried again, changed",
+        ),
+        (vec![PlanChange::UnblockTask { id: id("convert") }], "convert tried again"),
+        (vec![PlanChange::RemoveTask { id: id("convert"), reason: String::new() }], "convert done without"),
+        (vec![], "convert left as it failed"),
+        (vec![add(spec("unrelated"), &["upload"])], "convert left as it failed"),
+    ];
+    for (changes, expected) in cases {
+        assert_eq!(made(changes.clone()).as_deref(), Ok(expected), "{changes:#?}");
+    }
+}
+
+#[test]
+fn the_same_over_again_is_refused_with_the_reason() {
+    let name = || TaskChange { name: Some("Again".to_owned()), effort_seconds: Some(9), ..TaskChange::default() };
+    let cases = [
+        (vec![add(doing("convert-2", "do  CONVERT."), &["convert"])], "\"convert-2\" takes the place of \"convert\" and does the same"),
+        (vec![add(spec("g/"), &["convert"]), add(doing("g/one", "Do convert"), &[])], "\"one\" takes the place of \"convert\""),
+        (vec![add(tool("again", json!({"command": "ls"})), &["list"])], "\"again\" takes the place of \"list\""),
+        (vec![modify(name())], "modify_task of \"convert\" changes nothing of what it does"),
+        (vec![modify(TaskChange { description: Some("Do convert!".to_owned()), ..name() })], "changes nothing"),
+    ];
+    for (changes, why) in cases {
+        let refused = made(changes.clone()).unwrap_err();
+        assert!(refused.contains(why), "{refused}\n{changes:#?}");
+    }
+    let both = vec![add(doing("a", "Do convert"), &["convert"]), add(tool("b", json!({"command": "ls"})), &["list"])];
+    assert_eq!(made(both).unwrap_err().lines().count(), 2, "all are told at once");
+}
+
+#[test]
+fn what_has_not_failed_for_good_is_not_looked_at() {
+    let mut state = troubled();
+    for task in state.tasks.values_mut() {
+        task.failed_for_good = false;
+    }
+    let same = patch_of(vec![add(doing("again", "Do convert"), &["convert"])]);
+    assert_eq!(lowering(&state, &same), Ok(vec![]));
+    // A TODO that failed too often is held back instead.
+    let task = state.tasks.get_mut(&id("convert")).unwrap();
+    (task.status, task.held, task.attempts) = (TaskStatus::Blocked, true, 3);
+    assert!(lowering(&state, &same).is_err());
+}
