@@ -251,6 +251,7 @@ impl ActorFactory {
             nudge_each_step: context.nudge_each_step,
             plain_answer_ends: context.plain_answer_ends,
             must_write_files: must_write_files(task),
+            told: Vec::new(),
             settings,
         };
         input.system = self.prompts.system(&SystemContext {

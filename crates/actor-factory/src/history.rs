@@ -38,6 +38,21 @@ impl History {
         self.messages.push(Arc::new(message));
     }
 
+    /// Says something as the user: at the end of the last message where that is the user's and has no answer yet, else in one of its own.
+    /// Two messages of the user in a row are refused by some chat templates.
+    pub(crate) fn say(&mut self, text: &str) {
+        let Some(Message::User { content }) = self.messages.last().map(AsRef::as_ref) else {
+            return self.push(Message::User { content: text.to_owned() });
+        };
+        let content = format!("{content}\n\n{text}");
+        if self.messages.len() == HEAD {
+            self.task.clone_from(&content);
+        }
+        self.messages.pop();
+        self.messages.push(Arc::new(Message::User { content }));
+        self.count();
+    }
+
     pub(crate) fn messages(&self) -> &[Arc<Message>] {
         &self.messages
     }
@@ -57,14 +72,15 @@ impl History {
     }
 
     /// Shortens the history to about `target` tokens: first the results of older calls are replaced by a note of their size, then the
-    /// oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task, TODO list and the last `kept`
-    /// messages stay; calls stay with their results. Says whether the history became shorter; otherwise it is as it was.
-    pub(crate) fn compact(&mut self, target: u64, todos: &str, kept: usize) -> bool {
+    /// oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task and the last `kept` messages stay,
+    /// and `words` in the place of what is dropped; calls stay with their results. Says whether the history became shorter; otherwise it is
+    /// as it was.
+    pub(crate) fn compact(&mut self, target: u64, words: &str, kept: usize) -> bool {
         let mut shorter = self.clone();
         let keep_from = shorter.keep_from(kept);
         shorter.remove_results(keep_from);
         if shorter.tokens > target {
-            shorter.drop_turns(target, keep_from, todos);
+            shorter.drop_turns(target, keep_from, words);
         }
         if shorter.tokens > target {
             shorter.cut_results(target);
@@ -97,11 +113,11 @@ impl History {
     }
 
     /// Drops the oldest turns, up to `keep_from` at most, until the rest fits.
-    fn drop_turns(&mut self, target: u64, keep_from: usize, todos: &str) {
+    fn drop_turns(&mut self, target: u64, keep_from: usize, words: &str) {
         let mut note = "[Earlier messages were removed to save space.]".to_owned();
-        if !todos.is_empty() {
-            note.push_str("\nYour TODO list:\n");
-            note.push_str(todos);
+        if !words.is_empty() {
+            note.push('\n');
+            note.push_str(words);
         }
         let mut tokens = self.tokens + estimate_tokens(&note);
         let mut drop_to = HEAD;

@@ -18,4 +18,4 @@ pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileE
 pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
 pub use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 pub use select::{Selection, must_write, select};
-pub use spec::{ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE, effect_prefix};
+pub use spec::{ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE, Told, effect_prefix};

@@ -5,6 +5,7 @@ mod conclude;
 mod fact;
 mod own_tools;
 mod round;
+mod said;
 mod status;
 mod think;
 mod turn;
@@ -26,7 +27,7 @@ pub use self::{
     status::{ActorStatus, ActorStep, IllegalStep},
 };
 use crate::{
-    ActorInput,
+    ActorInput, Told,
     history::{History, TokenMeter},
     repeats::Repeats,
 };
@@ -63,6 +64,12 @@ pub struct ActorMachine {
     must_conclude: bool,
     /// What the next request says at its end, besides the standing reminders.
     notes: Vec<String>,
+    /// What people said that the actor has not seen yet.
+    #[serde(default)]
+    said: Vec<Told>,
+    /// What people said that stands in the history.
+    #[serde(default)]
+    heard: Vec<Told>,
     /// Answers without a tool call, in a row.
     plain_in_row: u32,
     /// The last plain answers: part of the result, whatever the actor says when it ends.
@@ -113,6 +120,7 @@ impl Machine for ActorMachine {
                 }
                 ActorFact::ToolEnded { .. } => self.tool_ended(at, fact, out),
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
+                ActorFact::Told { said } => self.told(said),
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
                 ActorFact::Stopped { why } => self.stop(why, out),
                 ActorFact::Resumed {} => self.resume(at, out),
@@ -127,7 +135,7 @@ impl Machine for ActorMachine {
             | ActorFact::ToolEnded { id, .. }
             | ActorFact::Answered { id, .. }
             | ActorFact::Revoked { id, .. } => Some(id),
-            ActorFact::Stopped { .. } | ActorFact::Resumed {} => None,
+            ActorFact::Told { .. } | ActorFact::Stopped { .. } | ActorFact::Resumed {} => None,
         }
     }
 
@@ -158,6 +166,8 @@ impl ActorMachine {
             repeats: Repeats::default(),
             must_conclude: false,
             notes: Vec::new(),
+            said: input.told.clone(),
+            heard: Vec::new(),
             plain_in_row: 0,
             plain_text: String::new(),
             overflowed: false,

@@ -24,6 +24,8 @@ pub(crate) const STEPS_LEFT: &str = include_str!("../prompts/steps_left.md");
 pub(crate) const STUCK: &str = include_str!("../prompts/stuck.md");
 /// The same call succeeded with the same result; `{name}` and `{count}`.
 pub(crate) const REPEATED: &str = include_str!("../prompts/repeated.md");
+/// A person said something unasked; `{text}`.
+pub(crate) const TOLD: &str = include_str!("../prompts/told.md");
 /// All that is left is to say how the task stands.
 pub(crate) const CONCLUDE: &str = include_str!("../prompts/conclude.md");
 /// Appended to the last tool result when the TODO list was forgotten.

@@ -1,7 +1,7 @@
 //! What an actor is, and what it starts from.
 
 use aime_llm::ModelLimits;
-use aime_progress::{ActorId, PlanId, TaskId, Timestamp};
+use aime_progress::{ActorId, EvidenceId, PlanId, TaskId, Timestamp};
 use aime_tools::{Approval, FAILURES_BEFORE_HINT, ToolSheet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,6 +135,18 @@ pub struct ActorInput {
     /// How it behaves.
     #[serde(default)]
     pub settings: ActorSettings,
+    /// What people had said to it before it began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub told: Vec<Told>,
+}
+
+/// Words of a person for an actor at work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// Their name in the run: words that an actor has heard under it are dropped.
+    pub id: EvidenceId,
+    /// The words.
+    pub text: String,
 }
 
 impl ActorInput {

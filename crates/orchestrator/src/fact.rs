@@ -134,6 +134,9 @@ pub enum RunFact {
     PersonSaid {
         /// Under this name it becomes evidence; what has one already is dropped.
         id: EvidenceId,
+        /// The task whose actor is meant; without one, whoever plans, or the only actor of a direct run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// The words.
         text: String,
     },

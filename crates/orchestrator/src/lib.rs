@@ -37,6 +37,7 @@ mod history;
 mod hooks;
 mod human;
 mod kept_plans;
+mod inbox;
 mod machine;
 mod memory;
 mod models;
@@ -48,6 +49,7 @@ mod result;
 mod runner;
 mod settings;
 mod stats;
+mod words;
 
 pub use budget::{Budget, BudgetError, Reservation};
 pub use criteria::{FileCriterion, read_criterion};
@@ -59,10 +61,11 @@ pub use hooks::{
 };
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use kept_plans::KeptPlans;
+pub use inbox::InboxMessage;
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
-pub use orchestrator::{InboxMessage, Orchestrator, OrchestratorError, RunControl, RunRequest, RunView, view};
+pub use orchestrator::{Orchestrator, OrchestratorError, RunControl, RunRequest, RunView, view};
 pub use parts::Parts;
 pub use publish::PublishedEvent;
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};

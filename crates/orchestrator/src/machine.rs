@@ -318,7 +318,7 @@ impl RunMachine {
                     self.person_answered(&question, text, out);
                 }
             }
-            (RunFact::PersonSaid { id, text }, _) => self.person_said(id, text, out),
+            (RunFact::PersonSaid { id, task, text }, _) => self.person_said(id, task.as_ref(), text, out),
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),

@@ -1,24 +1,24 @@
 //! Runs goals: starts them, resumes them, tells of them.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{
-    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, Message, NewRun, Recorded, Resume, RunLock, StreamWriter,
+    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter,
     drive, replay,
 };
-use aime_progress::{EvidenceId, LiveStore, Plan, PlanId, ProgressState, QuestionId, RunId, Spent, Timestamp, write_snapshot};
+use aime_progress::{LiveStore, Plan, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
-use serde::{Deserialize, Serialize};
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Bounds, Budget, FailureCode, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings,
-    publish::PublishingStream, questions::Answers, runner::RunRunner,
+    inbox::{fact_in, read_inbox},
+    publish::PublishingStream,
+    questions::Answers,
+    runner::RunRunner,
+    words::Words,
 };
-
-/// How often messages from other processes are looked for.
-const INBOX_LOOK: Duration = Duration::from_millis(500);
 
 /// How often the snapshot of a run that moves is written.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
@@ -78,26 +78,6 @@ pub enum OrchestratorError {
         /// Why.
         reason: String,
     },
-}
-
-/// A message to a run from another process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "message", rename_all = "snake_case")]
-pub enum InboxMessage {
-    /// A person's answer.
-    Answer {
-        /// The question.
-        question: QuestionId,
-        /// The answer.
-        text: String,
-    },
-    /// A person says something unasked, to steer the run.
-    Say {
-        /// The words.
-        text: String,
-    },
-    /// A person wants the run to stop, so that it can be resumed.
-    Pause {},
 }
 
 /// A run as its journal tells it.
@@ -166,7 +146,7 @@ impl Orchestrator {
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
         self.execute(
-            Start { input, bounds, answers: Answers::default(), spent: Spent::default(), tool_calls: 0, actors: 0, published: 0 },
+            Start { input, bounds, answers: Answers::default(), words: Words::default(), spent: Spent::default(), tool_calls: 0, actors: 0, published: 0 },
             writer,
             resume,
             control,
@@ -206,6 +186,7 @@ impl Orchestrator {
             input: loaded.input.fact.clone(),
             bounds: bounds.unwrap_or(view.bounds),
             answers,
+            words: Words::of(&loaded.facts),
             spent: view.state.spent,
             tool_calls: view.state.tool_calls,
             actors: view.actors,
@@ -233,7 +214,7 @@ impl Orchestrator {
         control: RunControl,
     ) -> Result<RunResult, OrchestratorError> {
         let run = start.input.run.clone();
-        let answers = Arc::new(start.answers);
+        let (answers, words) = (Arc::new(start.answers), Arc::new(start.words));
         let runner = Arc::new(RunRunner {
             run: run.clone(),
             input: start.input,
@@ -241,6 +222,7 @@ impl Orchestrator {
             budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls).with_actors(start.actors)),
             bounds: start.bounds,
             answers: Arc::clone(&answers),
+            words: Arc::clone(&words),
         });
         let watcher = control.events.clone();
         let sink = PublishingStream {
@@ -250,12 +232,13 @@ impl Orchestrator {
             watcher,
             live: Arc::clone(&self.live),
             answers: Arc::clone(&answers),
+            words: Arc::clone(&words),
         };
         let mut host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let beside = Beside {
             tasks: [
                 tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
-                tokio::spawn(self.clone().read_inbox(run.clone(), Arc::clone(&answers), host.sender())),
+                tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), (Arc::clone(&answers), Arc::clone(&words)), host.sender())),
                 tokio::spawn(self.clone().keep_snapshots(run.clone())),
             ],
             run: run.clone(),
@@ -279,36 +262,6 @@ impl Orchestrator {
         let mut result = RunResult::new(run, state, &ended.output);
         self.parts.hooks.stopped(&mut result).await;
         Ok(result)
-    }
-
-    /// Passes on what other processes say to the run. A message stays in the inbox until what it says is durable: a crash loses none.
-    async fn read_inbox(self, run: RunId, answers: Arc<Answers>, facts: FactSender<RunMachine>) {
-        let journal = &self.parts.journal;
-        let mut passed_on = BTreeSet::new();
-        loop {
-            for message in journal.inbox(run.as_str()).unwrap_or_default() {
-                let fact = fact_in(&message);
-                let dealt_with = match &fact {
-                    Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
-                    Some(RunFact::PersonSaid { id, .. }) => {
-                        self.live.get(&run).is_some_and(|state| state.evidence.iter().any(|known| known.id == *id))
-                    }
-                    // A stop that is lost with the process has come about all the same.
-                    Some(RunFact::StopRequested { .. }) => passed_on.contains(&message.id),
-                    _ => true,
-                };
-                if dealt_with {
-                    if journal.inbox_take(message.id).await.is_err() {
-                        return;
-                    }
-                } else if let (true, Some(fact)) = (passed_on.insert(message.id), fact)
-                    && !facts.send(fact)
-                {
-                    return;
-                }
-            }
-            tokio::time::sleep(INBOX_LOOK).await;
-        }
     }
 
     /// Keeps the snapshot of a live run near its state.
@@ -366,6 +319,7 @@ struct Start {
     input: RunInput,
     bounds: Bounds,
     answers: Answers,
+    words: Words,
     spent: Spent,
     tool_calls: u64,
     actors: u32,
@@ -390,13 +344,4 @@ async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
     stop.cancelled().await;
     // A run that has ended needs no stop.
     let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
-}
-
-/// The fact in a message.
-fn fact_in(message: &Message) -> Option<RunFact> {
-    Some(match serde_json::from_str(&message.body).ok()? {
-        InboxMessage::Answer { question, text } => RunFact::PersonAnswered { question: Some(question), text },
-        InboxMessage::Say { text } => RunFact::PersonSaid { id: EvidenceId::new(format!("person-{}", message.id)).ok()?, text },
-        InboxMessage::Pause {} => RunFact::StopRequested { reason: "paused by a person".to_owned() },
-    })
 }

@@ -7,7 +7,7 @@ use aime_progress::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{RunMachine, questions::Answers};
+use crate::{RunMachine, questions::Answers, words::Words};
 
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +37,7 @@ pub(crate) struct PublishingStream {
     pub(crate) run: RunId,
     pub(crate) live: Arc<LiveStore>,
     pub(crate) answers: Arc<Answers>,
+    pub(crate) words: Arc<Words>,
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
@@ -46,8 +47,9 @@ impl Sink<RunMachine> for PublishingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
-        let events = commit.events;
+        let (facts, events) = (commit.facts, commit.events);
         Sink::<RunMachine>::append(&mut self.writer, commit).await?;
+        facts.iter().for_each(|recorded| self.words.put(&recorded.fact));
         for Recorded { at, fact } in events {
             self.published += 1;
             let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(*at), event: fact.clone() };

@@ -21,6 +21,7 @@ use crate::{
     Bounds, Budget, BudgetError, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
     models::{BudgetedModel, OnBound},
     questions::Answers,
+    words::Words,
 };
 
 /// Everything that the effects of one run share.
@@ -32,6 +33,7 @@ pub(crate) struct RunRunner {
     pub(crate) parts: Parts,
     pub(crate) budget: Arc<Budget>,
     pub(crate) answers: Arc<Answers>,
+    pub(crate) words: Arc<Words>,
 }
 
 type Context = EffectContext<RunMachine>;

@@ -246,6 +246,13 @@ pub enum ProgressEvent {
         /// The words.
         text: String,
     },
+    /// What a person said unasked reached an actor: it stands in its next request.
+    ActorTold {
+        /// The task.
+        task: TaskId,
+        /// The person's words, which were evidence and are hereby processed.
+        evidence: EvidenceId,
+    },
     /// An actor's history was shortened to fit its context window.
     HistoryCompacted {
         /// The task.
@@ -372,6 +379,7 @@ impl ProgressEvent {
             Self::ProgressReported { .. } => "progress_reported",
             Self::TodosChanged { .. } => "todos_changed",
             Self::ActorNudged { .. } => "actor_nudged",
+            Self::ActorTold { .. } => "actor_told",
             Self::HistoryCompacted { .. } => "history_compacted",
             Self::EvidenceAdded { .. } => "evidence_added",
             Self::TriggersFired { .. } => "triggers_fired",

@@ -194,6 +194,10 @@ impl ProgressState {
             | ProgressEvent::HistoryCompacted { task, .. } => {
                 self.task_mut(task)?;
             }
+            ProgressEvent::ActorTold { task, evidence } => {
+                self.task_mut(task)?;
+                self.process(std::slice::from_ref(evidence))?;
+            }
             ProgressEvent::ModelCalled { task, spent, .. } => {
                 task.as_ref().map(|task| self.task_mut(task)).transpose()?;
                 self.spent.add(spent);

@@ -88,7 +88,7 @@ fn results_of_older_calls_go_first() {
 #[test]
 fn then_the_oldest_turns_and_the_todo_list_stays() {
     let mut history = history(&vec![vec![100]; 30]);
-    assert!(history.compact(400, "[ ] #1: go on", KEPT));
+    assert!(history.compact(400, "Your TODO list:\n[ ] #1: go on", KEPT));
     let contents = contents(&history);
     assert_eq!(contents[1], "user: task\n\n[Earlier messages were removed to save space.]\nYour TODO list:\n[ ] #1: go on");
     assert_eq!(contents[2], "assistant: 1 calls");

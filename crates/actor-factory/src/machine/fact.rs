@@ -7,6 +7,8 @@ use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::Told;
+
 /// What the world answers an actor. Kept in its journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -43,6 +45,11 @@ pub enum ActorFact {
         id: EffectId,
         /// The answer.
         text: String,
+    },
+    /// A person says something unasked. The actor sees it with its next request.
+    Told {
+        /// What is said.
+        said: Told,
     },
     /// The actor must stop: nothing new is begun.
     Stopped {

@@ -15,6 +15,7 @@ use crate::text::{cut, id_text};
 const LONGEST: usize = 4_000;
 const NOT_YET: &str =
     "not ended: one failed call is no reason to give up. Make a better call, use another tool, or answer from what you know";
+const SAID_MEANWHILE: &str = "not ended: a person has said something meanwhile. It follows; take it into account before you end";
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
 impl ActorMachine {
@@ -89,6 +90,9 @@ impl ActorMachine {
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
+        if self.must_hear() {
+            return Err(SAID_MEANWHILE.to_owned());
+        }
         if said.success
             && let Some(failed) = self.failed_before(index)
         {

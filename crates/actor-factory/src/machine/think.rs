@@ -40,6 +40,7 @@ impl ActorMachine {
             self.out_of_steps();
             return;
         }
+        self.hear(out);
         let prompt = self.next_step_prompt();
         let extra = self.tools_tokens + prompt.as_deref().map_or(0, estimate_tokens);
         self.make_room(extra, out);
@@ -107,8 +108,9 @@ impl ActorMachine {
     fn compact(&mut self, target: u64, extra: u64, out: &mut Outbox<Self>) -> bool {
         let before = self.meter.corrected(self.history.tokens() + extra);
         let target = self.meter.estimate_of(target).saturating_sub(extra);
-        let todos = if self.todos.is_empty() { String::new() } else { render_todos(&self.todos) };
-        let changed = self.history.compact(target, &todos, self.input.settings.kept_messages);
+        let todos = if self.todos.is_empty() { String::new() } else { format!("Your TODO list:\n{}", render_todos(&self.todos)) };
+        let kept: Vec<String> = [todos, self.heard_in_short()].into_iter().filter(|text| !text.is_empty()).collect();
+        let changed = self.history.compact(target, &kept.join("\n"), self.input.settings.kept_messages);
         if changed {
             let after = self.meter.corrected(self.history.tokens() + extra);
             out.emit(ProgressEvent::HistoryCompacted { task: self.input.spec.task.clone(), tokens_before: before, tokens_after: after });
@@ -233,6 +235,9 @@ impl ActorMachine {
         // An empty message is refused by some servers.
         let content = if empty { "(no answer)".to_owned() } else { content };
         self.history.push(Message::Assistant { content, tool_calls: Vec::new() });
+        if self.must_hear() && *finish != FinishReason::ContentFilter {
+            return self.next_step(at, out);
+        }
         let again = self.plain_in_row > 1;
         let may_be_all = self.input.plain_answer_ends && (self.calls_ok > 0 || !self.input.must_write_files);
         match finish {

@@ -103,17 +103,19 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// A person steers: what they say is evidence that the plan is looked at for at once.
-    pub(super) fn person_said(&mut self, id: &EvidenceId, text: &str, out: &mut Out) {
+    /// A person steers. What they say to the run is evidence that the plan is looked at for at once; what they say to one actor is for that
+    /// actor, and the planner reads it when it looks next.
+    pub(super) fn person_said(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
         if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
             return;
         }
+        let task = task.filter(|task| self.state.tasks.contains_key(*task)).cloned();
         let evidence = Evidence {
             id: id.clone(),
             at: self.now,
-            task: None,
+            significance: if task.is_some() { Significance::Low } else { Significance::High },
+            task,
             kind: EvidenceKind::UserInput,
-            significance: Significance::High,
             content: text.to_owned(),
             processed: false,
         };

@@ -344,6 +344,7 @@ fn may_come_from_actor(event: &ProgressEvent, own: &TaskId) -> bool {
         | ProgressEvent::ProgressReported { task, .. }
         | ProgressEvent::TodosChanged { task, .. }
         | ProgressEvent::ActorNudged { task, .. }
+        | ProgressEvent::ActorTold { task, .. }
         | ProgressEvent::HistoryCompacted { task, .. } => task == own,
         ProgressEvent::ModelCalled { task, .. } => task.as_ref() == Some(own),
         ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref() == Some(own),

@@ -4,12 +4,13 @@ mod delegate;
 mod effects;
 mod reports;
 
-use std::{sync::Arc, time::Instant};
+use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
-use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated};
+use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated, Told};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
 use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, Task, TaskId, TaskSpec, TaskStatus, Timestamp};
 use aime_tools::{DELEGATE_TASK, ToolContext};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::{
@@ -22,7 +23,7 @@ use super::{
     hooked::{Asking, HookedModel},
     millis_since, on_bound,
 };
-use crate::{RunFact, RunMachine, models::OnBound};
+use crate::{RunFact, RunMachine, models::OnBound, words::Listener};
 
 /// One execution of a task: what the actor that works for the plan and those below it share.
 pub(super) struct Attempt {
@@ -118,9 +119,14 @@ impl Attempt {
     ) -> Result<Conclusion, String> {
         let (journal, run) = (&self.runner.parts.journal, self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
+        // Whoever works for another one is told what to do by that one alone.
+        let listener = call.is_none().then(|| self.listener());
+        let said = listener.as_ref().map(|listener| self.runner.words.so_far(listener)).unwrap_or_default();
+        let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
-                let Made { input, created } = make()?;
+                let Made { mut input, created } = make()?;
+                input.told = said;
                 let mut reports = Reports::new(Arc::clone(self), input.call.clone());
                 reports.send(created);
                 let writer = journal.stream(run, &input.effect_prefix());
@@ -134,7 +140,9 @@ impl Attempt {
                 }
                 let input = loaded.input.fact.clone();
                 let writer = journal.stream(run, &input.effect_prefix()).after(&loaded);
-                (input, reports, writer, loaded.resume(vec![Recorded { at: now, fact: ActorFact::Resumed {} }]))
+                let then = unheard(said, &loaded).map(|said| ActorFact::Told { said }).chain([ActorFact::Resumed {}]);
+                let then = then.map(|fact| Recorded { at: now, fact }).collect();
+                (input, reports, writer, loaded.resume(then))
             }
         };
         let refused = Arc::<Refused>::default();
@@ -154,13 +162,21 @@ impl Attempt {
             // An actor that has ended needs no stop.
             let _gone = sender.send(ActorFact::Stopped { why: Reason::Stopped });
         });
+        let (words, sender) = (Arc::clone(&self.runner.words), host.sender());
+        let listen = listener.map(|listener| tokio::spawn(async move { words.pass_on(&listener, heard, &sender).await }));
         let ended = drive(&mut host, resume).await;
         stop.abort();
+        listen.iter().for_each(JoinHandle::abort);
         host.close().await;
         ended.map(|ended| ended.output).map_err(|error| match error {
             DriveError::Host(error) => error.to_string(),
             other => other.to_string(),
         })
+    }
+
+    /// Whom the words of people reach that are meant for this task.
+    fn listener(&self) -> Listener {
+        Listener { task: self.task.clone(), alone: self.state.mode == Some(PlanMode::Direct) }
     }
 
     fn load(&self, call: Option<&str>) -> Result<Option<Loaded<ActorMachine>>, String> {
@@ -230,6 +246,16 @@ impl Attempt {
         let created = runner.created(&self.task, &made.input.spec, made.selection.reasons);
         Ok(Made { input: made.input, created })
     }
+}
+
+/// What was said to an actor since its journal was left.
+fn unheard(said: Vec<Told>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = Told> {
+    let facts = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
+        ActorFact::Told { said } => Some(said.id.clone()),
+        _ => None,
+    });
+    let heard: BTreeSet<_> = loaded.input.fact.told.iter().map(|told| told.id.clone()).chain(facts).collect();
+    said.into_iter().filter(move |told| !heard.contains(&told.id))
 }
 
 /// What the tasks before this one came to, and how this one failed before.

@@ -2,12 +2,12 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::FinishReason;
-use aime_progress::CallOutcome;
+use aime_progress::{CallOutcome, ProgressEvent};
 use aime_tools::Approval;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::support::{Play, answer, call, delegate, delegating, read, terminate, tool_ended, write};
+use super::support::{Play, answer, call, delegate, delegating, read, terminate, told, tool_ended, write};
 use crate::{ActorEffect, ActorFact, ModelAnswer, ModelFault};
 
 #[derive(Debug, Clone)]
@@ -19,6 +19,10 @@ enum Move {
     },
     Stop,
     Resume,
+    /// A person says something, or the same once more.
+    Tell {
+        which: usize,
+    },
     Acknowledge {
         which: usize,
     },
@@ -34,6 +38,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         8 => (0usize..4, 0usize..12).prop_map(|(which, how)| Move::Answer { which, how }),
         1 => Just(Move::Stop),
         1 => Just(Move::Resume),
+        1 => (0usize..3).prop_map(|which| Move::Tell { which }),
         2 => (0usize..4).prop_map(|which| Move::Acknowledge { which }),
         1 => (prop_oneof![Just("t/1/1"), Just("t/1/1/1"), Just("t/1/2/1/ask1"), Just("x")], 0usize..3)
             .prop_map(|(id, how)| Move::Stray { id, how }),
@@ -103,6 +108,9 @@ proptest! {
                 Move::Resume => {
                     play.fact(ActorFact::Resumed {});
                 }
+                Move::Tell { which } => {
+                    play.fact(told(which, "slowly"));
+                }
                 Move::Acknowledge { which } => {
                     if !play.revoked.is_empty() {
                         let id = play.revoked.remove(which % play.revoked.len());
@@ -122,6 +130,8 @@ proptest! {
                     play.fact(fact);
                 }
             }
+            let heard = play.events.iter().filter(|event| matches!(event, ProgressEvent::ActorTold { .. })).count();
+            prop_assert!(heard <= 3, "what was said is heard twice");
             if let Some(conclusion) = play.machine.conclusion() {
                 prop_assert!(play.open.is_empty(), "something is under way after the end: {:?}", play.open_ids());
                 prop_assert!(play.output.as_ref() == Some(conclusion));

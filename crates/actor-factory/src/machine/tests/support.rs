@@ -4,11 +4,11 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolDefinition, Usage};
-use aime_progress::{ActorId, CallOutcome, Conclusion, PlanId, ProgressEvent, TaskId, Timestamp};
+use aime_progress::{ActorId, CallOutcome, Conclusion, EvidenceId, PlanId, ProgressEvent, TaskId, Timestamp};
 use aime_tools::{Approval, HandledBy, ToolSheet, Touches};
 use serde_json::{Value, json};
 
-use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer, history::tests::paired};
+use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer, Told, history::tests::paired};
 
 pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: HandledBy, parameters: Value) -> ToolSheet {
     ToolSheet {
@@ -68,6 +68,7 @@ pub(super) fn input() -> ActorInput {
         plain_answer_ends: false,
         must_write_files: false,
         settings: crate::ActorSettings::default(),
+        told: Vec::new(),
     }
 }
 
@@ -110,6 +111,10 @@ pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
         model: "scripted".into(),
         cost_usd: 0.0,
     }
+}
+
+pub(super) fn told(number: usize, text: &str) -> ActorFact {
+    ActorFact::Told { said: Told { id: EvidenceId::new(format!("person-{number}")).unwrap(), text: text.into() } }
 }
 
 pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
@@ -195,7 +200,14 @@ impl Play {
         assert_eq!(request.messages.get(..history.len()), Some(history), "a request is the history and a next-step prompt");
         assert!(request.messages.len() <= history.len() + 1);
         if !compacted {
-            assert!(history.starts_with(&self.remembered), "a request grows only at its end");
+            // What has no answer yet may grow at its end too.
+            let (last, before) = self.remembered.split_last().map_or((None, [].as_slice()), |(last, before)| (Some(last), before));
+            assert!(history.starts_with(before), "a request grows only at its end");
+            let grown = |last: &Arc<Message>, now: &Arc<Message>| match (last.as_ref(), now.as_ref()) {
+                (Message::User { content }, Message::User { content: now }) => now.starts_with(content.as_str()),
+                (last, now) => last == now,
+            };
+            assert!(last.is_none_or(|last| grown(last, &history[before.len()])), "a request grows only at its end");
         }
         self.remembered = history.to_vec();
     }

@@ -264,7 +264,7 @@ fn what_a_person_says_unasked_changes_the_plan_at_once() {
         settings.frequency.max_replans_per_plan = 0;
         settings.triggers.evidence_significance = Significance::Critical;
     });
-    let said = |id: &str| RunFact::PersonSaid { id: id.parse().unwrap(), text: "not by train".to_owned() };
+    let said = |id: &str| RunFact::PersonSaid { id: id.parse().unwrap(), task: None, text: "not by train".to_owned() };
     world.send(said("person-1"));
     let RunEffect::Replan { reasons, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
     assert_eq!((reasons[0].kind, reasons[0].detail.as_str()), (TriggerKind::Person, "a person says: not by train"));
@@ -281,7 +281,7 @@ fn what_a_person_says_unasked_changes_the_plan_at_once() {
 fn what_is_said_before_there_is_a_plan_is_kept_for_it() {
     let mut world = World::new();
     world.routed(aime_progress::PlanMode::Complex);
-    world.send(RunFact::PersonSaid { id: "person-1".parse().unwrap(), text: "not by train".to_owned() });
+    world.send(RunFact::PersonSaid { id: "person-1".parse().unwrap(), task: None, text: "not by train".to_owned() });
     assert_eq!(world.open(), "plan");
     world.planned("a");
     assert_eq!(world.open(), "a replan");

@@ -1,0 +1,117 @@
+//! What people say to an actor while it works.
+
+use aime_durable::Reason;
+use aime_llm::Message;
+use aime_progress::{FailureCause, ProgressEvent};
+
+use super::support::{Play, answer, input, read, terminate, told, write};
+use crate::{ActorFact, ActorInput, Told};
+
+const SLOWLY: &str = "The person you work for says: slowly\nTake it into account and go on with your task.";
+
+/// The last message of the last request.
+fn last_words(play: &Play) -> &Message {
+    play.requests.last().unwrap().messages.last().unwrap()
+}
+
+fn user(text: &str) -> Message {
+    Message::User { content: text.into() }
+}
+
+/// The names of the words that were heard, in order.
+fn heard(play: &Play) -> Vec<&str> {
+    let told = play.events.iter().filter_map(|event| match event {
+        ProgressEvent::ActorTold { evidence, .. } => Some(evidence.as_str()),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn what_is_said_stands_last_in_the_next_request_and_stays() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), write("b", "2")]).fact(told(1, "slowly")).fact(told(1, "slowly"));
+    play.tool("t/1/1/1", "one");
+    assert_eq!((play.requests.len(), heard(&play).len()), (1, 0), "no call is parted from its result");
+    play.tool("t/1/1/2", "two");
+    assert_eq!(last_words(&play), &user(SLOWLY));
+    assert_eq!(heard(&play), ["person-1"]);
+    play.calls(vec![read("c", "3")]).fact(told(1, "slowly")).tool("t/1/2/1", "three");
+    assert!(matches!(last_words(&play), Message::Tool { .. }), "what was heard is not said again");
+    assert!(play.requests[2].messages.contains(&std::sync::Arc::new(user(SLOWLY))));
+}
+
+#[test]
+fn nobody_ends_on_a_word_that_was_not_heard() {
+    let mut play = Play::start(input());
+    play.fact(told(1, "slowly")).calls(vec![terminate("success", "done")]);
+    assert_eq!(play.output, None);
+    assert!(play.results()[0].contains("a person has said something meanwhile"), "{:?}", play.results());
+    assert_eq!(last_words(&play), &user(SLOWLY));
+    play.calls(vec![terminate("success", "done slowly")]);
+    assert_eq!(play.output.unwrap().summary, "done slowly");
+}
+
+#[test]
+fn an_answer_from_before_is_not_the_result() {
+    let mut play = Play::start(ActorInput { plain_answer_ends: true, ..input() });
+    play.fact(told(1, "slowly")).model(answer("Paris.", vec![]));
+    assert_eq!(last_words(&play), &user(SLOWLY));
+    assert!(play.nudges().is_empty());
+    play.model(answer("Pa-ris.", vec![]));
+    assert_eq!(play.output.unwrap().summary, "Pa-ris.");
+}
+
+#[test]
+fn what_was_said_before_it_began_stands_in_the_task() {
+    let mut input = input();
+    input.told = vec![Told { id: "person-1".parse().unwrap(), text: "slowly".into() }];
+    let mut play = Play::start(input);
+    assert_eq!(play.requests[0].messages.len(), 2, "two messages of the user in a row are refused by some templates");
+    assert_eq!(last_words(&play), &user(&format!("Write a.txt.\n\n{SLOWLY}")));
+    play.fact(told(1, "slowly")).calls(vec![terminate("success", "done slowly")]);
+    assert_eq!(play.output.unwrap().summary, "done slowly", "it was heard");
+}
+
+#[test]
+fn what_is_said_to_a_stopped_actor_is_heard_when_it_goes_on() {
+    for stopped_first in [true, false] {
+        let mut play = Play::start(input());
+        if stopped_first {
+            play.fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge().fact(told(1, "slowly"));
+        } else {
+            play.fact(told(1, "slowly")).fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
+        }
+        play.fact(ActorFact::Resumed {});
+        assert_eq!(last_words(&play), &user(&format!("Write a.txt.\n\n{SLOWLY}")));
+        assert_eq!(heard(&play), ["person-1"]);
+    }
+}
+
+#[test]
+fn the_bound_on_steps_holds_whatever_is_said() {
+    let mut input = input();
+    input.spec.max_steps = 1;
+    let mut play = Play::start(input.clone());
+    play.fact(told(1, "slowly")).calls(vec![terminate("success", "done")]);
+    assert_eq!(play.output.unwrap().summary, "done", "what cannot be heard any more holds up nothing");
+    let mut play = Play::start(input);
+    play.calls(vec![read("a", "1")]).fact(told(1, "slowly")).tool("t/1/1/1", "one");
+    assert_eq!(play.output.unwrap().cause, Some(FailureCause::Steps));
+}
+
+#[test]
+fn what_was_said_outlives_a_compaction() {
+    let mut input = input();
+    input.limits.context_tokens = 4_000;
+    input.spec.max_steps = 100;
+    let mut play = Play::start(input);
+    play.calls(vec![read("a", "0")]).fact(told(1, "slowly")).tool("t/1/1/1", "zero");
+    for step in 2..=14 {
+        play.calls(vec![read("a", &step.to_string()), read("b", &"x".repeat(900))]);
+        play.tool(&format!("t/1/{step}/1"), &"y".repeat(900)).tool(&format!("t/1/{step}/2"), &"z".repeat(900));
+    }
+    let said = format!("{:?}", play.requests.last().unwrap().messages);
+    assert!(said.contains("Earlier messages were removed"), "{said}");
+    assert!(said.contains("The person you work for has said:\\n- slowly"), "{said}");
+}

@@ -1,0 +1,78 @@
+//! Messages to a run from other processes, on their way to the facts that they become.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use aime_durable::{FactSender, Journal, Message};
+use aime_progress::{EvidenceId, QuestionId, RunId, TaskId};
+use serde::{Deserialize, Serialize};
+
+use crate::{RunFact, RunMachine, questions::Answers, words::Words};
+
+/// How often messages are looked for.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A message to a run from another process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "message", rename_all = "snake_case")]
+pub enum InboxMessage {
+    /// A person's answer.
+    Answer {
+        /// The question.
+        question: QuestionId,
+        /// The answer.
+        text: String,
+    },
+    /// A person says something unasked, to steer the run.
+    Say {
+        /// The task whose actor is meant; the run itself without one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The words.
+        text: String,
+    },
+    /// A person wants the run to stop, so that it can be resumed.
+    Pause {},
+}
+
+/// Passes on what other processes say to the run. A message stays in the inbox until what it says is durable: a crash loses none.
+pub(crate) async fn read_inbox(
+    journal: Journal,
+    run: RunId,
+    (answers, words): (Arc<Answers>, Arc<Words>),
+    facts: FactSender<RunMachine>,
+) {
+    let mut passed_on = BTreeSet::new();
+    loop {
+        for message in journal.inbox(run.as_str()).unwrap_or_default() {
+            let fact = fact_in(&message);
+            let dealt_with = match &fact {
+                Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
+                Some(RunFact::PersonSaid { id, .. }) => words.knows(id),
+                // A stop that is lost with the process has come about all the same.
+                Some(RunFact::StopRequested { .. }) => passed_on.contains(&message.id),
+                _ => true,
+            };
+            if dealt_with {
+                if journal.inbox_take(message.id).await.is_err() {
+                    return;
+                }
+            } else if let (true, Some(fact)) = (passed_on.insert(message.id), fact)
+                && !facts.send(fact)
+            {
+                return;
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The fact in a message.
+pub(crate) fn fact_in(message: &Message) -> Option<RunFact> {
+    Some(match serde_json::from_str(&message.body).ok()? {
+        InboxMessage::Answer { question, text } => RunFact::PersonAnswered { question: Some(question), text },
+        InboxMessage::Say { task, text } => {
+            RunFact::PersonSaid { id: EvidenceId::new(format!("person-{}", message.id)).ok()?, task, text }
+        }
+        InboxMessage::Pause {} => RunFact::StopRequested { reason: "paused by a person".to_owned() },
+    })
+}

@@ -1,0 +1,72 @@
+//! What people say unasked, on its way from the run to the actors at work.
+
+use std::collections::BTreeSet;
+
+use aime_actors::{ActorFact, ActorMachine, Told};
+use aime_durable::{FactSender, Recorded};
+use aime_progress::{EvidenceId, TaskId};
+use tokio::sync::watch;
+
+use crate::RunFact;
+
+/// Who hears: the actor of this task.
+#[derive(Debug, Clone)]
+pub(crate) struct Listener {
+    pub(crate) task: TaskId,
+    /// It is the only one, and hears what is said to the run itself.
+    pub(crate) alone: bool,
+}
+
+/// Everything that was said and stands in the run's journal. An actor hears it only once the run can no longer forget it; what is said
+/// before an actor begins is not lost.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    said: watch::Sender<Vec<(Option<TaskId>, Told)>>,
+}
+
+impl Words {
+    /// With what was said before a resume.
+    pub(crate) fn of(facts: &[Recorded<RunFact>]) -> Self {
+        let words = Self::default();
+        facts.iter().for_each(|recorded| words.put(&recorded.fact));
+        words
+    }
+
+    /// Takes in a fact of the run's journal; all but words are let pass.
+    pub(crate) fn put(&self, fact: &RunFact) {
+        let RunFact::PersonSaid { id, task, text } = fact else { return };
+        self.said.send_modify(|said| {
+            if !said.iter().any(|(_, told)| told.id == *id) {
+                said.push((task.clone(), Told { id: id.clone(), text: text.clone() }));
+            }
+        });
+    }
+
+    /// Whether the run's journal has these words.
+    pub(crate) fn knows(&self, id: &EvidenceId) -> bool {
+        self.said.borrow().iter().any(|(_, told)| told.id == *id)
+    }
+
+    /// What was said so far to one actor.
+    pub(crate) fn so_far(&self, listener: &Listener) -> Vec<Told> {
+        let said = self.said.borrow();
+        let theirs = said.iter().filter(|(task, _)| task.as_ref().map_or(listener.alone, |task| *task == listener.task));
+        theirs.map(|(_, told)| told.clone()).collect()
+    }
+
+    /// Passes on to an actor what is said while it works and is not `heard` yet. Ends with the actor.
+    pub(crate) async fn pass_on(&self, listener: &Listener, mut heard: BTreeSet<EvidenceId>, actor: &FactSender<ActorMachine>) {
+        let mut changes = self.said.subscribe();
+        loop {
+            changes.mark_unchanged();
+            for said in self.so_far(listener) {
+                if heard.insert(said.id.clone()) && !actor.send(ActorFact::Told { said }) {
+                    return;
+                }
+            }
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+}
