@@ -94,8 +94,11 @@ pub(crate) enum Command {
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
-    /// Say something to a run that nobody asked: its plan is looked at again with it
+    /// Say something to a run that nobody asked: its plan is looked at again with it; the one actor of a direct run hears it
     Tell {
+        /// Say it to the actor of this task alone
+        #[arg(long, value_name = "TASK")]
+        task: Option<String>,
         /// The run
         run: String,
         /// What is to be said
@@ -106,6 +109,13 @@ pub(crate) enum Command {
     Pause {
         /// The run
         run: String,
+    },
+    /// End a run for good, or take one task out of it; a paused run is resumed instead
+    Cancel {
+        /// The run
+        run: String,
+        /// The task; without one the whole run
+        task: Option<String>,
     },
     /// Look at the tools, or call one
     Tools {

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod cancel;
 mod check;
 mod config;
 mod doctor;
@@ -13,6 +14,7 @@ mod run;
 mod runs;
 mod schema;
 mod stats;
+mod steering;
 mod tools;
 
 use std::{
@@ -61,9 +63,10 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Check { plan_file, format } => check::check(&plan_file, format, &setup),
         Command::Resume(args) => on_runtime(resume::resume(args, &global, &setup)),
         Command::Runs { command, output } => on_runtime(runs::runs(command, output, &setup)),
-        Command::Tell { run, text } => on_runtime(runs::tell(&run, &text.join(" "), &setup)),
-        Command::Pause { run } => on_runtime(runs::pause(&run, &setup)),
-        Command::Answer { run, text } => on_runtime(runs::answer(&run, &text.join(" "), &setup)),
+        Command::Tell { run, task, text } => on_runtime(steering::tell(&run, task.as_deref(), &text.join(" "), &setup)),
+        Command::Pause { run } => on_runtime(steering::pause(&run, &setup)),
+        Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
+        Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
         Command::Tools { command } => on_runtime(tools::tools(command, &setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
         Command::Memory { command, output } => memory::memory(command, output, &setup),

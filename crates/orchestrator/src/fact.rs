@@ -162,6 +162,14 @@ pub enum RunFact {
         /// Why.
         reason: String,
     },
+    /// A person ends the run for good, or one of its tasks.
+    CancelRequested {
+        /// The task; the whole run without one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// Why.
+        reason: String,
+    },
     /// The facts before this one were another run's: what they had begun was begun there, and is not begun here.
     Forked {},
     /// The run goes on after a stop, a crash or an answer.

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RunFact, RunMachine, questions::Answers, words::Words};
 
+/// Why a run, or a task, was cancelled.
+pub(crate) const CANCELLED: &str = "cancelled by a person";
+
 /// How often messages are looked for.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -32,15 +35,16 @@ pub enum InboxMessage {
     },
     /// A person wants the run to stop, so that it can be resumed.
     Pause {},
+    /// A person ends the run for good, or one of its tasks.
+    Cancel {
+        /// The task; the whole run without one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
 }
 
 /// Passes on what other processes say to the run. A message stays in the inbox until what it says is durable: a crash loses none.
-pub(crate) async fn read_inbox(
-    journal: Journal,
-    run: RunId,
-    (answers, words): (Arc<Answers>, Arc<Words>),
-    facts: FactSender<RunMachine>,
-) {
+pub(crate) async fn read_inbox(journal: Journal, run: RunId, (answers, words): (Arc<Answers>, Arc<Words>), facts: FactSender<RunMachine>) {
     let mut passed_on = BTreeSet::new();
     loop {
         for message in journal.inbox(run.as_str()).unwrap_or_default() {
@@ -48,8 +52,8 @@ pub(crate) async fn read_inbox(
             let dealt_with = match &fact {
                 Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
                 Some(RunFact::PersonSaid { id, .. }) => words.knows(id),
-                // A stop that is lost with the process has come about all the same.
-                Some(RunFact::StopRequested { .. }) => passed_on.contains(&message.id),
+                // A stop that is lost with the process has come about all the same; who cancels looks whether it has.
+                Some(RunFact::StopRequested { .. } | RunFact::CancelRequested { .. }) => passed_on.contains(&message.id),
                 _ => true,
             };
             if dealt_with {
@@ -70,9 +74,8 @@ pub(crate) async fn read_inbox(
 pub(crate) fn fact_in(message: &Message) -> Option<RunFact> {
     Some(match serde_json::from_str(&message.body).ok()? {
         InboxMessage::Answer { question, text } => RunFact::PersonAnswered { question: Some(question), text },
-        InboxMessage::Say { task, text } => {
-            RunFact::PersonSaid { id: EvidenceId::new(format!("person-{}", message.id)).ok()?, task, text }
-        }
+        InboxMessage::Say { task, text } => RunFact::PersonSaid { id: EvidenceId::new(format!("person-{}", message.id)).ok()?, task, text },
+        InboxMessage::Cancel { task } => RunFact::CancelRequested { task, reason: CANCELLED.to_owned() },
         InboxMessage::Pause {} => RunFact::StopRequested { reason: "paused by a person".to_owned() },
     })
 }

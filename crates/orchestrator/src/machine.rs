@@ -1,5 +1,6 @@
 //! The run machine: from facts to progress events and effects. Pure: time comes with each fact.
 
+mod cancelling;
 mod ending;
 mod growing;
 mod people;
@@ -51,6 +52,8 @@ pub enum FailureCode {
     BoundReached,
     /// A person must answer.
     WaitingForHuman,
+    /// A person ended it for good.
+    Cancelled,
     /// It was stopped.
     Interrupted,
     /// A fault in aime.
@@ -119,6 +122,9 @@ pub struct RunMachine {
     decision: Option<Decision>,
     /// The running tasks that the decision takes out of the plan, each with the effect that was revoked for it, if it had one.
     cancelling: BTreeMap<TaskId, Option<EffectId>>,
+    /// The tasks that a person wants cancelled once the decision is made, each with the reason.
+    #[serde(default)]
+    to_cancel: Vec<(TaskId, String)>,
     /// What the run is left with, once everything under way has stopped.
     leaving: Option<RunOutput>,
     /// Criteria that did not hold when they were last looked at.
@@ -178,6 +184,7 @@ impl Machine for RunMachine {
             growth: Growth::default(),
             decision: None,
             cancelling: BTreeMap::new(),
+            to_cancel: Vec::new(),
             leaving: None,
             unmet: Vec::new(),
             verified: false,
@@ -235,6 +242,7 @@ impl Machine for RunMachine {
             | RunFact::BoundReached { .. }
             | RunFact::HookActed { .. }
             | RunFact::StopRequested { .. }
+            | RunFact::CancelRequested { .. }
             | RunFact::Forked {}
             | RunFact::Resumed { .. } => None,
         }
@@ -322,6 +330,8 @@ impl RunMachine {
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
+            (RunFact::CancelRequested { task: None, reason }, _) => self.cancel(reason, out),
+            (RunFact::CancelRequested { task: Some(task), reason }, _) => self.cancel_task(task, reason, out),
             (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),

@@ -3,8 +3,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{
-    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter,
-    drive, replay,
+    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
 };
 use aime_progress::{LiveStore, Plan, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
@@ -13,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Bounds, Budget, FailureCode, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings,
-    inbox::{fact_in, read_inbox},
+    inbox::{CANCELLED, fact_in, read_inbox},
     publish::PublishingStream,
     questions::Answers,
     runner::RunRunner,
@@ -146,7 +145,16 @@ impl Orchestrator {
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
         self.execute(
-            Start { input, bounds, answers: Answers::default(), words: Words::default(), spent: Spent::default(), tool_calls: 0, actors: 0, published: 0 },
+            Start {
+                input,
+                bounds,
+                answers: Answers::default(),
+                words: Words::default(),
+                spent: Spent::default(),
+                tool_calls: 0,
+                actors: 0,
+                published: 0,
+            },
             writer,
             resume,
             control,
@@ -159,6 +167,19 @@ impl Orchestrator {
     /// # Errors
     /// [`OrchestratorError`].
     pub async fn resume(&self, run: &RunId, bounds: Option<Bounds>, control: RunControl) -> Result<RunResult, OrchestratorError> {
+        self.take_up(run, RunFact::Resumed { bounds }, control).await
+    }
+
+    /// Ends a run for good that no process carries out. Nothing of it is begun for that. One that has ended gives its result again; one that
+    /// is carried out is to be told by [`InboxMessage::Cancel`](crate::InboxMessage::Cancel).
+    ///
+    /// # Errors
+    /// [`OrchestratorError`]; [`LockError::Held`] while a process carries it out.
+    pub async fn cancel(&self, run: &RunId, control: RunControl) -> Result<RunResult, OrchestratorError> {
+        self.take_up(run, RunFact::CancelRequested { task: None, reason: CANCELLED.to_owned() }, control).await
+    }
+
+    async fn take_up(&self, run: &RunId, first: RunFact, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let _lock = self.lock(run)?;
         // A run whose future was dropped may have left a commit on its way.
         self.parts.journal.flush().await?;
@@ -170,7 +191,10 @@ impl Orchestrator {
         let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
-        let mut then = vec![Recorded { at: now, fact: RunFact::Resumed { bounds: bounds.clone() } }];
+        // One that was cut off at its very end comes to it by going on.
+        let first = if view.over { RunFact::Resumed { bounds: None } } else { first };
+        let bounds = if let RunFact::Resumed { bounds: Some(bounds) } = &first { bounds.clone() } else { view.bounds };
+        let mut then = vec![Recorded { at: now, fact: first }];
         // What was answered meanwhile comes before anything is asked again.
         for message in self.parts.journal.inbox(run.as_str())? {
             match fact_in(&message) {
@@ -184,7 +208,7 @@ impl Orchestrator {
         }
         let start = Start {
             input: loaded.input.fact.clone(),
-            bounds: bounds.unwrap_or(view.bounds),
+            bounds,
             answers,
             words: Words::of(&loaded.facts),
             spent: view.state.spent,
@@ -238,7 +262,12 @@ impl Orchestrator {
         let beside = Beside {
             tasks: [
                 tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
-                tokio::spawn(read_inbox(self.parts.journal.clone(), run.clone(), (Arc::clone(&answers), Arc::clone(&words)), host.sender())),
+                tokio::spawn(read_inbox(
+                    self.parts.journal.clone(),
+                    run.clone(),
+                    (Arc::clone(&answers), Arc::clone(&words)),
+                    host.sender(),
+                )),
                 tokio::spawn(self.clone().keep_snapshots(run.clone())),
             ],
             run: run.clone(),

@@ -1,6 +1,6 @@
 //! The result document, `aime.result/v1`.
 
-use aime_progress::{ProgressState, RunId, RunStatus, Spent, TaskKind, TaskStatus};
+use aime_progress::{EvidenceKind, ProgressState, RunId, RunStatus, Spent, TaskKind, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ pub struct RunResult {
     pub duration_ms: u64,
     /// Why the goal was not reached, or why the run was left.
     pub error: Option<ResultError>,
-    /// What else is to be said, such as a hook that failed at the end.
+    /// What else is to be said, such as a hook that failed at the end, or what a person said too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -59,7 +59,7 @@ pub struct TaskResult {
 /// Why a run did not reach its goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultError {
-    /// `goal_not_reached`, `model_unavailable`, `bound_reached`, `waiting_for_human`, `interrupted`, `internal`.
+    /// `goal_not_reached`, `model_unavailable`, `bound_reached`, `waiting_for_human`, `cancelled`, `interrupted`, `internal`.
     pub code: String,
     /// In words.
     pub message: String,
@@ -101,9 +101,21 @@ impl RunResult {
             usage: state.spent,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
             error,
-            notes: Vec::new(),
+            notes: unheard(state, output),
         }
     }
+}
+
+/// What people said that came too late for an ended run. What an actor heard, or the planner used, is processed.
+fn unheard(state: &ProgressState, output: &RunOutput) -> Vec<String> {
+    let ended = match &output.error {
+        None => output.status == RunStatus::Completed,
+        Some(error) => error.code == FailureCode::GoalNotReached,
+    };
+    let said = state.evidence.iter().filter(|evidence| ended && evidence.kind == EvidenceKind::UserInput && !evidence.processed);
+    said.filter(|evidence| evidence.task.is_none())
+        .map(|evidence| format!("came too late to change anything: {}", evidence.content))
+        .collect()
 }
 
 impl FailureCode {
@@ -115,6 +127,7 @@ impl FailureCode {
             Self::ModelUnavailable => "model_unavailable",
             Self::BoundReached => "bound_reached",
             Self::WaitingForHuman => "waiting_for_human",
+            Self::Cancelled => "cancelled",
             Self::Interrupted => "interrupted",
             Self::Internal => "internal",
         }
@@ -124,7 +137,7 @@ impl FailureCode {
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {
-            Self::GoalNotReached => 1,
+            Self::GoalNotReached | Self::Cancelled => 1,
             Self::ModelUnavailable => 3,
             Self::BoundReached => 4,
             Self::WaitingForHuman => 5,

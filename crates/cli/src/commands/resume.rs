@@ -1,9 +1,12 @@
 //! `aime resume`.
 
 use aime_orchestrator::{Bounds, RunView, view};
-use aime_progress::{ProgressEvent, RunId};
+use aime_progress::{ProgressEvent, RunId, RunStatus};
 
-use super::run::{Carry, Work, at_hand, bounds, carry_out, failure_of, tell_model};
+use super::{
+    run::{Carry, Work, at_hand, bounds, carry_out, failure_of, tell_model},
+    steering::has_ended,
+};
 use crate::{
     args::{Global, ResumeArgs},
     config::RunConfig,
@@ -17,6 +20,9 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
     let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
     if let Some(damage) = &seen.damage {
         crate::output::note(&format!("the journal of {run} was damaged: {damage}; going on from the last good record"));
+    }
+    if seen.state.status == RunStatus::Cancelled {
+        return Err(has_ended(&run, &seen));
     }
     let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
     let models = match &choice {

@@ -333,6 +333,7 @@ fn exit_code(word: &str) -> u8 {
         FailureCode::ModelUnavailable,
         FailureCode::BoundReached,
         FailureCode::WaitingForHuman,
+        FailureCode::Cancelled,
         FailureCode::Interrupted,
         FailureCode::Internal,
     ];

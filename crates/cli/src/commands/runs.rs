@@ -1,8 +1,8 @@
-//! `aime runs` and `aime answer`.
+//! `aime runs`.
 
 use aime_durable::{Clock, RunLock, SystemClock};
-use aime_orchestrator::{FailureCode, InboxMessage, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
-use aime_progress::{ChangedMember, Edge, PlanDiff, PlanMode, ProgressState, Question, QuestionId, RunId, RunStatus, TaskId};
+use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
+use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, TaskId};
 use serde_json::{Value, json};
 
 use super::{
@@ -66,7 +66,7 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure> {
+pub(super) fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure> {
     let run = find_run(run, setup)?;
     let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
     if let Some(damage) = &seen.damage {
@@ -228,70 +228,4 @@ async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
     }
     output::note(&format!("deleted {run}"));
     Ok(())
-}
-
-fn answered_by(body: &str) -> Option<QuestionId> {
-    match serde_json::from_str(body).ok()? {
-        InboxMessage::Answer { question, .. } => Some(question),
-        InboxMessage::Say { .. } | InboxMessage::Pause {} => None,
-    }
-}
-
-/// Says something to a run unasked. A run that nobody carries out finds it when it is resumed.
-pub(super) async fn tell(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
-    let (run, seen) = read(run, setup)?;
-    if seen.over {
-        return Err(Failure::usage(format!("run {run} has ended")).hint(format!("`aime runs fork {run} --at V` makes one that goes on")));
-    }
-    if seen.state.mode == Some(PlanMode::Direct) {
-        // Said rather than taken and never used: there is no plan that it could change.
-        return Err(Failure::usage(format!("run {run} has no plan that could be changed: its goal went straight to one actor"))
-            .hint(format!("`aime pause {run}`, then give the goal anew, with what you want to say, or with --mode complex")));
-    }
-    put(&run, &InboxMessage::Say { text: text.to_owned() }, setup).await?;
-    let then = if is_driven(&run, setup) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
-    output::note(&format!("told: {}\n{then}", first_line(text, 100)));
-    Ok(0)
-}
-
-/// Stops a run that another process carries out.
-pub(super) async fn pause(run: &str, setup: &Setup) -> Result<u8, Failure> {
-    let (run, _) = read(run, setup)?;
-    if !is_driven(&run, setup) {
-        return Err(
-            Failure::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
-        );
-    }
-    put(&run, &InboxMessage::Pause {}, setup).await?;
-    output::note(&format!("the run stops; go on with `aime resume {run}`"));
-    Ok(0)
-}
-
-async fn put(run: &RunId, message: &InboxMessage, setup: &Setup) -> Result<(), Failure> {
-    let body = serde_json::to_string(message).map_err(Failure::internal)?;
-    let put = setup.journal()?.inbox_put(run.as_str(), SystemClock.now(), &body).await;
-    put.map(drop).map_err(|error| Failure::caused(code::USAGE, &error))
-}
-
-/// Whether a process carries the run out: it holds the run's lock.
-fn is_driven(run: &RunId, setup: &Setup) -> bool {
-    RunLock::take(&setup.keep().join("runs").join(run.as_str()).join("lock")).is_err()
-}
-
-pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
-    let (run, seen) = read(run, setup)?;
-    let journal = setup.journal()?;
-    // Answers that the run has not taken up yet.
-    let waiting = journal.inbox(run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
-    let answered: Vec<QuestionId> = waiting.iter().filter_map(|message| answered_by(&message.body)).collect();
-    let open = |question: &&Question| question.answer.is_none() && !answered.contains(&question.id);
-    let Some(question) = seen.state.questions.iter().find(open) else {
-        let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
-        return Err(Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands")));
-    };
-    put(&run, &InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() }, setup).await?;
-    let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
-    let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
-    output::note(&format!("answered: {}\n{then}", first_line(&question.question, 100)));
-    Ok(0)
 }

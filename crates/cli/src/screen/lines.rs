@@ -98,6 +98,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ActorNudged { task, kind, .. } if kind == "stuck" => {
             format!("{YELLOW}{task}: repeats itself; told to try another way{YELLOW:#}")
         }
+        E::ActorTold { task, .. } => format!("{DIM}{task}: was told what you said{DIM:#}"),
         E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
         _ => return None,
     };

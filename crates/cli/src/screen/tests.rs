@@ -113,6 +113,7 @@ fn a_line_for_each_thing_that_happens() {
         json!({"type": "progress_reported", "task": "a", "report": {"status": "in progress", "message": "half way"}}),
         json!({"type": "todos_changed", "task": "a", "items": []}),
         json!({"type": "actor_nudged", "task": "a", "kind": "stuck", "text": "try another way"}),
+        json!({"type": "actor_told", "task": "a", "evidence": "person-1"}),
         json!({"type": "history_compacted", "task": "a", "tokens_before": 9000, "tokens_after": 4000}),
         json!({"type": "evidence_added", "evidence": {"id": "e1", "type": "discovery", "significance": "high", "content": "the door is shut", "at": 1, "processed": false}}),
         json!({"type": "triggers_fired", "reasons": []}),

@@ -143,7 +143,7 @@ impl RunMachine {
     }
 
     /// The answer without a model: what each task came to, failures first and in full.
-    fn report(&self, failure: Option<&RunFailure>) -> String {
+    pub(super) fn report(&self, failure: Option<&RunFailure>) -> String {
         let told: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
         if let ([task], None) = (told.as_slice(), failure) {
             let conclusion = task.conclusion.as_ref();

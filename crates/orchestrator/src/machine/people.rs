@@ -56,6 +56,10 @@ impl RunMachine {
         let open = self.state.questions.iter().filter(|question| question.answer.is_none());
         let theirs = open.filter(|question| question.task.as_ref().is_some_and(|task| ended(self, task)));
         let ids: Vec<QuestionId> = theirs.map(|question| question.id.clone()).collect();
+        self.withdraw(ids, out);
+    }
+
+    pub(super) fn withdraw(&mut self, ids: Vec<QuestionId>, out: &mut Out) {
         for id in ids {
             self.stop_asking(&id, out);
             self.emit(ProgressEvent::QuestionAnswered { id, answer: WITHDRAWN.to_owned() }, out);
@@ -96,7 +100,7 @@ impl RunMachine {
         self.stop_asking(id, out);
         self.emit(ProgressEvent::QuestionAnswered { id: id.clone(), answer: text.to_owned() }, out);
         match (question.kind.as_str(), &question.task) {
-            (ESCALATION, _) => self.escalation_answered(text, out),
+            (ESCALATION, _) => self.escalation_answered(id, text, out),
             ("approval", Some(task)) => self.approval_answered(&task.clone(), out),
             _ => {}
         }
@@ -172,7 +176,7 @@ impl RunMachine {
         self.asked(None, &id, ESCALATION, &text, out);
     }
 
-    fn escalation_answered(&mut self, text: &str, out: &mut Out) {
+    fn escalation_answered(&mut self, question: &QuestionId, text: &str, out: &mut Out) {
         let answer = text.trim().to_lowercase();
         if matches!(answer.as_str(), "stop" | "no" | "n" | "end" | "cancel" | "abort") {
             return self.end_by_person(out);
@@ -183,7 +187,7 @@ impl RunMachine {
         if matches!(answer.as_str(), "continue" | "yes" | "y" | "go on" | "") {
             return;
         }
-        let Ok(id) = EvidenceId::new(format!("person-{}", self.state.evidence.len() + 1)) else { return };
+        let Ok(id) = EvidenceId::new(format!("answer-{question}")) else { return };
         let evidence = Evidence {
             id,
             at: self.now,

@@ -167,7 +167,7 @@ impl RunMachine {
 
     /// A patch that takes running tasks out of the plan, by themselves or with their group, stops their actors first. One that does not
     /// fit stops nobody.
-    fn stop_cancelled(&mut self, patch: &PlanPatch, out: &mut Out) {
+    pub(super) fn stop_cancelled(&mut self, patch: &PlanPatch, out: &mut Out) {
         let Ok(after) = self.state.patched(patch, self.now) else { return };
         let stops = |task: &&Task| {
             let after = after.tasks.get(&task.spec.id).map(|task| task.status);
@@ -190,6 +190,7 @@ impl RunMachine {
         }
         if let Some(decision) = self.decision.take() {
             self.decide(decision, out);
+            self.cancel_next(out);
         }
         self.advance(out);
     }

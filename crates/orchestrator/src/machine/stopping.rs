@@ -54,6 +54,9 @@ impl RunMachine {
         self.drop_decision();
         self.end_segment(self.now);
         self.interrupt_running(out);
+        if output.status == RunStatus::Cancelled {
+            self.close_cancelled(&output, out);
+        }
         self.set_status(output.status, output.error.as_ref().map(|error| error.message.as_str()), out);
         Some(output)
     }

@@ -3,6 +3,7 @@
 mod actors;
 mod bounds;
 mod build;
+mod cancels;
 mod criteria;
 mod failures;
 mod frequency;

@@ -286,3 +286,30 @@ fn what_is_said_before_there_is_a_plan_is_kept_for_it() {
     world.planned("a");
     assert_eq!(world.open(), "a replan");
 }
+
+#[test]
+fn what_answers_an_escalation_and_what_is_said_unasked_keep_apart() {
+    let mut world = World::with("a", |settings| settings.frequency.max_replans_per_plan = 0);
+    world.fails_for_good("a").person("try the tunnel");
+    world.send(RunFact::PersonSaid { id: "person-1".parse().unwrap(), task: None, text: "not by train".to_owned() });
+    let evidence: Vec<&str> = world.state().evidence.iter().map(|evidence| evidence.id.as_str()).collect();
+    assert_eq!(evidence, ["answer-escalation-1", "person-1"]);
+}
+
+#[test]
+fn what_is_said_to_one_actor_waits_for_it_and_asks_for_no_replan() {
+    let mut world = World::of("a; b: a");
+    let said = |id: &str, task: &str| RunFact::PersonSaid {
+        id: id.parse().unwrap(),
+        task: Some(super::build::id(task)),
+        text: "slowly".to_owned(),
+    };
+    world.send(said("person-1", "a"));
+    assert_eq!(world.open(), "a");
+    let evidence = &world.state().evidence[0];
+    assert_eq!((evidence.task.as_ref().unwrap().as_str(), evidence.significance, evidence.processed), ("a", Significance::Low, false));
+    world.reports("a", 0, ProgressEvent::ActorTold { task: super::build::id("a"), evidence: "person-1".parse().unwrap() });
+    assert!(world.state().evidence[0].processed);
+    world.send(said("person-2", "nobody"));
+    assert_eq!(world.open(), "a replan", "what is said to nobody is said to the run");
+}

@@ -23,6 +23,11 @@ impl World {
         if self.machine.is_over() && self.output.is_some() {
             return;
         }
+        if let (true, Happening::Cancel(None)) = (self.output.is_some(), happening) {
+            self.output = None;
+            self.cancel(None);
+            return;
+        }
         if self.output.is_some() {
             let bounds = matches!(happening, Happening::Bound).then(Bounds::default);
             self.resumed_with(bounds);
@@ -67,6 +72,11 @@ impl World {
             Happening::Stop => {
                 self.stopped();
             }
+            Happening::Cancel(task) => self.cancel(task.clone()),
+            Happening::Says(number, task) => {
+                let id = format!("person-{number}").parse().unwrap();
+                self.send(RunFact::PersonSaid { id, task: task.clone(), text: "slowly".to_owned() });
+            }
             Happening::Crash => {
                 self.crashed();
             }
@@ -75,6 +85,10 @@ impl World {
             }
             Happening::Sleeps => self.machine = serde_json::from_value(json(&self.machine)).unwrap(),
         }
+    }
+
+    fn cancel(&mut self, task: Option<aime_progress::TaskId>) {
+        self.send(RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() });
     }
 
     fn pick(&self, pick: &Index, revoked: bool) -> Option<(aime_durable::EffectId, RunEffect)> {
@@ -199,7 +213,7 @@ proptest! {
     fn every_run_is_sound_and_comes_to_its_end((given, happenings) in random::runs()) {
         let world = run(&given, &happenings);
         // The machine and the world were compared after each fact; here is the end.
-        prop_assert!(matches!(world.state().status, RunStatus::Completed | RunStatus::Failed), "{}", world.state().status);
+        prop_assert!(matches!(world.state().status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), "{}", world.state().status);
         for task in world.state().tasks.values() {
             prop_assert!(!task.status.is_open(), "{} is left {}", task.spec.id, task.status);
         }

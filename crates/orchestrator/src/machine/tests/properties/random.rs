@@ -38,6 +38,8 @@ pub(super) enum Happening {
     Person(String),
     Bound,
     Stop,
+    Cancel(Option<TaskId>),
+    Says(u8, Option<TaskId>),
     Crash,
     Later(i64),
     /// The machine is written down and read again.
@@ -221,6 +223,8 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => prop::sample::select(&["yes", "no", "continue", "stop", "try the tunnel"][..]).prop_map(|text| Happening::Person(text.into())),
         1 => Just(Happening::Bound),
         1 => Just(Happening::Stop),
+        1 => prop::option::weighted(0.8, name()).prop_map(Happening::Cancel),
+        1 => (0..4_u8, prop::option::of(name())).prop_map(|(number, task)| Happening::Says(number, task)),
         1 => Just(Happening::Crash),
         2 => (0..400_i64).prop_map(Happening::Later),
         1 => Just(Happening::Sleeps),

@@ -1,0 +1,102 @@
+//! What people say to a run from outside: `aime tell`, `aime pause`, `aime answer`.
+
+use aime_durable::{Clock, RunLock, SystemClock};
+use aime_orchestrator::{InboxMessage, RunView};
+use aime_progress::{Question, QuestionId, RunId, RunStatus, Task, TaskKind};
+
+use super::runs::read;
+use crate::{
+    failure::{Failure, code},
+    output,
+    screen::first_line,
+    wiring::Setup,
+};
+
+fn answered_by(body: &str) -> Option<QuestionId> {
+    match serde_json::from_str(body).ok()? {
+        InboxMessage::Answer { question, .. } => Some(question),
+        InboxMessage::Say { .. } | InboxMessage::Cancel { .. } | InboxMessage::Pause {} => None,
+    }
+}
+
+/// Says something to a run unasked, or to the actor of one task. A run that nobody carries out finds it when it is resumed.
+pub(super) async fn tell(run: &str, task: Option<&str>, text: &str, setup: &Setup) -> Result<u8, Failure> {
+    let (run, seen) = read(run, setup)?;
+    let task = task.map(|task| open_task(&run, &seen, task)).transpose()?.map(|task| task.spec.clone());
+    if seen.over {
+        return Err(has_ended(&run, &seen));
+    }
+    if let Some(task) = task.as_ref().filter(|task| task.kind != TaskKind::Actor) {
+        return Err(Failure::usage(format!("task {} has no actor who could hear it", task.id))
+            .hint(format!("`aime tell {run} TEXT` tells the run")));
+    }
+    put(&run, &InboxMessage::Say { task: task.map(|task| task.id), text: text.to_owned() }, setup).await?;
+    let then = if is_driven(&run, setup) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
+    output::note(&format!("told: {}\n{then}", first_line(text, 100)));
+    Ok(0)
+}
+
+/// The task of a name, if it is not settled.
+pub(super) fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task, Failure> {
+    let tasks = &seen.state.tasks;
+    let hint = format!("`aime runs show {run}` lists the tasks");
+    let Some(task) = tasks.values().find(|task| task.spec.id.as_str() == name) else {
+        return Err(Failure::usage(format!("run {run} has no task {name:?}")).hint(hint));
+    };
+    if task.status.is_settled() {
+        return Err(Failure::usage(format!("task {name} is {}", task.status)).hint(hint));
+    }
+    Ok(task)
+}
+
+/// Nothing can be said to a run that has ended, nor asked of it.
+pub(super) fn has_ended(run: &RunId, seen: &RunView) -> Failure {
+    let (status, version) = (seen.state.status, seen.state.version);
+    let ended = if status == RunStatus::Cancelled { "was cancelled" } else { "has ended" };
+    Failure::usage(format!("run {run} {ended}")).hint(match version {
+        0 => "give the goal anew".to_owned(),
+        _ => format!("`aime runs fork {run} --at {version}` makes one that goes on from its plan"),
+    })
+}
+
+/// Stops a run that another process carries out.
+pub(super) async fn pause(run: &str, setup: &Setup) -> Result<u8, Failure> {
+    let (run, _) = read(run, setup)?;
+    if !is_driven(&run, setup) {
+        return Err(
+            Failure::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
+        );
+    }
+    put(&run, &InboxMessage::Pause {}, setup).await?;
+    output::note(&format!("the run stops; go on with `aime resume {run}`"));
+    Ok(0)
+}
+
+pub(super) async fn put(run: &RunId, message: &InboxMessage, setup: &Setup) -> Result<(), Failure> {
+    let body = serde_json::to_string(message).map_err(Failure::internal)?;
+    let put = setup.journal()?.inbox_put(run.as_str(), SystemClock.now(), &body).await;
+    put.map(drop).map_err(|error| Failure::caused(code::USAGE, &error))
+}
+
+/// Whether a process carries the run out: it holds the run's lock.
+pub(super) fn is_driven(run: &RunId, setup: &Setup) -> bool {
+    RunLock::take(&setup.keep().join("runs").join(run.as_str()).join("lock")).is_err()
+}
+
+pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
+    let (run, seen) = read(run, setup)?;
+    let journal = setup.journal()?;
+    // Answers that the run has not taken up yet.
+    let waiting = journal.inbox(run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    let answered: Vec<QuestionId> = waiting.iter().filter_map(|message| answered_by(&message.body)).collect();
+    let open = |question: &&Question| question.answer.is_none() && !answered.contains(&question.id);
+    let Some(question) = seen.state.questions.iter().find(open) else {
+        let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
+        return Err(Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands")));
+    };
+    put(&run, &InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() }, setup).await?;
+    let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
+    let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
+    output::note(&format!("answered: {}\n{then}", first_line(&question.question, 100)));
+    Ok(0)
+}

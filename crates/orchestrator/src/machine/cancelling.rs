@@ -1,0 +1,69 @@
+//! Ending a run, or one of its tasks, for good because a person says so.
+
+use aime_progress::{
+    Decision, PATCH_SCHEMA, PlanChange, PlanMode, PlanPatch, ProgressEvent, QuestionId, RunStatus, TaskId, TriggerKind, TriggerReason,
+};
+
+use super::{FailureCode, Out, Phase, RunMachine};
+use crate::{RunFailure, RunOutput};
+
+/// What a person says goes before every trigger.
+const PRIORITY: u8 = 100;
+
+impl RunMachine {
+    /// Ends the run: what is under way is stopped, and nothing can resume it. A run that was being left is cancelled instead.
+    pub(super) fn cancel(&mut self, reason: &str, out: &mut Out) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        let (run, version) = (&self.input.run, self.state.version);
+        let hint = (version > 0).then(|| format!("`aime runs fork {run} --at {version}` makes a run that goes on from there"));
+        let error = Some(RunFailure { code: FailureCode::Cancelled, message: reason.to_owned(), hint });
+        self.give_up = Some(reason.to_owned());
+        self.phase = Phase::Over;
+        self.leaving = None;
+        self.leave(RunOutput { status: RunStatus::Cancelled, error }, out);
+    }
+
+    /// Everything has stopped: what was not done is skipped, nobody is asked any more, and the report says what was reached.
+    pub(super) fn close_cancelled(&mut self, output: &RunOutput, out: &mut Out) {
+        self.skip_open(out);
+        self.settle(out);
+        self.give_up_blocked(out);
+        let open: Vec<QuestionId> = self.unanswered().iter().map(|question| question.id.clone()).collect();
+        self.withdraw(open, out);
+        let text = self.report(output.error.as_ref());
+        self.emit(ProgressEvent::Answered { text }, out);
+    }
+
+    /// Takes a task that is not settled out of the plan; the actor of one that runs is stopped first. What waited for it goes on without.
+    pub(super) fn cancel_task(&mut self, task: &TaskId, reason: &str, out: &mut Out) {
+        let open = self.state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
+        if !open || self.leaving.is_some() || self.phase != Phase::Executing || self.state.mode == Some(PlanMode::Direct) {
+            return;
+        }
+        if self.decision.is_some() {
+            self.to_cancel.push((task.clone(), reason.to_owned()));
+            return;
+        }
+        let patch = PlanPatch {
+            schema: PATCH_SCHEMA.to_owned(),
+            reasoning: reason.to_owned(),
+            changes: vec![PlanChange::CancelTask { id: task.clone(), reason: reason.to_owned() }],
+        };
+        let kind = TriggerKind::Person;
+        let detail = format!("a person cancelled {task}");
+        let triggers = vec![TriggerReason { kind, priority: PRIORITY, detail, tasks: vec![task.clone()], evidence: Vec::new() }];
+        self.stop_cancelled(&patch, out);
+        self.decision = Some(Decision { version: self.state.version + 1, at: self.now, triggers, patch, evidence: Vec::new() });
+        self.decide_if_ready(out);
+    }
+
+    /// Cancels what was to be cancelled while another decision waited.
+    pub(super) fn cancel_next(&mut self, out: &mut Out) {
+        while self.decision.is_none() && !self.to_cancel.is_empty() {
+            let (task, reason) = self.to_cancel.remove(0);
+            self.cancel_task(&task, &reason, out);
+        }
+    }
+}

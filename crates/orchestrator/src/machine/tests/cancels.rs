@@ -1,0 +1,135 @@
+//! Runs, and tasks, that a person ends for good.
+
+use aime_progress::{PlanMode, RunStatus, TaskStatus};
+
+use super::{
+    build::{add, id},
+    world::World,
+};
+use crate::RunFact;
+
+fn cancelled(world: &mut World, task: Option<&str>) {
+    world.send(RunFact::CancelRequested { task: task.map(id), reason: "cancelled by a person".to_owned() });
+}
+
+#[test]
+fn a_cancelled_run_ends_once_all_has_stopped_and_never_goes_on() {
+    let mut world = World::of("a; b=look; c; d: a");
+    world.done("c").acknowledges = false;
+    cancelled(&mut world, None);
+    assert!(world.output.is_none() && world.machine.is_over(), "everything is waited for");
+    world.done("a");
+    world.acknowledge_all();
+    assert_eq!((world.ended(), world.state().status), ("cancelled", RunStatus::Cancelled));
+    assert_eq!(world.statuses(), "a:skipped b:skipped c:completed d:skipped", "a result that comes too late changes nothing");
+    let answer = world.state().answer.clone().unwrap();
+    assert!(answer.contains("cancelled by a person") && answer.contains("- Do c (completed)"), "{answer}");
+    assert!(world.output.as_ref().unwrap().error.as_ref().unwrap().hint.as_ref().unwrap().contains("aime runs fork run --at 1"));
+}
+
+#[test]
+fn a_run_is_cancelled_in_each_phase() {
+    for phase in ["route", "plan", "a", "replan", "verify", "answer"] {
+        for crash in [false, true] {
+            let mut world = World::new();
+            world.machine.input.settings.reflect = crate::Reflect::Always;
+            world.input.settings.reflect = crate::Reflect::Always;
+            for step in ["route", "plan", "a", "replan", "verify", "answer"] {
+                if step == phase {
+                    break;
+                }
+                match step {
+                    "route" => world.routed(PlanMode::Complex),
+                    "plan" => world.planned("a; b: a"),
+                    "a" => world.fails_for_good("a"),
+                    "replan" => world.patched(vec![add("a1", &["a"])]).done("a1").done("b"),
+                    _ => world.verified(&[("good", Some(true))]),
+                };
+            }
+            world.acknowledges = !crash;
+            cancelled(&mut world, None);
+            if crash {
+                assert!(world.output.is_none());
+                world.acknowledges = true;
+                world.crashed();
+            }
+            assert_eq!(world.ended(), "cancelled", "{phase}");
+            assert!(world.state().tasks.values().all(|task| !task.status.is_open()), "{}", world.statuses());
+            assert!(world.state().answer.is_some());
+        }
+    }
+}
+
+#[test]
+fn a_run_that_waits_or_was_stopped_is_cancelled_at_once() {
+    let mut world = World::with("shell=shell; b: shell", |settings| settings.plan_approved = false);
+    world.deferred("approval");
+    assert_eq!(world.ended(), "waiting_for_human");
+    world.output = None;
+    cancelled(&mut world, None);
+    assert_eq!((world.ended(), world.statuses().as_str()), ("cancelled", "shell:skipped b:skipped"));
+    assert!(world.state().questions.iter().all(|question| question.answer.is_some()), "nobody is asked any more");
+    let mut world = World::of("a");
+    world.acknowledges = false;
+    world.stopped();
+    cancelled(&mut world, None);
+    world.acknowledge_all();
+    assert_eq!(world.ended(), "cancelled", "also one that is being left");
+}
+
+#[test]
+fn what_has_ended_cannot_be_cancelled() {
+    let mut world = World::given(|input| {
+        input.has_memory = true;
+    });
+    let recalled = world.effect("recall");
+    world.send(RunFact::Recalled { id: recalled, known: crate::KnownContext::default() });
+    world.routed(PlanMode::Direct).done("main");
+    assert_eq!(world.open(), "remember");
+    cancelled(&mut world, None);
+    assert_eq!(world.open(), "remember");
+    let id = world.effect("remember");
+    world.send(RunFact::Remembered { id, fault: None });
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn one_task_is_cancelled_and_what_waited_for_it_goes_on() {
+    let mut world = World::of("a; b; c: a; d: b");
+    world.acknowledges = false;
+    cancelled(&mut world, Some("a"));
+    assert_eq!((world.stopping().as_str(), world.status("a")), ("a", TaskStatus::Running), "it is stopped first");
+    world.acknowledge_all();
+    assert_eq!(world.statuses(), "a:skipped b:running c:running d:pending");
+    assert_eq!(world.state().decisions[0].triggers[0].detail, "a person cancelled a");
+    cancelled(&mut world, Some("d"));
+    assert_eq!(world.status("d"), TaskStatus::Skipped, "what does not run is taken out at once");
+    cancelled(&mut world, Some("nobody"));
+    cancelled(&mut world, Some("d"));
+    assert_eq!(world.state().version, 3);
+    world.acknowledges = true;
+    world.done("b").done("c").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn tasks_are_cancelled_one_after_the_other() {
+    let mut world = World::of("a; b; c");
+    world.acknowledges = false;
+    for task in ["a", "b"] {
+        cancelled(&mut world, Some(task));
+    }
+    assert_eq!(world.stopping(), "a");
+    world.acknowledge_one();
+    assert_eq!((world.stopping().as_str(), world.status("a")), ("b", TaskStatus::Skipped));
+    world.acknowledge_all();
+    assert_eq!(world.statuses(), "a:skipped b:skipped c:running");
+}
+
+#[test]
+fn the_only_task_of_a_direct_run_is_not_taken_out() {
+    let mut world = World::new();
+    world.routed(PlanMode::Direct);
+    cancelled(&mut world, Some("main"));
+    assert_eq!(world.open(), "main");
+}
