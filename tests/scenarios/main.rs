@@ -4,6 +4,7 @@
 
 #![cfg(test)]
 
+mod cancel;
 mod chain;
 mod commands;
 mod damage;

@@ -58,16 +58,90 @@ fn a_run_can_be_paused_told_something_and_resumed() {
     assert!(said(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"), "{ended}");
 }
 
-#[test]
-fn a_run_without_a_plan_says_that_it_cannot_be_told_anything() {
+/// A direct run `trip` whose actor waits for the file `go`, and ends when it has heard what is said.
+fn direct() -> World {
     let script = Script::new()
         .on(When::tools().and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
-        .on(When::tools(), [done("done")]);
-    let world = World::with(script);
-    let running = world.start(["run", "walk there", "--mode", "direct", "--approve", "all", "--run-id", "trip"]);
+        .on(When::tools().and_contains("slowly"), [done("walked slowly")])
+        .on(When::tools(), [done("walked")]);
+    World::with(script)
+}
+
+const DIRECT: [&str; 10] = ["run", "walk there", "--mode", "direct", "--approve", "all", "--run-id", "trip", "--output", "jsonl"];
+
+#[test]
+fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
+    let world = direct();
+    let running = world.start(DIRECT);
     world.wait_for_file("began");
-    let told = world.aime(["tell", "trip", "slowly"]).must(2);
-    assert!(told.stderr.contains("no plan that could be changed") && told.stderr.contains("aime pause trip"), "{told}");
+    let told = world.aime(["tell", "trip", "walk", "slowly"]).must(0);
+    assert!(told.stderr.contains("the run takes it up now"), "{told}");
+    wait_until("the words are in the journal", || {
+        world.aime(["runs", "events", "trip", "--output", "jsonl"]).events("evidence_added").len() == 1
+    });
     world.file("go", "");
-    running.wait().must(0);
+    let ended = running.wait().must(0);
+    assert_eq!(ended.last()["answer"], "walked slowly", "{ended}");
+    let requests = world.server().requests();
+    assert_eq!(requests.len(), 2, "{ended}");
+    let messages = requests[1]["messages"].as_array().unwrap();
+    let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "user"], "after the result, at the end\n{ended}");
+    let says = "The person you work for says: walk slowly";
+    assert!(messages[4]["content"].as_str().unwrap().starts_with(says), "{ended}");
+    assert_eq!(requests[0]["messages"].as_array().unwrap()[..], messages[..2], "a request grows only at its end");
+    let heard = ended.events("actor_told");
+    assert_eq!(heard[0]["evidence"], ended.events("evidence_added")[0]["evidence"]["id"]);
+    assert_eq!(ended.last().get("notes"), None, "what was heard did not come too late\n{ended}");
+}
+
+#[test]
+fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
+    for killed in [false, true] {
+        let world = direct();
+        let running = world.start(DIRECT);
+        world.wait_for_file("began");
+        if killed {
+            running.kill();
+        } else {
+            world.aime(["pause", "trip"]).must(0);
+            running.wait().must(130);
+        }
+        world.file("go", "");
+        world.aime(["tell", "trip", "walk slowly"]).must(0);
+        let ended = world.aime(["resume", "trip", "--output", "jsonl"]).must(0);
+        assert_eq!(ended.last()["answer"], "walked slowly", "{ended}");
+        let last = said(world.server().requests().last().unwrap());
+        assert_eq!(last.matches("The person you work for says").count(), 1, "{ended}");
+        assert_eq!(ended.events("actor_told").len(), 1, "{ended}");
+    }
+}
+
+#[test]
+fn what_is_said_to_one_task_reaches_its_actor_alone() {
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("walk", "WALK-ON", &[]), actor("rest", "REST-THERE", &["walk"])]))])
+        .on(When::tools().and_contains("WALK-ON").and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("There.")]);
+    let world = World::with(script);
+    let running = world.start(RUN);
+    world.wait_for_file("began");
+    let wrong = world.aime(["tell", "trip", "--task", "fly", "slowly"]).must(2);
+    assert!(wrong.stderr.contains("no task \"fly\""), "{wrong}");
+    world.aime(["tell", "trip", "--task", "rest", "at the inn"]).must(0);
+    world.aime(["tell", "trip", "--task", "walk", "slowly"]).must(0);
+    wait_until("the words are in the journal", || {
+        world.aime(["runs", "events", "trip", "--output", "jsonl"]).events("evidence_added").len() == 2
+    });
+    world.file("go", "");
+    let ended = running.wait().must(0);
+    let of = |text: &str| said(world.actor_requests(text).last().unwrap());
+    assert!(of("WALK-ON").contains("says: slowly") && !of("WALK-ON").contains("at the inn"), "{ended}");
+    let rest = world.actor_requests("REST-THERE");
+    assert!(said(&rest[0]).contains("says: at the inn"), "before it begins\n{ended}");
+    assert_eq!(rest[0]["messages"].as_array().unwrap().len(), 2, "{ended}");
+    assert!(world.schema_requests("aime_patch").is_empty(), "the plan is not looked at for it\n{ended}");
+    let late = world.aime(["tell", "trip", "--task", "walk", "faster"]).must(2);
+    assert!(late.stderr.contains("task walk is completed"), "{late}");
 }

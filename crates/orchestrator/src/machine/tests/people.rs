@@ -1,6 +1,6 @@
 //! Questions: who asks, who waits, and what an answer does.
 
-use aime_progress::{PlanChange, QuestionId, Significance, TaskChange, TriggerKind};
+use aime_progress::{PlanChange, ProgressEvent, QuestionId, Significance, TaskChange, TriggerKind};
 use aime_tools::Approval;
 use serde_json::json;
 
@@ -299,16 +299,12 @@ fn what_answers_an_escalation_and_what_is_said_unasked_keep_apart() {
 #[test]
 fn what_is_said_to_one_actor_waits_for_it_and_asks_for_no_replan() {
     let mut world = World::of("a; b: a");
-    let said = |id: &str, task: &str| RunFact::PersonSaid {
-        id: id.parse().unwrap(),
-        task: Some(super::build::id(task)),
-        text: "slowly".to_owned(),
-    };
+    let said = |id: &str, task: &str| RunFact::PersonSaid { id: id.parse().unwrap(), task: Some(id(task)), text: "slowly".to_owned() };
     world.send(said("person-1", "a"));
     assert_eq!(world.open(), "a");
     let evidence = &world.state().evidence[0];
     assert_eq!((evidence.task.as_ref().unwrap().as_str(), evidence.significance, evidence.processed), ("a", Significance::Low, false));
-    world.reports("a", 0, ProgressEvent::ActorTold { task: super::build::id("a"), evidence: "person-1".parse().unwrap() });
+    world.reports("a", 0, ProgressEvent::ActorTold { task: id("a"), evidence: "person-1".parse().unwrap() });
     assert!(world.state().evidence[0].processed);
     world.send(said("person-2", "nobody"));
     assert_eq!(world.open(), "a replan", "what is said to nobody is said to the run");
