@@ -1,4 +1,6 @@
-//! Runs, and tasks, that a person ends for good.
+//! Runs, and tasks, that a person ends for good. Linux only: elsewhere there is no `/proc` to find processes in.
+
+#![cfg(target_os = "linux")]
 
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;

@@ -299,7 +299,10 @@ fn what_answers_an_escalation_and_what_is_said_unasked_keep_apart() {
 #[test]
 fn what_is_said_to_one_actor_waits_for_it_and_asks_for_no_replan() {
     let mut world = World::of("a; b: a");
-    let said = |id: &str, task: &str| RunFact::PersonSaid { id: id.parse().unwrap(), task: Some(id(task)), text: "slowly".to_owned() };
+    let said = |name: &str, task: &str| {
+        let (evidence, task) = (name.parse().unwrap(), Some(id(task)));
+        RunFact::PersonSaid { id: evidence, task, text: "slowly".to_owned() }
+    };
     world.send(said("person-1", "a"));
     assert_eq!(world.open(), "a");
     let evidence = &world.state().evidence[0];
