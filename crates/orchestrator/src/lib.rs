@@ -36,8 +36,8 @@ mod fact;
 mod history;
 mod hooks;
 mod human;
-mod kept_plans;
 mod inbox;
+mod kept_plans;
 mod machine;
 mod memory;
 mod models;
@@ -60,8 +60,8 @@ pub use hooks::{
     HookPoint, HookSettingsError, HookToolResult, Hooks, ToolPatterns,
 };
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
-pub use kept_plans::KeptPlans;
 pub use inbox::InboxMessage;
+pub use kept_plans::KeptPlans;
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;

@@ -2,6 +2,7 @@
 
 use aime_progress::{
     Decision, PATCH_SCHEMA, PlanChange, PlanMode, PlanPatch, ProgressEvent, QuestionId, RunStatus, TaskId, TriggerKind, TriggerReason,
+    lowering,
 };
 
 use super::{FailureCode, Out, Phase, RunMachine};
@@ -55,7 +56,8 @@ impl RunMachine {
         let detail = format!("a person cancelled {task}");
         let triggers = vec![TriggerReason { kind, priority: PRIORITY, detail, tasks: vec![task.clone()], evidence: Vec::new() }];
         self.stop_cancelled(&patch, out);
-        self.decision = Some(Decision { version: self.state.version + 1, at: self.now, triggers, patch, evidence: Vec::new() });
+        let (version, evidence, lowered) = (self.state.version + 1, Vec::new(), lowering(&self.state, &patch).unwrap_or_default());
+        self.decision = Some(Decision { version, at: self.now, triggers, patch, evidence, lowered });
         self.decide_if_ready(out);
     }
 
