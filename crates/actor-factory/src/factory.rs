@@ -19,7 +19,7 @@ use crate::{
 
 pub use self::delegated::Delegated;
 use self::{
-    gather::{gather, note},
+    gather::{gather, note, small_model},
     skills::{Preloaded, preload},
 };
 
@@ -232,7 +232,7 @@ impl ActorFactory {
                 profile: profile.name.clone(),
                 tools,
                 skills,
-                persona: profile.prompt.trim().to_owned(),
+                persona: small_model(profile, context).map_or(&profile.prompt, |small| &small.prompt).trim().to_owned(),
                 model: profile.model.clone().unwrap_or_else(|| context.model.to_owned()),
                 temperature: profile.temperature.or(Some(self.settings.temperature)),
                 plan: context.plan.clone(),
@@ -254,16 +254,23 @@ impl ActorFactory {
             told: Vec::new(),
             settings,
         };
+        let small = small_model(profile, context).is_some();
+        let knowledge = fit(context.knowledge, budget);
+        let beside = |wanted: bool| if wanted { (knowledge.as_str(), context.environment) } else { ("", "") };
+        let ((knowledge_of_system, environment_of_system), (knowledge_of_task, environment_of_task)) = (beside(!small), beside(small));
         input.system = self.prompts.system(&SystemContext {
             persona: &input.spec.persona,
             tools: input.spec.tools.iter().map(note).collect(),
             skills: skills::told(&self.skills, &input.spec),
             preloaded: texts,
-            knowledge: &fit(context.knowledge, budget),
-            environment: context.environment,
+            knowledge: knowledge_of_system,
+            environment: environment_of_system,
             attended: input.attended,
+            small_model: small,
         })?;
         input.task = self.prompts.task(&TaskContext {
+            environment: environment_of_task,
+            knowledge: knowledge_of_task,
             goal: context.goal,
             title: task.title(),
             frame: delegated.map_or("", |delegated| delegated.frame),

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// The keys of a profile file, for the nearest one to a misspelt key.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "name",
     "description",
     "category",
@@ -19,6 +19,7 @@ const KEYS: [&str; 14] = [
     "model",
     "temperature",
     "max_steps",
+    "small_model",
 ];
 
 /// The longest persona, in characters: a longer one would leave small models little room.
@@ -82,6 +83,19 @@ pub struct Profile {
     /// How many answers of the model it may use; the run's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
+    /// What its actors have instead when their model is a [small](aime_llm::ModelLimits::small) one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub small_model: Option<SmallModel>,
+}
+
+/// What a profile is for small models: those choose badly among many tools, forget long prompts, and copy commands that they are shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SmallModel {
+    /// All tools that its actors get, besides `terminate` and what the task's own bundles bring that the profile's do not.
+    pub tools: Vec<String>,
+    /// The persona.
+    pub prompt: String,
 }
 
 impl Profile {
@@ -102,12 +116,14 @@ impl Profile {
         if !named {
             return Some(format!("`name` is {:?}: use 1 to 64 of A-Z a-z 0-9 _ -", self.name));
         }
-        if self.prompt.trim().is_empty() {
-            return Some("`prompt` is empty: say in a few sentences who the actor is".to_owned());
-        }
-        let length = self.prompt.chars().count();
-        if length > MAX_PROMPT_CHARACTERS {
-            return Some(format!("`prompt` has {length} characters, at most {MAX_PROMPT_CHARACTERS} are allowed"));
+        for prompt in [Some(&self.prompt), self.small_model.as_ref().map(|small| &small.prompt)].into_iter().flatten() {
+            if prompt.trim().is_empty() {
+                return Some("`prompt` is empty: say in a few sentences who the actor is".to_owned());
+            }
+            let length = prompt.chars().count();
+            if length > MAX_PROMPT_CHARACTERS {
+                return Some(format!("`prompt` has {length} characters, at most {MAX_PROMPT_CHARACTERS} are allowed"));
+            }
         }
         if let Some(t) = self.temperature.filter(|t| !(0.0..=2.0).contains(t)) {
             return Some(format!("`temperature` is {t}: use 0 to 2"));

@@ -63,6 +63,8 @@ pub(crate) struct SystemContext<'a> {
     pub knowledge: &'a str,
     pub environment: &'a str,
     pub attended: bool,
+    /// Whether the persona is one for small models, which says all that they need: the list of tools and the rules of work are left out.
+    pub small_model: bool,
 }
 
 /// A tool in one line.
@@ -90,6 +92,10 @@ pub(crate) struct SkillText {
 /// What the user message is made from.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct TaskContext<'a> {
+    /// Only for small models, as `knowledge`: chat templates put the tools after the system prompt, and what comes before them should be the same
+    /// for all tasks, so that its keys and values are computed once.
+    pub environment: &'a str,
+    pub knowledge: &'a str,
     pub goal: &'a str,
     pub title: &'a str,
     pub frame: &'a str,
@@ -139,11 +145,11 @@ impl Prompts {
             let skills = vec![SkillNote { name: "n".to_owned(), description: "d".to_owned() }];
             let preloaded = vec![SkillText { name: "n".to_owned(), body: "b".to_owned() }];
             let context =
-                SystemContext { persona: "p", tools: vec![tool], skills, preloaded, knowledge: "k", environment: "e", attended: false };
+                SystemContext { persona: "p", tools: vec![tool], skills, preloaded, knowledge: "k", environment: "e", attended: false, small_model: false };
             tried.system(&context)?;
         } else {
             let criteria = ["c".to_owned()];
-            tried.task(&TaskContext { goal: "g", title: "t", frame: "f", description: "d", criteria: &criteria, results: "r" })?;
+            tried.task(&TaskContext { environment: "e", knowledge: "k", goal: "g", title: "t", frame: "f", description: "d", criteria: &criteria, results: "r" })?;
         }
         *self = tried;
         Ok(())
@@ -171,7 +177,7 @@ mod tests {
     fn a_users_template_is_tried_when_it_is_loaded() {
         let mut prompts = Prompts::builtin().unwrap();
         prompts.replace(TASK_PROMPT, "Do: {{ description }}".to_owned()).unwrap();
-        let context = TaskContext { goal: "", title: "", frame: "", description: "<it> & more", criteria: &[], results: "" };
+        let context = TaskContext { environment: "", knowledge: "", goal: "", title: "", frame: "", description: "<it> & more", criteria: &[], results: "" };
         assert_eq!(prompts.task(&context).unwrap(), "Do: <it> & more");
         let cases = [
             ("actor_sytem", "x", "the nearest is `actor_system`"),

@@ -99,6 +99,9 @@ pub(crate) struct ModelConfig {
     /// Tokens of one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_output_tokens: Option<u32>,
+    /// Whether it is a small model, whose actors get few tools and a prompt of their own; of a local one its file tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) small: Option<bool>,
     /// Seconds without a byte from the server before a request is given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) timeout_seconds: Option<u64>,

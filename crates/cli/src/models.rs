@@ -30,7 +30,7 @@ pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
 const DEFAULT_MODEL: &str = "gpt-5-mini";
 /// What OpenAI's current models hold at least; their reasoning counts as output. Other servers are taken to hold less until a file says more.
-const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384 };
+const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384, small: false };
 
 /// Why the local model is the default.
 pub(crate) const NO_OTHER: &str = "no other is configured";
@@ -185,6 +185,7 @@ fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result
     settings.limits = ModelLimits {
         context_tokens: config.context_tokens.unwrap_or(default.context_tokens),
         max_output_tokens: config.max_output_tokens.unwrap_or(default.max_output_tokens),
+        small: config.small.unwrap_or(default.small),
     };
     settings.prices = config.prices.map(|prices| Prices { input: prices.input, cached_input: prices.cached_input, output: prices.output });
     if let Some(seconds) = config.timeout_seconds {

@@ -14,11 +14,14 @@ pub struct ModelLimits {
     pub context_tokens: u32,
     /// Tokens of one answer.
     pub max_output_tokens: u32,
+    /// Whether it is a small model, of some four billion parameters or fewer: such do better with few tools and with commands shown to them.
+    #[serde(default)]
+    pub small: bool,
 }
 
 impl Default for ModelLimits {
     fn default() -> Self {
-        Self { context_tokens: 32_768, max_output_tokens: 4_096 }
+        Self { context_tokens: 32_768, max_output_tokens: 4_096, small: false }
     }
 }
 

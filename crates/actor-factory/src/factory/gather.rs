@@ -4,12 +4,17 @@ use aime_progress::TaskSpec;
 use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, tools_of};
 
 use super::{ActorContext, ComposeError};
-use crate::{Profile, prompts::ToolNote};
+use crate::{Profile, SmallModel, prompts::ToolNote};
 
 /// The tools that every actor has, with `ask_human` where a person can be asked.
 const COORDINATION: &str = "coordination";
 const TERMINATE: &str = "terminate";
 const ASK_HUMAN: &str = "ask_human";
+
+/// What the profile is for the actor's model, if that is a small one.
+pub(super) fn small_model<'a>(profile: &'a Profile, context: &ActorContext<'_>) -> Option<&'a SmallModel> {
+    profile.small_model.as_ref().filter(|_| context.limits.small)
+}
 
 pub(super) fn gather(
     profile: &Profile,
@@ -19,32 +24,46 @@ pub(super) fn gather(
     reasons: &mut Vec<String>,
 ) -> Result<Vec<ToolSheet>, ComposeError> {
     let mut names: Vec<String> = Vec::new();
+    let mut of_profile: Vec<&str> = Vec::new();
     for bundle in &profile.bundles {
         match tools_of([bundle]) {
-            Ok(tools) => names.extend(tools.into_iter().map(str::to_owned)),
+            Ok(tools) => of_profile.extend(tools),
             Err(_) => reasons.push(format!("without the bundle `{bundle}`: it does not exist here")),
         }
     }
-    for tool in &profile.tools {
-        if context.tools.get(tool).is_some() {
-            names.push(tool.clone());
-        } else {
+    let small = small_model(profile, context);
+    match small {
+        Some(small) => {
+            reasons.push("few tools: the model is a small one".to_owned());
+            names.push(TERMINATE.to_owned());
+            names.extend(small.tools.iter().cloned());
+        }
+        None => {
+            names.extend(of_profile.iter().map(|tool| (*tool).to_owned()));
+            names.extend(profile.tools.iter().cloned());
+        }
+    }
+    for tool in names.iter().filter(|tool| context.tools.get(tool).is_none()) {
+        if profile.tools.contains(tool) || small.is_some() {
             reasons.push(format!("without the tool `{tool}`: it does not exist here"));
         }
     }
     for bundle in &task.bundles {
-        match tools_of([bundle]) {
-            Ok(tools) => names.extend(tools.into_iter().map(str::to_owned)),
+        let tools: Vec<&str> = match tools_of([bundle]) {
+            Ok(tools) => tools,
             // A planner that writes the name of a tool means the tool.
-            Err(_) if context.tools.get(bundle).is_some() => names.push(bundle.clone()),
+            Err(_) if context.tools.get(bundle).is_some() => vec![bundle],
             Err(error) => {
                 return Err(ComposeError::UnknownBundle { task: task.id.to_string(), message: error.to_string() });
             }
-        }
+        };
+        names.extend(tools.into_iter().filter(|tool| small.is_none() || !of_profile.contains(tool)).map(str::to_owned));
     }
     // There is such a tool only where there are skills.
     names.push(LOAD_SKILL.to_owned());
-    names.extend(tools_of([COORDINATION]).unwrap_or_default().into_iter().map(str::to_owned));
+    if small.is_none() {
+        names.extend(tools_of([COORDINATION]).unwrap_or_default().into_iter().map(str::to_owned));
+    }
 
     let mut sheets: Vec<ToolSheet> = Vec::new();
     for name in names {

@@ -51,6 +51,27 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
 }
 
 #[test]
+fn an_actor_of_a_small_model_gets_few_tools_and_a_prompt_of_its_own() {
+    let small = |context: &mut ActorContext<'_>| {
+        context.limits.small = true;
+        context.environment = "Working folder: /project";
+    };
+    let mut asked = task("Write report.md");
+    asked.bundles = vec!["files".into(), "code".into()];
+    let composed = compose(&asked, small).unwrap();
+    assert_eq!(tools(&composed), ["terminate", "read_file", "write_file", "edit_file", "bash"]);
+    assert_eq!(composed.input.spec.profile, "sisyphus");
+    assert!(composed.selection.reasons.iter().any(|reason| reason == "few tools: the model is a small one"));
+    insta::assert_snapshot!("the_first_request_of_a_small_model", format!("{}\n[user]\n{}", composed.input.system, composed.input.task));
+    // What the profile's own bundles do not hold is given where the task asks for it.
+    asked.bundles.push("ask_human".into());
+    assert!(tools(&compose(&asked, small).unwrap()).contains(&"ask_human"));
+    // A profile that says nothing of small models is the same for them.
+    asked.profile = Some("atlas".into());
+    assert_eq!(tools(&compose(&asked, small).unwrap()), tools(&compose(&asked, |_| {}).unwrap()));
+}
+
+#[test]
 fn an_actor_is_told_apart_by_its_spec() {
     let mut profiles = ProfileCatalog::builtin();
     let text = "name = \"poet\"\ndescription = \"Writes verse.\"\nprompt = \"You rhyme.\"\nbundles = [\"files\"]\ntools = [\"bash\"]\n\

@@ -48,6 +48,7 @@ fn unset(model: &ModelConfig) -> Option<String> {
         ("api_key_env", model.api_key_env.is_none()),
         ("context_tokens", model.context_tokens.is_none()),
         ("max_output_tokens", model.max_output_tokens.is_none()),
+        ("small", model.small.is_none()),
         ("timeout_seconds", model.timeout_seconds.is_none()),
         ("max_retries", model.max_retries.is_none()),
         ("prices", model.prices.is_none()),

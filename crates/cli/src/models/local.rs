@@ -320,9 +320,9 @@ struct Bounded {
 
 impl Bounded {
     fn new(model: Arc<LocalModel>, config: &ModelConfig) -> Self {
-        let ModelLimits { context_tokens, max_output_tokens } = model.limits();
+        let ModelLimits { context_tokens, max_output_tokens, small } = model.limits();
         let most = config.max_output_tokens.unwrap_or(MOST_OUTPUT).min(max_output_tokens);
-        Self { model, limits: ModelLimits { context_tokens, max_output_tokens: most } }
+        Self { model, limits: ModelLimits { context_tokens, max_output_tokens: most, small: config.small.unwrap_or(small) } }
     }
 }
 

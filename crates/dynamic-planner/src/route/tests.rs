@@ -236,3 +236,15 @@ fn a_category_file_is_checked() {
     let error = read_categories("my.toml", unknown).unwrap_err().to_string();
     assert!(error.contains("line 4") && error.contains("keyword"), "{error}");
 }
+
+#[test]
+fn the_name_of_a_file_is_no_action() {
+    let table = [
+        ("Count the lines of log.txt and write the number to count.txt", vec!["count", "write"]),
+        ("Copy test.py to report.md", vec!["copy"]),
+        ("Put the sum into report/list.txt, then sort.sh", vec![]),
+    ];
+    for (goal, verbs) in table {
+        assert_eq!(classify(goal).signals.verbs, verbs, "{goal}");
+    }
+}

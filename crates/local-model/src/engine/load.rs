@@ -51,7 +51,7 @@ impl Opened {
 
     pub(crate) fn limits(&self) -> ModelLimits {
         let context = u32::try_from(self.context_tokens).unwrap_or(u32::MAX);
-        ModelLimits { context_tokens: context, max_output_tokens: (context / 2).clamp(1, 4_096) }
+        ModelLimits { context_tokens: context, max_output_tokens: (context / 2).clamp(1, 4_096), small: self.shape.is_small() }
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -27,6 +27,9 @@ pub(crate) struct Shape {
 /// Architectures that differ only in what [`Shape`] and optional tensors say.
 const KNOWN: [(&str, bool); 4] = [("llama", true), ("mistral", true), ("qwen2", false), ("qwen3", false)];
 
+/// The most parameters of a small model.
+const SMALL: u64 = 4_000_000_000;
+
 impl Shape {
     pub(crate) fn read(header: &Header) -> Result<Self, LocalModelError> {
         let Some(architecture) = header.text("general.architecture") else {
@@ -90,6 +93,12 @@ impl Shape {
         let window =
             header.whole(&key("attention.sliding_window")).filter(|window| *window > 0).and_then(|window| u32::try_from(window).ok());
         Ok(Self { context: window.unwrap_or(u32::MAX).min(shape.context), ..shape })
+    }
+
+    /// Whether its layers hold fewer than four billion parameters.
+    pub(crate) fn is_small(&self) -> bool {
+        let attention = 2 * self.width * self.head * (self.heads + self.kept_heads);
+        (self.layers * (attention + 3 * self.width * self.feed)) as u64 <= SMALL
     }
 
     /// Bytes of the keys and values of one token.

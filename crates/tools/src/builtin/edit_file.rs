@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{
     files::{blocking, counted, name, no_text, read},
-    near_miss::near_miss,
+    near_miss::{difference, near_miss},
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
@@ -66,7 +66,7 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
     let (old, new) = with_endings_of(&text, parameters);
     let places: Vec<_> = text.match_indices(&old).map(|(at, _)| line_of(&text, at)).collect();
     match places.len() {
-        0 => return Err(ToolError::Failed(format!("old_text is not in `{path}`. {}", near_miss(&text, &parameters.old_text)))),
+        0 => return missing(&path, &text, parameters),
         1 => {}
         _ if parameters.replace_all => {}
         count => {
@@ -78,13 +78,30 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
             )));
         }
     }
-    context.folder.write(&parameters.path, text.replace(&old, &new).as_bytes())?;
+    let changed = text.replace(&old, &new);
+    context.folder.write(&parameters.path, changed.as_bytes())?;
     let line = places.first().copied().unwrap_or_default();
     Ok(ToolOutput {
-        text: format!("Changed `{path}`: {}, first at line {line}.", counted(places.len(), "replacement")),
+        text: format!("Changed `{path}`: {}, first at line {line}.\n{}", counted(places.len(), "replacement"), difference(&text, &changed)),
         value: json!({"path": path, "replacements": places.len()}),
         references: vec![path],
     })
+}
+
+/// What is said where there is nothing to replace. Small models make a change twice, and undo it in their despair if the second is an error:
+/// where the new text stands as lines of its own, the change is taken as made.
+fn missing(path: &str, text: &str, parameters: &EditFile) -> Result<ToolOutput, ToolError> {
+    let new: Vec<&str> = parameters.new_text.trim().lines().map(str::trim).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let made = lines.windows(new.len().max(1)).position(|window| window.iter().zip(&new).all(|(line, new)| line == new));
+    match made {
+        Some(at) if !new.is_empty() => Ok(ToolOutput {
+            text: format!("`{path}` has new_text already, at line {}, and old_text nowhere: the change is made.", at + 1),
+            value: json!({"path": path, "replacements": 0, "made": true}),
+            references: vec![path.to_owned()],
+        }),
+        _ => Err(ToolError::Failed(format!("old_text is not in `{path}`. {}", near_miss(text, &parameters.old_text)))),
+    }
 }
 
 /// A text with another after it, on lines of its own and with the line endings that are there.

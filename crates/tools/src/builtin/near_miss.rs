@@ -26,7 +26,8 @@ pub(super) fn near_miss(text: &str, wanted: &str) -> String {
     if found.len() == wanted.len() && found.iter().zip(&wanted).all(|(found, wanted)| same_but_space(found, wanted)) {
         return format!("Only the white space differs from {place}, which read:\n{}", found.join("\n"));
     }
-    format!("The closest is {place} (- yours, + the file):\n{}", difference(&wanted, &found))
+    let (wanted, found) = (joined(wanted.get(..wanted.len().min(MAX_SHOWN)).unwrap_or(&wanted)), joined(&found));
+    format!("The closest is {place} (- yours, + the file):\n{}", marked(&wanted, &found))
 }
 
 /// Where the lines begin that are most like the wanted ones, and how alike they are, from 0 to 1.
@@ -68,22 +69,32 @@ fn same_but_space(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-fn difference(wanted: &[&str], found: &[&str]) -> String {
-    let wanted = wanted.get(..wanted.len().min(MAX_SHOWN)).unwrap_or(wanted);
-    let (wanted, found) = (lines(wanted), lines(found));
-    let diff = TextDiff::from_lines(&wanted, &found);
+/// The lines that differ between two texts, the first 30 of them: those that went with `-`, those that came with `+`.
+pub(super) fn difference(before: &str, after: &str) -> String {
+    let marked = marked(before, after);
+    let changed: Vec<&str> = marked.lines().filter(|line| !line.starts_with(' ')).collect();
+    let shown = changed.get(..changed.len().min(MAX_SHOWN)).unwrap_or(&changed).join("\n");
+    match changed.len().saturating_sub(MAX_SHOWN) {
+        0 => shown,
+        more => format!("{shown}\n… {more} more lines"),
+    }
+}
+
+/// All lines of both texts, each with a sign: `-` only in the first, `+` only in the second, ` ` in both.
+fn marked(first: &str, second: &str) -> String {
+    let diff = TextDiff::from_lines(first, second);
     let marked = diff.iter_all_changes().map(|change| {
         let sign = match change.tag() {
             ChangeTag::Delete => '-',
             ChangeTag::Insert => '+',
             ChangeTag::Equal => ' ',
         };
-        format!("{sign}{}", change.value())
+        format!("{sign}{}", change.value().trim_end_matches(['\r', '\n']))
     });
-    marked.collect::<String>().trim_end_matches('\n').to_owned()
+    marked.collect::<Vec<_>>().join("\n")
 }
 
-fn lines(lines: &[&str]) -> String {
+fn joined(lines: &[&str]) -> String {
     lines.iter().flat_map(|line| [*line, "\n"]).collect()
 }
 

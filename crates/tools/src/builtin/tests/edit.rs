@@ -6,7 +6,7 @@ use super::Place;
 async fn replaces_what_is_there_once() {
     let place = Place::new(&[("a.rs", "let one = 1;\nlet two = 2;\n")]);
     let output = place.call("edit_file", json!({"path": "a.rs", "old_text": "two = 2", "new_text": "two = 3"})).await.unwrap();
-    assert_eq!(output.text, "Changed `a.rs`: 1 replacement, first at line 2.");
+    assert_eq!(output.text, "Changed `a.rs`: 1 replacement, first at line 2.\n-let two = 2;\n+let two = 3;");
     assert_eq!(output.value, json!({"path": "a.rs", "replacements": 1}));
     assert_eq!(output.references, ["a.rs"]);
     assert_eq!(place.content("a.rs"), "let one = 1;\nlet two = 3;\n");
@@ -55,6 +55,29 @@ async fn what_cannot_be_edited_is_told() {
     }
 }
 
+/// Small models make a change twice.
+#[tokio::test]
+async fn a_change_that_is_made_already_is_no_error() {
+    let file = "[server]\nport = 9090\n  debug = false\n";
+    let table = [
+        ("port = 8080", "port = 9090", Some(2)),
+        ("port = 8080\ndebug = true", "port = 9090\ndebug = false\n", Some(2)),
+        // Only whole lines tell that it was this change.
+        ("port = 8080", "90", None),
+        ("port = 8080", "", None),
+        ("port = 8080", "port = 9091", None),
+    ];
+    for (old, new, line) in table {
+        let place = Place::new(&[("f", file)]);
+        let text = place.text("edit_file", json!({"path": "f", "old_text": old, "new_text": new})).await;
+        match line {
+            Some(line) => assert_eq!(text, format!("`f` has new_text already, at line {line}, and old_text nowhere: the change is made.")),
+            None => assert!(text.starts_with("Error: old_text is not in `f`. "), "{text}"),
+        }
+        assert_eq!(place.content("f"), file);
+    }
+}
+
 /// Small models mean this by it, and cannot be talked out of it.
 #[tokio::test]
 async fn an_empty_text_is_the_end_of_the_file() {
@@ -66,6 +89,14 @@ async fn an_empty_text_is_the_end_of_the_file() {
         assert_eq!(text, format!("Added at the end of `f`, from line {line}."), "{file:?}");
         assert_eq!(place.content("f"), expected, "{file:?}");
     }
+}
+
+#[tokio::test]
+async fn a_long_change_is_shown_in_part() {
+    let place = Place::new(&[("f", &"x\n".repeat(100))]);
+    let text = place.text("edit_file", json!({"path": "f", "old_text": "x", "new_text": "y", "replace_all": true})).await;
+    assert!(text.starts_with("Changed `f`: 100 replacements, first at line 1.\n-x\n"), "{text}");
+    assert!(text.ends_with("\n… 170 more lines") && text.lines().count() == 32, "{text}");
 }
 
 #[tokio::test]
