@@ -14,7 +14,7 @@ mod text;
 pub use calls_in_text::{CallsInText, calls_in_text};
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
 pub use machine::{ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind};
-pub use profile::{Complexity, DEFAULT_PROFILE, Profile, SmallModel, ProfileCatalog, ProfileError};
+pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileError, SmallModel};
 pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
 pub use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 pub use select::{Selection, must_write, select};

@@ -144,12 +144,29 @@ impl Prompts {
             let tool = ToolNote { name: "t".to_owned(), parameters: vec!["p".to_owned()], summary: "s".to_owned() };
             let skills = vec![SkillNote { name: "n".to_owned(), description: "d".to_owned() }];
             let preloaded = vec![SkillText { name: "n".to_owned(), body: "b".to_owned() }];
-            let context =
-                SystemContext { persona: "p", tools: vec![tool], skills, preloaded, knowledge: "k", environment: "e", attended: false, small_model: false };
+            let context = SystemContext {
+                persona: "p",
+                tools: vec![tool],
+                skills,
+                preloaded,
+                knowledge: "k",
+                environment: "e",
+                attended: false,
+                small_model: false,
+            };
             tried.system(&context)?;
         } else {
             let criteria = ["c".to_owned()];
-            tried.task(&TaskContext { environment: "e", knowledge: "k", goal: "g", title: "t", frame: "f", description: "d", criteria: &criteria, results: "r" })?;
+            tried.task(&TaskContext {
+                environment: "e",
+                knowledge: "k",
+                goal: "g",
+                title: "t",
+                frame: "f",
+                description: "d",
+                criteria: &criteria,
+                results: "r",
+            })?;
         }
         *self = tried;
         Ok(())
@@ -177,7 +194,16 @@ mod tests {
     fn a_users_template_is_tried_when_it_is_loaded() {
         let mut prompts = Prompts::builtin().unwrap();
         prompts.replace(TASK_PROMPT, "Do: {{ description }}".to_owned()).unwrap();
-        let context = TaskContext { environment: "", knowledge: "", goal: "", title: "", frame: "", description: "<it> & more", criteria: &[], results: "" };
+        let context = TaskContext {
+            environment: "",
+            knowledge: "",
+            goal: "",
+            title: "",
+            frame: "",
+            description: "<it> & more",
+            criteria: &[],
+            results: "",
+        };
         assert_eq!(prompts.task(&context).unwrap(), "Do: <it> & more");
         let cases = [
             ("actor_sytem", "x", "the nearest is `actor_system`"),

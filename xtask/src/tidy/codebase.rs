@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::rust::Source;
 
-/// Folders that are made, not written.
+/// What is made, not written. `.git` is a file in a work tree of its own.
 const SKIPPED: [&str; 5] = ["target", ".git", ".aime", "book", "node_modules"];
 
 /// Files larger than this are data, not text to check, in bytes.
@@ -116,7 +116,10 @@ fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>) -> Result<()> {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         let kind = entry.file_type()?;
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             walk(root, &path, files)?;
         } else if kind.is_file() && entry.metadata()?.len() <= LARGEST {
             // A file that is not UTF-8 is data. One that was removed since the folder was listed is no fault.
