@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -176,6 +177,16 @@ impl World {
         Running { world: self, child, stdout, stderr, begun: Instant::now() }
     }
 
+    /// Starts the command at a terminal, or a line of the shell in which `AIME` stands for it; nothing where the system has no terminal to
+    /// give. What the terminal shows is its standard output.
+    pub(crate) fn at_a_terminal(&self, line: &str) -> Option<Running<'_>> {
+        let script = ["/usr/bin/script", "/bin/script"].into_iter().find(|path| Path::new(path).exists())?;
+        let mut command = self.program(script);
+        let line = format!("stty rows 24 cols 100; {}", line.replace("AIME", env!("CARGO_BIN_EXE_aime")));
+        command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env("SHELL", "/bin/sh").stdin(Stdio::piped());
+        Some(self.spawn(command))
+    }
+
     /// Waits until a file of the working folder is there.
     pub(crate) fn wait_for_file(&self, name: &str) {
         wait_until(&format!("{name} is written"), || self.exists(name));
@@ -227,9 +238,19 @@ impl Running<'_> {
         self.wait()
     }
 
+    /// Types something at its terminal.
+    pub(crate) fn types(&mut self, text: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Waits until it has printed this.
+    pub(crate) fn shows(&self, text: &str) {
+        wait_until(&format!("{text:?} is shown, not {}", self.stdout()), || self.stdout().contains(text));
+    }
+
     /// What it has printed so far.
     pub(crate) fn stdout(&self) -> String {
-        fs::read_to_string(&self.stdout).unwrap()
+        String::from_utf8_lossy(&fs::read(&self.stdout).unwrap()).into_owned()
     }
 
     /// Whether it has ended.

@@ -30,3 +30,4 @@ mod safety;
 mod servers;
 mod steering;
 mod triggers;
+mod typing;

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{Ended, World, bash, done, gives_up, plan, said, task, tool};
+use crate::harness::{World, bash, done, gives_up, plan, said, task, tool};
 
 const ASK: [&str; 8] = ["run", "paint the wall", "--mode", "direct", "--output", "json", "--run-id", "paint"];
 
@@ -174,26 +174,16 @@ fn an_answer_needs_a_question() {
     world.aime(["answer", "quiet", "yes"]).must(2).tells(&["quiet"]);
 }
 
-/// A terminal between the scenario and the command, with this typed into it; nothing where the system has none to give.
-fn at_a_terminal(world: &World, arguments: &str, typed: &str) -> Option<Ended> {
-    let script = ["/usr/bin/script", "/bin/script"].into_iter().find(|path| std::path::Path::new(path).exists())?;
-    world.file("typed", typed);
-    let mut command = world.program(script);
-    let line = format!("sleep 0.2; exec {} {arguments}", env!("CARGO_BIN_EXE_aime"));
-    command.args(["-qec", &line, "/dev/null"]).stdin(std::fs::File::open(world.path("typed")).unwrap());
-    Some(world.spawn(command).wait())
-}
-
 #[test]
 fn at_a_terminal_a_person_is_asked_and_answers_at_once() {
-    let world = commander();
-    let Some(ended) = at_a_terminal(&world, "run 'paint the wall' --mode direct", "yes\n") else { return };
-    assert_eq!(ended.code, Some(0), "{ended}");
-    assert!(ended.stdout.contains("echo ran >> log"), "the question is seen\n{ended}");
-    assert_eq!(world.read("log"), "ran\n");
-    assert!(ended.stdout.contains("the command ran"), "and the answer\n{ended}");
-    let world = commander();
-    let Some(ended) = at_a_terminal(&world, "run 'paint the wall' --mode direct", "no\n") else { return };
-    assert_eq!(ended.code, Some(1), "{ended}");
-    assert!(!world.exists("log"));
+    for (answer, code, log) in [("yes\n", 0, "ran\n"), ("no\n", 1, "")] {
+        let world = commander();
+        let Some(mut running) = world.at_a_terminal("exec AIME run 'paint the wall' --mode direct") else { return };
+        running.shows("[N]o >");
+        running.types(answer);
+        let ended = running.wait().must(code);
+        assert!(ended.stdout.contains("echo ran >> log"), "the question is seen\n{ended}");
+        assert_eq!(world.read("log"), log);
+        assert!(code == 1 || ended.stdout.contains("the command ran"), "and the answer\n{ended}");
+    }
 }

@@ -4,6 +4,7 @@ mod cancel;
 mod check;
 mod config;
 mod doctor;
+mod listening;
 mod look;
 mod memory;
 mod models;

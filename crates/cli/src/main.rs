@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod config;
 mod failure;
+mod keyboard;
 mod models;
 mod output;
 mod person;

@@ -9,6 +9,7 @@ use aime_orchestrator::{HumanChannel, HumanQuestion};
 use futures::future::BoxFuture;
 
 use crate::{
+    keyboard::Keyboard,
     output::{self, BOLD},
     screen::Pause,
 };
@@ -16,23 +17,29 @@ use crate::{
 /// Asks on the terminal, one question at a time, while the live view is still.
 pub(crate) struct AtTerminal {
     pause: Arc<dyn Pause>,
+    /// Who listens to what is typed unasked, and lends the terminal.
+    keyboard: Option<Arc<Keyboard>>,
     one_at_a_time: Arc<Mutex<()>>,
 }
 
 impl AtTerminal {
-    pub(crate) fn new(pause: Arc<dyn Pause>) -> Self {
-        Self { pause, one_at_a_time: Arc::default() }
+    pub(crate) fn new(pause: Arc<dyn Pause>, keyboard: Option<Arc<Keyboard>>) -> Self {
+        Self { pause, keyboard, one_at_a_time: Arc::default() }
     }
 }
 
 impl HumanChannel for AtTerminal {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
-        let (pause, turn) = (Arc::clone(&self.pause), Arc::clone(&self.one_at_a_time));
+        let (pause, keyboard, turn) = (Arc::clone(&self.pause), self.keyboard.clone(), Arc::clone(&self.one_at_a_time));
         Box::pin(async move {
             let asked = tokio::task::spawn_blocking(move || {
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut answer = None;
-                pause.still(&mut || answer = read_answer(&question));
+                let mut ask = || answer = read_answer(&question);
+                pause.still(&mut || match &keyboard {
+                    Some(keyboard) => keyboard.lend(&mut ask),
+                    None => ask(),
+                });
                 answer
             });
             asked.await.ok().flatten()

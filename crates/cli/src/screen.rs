@@ -15,6 +15,7 @@ use aime_progress::{ProgressState, RunId};
 use crate::{args::Output, failure::Failure, output};
 
 pub(crate) use lines::{describe_change, line_of};
+pub(crate) use live::Live;
 pub(crate) use text::{first_line, fit, moment, rfc3339, span};
 pub(crate) use tree::{describe_plan, describe_tasks};
 
@@ -31,7 +32,7 @@ pub(crate) enum Screen {
     /// A line for each thing that happens.
     Lines,
     /// The plan as a checklist that moves.
-    Live(Arc<live::Live>),
+    Live(Arc<Live>),
     /// Each event as JSON on standard output.
     Events(RunId),
 }
@@ -42,8 +43,16 @@ impl Screen {
         match output {
             Output::Jsonl => Self::Events(run.clone()),
             _ if quiet => Self::Quiet,
-            Output::Text if live => Self::Live(Arc::new(live::Live::new(run))),
+            Output::Text if live => Self::Live(Arc::new(Live::new(run))),
             Output::Text | Output::Json => Self::Lines,
+        }
+    }
+
+    /// The view that moves, if it is one.
+    pub(crate) const fn live(&self) -> Option<&Arc<Live>> {
+        match self {
+            Self::Live(live) => Some(live),
+            _ => None,
         }
     }
 

@@ -15,7 +15,7 @@ use aime_tools::Approval;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use super::{check::checker_parts, plan::make, read_goal, read_text, review::review};
+use super::{check::checker_parts, listening::Listening, plan::make, read_goal, read_text, review::review};
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
     config::{Config, ModeConfig},
@@ -216,7 +216,9 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
         screen.begin_with(before);
     }
     let attended = !unattended && output::can_type();
-    let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NobodyThere) };
+    let listening = attended.then(|| Listening::begin(&run, &screen, setup)).transpose()?.flatten();
+    let keyboard = listening.as_ref().map(Listening::keyboard);
+    let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause(), keyboard)) } else { Arc::new(NobodyThere) };
     let orchestrator = Orchestrator::new(setup.parts(models, human)?);
     let (events, watched) = mpsc::unbounded_channel();
     let stop = CancellationToken::new();
@@ -231,12 +233,13 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     let result = tokio::select! {
         result = carried => result,
         () = stopped_twice(&stop, &screen) => {
+            drop(listening);
             screen.close();
             output::note(&format!("stopped at once; go on with `aime resume {run}`"));
             return Ok(FailureCode::Interrupted.exit_code());
         }
     };
-    drop(orchestrator);
+    drop((orchestrator, listening));
     finish_screen(shown, &screen).await?;
     let result = result.map_err(|error| failure_of(&error))?;
     tell(&result, output)

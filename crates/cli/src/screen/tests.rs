@@ -172,7 +172,7 @@ fn nothing_from_outside_steers_the_terminal() {
 fn the_live_view_in_wide_and_narrow_terminals() {
     let state = at_work();
     for columns in [80, 40] {
-        let view = render(&state, &run(), BEGIN + 75_000, columns, 24);
+        let view = render(&state, &run(), BEGIN + 75_000, None, (columns, 24));
         for line in view.lines() {
             assert!(console::measure_text_width(line) < columns, "{columns}: {line}");
         }
@@ -183,14 +183,30 @@ fn the_live_view_in_wide_and_narrow_terminals() {
 }
 
 #[test]
+fn what_is_typed_unasked_is_shown_in_the_last_line() {
+    let long = "慢".repeat(50);
+    for (text, shown) in [
+        ("", "type to tell the run something; Enter sends it".to_owned()),
+        ("not by train", "say > not by train_".to_owned()),
+        ("\u{1b}[2J", "say > \\u{1b}[2J_".to_owned()),
+        (long.as_str(), format!("say > {}_", "慢".repeat(32))),
+    ] {
+        let view = bare(&render(&at_work(), &run(), BEGIN + 75_000, Some(text), (80, 24)));
+        assert_eq!(view.lines().last(), Some(shown.as_str()));
+        let without = bare(&render(&at_work(), &run(), BEGIN + 75_000, None, (80, 24)));
+        assert_eq!(view.lines().count(), without.lines().count() + 1);
+    }
+}
+
+#[test]
 fn before_the_plan_there_is_only_what_is_being_done() {
-    insta::assert_snapshot!(bare(&render(&state(Vec::new()), &run(), BEGIN + 1_234, 80, 24)));
+    insta::assert_snapshot!(bare(&render(&state(Vec::new()), &run(), BEGIN + 1_234, None, (80, 24))));
 }
 
 #[test]
 fn a_terminal_of_no_size_is_no_trouble() {
     for (columns, rows) in [(0, 0), (1, 1), (5, 3)] {
-        let view = render(&at_work(), &run(), BEGIN, columns, rows);
+        let view = render(&at_work(), &run(), BEGIN, Some("not by train"), (columns, rows));
         assert!(view.lines().all(|line| console::measure_text_width(line) <= columns.max(1)), "{columns}: {view}");
     }
 }
@@ -205,7 +221,7 @@ fn of_many_tasks_those_that_move_are_shown() {
         events.extend(starts(&format!("t{number}")));
     }
     events.push(goes("t3", "running", "completed"));
-    let view = bare(&render(&state(events), &run(), BEGIN + 20_000, 80, 16));
+    let view = bare(&render(&state(events), &run(), BEGIN + 20_000, None, (80, 16)));
     assert!(view.lines().count() <= 16, "{view}");
     insta::assert_snapshot!(view);
 }
