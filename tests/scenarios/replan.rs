@@ -70,6 +70,38 @@ fn the_same_task_over_again_is_refused_and_the_decision_says_what_became_of_it()
 }
 
 #[test]
+fn the_replanner_people_and_actors_read_the_progress_list() {
+    let mut flaky = actor("flaky", "FLAKY-WAY", &["look"]);
+    flaky["parent"] = json!("fishing");
+    flaky["completion_criteria"] = json!(["there is a fish"]);
+    let group = json!({"id": "fishing", "name": "The fishing", "kind": "group"});
+    let tasks = plan(&[actor("look", "LOOK-AROUND", &[]), group, flaky, actor("after", "AFTER-ALL", &["flaky"])]);
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(tasks)])
+        .on(When::schema("aime_patch"), [Reply::json(replace("flaky", "other", "OTHER-WAY"))])
+        .on(When::tools().and_contains("LOOK-AROUND"), [done("a lake")])
+        .on(When::tools().and_contains("FLAKY-WAY"), [gives_up("the net is torn")])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("It took another way.")]);
+    let world = World::with(script).settings("[triggers]\nmax_retries = 0\n");
+    let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--run-id", "trip"]).must(0);
+    let asked = world.schema_requests("aime_patch")[0]["messages"].as_array().unwrap().last().unwrap()["content"].clone();
+    let list = "- [x] look\n  result: a lake\n- [>] fishing: The fishing (group)\n  - [!] flaky (after look)\n    do: FLAKY-WAY\n    \
+                done when: there is a fish\n    failed: the net is torn\n- [~] after (after flaky)\n";
+    assert!(asked.as_str().unwrap().contains(list), "{asked:#}\n{ended}");
+    // People read the same list, and the whole of it.
+    let shown = world.aime(["runs", "show", "trip", "--format", "markdown"]).must(0).stdout;
+    for line in ["plan v2, completed, 3/4 done", "## Tasks", "- [x] after (after other)", "  - [-] flaky"] {
+        assert!(shown.contains(line), "{line:?}\n{shown}");
+    }
+    let before = world.aime(["runs", "show", "trip", "--at", "1", "--format", "markdown"]).must(0).stdout;
+    assert!(before.contains("- [ ] after (after flaky)"), "{before}");
+    // An actor reads a line for each task, and which is its own.
+    let first = said(&world.actor_requests("AFTER-ALL")[0]);
+    assert!(first.contains("# The plan, of which you do one task\\n- [x] look\\n- [x] other\\n- [>] after (yours)\\n"), "{first}");
+}
+
+#[test]
 fn a_patch_with_faults_is_asked_for_again() {
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("flaky", "FLAKY-WAY", &[])]))])

@@ -46,6 +46,8 @@ pub struct ActorContext<'a> {
     pub plan: PlanId,
     /// Which execution of the task this is, from 1.
     pub execution: u32,
+    /// The tasks of the plan in a line each; may be empty. Left out for small models and for actors below others.
+    pub overview: &'a str,
     /// The results of the tasks that this one depends on, as Markdown. Cut to a fifth of the context window.
     pub results: &'a str,
     /// What is known that may help: project rules, memory. Cut to a fifth of the context window.
@@ -85,6 +87,7 @@ impl<'a> ActorContext<'a> {
             category: "",
             plan,
             execution: 1,
+            overview: "",
             results: "",
             knowledge: "",
             environment: "",
@@ -272,6 +275,8 @@ impl ActorFactory {
             environment: environment_of_task,
             knowledge: knowledge_of_task,
             goal: context.goal,
+            // A small model takes the tasks of others for its own.
+            overview: if small || delegated.is_some() { "" } else { context.overview },
             title: task.title(),
             frame: delegated.map_or("", |delegated| delegated.frame),
             description: &task.description,

@@ -271,6 +271,9 @@ pub(crate) enum RunsCommand {
         /// As it stood when its plan came to this version
         #[arg(long, value_name = "V")]
         at: Option<u32>,
+        /// The form of the text: for a terminal, or the progress list that the planner reads
+        #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+        format: ShowFormat,
     },
     /// What changed in the plan between two of its versions
     Diff {
@@ -409,6 +412,12 @@ pub(crate) enum Output {
     Text,
     Json,
     Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    Text,
+    Markdown,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,6 +4,10 @@ use std::fmt::Write as _;
 
 use crate::{EdgeType, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
 
+/// A plan of less tasks needs no overview.
+const FEW: usize = 3;
+/// The longest title in an overview, in characters.
+const TITLE: usize = 60;
 /// The longest summary, error or reason that is shown, in characters.
 const SHOWN: usize = 240;
 
@@ -45,6 +49,34 @@ impl ProgressState {
         // A task whose parent is missing is shown at the top, so that none is ever lost from sight.
         for task in self.tasks.values().filter(|task| task.spec.parent.as_ref().is_none_or(|parent| !self.tasks.contains_key(parent))) {
             self.task_to_markdown(&mut out, 0, task);
+        }
+        out
+    }
+
+    /// The tasks in a line each, for whoever does `own`: groups and what was taken out are left out, and of many tasks the `most` around `own`
+    /// are shown. Empty for a plan of less than three tasks: what there is to know of it is the goal and the results.
+    #[must_use]
+    pub fn overview(&self, own: &TaskId, most: usize) -> String {
+        let gone = |task: &Task| matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack);
+        let tasks: Vec<&Task> = self.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && !gone(task)).collect();
+        if tasks.len() < FEW {
+            return String::new();
+        }
+        let at = tasks.iter().position(|task| task.spec.id == *own).unwrap_or(0);
+        let from = at.saturating_sub(most / 2).min(tasks.len().saturating_sub(most));
+        let shown = tasks.iter().skip(from).take(most);
+        let after = tasks.len().saturating_sub(from + most);
+        let mut out = String::new();
+        if from > 0 {
+            line(&mut out, 0, &format!("- … {from} before these"));
+        }
+        for task in shown {
+            let title: String = one_line(task.spec.title()).chars().take(TITLE).collect();
+            let yours = if task.spec.id == *own { " (yours)" } else { "" };
+            line(&mut out, 0, &format!("- [{}] {title}{yours}", mark(task.status)));
+        }
+        if after > 0 {
+            line(&mut out, 0, &format!("- … {after} after these"));
         }
         out
     }

@@ -144,6 +144,7 @@ fn the_whole_first_request() {
     spec.name = "Write the report".into();
     spec.completion_criteria = vec!["report.md exists".into(), "report.md names every file".into()];
     let composed = compose(&spec, |c| {
+        c.overview = "- [x] Find TODOs\n- [>] Write the report (yours)\n- [ ] Mail it\n";
         c.results = "## find\n3 matches\n- a.rs:1\n";
         c.knowledge = "Use Markdown tables.";
         c.environment = "Working folder: /project\nSystem: Linux";

@@ -10,7 +10,7 @@ use super::{
     run::{failure_of, run_id},
 };
 use crate::{
-    args::{Output, RunsCommand},
+    args::{Output, RunsCommand, ShowFormat},
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{describe_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
@@ -23,7 +23,7 @@ const WIDTH: usize = 160;
 pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(form, setup)?,
-        RunsCommand::Show { run, at } => show(&run, at, form, setup)?,
+        RunsCommand::Show { run, at, format } => show(&run, at, (form, format), setup)?,
         RunsCommand::Diff { run, from, to } => diff(&run, from, to, form, setup)?,
         RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
         RunsCommand::Events { run } => events(&run, form, setup)?,
@@ -75,7 +75,7 @@ pub(super) fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure
     Ok((run, seen))
 }
 
-fn show(run: &str, at: Option<u32>, form: Output, setup: &Setup) -> Result<(), Failure> {
+fn show(run: &str, at: Option<u32>, (form, format): (Output, ShowFormat), setup: &Setup) -> Result<(), Failure> {
     let (run, mut seen) = read(run, setup)?;
     if let Some(version) = at {
         seen.state = version_of(&run, &seen, version)?;
@@ -92,6 +92,10 @@ fn show(run: &str, at: Option<u32>, form: Output, setup: &Setup) -> Result<(), F
     let result = RunResult::new(run, &seen.state, &output);
     if form != Output::Text {
         return output::json(&result, form == Output::Json);
+    }
+    if format == ShowFormat::Markdown {
+        output::result(plain(&seen.state.to_markdown()).trim_end());
+        return Ok(());
     }
     let state = &seen.state;
     let mut lines =

@@ -25,6 +25,9 @@ use super::{
 };
 use crate::{RunFact, RunMachine, models::OnBound, words::Listener};
 
+/// How many tasks of the plan an actor is shown, its own among them.
+const OVERVIEW: usize = 12;
+
 /// One execution of a task: what the actor that works for the plan and those below it share.
 pub(super) struct Attempt {
     runner: Arc<RunRunner>,
@@ -217,12 +220,14 @@ impl Attempt {
         let environment = runner.environment();
         let (project, known) = (runner.parts.project.trim(), self.known.trim());
         let knowledge = format!("{project}\n\n{known}");
+        let overview = state.overview(&self.task, OVERVIEW);
         let category = runner.parts.categories.iter().find(|known| known.name == state.category);
         let made = runner.parts.actors.compose(
             spec,
             &ActorContext {
                 category: &state.category,
                 execution: self.execution,
+                overview: &overview,
                 results,
                 knowledge: knowledge.trim(),
                 environment: &environment,

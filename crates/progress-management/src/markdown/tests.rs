@@ -81,3 +81,15 @@ fn no_text_draws_lines_of_its_own() {
     assert_eq!(shown.lines().count(), 2, "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() < 280));
 }
+
+#[test]
+fn an_overview_is_short_and_says_which_task_is_ones_own() {
+    let mut progress = state("a\ng/\ng/b: a\nc: a\nd: c");
+    progress.settle().complete("a");
+    let overview = progress.overview(&id("c"), 12);
+    assert_eq!(overview, "- [x] Do a\n- [ ] Do b\n- [ ] Do c (yours)\n- [ ] Do d\n");
+    assert_eq!(progress.overview(&id("c"), 2), "- … 1 before these\n- [ ] Do b\n- [ ] Do c (yours)\n- … 1 after these\n");
+    assert_eq!(progress.overview(&id("a"), 2), "- [x] Do a (yours)\n- [ ] Do b\n- … 2 after these\n");
+    assert_eq!(progress.overview(&id("d"), 3), "- … 1 before these\n- [ ] Do b\n- [ ] Do c\n- [ ] Do d (yours)\n");
+    assert_eq!(state("a\nb").overview(&id("a"), 12), "", "two tasks need none");
+}
