@@ -131,7 +131,19 @@ impl World {
         for folder in ["home", "config", "tmp"] {
             collect(&self.root.path().join(folder), &mut found);
         }
+        // The temp folders of commands under way are no writing of the one that is looked at.
+        found.retain(|path, _| !self.is_of_commands(path));
         found
+    }
+
+    fn is_of_commands(&self, path: &Path) -> bool {
+        let first = path.strip_prefix(self.root.path().join("tmp")).ok().and_then(|path| path.components().next());
+        first.is_some_and(|first| first.as_os_str().to_string_lossy().starts_with("aime-"))
+    }
+
+    /// Whether commands have a temp folder.
+    pub(crate) fn has_temp_folders(&self) -> bool {
+        fs::read_dir(self.root.path().join("tmp")).unwrap().next().is_some()
     }
 
     /// Runs the command to its end.

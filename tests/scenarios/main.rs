@@ -7,6 +7,7 @@
 mod cancel;
 mod chain;
 mod commands;
+mod confinement;
 mod damage;
 mod delegation;
 mod emergent;

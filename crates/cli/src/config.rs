@@ -5,6 +5,7 @@ mod hooks;
 mod load;
 mod places;
 mod read;
+mod sandbox;
 mod show;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub(crate) use hooks::{HookConfig, HooksConfig};
 pub(crate) use load::{Loaded, check_files, load};
 pub(crate) use places::{Environment, Places};
 pub(crate) use read::ConfigFault;
+pub(crate) use sandbox::{SandboxConfig, SandboxMode};
 pub(crate) use show::show;
 
 /// The commented settings that `aime config init` writes.
@@ -294,14 +296,6 @@ impl Default for PermissionConfig {
     fn default() -> Self {
         Self { approve: Approval::Edits, trusted_folders: Vec::new() }
     }
-}
-
-/// How processes are run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct SandboxConfig {
-    /// Environment variables that processes see beside the usual ones. Names that look like a secret are never passed on.
-    pub(crate) environment: Vec<String>,
 }
 
 /// Profiles, categories and prompts of one's own.

@@ -6,6 +6,7 @@ mod skills;
 mod tests;
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
@@ -18,12 +19,12 @@ use aime_llm::Tiers;
 use aime_memory::{MemorySettings, PromptBounds};
 use aime_orchestrator::{AnswerPrompt, HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
-use aime_sandbox::{ConfinedFolder, clean_environment, looks_secret};
+use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment, looks_secret};
 use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with, load_skill};
 use secrecy::SecretString;
 
 use crate::{
-    config::{Config, Environment, FallbackConfig, Loaded, Places, load},
+    config::{Config, Environment, FallbackConfig, Loaded, Places, SandboxMode, load},
     failure::{Failure, code},
     output,
 };
@@ -47,6 +48,8 @@ pub(crate) struct Setup {
     pub(crate) notes: Vec<String>,
     /// Read when they are first wanted.
     pub(crate) skills: OnceLock<FoundSkills>,
+    /// One for all processes: they share a temp folder.
+    pub(crate) confinement: OnceLock<Confinement>,
 }
 
 impl Setup {
@@ -55,7 +58,7 @@ impl Setup {
         let folder = working_folder(directory)?;
         let places = Places::new(&environment, &folder, flag);
         let Loaded { config, sources, notes } = load(&places, &environment)?;
-        Ok(Self { environment, folder, places, config, sources, notes, skills: OnceLock::new() })
+        Ok(Self { environment, folder, places, config, sources, notes, skills: OnceLock::new(), confinement: OnceLock::new() })
     }
 
     /// Says what was left out of the configuration.
@@ -118,11 +121,33 @@ impl Setup {
         self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
     }
 
+    fn clean_environment(&self) -> BTreeMap<OsString, OsString> {
+        let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
+        clean_environment(self.environment.variables(), &allowed)
+    }
+
+    /// How processes are confined.
+    pub(crate) fn confinement(&self) -> &Confinement {
+        self.confinement.get_or_init(|| {
+            let sandbox = &self.config.sandbox;
+            if sandbox.mode == SandboxMode::Off {
+                return Confinement::off();
+            }
+            let expanded = |paths: &[PathBuf]| paths.iter().map(|path| self.environment.expand_home(path)).collect();
+            let mut settings = ConfinementSettings::new(&self.folder, &self.clean_environment());
+            settings.read = expanded(&sandbox.read);
+            settings.write = expanded(&sandbox.write);
+            settings.secrets.extend(self.places.user_folder().map(Path::to_owned));
+            settings.network = sandbox.network();
+            settings.limits = sandbox.limits();
+            settings.go_without = sandbox.go_without().collect();
+            Confinement::or_refuse(settings)
+        })
+    }
+
     pub(crate) fn tool_context(&self) -> Result<ToolContext, Failure> {
         let files = ConfinedFolder::open(&self.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
-        let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
-        let environment = clean_environment(self.environment.variables(), &allowed);
-        let mut context = ToolContext::new(files, environment);
+        let mut context = ToolContext::new(files, self.clean_environment()).with_confinement(self.confinement().clone());
         context.text_limit = Some(self.config.tools.output_characters);
         Ok(context)
     }
@@ -151,7 +176,7 @@ impl Setup {
             |error: &dyn std::error::Error, source: &str| Failure::caused(code::USAGE, error).hint(format!("mend or remove {source}"));
         let acting = ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?;
         let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
-        let mut planning = std::collections::BTreeMap::new();
+        let mut planning = BTreeMap::new();
         let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
         for (source, text) in self.own_files("prompts", "md")? {
             let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();

@@ -1,13 +1,15 @@
 #![doc = include_str!("../README.md")]
 
+mod confine;
 mod environment;
 mod folder;
 mod probe;
 mod process;
 mod terminal;
 
+pub use confine::{Confinement, ConfinementError, ConfinementSettings, Guarantee, Network, ResourceLimits, UnknownGuarantee};
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
 pub use folder::{ConfinedFolder, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Written};
 pub use probe::{Protection, probe};
-pub use process::{Captured, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service, ServiceRequest, run};
+pub use process::{Bound, Captured, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service, ServiceRequest, run};
 pub use terminal::run_at_terminal;

@@ -1,6 +1,11 @@
 //! What this build enforces, told honestly.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
+
+use crate::{
+    Guarantee,
+    confine::{means, unkept_here},
+};
 
 /// One protection, and whether it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +15,7 @@ pub struct Protection {
     /// Whether it is enforced here and now.
     pub enforced: bool,
     /// What it keeps, or what is missing, in a sentence.
-    pub detail: &'static str,
+    pub detail: Cow<'static, str>,
 }
 
 /// Says which protections hold, for a report to the user. Looks whether `/proc` is there.
@@ -22,14 +27,21 @@ pub fn probe() -> Vec<Protection> {
         ("confined files", "file tools cannot leave the working folder, by `..`, by absolute paths or by links"),
         ("bounded output", "what a command prints is kept up to a limit and counted beyond it"),
     ];
-    let mut protections: Vec<_> = standing.map(|(name, detail)| Protection { name, enforced: true, detail }).into();
+    let mut protections: Vec<_> = standing.map(|(name, detail)| Protection { name, enforced: true, detail: detail.into() }).into();
     protections.push(detached(cfg!(target_os = "linux") && Path::new("/proc/self/environ").exists()));
-    protections.push(Protection {
-        name: "kernel confinement",
-        enforced: false,
-        detail: "no kernel confinement yet: a command may read, write and reach what its user may; use `--approve ask`, or run in a container",
-    });
+    protections.push(confinement(&unkept_here()));
     protections
+}
+
+/// What the kernel can be asked to keep.
+fn confinement(unkept: &[Guarantee]) -> Protection {
+    let detail = if unkept.is_empty() {
+        format!("{} can keep commands to their folder, off the network, and away from keys and other processes", means())
+    } else {
+        let without: Vec<&str> = unkept.iter().map(|guarantee| guarantee.without()).collect();
+        format!("{} is all there is: {}", means(), without.join("; "))
+    };
+    Protection { name: "kernel confinement", enforced: unkept.is_empty(), detail: detail.into() }
 }
 
 /// What has left its group is found in `/proc`.
@@ -40,7 +52,7 @@ fn detached(enforced: bool) -> Protection {
     } else {
         "there is no /proc here: what leaves its group, as by `setsid`, outlives its command, and what runs when aime is killed goes on"
     };
-    Protection { name: "detached processes", enforced, detail }
+    Protection { name: "detached processes", enforced, detail: detail.into() }
 }
 
 #[cfg(test)]
@@ -49,10 +61,12 @@ mod tests {
 
     #[test]
     fn says_what_is_missing() {
-        let missing: Vec<_> = probe().into_iter().filter(|protection| !protection.enforced).map(|protection| protection.name).collect();
-        let expected: &[&str] =
-            if cfg!(target_os = "linux") { &["kernel confinement"] } else { &["detached processes", "kernel confinement"] };
-        assert_eq!(missing, expected);
+        let all = confinement(&[]);
+        assert!(all.enforced && all.detail.contains("off the network"), "{all:?}");
+        let some = confinement(&[Guarantee::Signals, Guarantee::Truncation]);
+        assert!(!some.enforced && some.detail.contains("may send signals") && some.detail.contains("may empty files"), "{some:?}");
+        let told = probe().into_iter().find(|protection| protection.name == "kernel confinement").unwrap();
+        assert_eq!(told, confinement(&unkept_here()));
     }
 
     #[test]

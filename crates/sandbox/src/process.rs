@@ -6,14 +6,18 @@ mod guardian;
 mod mark;
 mod run;
 mod service;
+mod start;
 
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, ffi::OsString, io, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, time::Duration};
 
+pub(crate) use guardian::remove_at_end;
 pub use run::run;
 pub use service::{Service, ServiceRequest};
+
+use crate::Confinement;
 
 /// What to run and within which limits.
 #[derive(Debug, Clone)]
@@ -32,6 +36,8 @@ pub struct ProcessRequest {
     pub time_limit: Duration,
     /// How many bytes of each stream are kept: the first half and the last half.
     pub output_limit: usize,
+    /// What it may read, write, reach and take.
+    pub confinement: Confinement,
 }
 
 /// How a process ended.
@@ -45,6 +51,26 @@ pub enum ProcessEnd {
     TimedOut,
     /// It was cancelled and was killed.
     Cancelled,
+    /// It took more than it may, with all that it started, and was killed.
+    Exceeded(Bound),
+}
+
+/// What a command took too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// It may run so many processes at once.
+    Processes(u64),
+    /// It may use so many bytes of memory.
+    Memory(u64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Processes(most) => write!(f, "more than {most} processes at once (sandbox.processes)"),
+            Self::Memory(most) => write!(f, "more than {} MB of memory (sandbox.memory_mb)", most >> 20),
+        }
+    }
 }
 
 /// What came of a process.
@@ -95,6 +121,14 @@ pub enum ProcessError {
         program: String,
         /// The reason of the operating system, such as a file that is not executable or arguments that are too long.
         source: io::Error,
+    },
+    /// It may only run confined, and that cannot be done.
+    #[error("`{program}` was not run: {reason}")]
+    Unconfined {
+        /// As asked for.
+        program: String,
+        /// Why, with the mend.
+        reason: String,
     },
     /// The operating system does not say how it ended.
     #[error("the end of `{program}` could not be learnt: {source}")]

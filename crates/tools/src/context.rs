@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use aime_sandbox::ConfinedFolder;
+use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::cut::{MAX_SHOWN_CHARS, cut_output};
@@ -25,6 +25,8 @@ pub struct ToolContext {
     pub folder: ConfinedFolder,
     /// The whole environment of child processes, clean of secrets.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
+    /// What child processes may read, write, reach and take.
+    pub confinement: Confinement,
     /// How many characters of a result are shown, for a model; nothing where the result goes to another task and must be whole.
     pub text_limit: Option<usize>,
     /// Where the whole of a result is kept that was cut. It is made when it is needed.
@@ -34,10 +36,12 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// A context for an actor's calls: results are cut at [`MAX_SHOWN_CHARS`], and what is cut is kept nowhere.
+    /// A context for an actor's calls: results are cut at [`MAX_SHOWN_CHARS`], and what is cut is kept nowhere. Processes are confined to the
+    /// folder, as [`ConfinementSettings::new`] says; where that cannot be had they are refused.
     #[must_use]
     pub fn new(folder: ConfinedFolder, environment: BTreeMap<OsString, OsString>) -> Self {
         Self {
+            confinement: Confinement::or_refuse(ConfinementSettings::new(folder.path(), &environment)),
             folder,
             environment: Arc::new(environment),
             text_limit: Some(MAX_SHOWN_CHARS),
@@ -50,6 +54,13 @@ impl ToolContext {
     #[must_use]
     pub fn with_whole_results(mut self) -> Self {
         self.text_limit = None;
+        self
+    }
+
+    /// The same with processes confined in another way, or not.
+    #[must_use]
+    pub fn with_confinement(mut self, confinement: Confinement) -> Self {
+        self.confinement = confinement;
         self
     }
 

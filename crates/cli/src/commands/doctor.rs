@@ -45,10 +45,16 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     }
     for protection in probe() {
         if protection.enforced {
-            good(protection.name, protection.detail);
+            good(protection.name, &protection.detail);
         } else {
-            absent(protection.name, protection.detail, "");
+            absent(protection.name, &protection.detail, "");
         }
+    }
+    let confinement = setup.confinement();
+    if confinement.is_off() || confinement.refusal().is_some() {
+        absent("sandbox", &confinement.to_string(), "");
+    } else {
+        good("sandbox", &confinement.to_string());
     }
     for (program, tool) in [("bash", "bash"), ("python3", "python")] {
         match find_program(setup, program) {

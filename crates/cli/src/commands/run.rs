@@ -72,6 +72,7 @@ pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<
 /// The first line: which model is used, and why; then what was left out of the configuration.
 pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&model_line(choice, setup));
+    output::note(&format!("{BOLD}sandbox{BOLD:#} {}", setup.confinement()));
     setup.tell_notes();
     setup.skills().notes.iter().for_each(|note| output::note(note));
 }

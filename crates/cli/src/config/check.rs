@@ -77,6 +77,7 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
         found.push("local.threads is 0: write at least 1, or leave it out".to_owned());
     }
     found.extend(config.hooks.faults());
+    found.extend(config.sandbox.faults());
     for (name, model) in &config.models {
         found.extend(of_model(model).into_iter().map(|fault| format!("models.{name}.{fault}")));
     }

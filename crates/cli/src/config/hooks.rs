@@ -63,6 +63,9 @@ pub(crate) struct HookConfig {
     /// Whether nothing goes on when it fails.
     #[serde(default)]
     pub(crate) required: bool,
+    /// Whether it is confined as the tools are. Without, it may do what its user may, such as reach the network.
+    #[serde(default = "yes")]
+    pub(crate) confined: bool,
     /// The file or variable that it stands in.
     #[serde(skip)]
     pub(crate) from: String,
@@ -118,6 +121,10 @@ impl HooksConfig {
         let needless = self.all().filter(|(point, hook)| !point.is_of_tools() && !hook.tools.is_empty());
         needless.map(|(point, _)| format!("hooks.{point}.tools is for before_tool and after_tool: leave it out here"))
     }
+}
+
+const fn yes() -> bool {
+    true
 }
 
 const fn usual_timeout() -> u64 {

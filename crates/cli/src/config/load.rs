@@ -122,6 +122,10 @@ fn make_absolute(document: &mut Value, path: &Path) {
     if let Some(knowledge) = document.pointer_mut("/memory/knowledge") {
         join(knowledge, folder);
     }
+    for list in ["/sandbox/read", "/sandbox/write"] {
+        let entries = document.pointer_mut(list).and_then(Value::as_array_mut);
+        entries.into_iter().flatten().for_each(|entry| join(entry, folder));
+    }
     let models = document.get_mut("models").and_then(Value::as_object_mut);
     entries = models.into_iter().flat_map(Map::values_mut).filter_map(|model| model.get_mut("path")).collect();
     entries.iter_mut().for_each(|entry| join(entry, folder));

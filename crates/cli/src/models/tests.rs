@@ -124,5 +124,14 @@ pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
     let environment = Environment::of(variables.iter().copied());
     let folder = std::path::PathBuf::from("nowhere");
     let places = crate::config::Places::new(&environment, &folder, None);
-    Setup { environment, folder, places, config, sources: Vec::new(), notes: Vec::new(), skills: std::sync::OnceLock::new() }
+    Setup {
+        environment,
+        folder,
+        places,
+        config,
+        sources: Vec::new(),
+        notes: Vec::new(),
+        skills: std::sync::OnceLock::new(),
+        confinement: std::sync::OnceLock::new(),
+    }
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use aime_sandbox::{ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, clean_environment, run};
+use aime_sandbox::{Confinement, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, clean_environment, run};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -120,6 +120,8 @@ impl PackageClient {
             input: Vec::new(),
             time_limit: self.time_limit,
             output_limit: OUTPUT_LIMIT,
+            // The person's own client, which fetches what they asked for: it needs the network and its own settings.
+            confinement: Confinement::off(),
         };
         run(request, &CancellationToken::new()).await.map_err(|error| match error {
             ProcessError::ProgramNotFound { program } => no_client(format!("there is no {program}")),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use aime_sandbox::{ProcessEnd, ProcessRequest, run};
+use aime_sandbox::{Confinement, ConfinementSettings, ProcessEnd, ProcessRequest, run};
 use futures::future::BoxFuture;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
@@ -100,10 +100,11 @@ pub struct CommandHook {
     required: bool,
     folder: PathBuf,
     environment: Arc<BTreeMap<OsString, OsString>>,
+    confinement: Confinement,
 }
 
 impl CommandHook {
-    /// From its settings, the folder that it runs in, and its whole environment, which must be clean of secrets.
+    /// From its settings, the folder that it runs in, and its whole environment, which must be clean of secrets. It is confined to the folder.
     ///
     /// # Errors
     /// [`HookSettingsError`].
@@ -118,7 +119,16 @@ impl CommandHook {
         }
         let name = name.unwrap_or_else(|| shortened(command.lines().next().unwrap_or_default().trim(), NAME_CHARS));
         let tools = ToolPatterns::new(&tools)?;
-        Ok(Self { name, points: [point], command, tools, time_limit, required, folder: folder.into(), environment })
+        let folder = folder.into();
+        let confinement = Confinement::or_refuse(ConfinementSettings::new(folder.clone(), &environment));
+        Ok(Self { name, points: [point], command, tools, time_limit, required, folder, environment, confinement })
+    }
+
+    /// The same confined in another way, or not.
+    #[must_use]
+    pub fn with_confinement(mut self, confinement: Confinement) -> Self {
+        self.confinement = confinement;
+        self
     }
 
     async fn run(&self, event: &HookEvent) -> Result<HookAnswer, HookError> {
@@ -131,13 +141,15 @@ impl CommandHook {
             input,
             time_limit: self.time_limit,
             output_limit: OUTPUT_LIMIT,
+            confinement: self.confinement.clone(),
         };
         // Who stops waiting drops this future, and that ends the process.
         let outcome = run(request, &CancellationToken::new()).await.map_err(|error| HookError(error.to_string()))?;
         let said = outcome.stderr.text();
+        let explained = self.confinement.explain(&said).map(|explained| format!("\n{explained}")).unwrap_or_default();
         let told = match said.trim() {
             "" => String::new(),
-            said => format!(": {}", shortened(said, TOLD_CHARS)),
+            said => format!(": {}{explained}", shortened(said, TOLD_CHARS)),
         };
         match outcome.end {
             ProcessEnd::Exited(0) if outcome.stdout.total > OUTPUT_LIMIT as u64 => {
@@ -150,6 +162,7 @@ impl CommandHook {
             }
             ProcessEnd::Exited(code) => Err(HookError(format!("it ended with exit code {code}{told}"))),
             ProcessEnd::Signalled(signal) => Err(HookError(format!("it was ended by signal {signal}{told}"))),
+            ProcessEnd::Exceeded(bound) => Err(HookError(format!("it took {bound} and was stopped{told}"))),
             ProcessEnd::TimedOut | ProcessEnd::Cancelled => {
                 Err(HookError(format!("it took longer than {} s and was stopped{told}", self.time_limit.as_secs())))
             }

@@ -187,6 +187,7 @@ async fn a_pipe_in_the_folder_is_not_waited_for() {
         environment: [("PATH".into(), "/usr/bin:/bin".into())].into(),
         input: Vec::new(),
         time_limit: std::time::Duration::from_secs(60),
+        confinement: crate::Confinement::off(),
         output_limit: 1000,
     };
     let made = crate::run(request, &tokio_util::sync::CancellationToken::new()).await.unwrap();

@@ -13,7 +13,8 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::mark::Mark;
+use super::{Bound, mark::Mark};
+use crate::ResourceLimits;
 
 /// How often it is looked for what a dying process may have started meanwhile, and how long it is waited between. What is then left is asleep in
 /// the kernel with the signal waiting for it, or belongs to another user.
@@ -32,6 +33,8 @@ struct Seen {
     process: Process,
     parent: i32,
     has_memory: bool,
+    /// Pages of memory that it uses, shared ones too.
+    pages: u64,
 }
 
 /// The living processes that belong to one command.
@@ -70,6 +73,21 @@ impl Family {
         }
     }
 
+    /// Looks what they take together: the first bound that is passed.
+    pub(super) fn exceeds(&mut self, limits: ResourceLimits) -> Option<Bound> {
+        self.look();
+        if self.members.len() as u64 > limits.processes {
+            return Some(Bound::Processes(limits.processes));
+        }
+        // What they share counts for each of them at first; only where that is too much is it told apart, which takes longer.
+        let page = rustix::param::page_size() as u64;
+        let mut buffer = Vec::new();
+        let used: u64 = self.members.iter().filter_map(|member| Some(stat(member.pid, &mut buffer)?.pages * page)).sum();
+        let exceeds = used > limits.memory_bytes
+            && self.members.iter().map(|member| share(member.pid, &mut buffer)).sum::<u64>() > limits.memory_bytes;
+        exceeds.then_some(Bound::Memory(limits.memory_bytes))
+    }
+
     /// Kills them all, and looks again until nobody is left: who was killed may have started another just before.
     pub(super) fn end(&mut self) {
         let mut doubted = false;
@@ -105,7 +123,15 @@ fn stat(pid: i32, buffer: &mut Vec<u8>) -> Option<Seen> {
     let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?.parse().ok()?;
     let has_memory = fields.next()? != "0";
-    alive.then_some(Seen { process: Process { pid, started }, parent, has_memory })
+    let pages = fields.next()?.parse().unwrap_or_default();
+    alive.then_some(Seen { process: Process { pid, started }, parent, has_memory, pages })
+}
+
+/// Bytes of memory that a process uses, its part of what it shares among them.
+fn share(pid: i32, buffer: &mut Vec<u8>) -> u64 {
+    let text = read(pid, "smaps_rollup", buffer).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()).unwrap_or_default() << 10
 }
 
 /// A file of a process; none when the process is gone or belongs to another user.

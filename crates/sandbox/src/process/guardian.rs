@@ -3,8 +3,9 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
-    io,
-    os::unix::process::CommandExt,
+    io::{self, Write},
+    os::unix::{ffi::OsStrExt, process::CommandExt},
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{Mutex, PoisonError},
 };
@@ -12,11 +13,34 @@ use std::{
 use super::mark::{self, VARIABLE};
 
 const SCRIPT: &str = include_str!("guardian.sh");
-/// Where `sh` and `grep` are looked for when they are not on the command's path.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// Where `sh` and `grep` are looked for. Not on the command's path: a command may have put others there, and these run free.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin";
 
 /// Holds the one end of the guardian's pipe that keeps it waiting. Never dropped: only the end of this process closes it.
 static GUARDIAN: Mutex<Option<Child>> = Mutex::new(None);
+
+/// The folders that are to be gone when this process is.
+static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Has a folder removed when this process is gone, in whatever way. A folder that is gone before is no fault.
+pub(crate) fn remove_at_end(folder: &Path) {
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
+    let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(child) = guardian.as_mut() {
+        tell(child, folder);
+    }
+}
+
+/// A line of its standard input is a folder. One whose name has lines of its own cannot be told.
+fn tell(guardian: &mut Child, folder: &Path) {
+    let line = folder.as_os_str().as_bytes();
+    if let Some(pipe) = guardian.stdin.as_mut()
+        && !line.contains(&b'\n')
+        && let Err(error) = pipe.write_all(&[line, b"\n"].concat())
+    {
+        tracing::debug!(%error, "the guardian was not told of a folder");
+    }
+}
 
 /// Sees to it that the guardian is there before a command with this environment starts.
 ///
@@ -35,21 +59,21 @@ pub(super) fn ensure(environment: &BTreeMap<OsString, OsString>) {
     *guardian = start(&mark::session(), environment)
         .inspect_err(|error| tracing::warn!(%error, "no guardian: what a command leaves running outlives a crash"))
         .ok();
+    drop(guardian);
+    let folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(child) = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        folders.iter().for_each(|folder| tell(child, folder));
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 fn start(session: &str, environment: &BTreeMap<OsString, OsString>) -> io::Result<Child> {
-    let mut path = environment
-        .get(OsStr::new("PATH"))
-        .filter(|path| !path.is_empty())
-        .map_or_else(OsString::new, |path| [path, OsStr::new(":")].into_iter().collect());
-    path.push(PATH);
     // An outer aime ends our commands itself, and may end their guardian with them.
     let outer = environment.get(OsStr::new(VARIABLE)).map(|mark| (VARIABLE, mark));
     Command::new("sh")
         .args(["-c", SCRIPT, "aime-guardian", session])
         .env_clear()
-        .env("PATH", path)
+        .env("PATH", PATH)
         .envs(outer)
         .current_dir("/")
         .process_group(0)

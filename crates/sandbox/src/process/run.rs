@@ -1,15 +1,16 @@
 //! Starting, watching and ending one process group.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
+    future::pending,
     io::{self, ErrorKind},
     os::unix::{ffi::OsStrExt, process::ExitStatusExt},
     pin::pin,
-    process::{ExitStatus, Stdio},
+    process::ExitStatus,
     time::Duration,
 };
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use process_wrap::tokio::ChildWrapper;
 use tokio::{
     io::AsyncWriteExt,
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -20,17 +21,21 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
+    Bound, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
     capture::{Keeper, drain},
     family::Family,
     guardian,
-    mark::{Mark, VARIABLE},
+    mark::Mark,
+    start::start,
 };
+use crate::ResourceLimits;
 
 /// Between the polite signal and the one that cannot be ignored.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long what is still in the pipes is read after the group was killed: a process that could not be found may hold them open for ever.
 const SETTLE: Duration = Duration::from_millis(500);
+/// How often it is looked what a confined command takes.
+const LOOK: Duration = Duration::from_millis(200);
 const SIGTERM: i32 = 15;
 
 /// Runs one program to its end, within its limits.
@@ -54,8 +59,7 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
     let end = if cancel.is_cancelled() {
         ProcessEnd::Cancelled
     } else {
-        let stdin = if request.input.is_empty() { Stdio::null() } else { Stdio::piped() };
-        let mut group = Group::start(&request, stdin)?;
+        let mut group = Group::start(&request, !request.input.is_empty())?;
         let (stdin, out, err) = group.pipes();
         let flow = async {
             tokio::join!(feed(stdin, &request.input), drain(out, &mut stdout), drain(err, &mut stderr));
@@ -102,6 +106,7 @@ async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
 pub(super) struct Group {
     child: Box<dyn ChildWrapper>,
     family: Family,
+    limits: Option<ResourceLimits>,
     over: bool,
 }
 
@@ -109,27 +114,12 @@ pub(super) type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildSt
 
 impl Group {
     /// Every process of a tool starts here.
-    pub(super) fn start(request: &ProcessRequest, stdin: Stdio) -> Result<Self, ProcessError> {
+    pub(super) fn start(request: &ProcessRequest, reads: bool) -> Result<Self, ProcessError> {
         guardian::ensure(&request.environment);
         let mark = Mark::new();
-        let outer = request.environment.get(OsStr::new(VARIABLE));
-        let mut command = CommandWrap::with_new(&request.program, |command| {
-            command
-                .args(&request.arguments)
-                .current_dir(&request.working_folder)
-                .env_clear()
-                .envs(&request.environment)
-                .env(VARIABLE, mark.below(outer.map(OsString::as_os_str)))
-                .stdin(stdin)
-                .stdout(Stdio::piped())
-                .stderr(Stdio::piped());
-        });
-        command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
-        match command.spawn() {
-            Ok(child) => Ok(Self { child, family: Family::new(mark), over: false }),
-            Err(source) if source.kind() == ErrorKind::NotFound => Err(ProcessError::ProgramNotFound { program: name(&request.program) }),
-            Err(source) => Err(ProcessError::Start { program: name(&request.program), source }),
-        }
+        let child = start(request, &mark, reads)?;
+        let limits = request.confinement.confined().map(|confined| confined.limits());
+        Ok(Self { child, family: Family::new(mark), limits, over: false })
     }
 
     pub(super) fn pipes(&mut self) -> Pipes {
@@ -155,22 +145,28 @@ impl Group {
         let mut flow = pin!(flow);
         let mut flowed = false;
         let mut deadline = pin!(sleep(time_limit));
+        let mut exceeded = pin!(exceeded(self.family.clone(), self.limits));
         let end = loop {
             select! {
                 biased;
                 status = self.leader() => break ended(status?),
                 () = cancel.cancelled() => break ProcessEnd::Cancelled,
                 () = &mut deadline => break ProcessEnd::TimedOut,
+                bound = &mut exceeded => {
+                    // Before they start others: a whole group is killed at one stroke.
+                    self.kill();
+                    break ProcessEnd::Exceeded(bound);
+                }
                 () = &mut flow, if !flowed => flowed = true,
             }
         };
         let mut gone = matches!(end, ProcessEnd::Exited(_) | ProcessEnd::Signalled(_));
-        if !gone {
-            // Whoever hides its environment is known by its parents only, and they are about to die.
-            self.family(|family| {
-                family.look();
-            })
-            .await;
+        // Whoever hides its environment is known by its parents only, and they are about to die.
+        self.family(|family| {
+            family.look();
+        })
+        .await;
+        if matches!(end, ProcessEnd::TimedOut | ProcessEnd::Cancelled) {
             self.signal(SIGTERM);
             // Open pipes tell that others of the group are still about their clean-up.
             let mut grace = pin!(sleep(GRACE));
@@ -183,9 +179,9 @@ impl Group {
                 }
             }
         }
-        // The family first: killing the group takes parents away by which others are found.
-        self.family(Family::end).await;
+        // A group is killed at one stroke, however fast it grows; those of it that had others elsewhere have been seen.
         self.kill();
+        self.family(Family::end).await;
         let mut settle = pin!(sleep(SETTLE));
         while !(gone && flowed) {
             select! {
@@ -231,6 +227,18 @@ impl Drop for Group {
         if !self.over {
             self.family.end();
             self.kill();
+        }
+    }
+}
+
+/// Looks now and then what a command and all that it started take together; ends when that is too much.
+async fn exceeded(family: Family, limits: Option<ResourceLimits>) -> Bound {
+    let Some(limits) = limits else { return pending().await };
+    loop {
+        sleep(LOOK).await;
+        let mut family = family.clone();
+        if let Ok(Some(bound)) = spawn_blocking(move || family.exceeds(limits)).await {
+            return bound;
         }
     }
 }

@@ -4,7 +4,6 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     path::PathBuf,
-    process::Stdio,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -20,6 +19,7 @@ use super::{
     capture::Keeper,
     run::{Group, check, name},
 };
+use crate::Confinement;
 
 /// Bytes of standard error that are read at once.
 const CHUNK: usize = 8 * 1024;
@@ -37,6 +37,8 @@ pub struct ServiceRequest {
     pub environment: BTreeMap<OsString, OsString>,
     /// How many bytes of its standard error are kept: the first half and the last half.
     pub error_limit: usize,
+    /// What it may read, write, reach and take.
+    pub confinement: Confinement,
 }
 
 /// A started program. Dropped, it and all that it started is killed at once, as it is when this process is gone; see [`run`](super::run).
@@ -55,7 +57,7 @@ impl Service {
     /// # Errors
     /// [`ProcessError`] when it could not be started.
     pub fn start(request: ServiceRequest) -> Result<Self, ProcessError> {
-        let ServiceRequest { program, arguments, working_folder, environment, error_limit } = request;
+        let ServiceRequest { program, arguments, working_folder, environment, error_limit, confinement } = request;
         let request = ProcessRequest {
             program,
             arguments,
@@ -64,9 +66,10 @@ impl Service {
             input: Vec::new(),
             time_limit: Duration::MAX,
             output_limit: error_limit,
+            confinement,
         };
         check(&request)?;
-        let mut group = Group::start(&request, Stdio::piped())?;
+        let mut group = Group::start(&request, true)?;
         let (stdin, stdout, stderr) = group.pipes();
         let said = Arc::new(Mutex::new(Keeper::new(error_limit)));
         if let Some(stderr) = stderr {

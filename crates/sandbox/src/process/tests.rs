@@ -22,6 +22,7 @@ fn bash(folder: &Path, script: &str) -> ProcessRequest {
         input: Vec::new(),
         time_limit: LONG,
         output_limit: 100_000,
+        confinement: Confinement::off(),
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::{ffi::OsString, time::Duration};
 
-use aime_sandbox::{ProcessEnd, ProcessRequest, run};
+use aime_sandbox::{ProcessEnd, ProcessError, ProcessRequest, run};
 use serde_json::json;
 
 use crate::{ToolContext, ToolError, ToolOutput};
 
 /// Bytes kept of each stream: the first half and the last half.
 const OUTPUT_LIMIT: usize = 1024 * 1024;
+
+/// The signal that a process gets when a file of its grows past the limit (SIGXFSZ).
+const FILE_TOO_LARGE: i32 = 25;
 
 /// The longest time that a caller may choose, in seconds.
 pub(super) const MAX_SECONDS: u64 = 600;
@@ -34,16 +37,29 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
         input,
         time_limit,
         output_limit: OUTPUT_LIMIT,
+        confinement: context.confinement.clone(),
     };
-    let outcome = run(request, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
+    let outcome = run(request, &context.cancel).await.map_err(|error| match error {
+        ProcessError::Unconfined { .. } => ToolError::Denied(error.to_string()),
+        _ => ToolError::Failed(error.to_string()),
+    })?;
     let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
-    let printed = printed(&stdout, &stderr);
+    let mut printed = printed(&stdout, &stderr);
+    // A command that has gone on in spite of what it was denied may have printed others' words too: only its errors are looked at then.
+    let looked_at = if outcome.end == ProcessEnd::Exited(0) { &stderr } else { &printed };
+    if let Some(explained) = context.confinement.explain(looked_at) {
+        printed = joined(&printed, &explained);
+    }
     match outcome.end {
         ProcessEnd::Exited(0) => {
             let value = json!({"exit_code": 0, "stdout": stdout, "stderr": stderr});
             Ok(ToolOutput { text: printed, value, references: Vec::new() })
         }
         ProcessEnd::Exited(code) => Err(ToolError::Failed(joined(&printed, &format!("exit code {code}")))),
+        ProcessEnd::Exceeded(bound) => Err(ToolError::Failed(joined(&printed, &format!("{what} took {bound} and was stopped")))),
+        ProcessEnd::Signalled(FILE_TOO_LARGE) => {
+            Err(ToolError::Failed(joined(&printed, &format!("{what} wrote a file larger than it may (sandbox.file_mb) and was stopped"))))
+        }
         ProcessEnd::Signalled(signal) => Err(ToolError::Failed(joined(&printed, &format!("ended by signal {signal}")))),
         ProcessEnd::TimedOut => {
             let seconds = time_limit.as_secs();

@@ -6,7 +6,8 @@ use super::*;
 
 fn serve(folder: &Path, script: &str) -> Service {
     let ProcessRequest { program, arguments, working_folder, environment, .. } = bash(folder, script);
-    Service::start(ServiceRequest { program, arguments, working_folder, environment, error_limit: 100 }).unwrap()
+    Service::start(ServiceRequest { program, arguments, working_folder, environment, error_limit: 100, confinement: Confinement::off() })
+        .unwrap()
 }
 
 #[tokio::test]
@@ -66,7 +67,13 @@ async fn its_end_is_noticed_and_what_it_said_is_kept_within_bounds() {
 async fn one_that_is_not_there_is_told() {
     let folder = here();
     let ProcessRequest { working_folder, environment, .. } = bash(folder.path(), "");
-    let request =
-        ServiceRequest { program: "no_such_program_here".into(), arguments: Vec::new(), working_folder, environment, error_limit: 100 };
+    let request = ServiceRequest {
+        program: "no_such_program_here".into(),
+        arguments: Vec::new(),
+        working_folder,
+        environment,
+        error_limit: 100,
+        confinement: Confinement::off(),
+    };
     assert!(matches!(Service::start(request), Err(ProcessError::ProgramNotFound { .. })));
 }

@@ -1,0 +1,99 @@
+//! How processes are confined, as settings have it.
+
+use std::path::PathBuf;
+
+use aime_sandbox::{Guarantee, Network, ResourceLimits};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+
+/// How processes are run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SandboxConfig {
+    /// `on` confines commands, Python, hooks and MCP servers, or refuses to run them where that cannot be done; `off` lets them do what you may.
+    pub(crate) mode: SandboxMode,
+    /// Files and folders that they may read beside the usual ones. A path is relative to the file that it stands in, `~/` is the home folder.
+    pub(crate) read: Vec<PathBuf>,
+    /// Files and folders that they may write beside the working folder and their temp folder.
+    pub(crate) write: Vec<PathBuf>,
+    /// What of the network they reach: `none` or `all`.
+    pub(crate) network: NetworkConfig,
+    /// Environment variables that processes see beside the usual ones. Names that look like a secret are never passed on.
+    pub(crate) environment: Vec<String>,
+    /// Processes that one command may run at once.
+    pub(crate) processes: u64,
+    /// Megabytes of memory that one command may use, with all that it starts.
+    pub(crate) memory_mb: u64,
+    /// Megabytes of one file.
+    pub(crate) file_mb: u64,
+    /// Guarantees that are done without where this machine cannot keep them: `files`, `truncation`, `signals`, `system-calls`, `keys`.
+    #[serde(deserialize_with = "guarantees")]
+    pub(crate) go_without: Vec<String>,
+}
+
+/// Whether processes are confined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SandboxMode {
+    On,
+    Off,
+}
+
+/// What of the network processes reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NetworkConfig {
+    None,
+    All,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        let limits = ResourceLimits::default();
+        Self {
+            mode: SandboxMode::On,
+            read: Vec::new(),
+            write: Vec::new(),
+            network: NetworkConfig::None,
+            environment: Vec::new(),
+            processes: limits.processes,
+            memory_mb: limits.memory_bytes >> 20,
+            file_mb: limits.file_bytes >> 20,
+            go_without: Vec::new(),
+        }
+    }
+}
+
+impl SandboxConfig {
+    pub(crate) fn limits(&self) -> ResourceLimits {
+        let bytes = |megabytes: u64| megabytes.saturating_mul(1 << 20);
+        ResourceLimits { processes: self.processes, memory_bytes: bytes(self.memory_mb), file_bytes: bytes(self.file_mb) }
+    }
+
+    pub(crate) fn network(&self) -> Network {
+        match self.network {
+            NetworkConfig::None => Network::None,
+            NetworkConfig::All => Network::All,
+        }
+    }
+
+    /// What is done without, by name. Names were looked at when the settings were read.
+    pub(crate) fn go_without(&self) -> impl Iterator<Item = Guarantee> {
+        self.go_without.iter().filter_map(|name| name.parse().ok())
+    }
+
+    /// What cannot stand.
+    pub(super) fn faults(&self) -> impl Iterator<Item = String> {
+        let bounds = [("processes", self.processes, 16), ("memory_mb", self.memory_mb, 64), ("file_mb", self.file_mb, 1)];
+        bounds
+            .into_iter()
+            .filter(|(_, value, least)| value < least)
+            .map(|(key, value, least)| format!("sandbox.{key} is {value}: write at least {least}"))
+    }
+}
+
+fn guarantees<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().try_for_each(|name| name.parse::<Guarantee>().map(drop).map_err(Error::custom))?;
+    Ok(names)
+}

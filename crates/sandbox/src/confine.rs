@@ -1,0 +1,249 @@
+//! Confining a command: what it may read and write, what of the network it reaches, what it may take.
+//!
+//! Linux alone can do all of it here. On macOS a Seatbelt profile is made of the same rules; elsewhere commands are refused.
+
+mod explain;
+#[cfg(target_os = "linux")]
+mod kernel;
+mod limits;
+mod places;
+mod private;
+mod rules;
+#[cfg(any(target_os = "macos", test))]
+mod seatbelt;
+mod settings;
+#[cfg(target_os = "linux")]
+mod syscalls;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fmt, io,
+    sync::Arc,
+};
+
+#[cfg(target_os = "linux")]
+pub(crate) use self::kernel::{Kernel, confine_this_thread};
+pub(crate) use self::rules::Rules;
+pub use self::settings::{ConfinementSettings, Guarantee, Network, ResourceLimits, UnknownGuarantee};
+use self::{private::PrivateFolder, rules::Exposed};
+
+/// What confines the commands of one run. Cheap to clone; the clones share one private temp folder, which is removed with the last of them.
+#[derive(Debug, Clone)]
+pub struct Confinement(State);
+
+#[derive(Debug, Clone)]
+enum State {
+    /// The user said so by name.
+    Off,
+    /// It is wanted and cannot be had: no command is run.
+    Refused(Arc<str>),
+    On(Arc<Confined>),
+}
+
+/// Commands that are confined.
+#[derive(Debug)]
+pub(crate) struct Confined {
+    settings: ConfinementSettings,
+    rules: Rules,
+    folder: PrivateFolder,
+    /// What is not kept, because the user goes without it.
+    missing: Vec<Guarantee>,
+}
+
+/// Why commands cannot be confined as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfinementError {
+    /// The kernel cannot keep what nobody has given up.
+    #[error("{}", unkept(.0))]
+    Unkept(Vec<Guarantee>),
+    /// A folder that may be read holds keys or passwords.
+    #[error(
+        "commands in {folder} could read {secret}: choose another working folder, or go without this by name: sandbox.go_without = [\"keys\"]"
+    )]
+    Exposed {
+        /// The folder, as it is named.
+        folder: String,
+        /// What lies in it.
+        secret: String,
+    },
+}
+
+fn unkept(guarantees: &[Guarantee]) -> String {
+    let without: Vec<&str> = guarantees.iter().map(|guarantee| guarantee.without()).collect();
+    let names: Vec<String> = guarantees.iter().map(|guarantee| format!("\"{guarantee}\"")).collect();
+    let mend = if cfg!(target_os = "linux") {
+        "use Linux 6.12 or later with Landlock (it is turned on by `lsm=` at boot) and seccomp"
+    } else {
+        "run aime on Linux"
+    };
+    format!(
+        "commands cannot be confined here, so none is run; unconfined, {}. {mend}, or go without by name: sandbox.go_without = [{}]",
+        without.join("; "),
+        names.join(", ")
+    )
+}
+
+impl Confinement {
+    /// None: a command may do what its user may. Only where the user said so by name.
+    #[must_use]
+    pub const fn off() -> Self {
+        Self(State::Off)
+    }
+
+    /// Commands are confined by these settings.
+    ///
+    /// # Errors
+    /// [`ConfinementError`] where this machine cannot keep what the settings do not give up.
+    pub fn new(settings: ConfinementSettings) -> Result<Self, ConfinementError> {
+        let go_without = |guarantee: &Guarantee| settings.go_without.contains(guarantee);
+        let mut missing: Vec<Guarantee> = unkept_here();
+        let refused: Vec<Guarantee> = missing.iter().copied().filter(|guarantee| !go_without(guarantee)).collect();
+        if !refused.is_empty() {
+            return Err(ConfinementError::Unkept(refused));
+        }
+        let (rules, exposed) = Rules::new(&settings);
+        if let Some(Exposed { folder, secret }) = exposed.into_iter().next() {
+            if !go_without(&Guarantee::Keys) {
+                return Err(ConfinementError::Exposed { folder: folder.display().to_string(), secret: secret.display().to_string() });
+            }
+            missing.push(Guarantee::Keys);
+        }
+        let folder = PrivateFolder::within(&settings.temp);
+        Ok(Self(State::On(Arc::new(Confined { settings, rules, folder, missing }))))
+    }
+
+    /// The same, where failing means that no command is run: each is refused with the reason.
+    #[must_use]
+    pub fn or_refuse(settings: ConfinementSettings) -> Self {
+        Self::new(settings).unwrap_or_else(|error| Self(State::Refused(error.to_string().into())))
+    }
+
+    /// Whether commands run as they are.
+    #[must_use]
+    pub const fn is_off(&self) -> bool {
+        matches!(self.0, State::Off)
+    }
+
+    /// Why commands are refused, where they are.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        match &self.0 {
+            State::Refused(reason) => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// What was denied to a command that printed this, in words, with the settings that would allow it. Nothing where nothing was.
+    #[must_use]
+    pub fn explain(&self, printed: &str) -> Option<String> {
+        match &self.0 {
+            State::On(confined) => explain::explain(printed, &confined.rules, &confined.settings),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn confined(&self) -> Option<&Arc<Confined>> {
+        match &self.0 {
+            State::On(confined) => Some(confined),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Confinement {
+    /// The level that is reached, for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            State::Off => f.write_str("off: commands may do what you may"),
+            State::Refused(reason) => write!(f, "none: {reason}"),
+            State::On(confined) => {
+                let network = match confined.settings.network {
+                    Network::None => "no network",
+                    Network::All => "the whole network",
+                };
+                write!(f, "{}: commands write in the working folder and a temp folder, {network}", means())?;
+                let more = confined.settings.read.len() + confined.settings.write.len();
+                if more > 0 {
+                    write!(f, ", and {more} places that you named")?;
+                }
+                confined.missing.iter().try_for_each(|guarantee| write!(f, "; without {guarantee}: {}", guarantee.without()))
+            }
+        }
+    }
+}
+
+impl Confined {
+    pub(crate) fn limits(&self) -> ResourceLimits {
+        self.settings.limits
+    }
+
+    /// The rules for one command, with the private folder, and what its environment says of that.
+    pub(crate) fn prepare(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<(Rules, BTreeMap<OsString, OsString>)> {
+        let folder = self.folder.path()?;
+        let cache = folder.join("cache");
+        let mut environment = environment.clone();
+        for name in ["TMPDIR", "TMP", "TEMP"] {
+            environment.insert(name.into(), folder.clone().into());
+        }
+        // The user's caches are not written; without one of their own many tools fail.
+        for (name, part) in [("XDG_CACHE_HOME", ""), ("npm_config_cache", "npm"), ("GOCACHE", "go-build")] {
+            environment.insert(name.into(), cache.join(part).into());
+        }
+        Ok((self.rules.with_written(&folder), environment))
+    }
+
+    pub(crate) fn network(&self) -> Network {
+        self.settings.network
+    }
+
+    /// The program and the arguments that start a command within its limits, once it is given a line. `reads` says whether it reads what comes after.
+    pub(crate) fn command(&self, rules: &Rules, reads: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
+        let wrapped = limits::wrapped(self.limits(), reads, program, arguments);
+        wrap(limits::SHELL, wrapped, rules, self.network())
+    }
+}
+
+#[cfg(not(target_os = "macos"))]
+fn wrap(shell: &str, arguments: Vec<OsString>, _: &Rules, _: Network) -> (OsString, Vec<OsString>) {
+    (shell.into(), arguments)
+}
+
+#[cfg(target_os = "macos")]
+fn wrap(shell: &str, arguments: Vec<OsString>, rules: &Rules, network: Network) -> (OsString, Vec<OsString>) {
+    let fixed = ["-p".into(), seatbelt::profile(rules, network).into(), shell.into()];
+    (seatbelt::PROGRAM.into(), fixed.into_iter().chain(arguments).collect())
+}
+
+/// What this machine cannot keep.
+pub(crate) fn unkept_here() -> Vec<Guarantee> {
+    #[cfg(target_os = "linux")]
+    {
+        let kernel = Kernel::of_this_machine();
+        Guarantee::ALL.into_iter().filter(|guarantee| !kernel.keeps(*guarantee)).collect()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let kept = cfg!(target_os = "macos") && std::path::Path::new("/usr/bin/sandbox-exec").exists();
+        if kept { Vec::new() } else { vec![Guarantee::Files, Guarantee::Signals, Guarantee::SystemCalls] }
+    }
+}
+
+/// By what commands are confined here.
+pub(crate) fn means() -> String {
+    #[cfg(target_os = "linux")]
+    {
+        let Kernel { landlock, seccomp } = Kernel::of_this_machine();
+        match (landlock, seccomp) {
+            (0, false) => "nothing".to_owned(),
+            (0, true) => "seccomp".to_owned(),
+            (version, true) => format!("Landlock {version} and seccomp"),
+            (version, false) => format!("Landlock {version}"),
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    if cfg!(target_os = "macos") { "Seatbelt".to_owned() } else { "nothing".to_owned() }
+}

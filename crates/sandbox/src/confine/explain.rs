@@ -1,0 +1,162 @@
+//! Saying what was denied to a command, and which setting would allow it.
+//!
+//! The kernel tells the command "permission denied" and nobody else anything: what was denied is read from what the command printed, and looked
+//! up in its rules.
+
+use std::path::{Path, PathBuf};
+
+use super::{ConfinementSettings, Network, rules::Rules};
+
+/// How programs say that they were denied something. In small letters.
+const DENIED: [&str; 8] = [
+    "permission denied",
+    "operation not permitted",
+    "permissionerror",
+    "eacces",
+    "eperm",
+    "not permitted",
+    "invalid cross-device link",
+    "access denied",
+];
+/// How they say that the network is out of reach.
+const UNREACHED: [&str; 16] = [
+    "could not resolve",
+    "couldn't resolve",
+    "name resolution",
+    "name or service not known",
+    "network is unreachable",
+    "failed to lookup address",
+    "getaddrinfo",
+    "temporary failure resolving",
+    "no address associated",
+    "unable to resolve",
+    "could not connect",
+    "failed to connect",
+    "couldn't connect",
+    "error sending request",
+    "socket: operation not permitted",
+    "spurious network error",
+];
+/// How many places are named, at most.
+const MOST: usize = 3;
+
+/// What was denied to a command that printed this, or nothing.
+pub(super) fn explain(printed: &str, rules: &Rules, settings: &ConfinementSettings) -> Option<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in printed.lines() {
+        let small = line.to_lowercase();
+        if UNREACHED.iter().any(|word| small.contains(word)) && settings.network == Network::None {
+            note(
+                &mut found,
+                "The network is out of reach of commands; the user can allow all of it: sandbox.network = \"all\".".to_owned(),
+            );
+        }
+        if DENIED.iter().any(|word| small.contains(word)) {
+            for path in paths(line) {
+                if let Some(text) = of_path(&path, rules, settings) {
+                    note(&mut found, text);
+                }
+            }
+        }
+    }
+    if found.is_empty() {
+        return None;
+    }
+    found.truncate(MOST);
+    Some(format!(
+        "[sandbox] {}\nCommands write in the working folder and in $TMPDIR only. Do not try to get around this; work there, or say what is needed.",
+        found.join("\n")
+    ))
+}
+
+fn note(found: &mut Vec<String>, text: String) {
+    if !found.contains(&text) {
+        found.push(text);
+    }
+}
+
+fn of_path(path: &Path, rules: &Rules, settings: &ConfinementSettings) -> Option<String> {
+    let shown = path.display();
+    // The file is to be made, or is there and lies where it lies.
+    let place = if path.exists() || path.extension().is_none() { path } else { path.parent().unwrap_or(path) };
+    if rules.may_write(path) {
+        return None;
+    }
+    if rules.is_secret(path) && !settings.working_folder.starts_with(path) {
+        return Some(format!("{shown} is kept from commands: keys, passwords and other homes are."));
+    }
+    Some(if rules.may_read(path) {
+        format!("{shown} may be read and not written by commands; the user can allow it: sandbox.write = [\"{}\"].", place.display())
+    } else {
+        format!(
+            "{shown} is out of reach of commands; the user can allow it: sandbox.read = [\"{shown}\"], or sandbox.write = [\"{}\"].",
+            place.display()
+        )
+    })
+}
+
+/// The absolute paths that a line names.
+fn paths(line: &str) -> Vec<PathBuf> {
+    let ends = |letter: char| letter.is_whitespace() || "'\"`‘’“”()[]<>,;".contains(letter);
+    let words = line.split(ends).map(|word| word.trim_end_matches([':', '.', '!', '?']));
+    // `sh: 1: /etc/x:` and `open('/etc/x')`; but no address.
+    let starts = words.filter_map(|word| {
+        let start = word.find('/')?;
+        let (before, path) = word.split_at_checked(start)?;
+        (path.len() > 1 && !path.starts_with("//") && (before.is_empty() || before.ends_with([':', '=']))).then(|| PathBuf::from(path))
+    });
+    starts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn says_what_was_denied_and_what_would_allow_it() {
+        let mut settings = ConfinementSettings::new("/work", &BTreeMap::from([("HOME".into(), "/home/me".into())]));
+        let check = |settings: &ConfinementSettings, printed: &str, expected: &[&str]| {
+            let (rules, _) = Rules::new(settings);
+            match explain(printed, &rules, settings) {
+                Some(text) => {
+                    assert!(!expected.is_empty(), "{printed}: {text}");
+                    expected.iter().for_each(|part| assert!(text.contains(part), "{printed}: {text}"));
+                }
+                None => assert!(expected.is_empty(), "{printed}"),
+            }
+        };
+        let none: &[&str] = &[];
+        for (printed, expected) in [
+            ("all is well with /srv/x", none),
+            ("cat: /srv/data/x: Permission denied", &["/srv/data/x is out of reach", "sandbox.read = [\"/srv/data/x\"]"]),
+            ("sh: 1: cannot create /srv/new.txt: Permission denied", &["sandbox.write = [\"/srv\"]"]),
+            ("bash: /usr/lib/x: Permission denied", &["/usr/lib/x may be read and not written", "sandbox.write = [\"/usr/lib/x\"]"]),
+            ("PermissionError: [Errno 13] Permission denied: '/srv/a b'", &["/srv/a"]),
+            ("cat: /home/me/.ssh/id_rsa: Permission denied", &["/home/me/.ssh/id_rsa is kept from commands"]),
+            ("cat: /etc/shadow: Permission denied", &["/etc/shadow is kept"]),
+            ("mkdir: cannot create directory ‘/srv’: Operation not permitted", &["/srv is out of reach"]),
+            ("ls: cannot open 'x': Permission denied", none),
+            ("touch: /work/x: Permission denied", none),
+            ("curl: (6) Could not resolve host: example.com", &["sandbox.network = \"all\""]),
+            ("Error: getaddrinfo EAI_AGAIN packages.example", &["The network is out of reach"]),
+            ("Permission denied for http://x.example/a", none),
+        ] {
+            check(&settings, printed, expected);
+        }
+        settings.network = Network::All;
+        check(&settings, "curl: (6) Could not resolve host: example.com", none);
+    }
+
+    #[test]
+    fn each_thing_is_said_once_and_not_too_many() {
+        let settings = ConfinementSettings::new("/work", &BTreeMap::new());
+        let (rules, _) = Rules::new(&settings);
+        let printed = "cat: /srv/a: Permission denied\ncat: /srv/a: Permission denied\n".repeat(5)
+            + &(0..9).map(|n| format!("cat: /srv/{n}: Permission denied\n")).collect::<String>();
+        let text = explain(&printed, &rules, &settings).unwrap();
+        assert_eq!(text.matches("out of reach").count(), MOST, "{text}");
+        assert_eq!(text.matches("/srv/a is").count(), 1, "{text}");
+    }
+}

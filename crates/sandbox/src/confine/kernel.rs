@@ -1,0 +1,136 @@
+//! Confining a thread in the kernel of Linux: Landlock, seccomp, no new privileges, no capabilities.
+//!
+//! All of these bind one thread and what it starts, and cannot be taken off. So a thread of its own binds itself, starts the command, and ends:
+//! the rest of this process stays free, and can end the command.
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+    path_beneath_rules,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::{Guarantee, Network, rules::Rules, syscalls};
+
+/// Why a thread could not be confined.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KernelError {
+    #[error("Landlock: {0}")]
+    Landlock(#[from] RulesetError),
+    #[error("seccomp: {0}")]
+    Compile(#[from] seccompiler::BackendError),
+    #[error("seccomp: {0}")]
+    Apply(#[from] seccompiler::Error),
+    #[error("capabilities: {0}")]
+    Capabilities(rustix::io::Errno),
+}
+
+/// What the kernel can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    /// Landlock's version; 0 where there is none.
+    pub(crate) landlock: i32,
+    /// Whether seccomp filters can be set.
+    pub(crate) seccomp: bool,
+}
+
+const VERSIONS: [ABI; 7] = [ABI::V7, ABI::V6, ABI::V5, ABI::V4, ABI::V3, ABI::V2, ABI::V1];
+
+impl Kernel {
+    /// Asks the kernel.
+    pub(crate) fn of_this_machine() -> Self {
+        Self { landlock: version().map_or(0, |version| version as i32), seccomp: seccomp() }
+    }
+
+    pub(crate) fn keeps(self, guarantee: Guarantee) -> bool {
+        match guarantee {
+            Guarantee::Files => self.landlock >= 1,
+            Guarantee::Truncation => self.landlock >= 3,
+            Guarantee::Signals => self.landlock >= 6,
+            Guarantee::SystemCalls => self.seccomp,
+            Guarantee::Keys => true,
+        }
+    }
+}
+
+fn version() -> Option<ABI> {
+    VERSIONS.into_iter().find(|version| handled(*version, CompatLevel::HardRequirement).and_then(Ruleset::create).is_ok())
+}
+
+/// Whether a filter can be set is told by the kernel's own account of this process.
+fn seccomp() -> bool {
+    let known = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| status.lines().any(|line| line.starts_with("Seccomp:")));
+    known && syscalls::filters(Network::None).is_ok()
+}
+
+/// A ruleset that is asked for all that this version knows.
+fn handled(version: ABI, level: CompatLevel) -> Result<Ruleset, RulesetError> {
+    let mut ruleset = Ruleset::default().set_compatibility(level).handle_access(AccessFs::from_all(version))?;
+    if version >= ABI::V4 {
+        ruleset = ruleset.handle_access(AccessNet::from_all(version))?;
+    }
+    if version >= ABI::V6 {
+        ruleset = ruleset.scope(Scope::from_all(version))?;
+    }
+    Ok(ruleset)
+}
+
+/// Binds this thread, and all that it starts, for ever.
+///
+/// # Errors
+/// [`KernelError`]; then the thread is bound in part, and must start nothing.
+pub(crate) fn confine_this_thread(kernel: Kernel, rules: &Rules, network: Network) -> Result<(), KernelError> {
+    let version = VERSIONS.into_iter().find(|version| *version as i32 == kernel.landlock);
+    drop_capabilities().map_err(KernelError::Capabilities)?;
+    if let Some(version) = version {
+        landlock(version, rules, network)?;
+    } else {
+        rustix::thread::set_no_new_privs(true).map_err(KernelError::Capabilities)?;
+    }
+    if kernel.seccomp {
+        for filter in syscalls::filters(network)? {
+            seccompiler::apply_filter(&filter)?;
+        }
+    }
+    Ok(())
+}
+
+fn landlock(version: ABI, rules: &Rules, network: Network) -> Result<(), RulesetError> {
+    let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(version))?;
+    if version >= ABI::V4 && network == Network::None {
+        // No rule for any port: none may be connected to.
+        ruleset = ruleset.handle_access(AccessNet::from_all(version))?;
+    }
+    if version >= ABI::V6 {
+        ruleset = ruleset.scope(Scope::from_all(version))?;
+    }
+    // No devices are made.
+    let write: BitFlags<AccessFs> = AccessFs::from_all(version) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+    let device = AccessFs::ReadFile | AccessFs::WriteFile;
+    ruleset
+        .create()?
+        .add_rules(path_beneath_rules(&rules.read, AccessFs::from_read(version)))?
+        .add_rules(path_beneath_rules(&rules.write, write))?
+        .add_rules(path_beneath_rules(&rules.devices, device))?
+        .restrict_self()?;
+    Ok(())
+}
+
+/// Root keeps what lets it open files, which Landlock bounds; anybody else keeps nothing. In the bounding set too: what is started gets no more.
+fn drop_capabilities() -> rustix::io::Result<()> {
+    let held = rustix::thread::capabilities(None)?;
+    if held.permitted.is_empty() && held.inheritable.is_empty() {
+        return Ok(());
+    }
+    let kept = held.permitted & CapabilitySet::DAC_OVERRIDE;
+    if held.permitted.contains(CapabilitySet::SETPCAP) {
+        for capability in (0..64).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
+            // What this kernel does not know is not there.
+            if capability != CapabilitySet::DAC_OVERRIDE && rustix::thread::capability_is_in_bounding_set(capability).unwrap_or(false) {
+                rustix::thread::remove_capability_from_bounding_set(capability)?;
+            }
+        }
+    }
+    // Not on kernels before 4.3.
+    let _ = rustix::thread::clear_ambient_capability_set();
+    rustix::thread::set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })
+}

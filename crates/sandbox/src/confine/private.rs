@@ -1,0 +1,45 @@
+//! The temp folder of the commands of one run: nobody else's, and gone when the run is.
+
+use std::{
+    fs::Permissions,
+    io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+};
+
+use tempfile::TempDir;
+
+use crate::process::remove_at_end;
+
+/// Made when the first command wants it.
+#[derive(Debug)]
+pub(crate) struct PrivateFolder {
+    place: PathBuf,
+    made: Mutex<Option<TempDir>>,
+}
+
+impl PrivateFolder {
+    /// One that will be made in this folder.
+    pub(crate) fn within(place: &Path) -> Self {
+        Self { place: place.to_owned(), made: Mutex::new(None) }
+    }
+
+    /// The folder, which is there from now on.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub(crate) fn path(&self) -> io::Result<PathBuf> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(folder) = made.as_ref() {
+            return Ok(folder.path().to_owned());
+        }
+        let mut builder = tempfile::Builder::new();
+        let folder = builder.prefix("aime-").permissions(Permissions::from_mode(0o700)).tempdir_in(&self.place)?;
+        let path = folder.path().canonicalize()?;
+        std::fs::create_dir(path.join("cache"))?;
+        remove_at_end(&path);
+        *made = Some(folder);
+        Ok(path)
+    }
+}

@@ -1,0 +1,124 @@
+//! Which files a command may read and write: decided from its settings and from what is there.
+
+use std::path::{Path, PathBuf};
+
+use super::{
+    ConfinementSettings,
+    places::{DEVICES, ETC, SECRETS, SYSTEM, SYSTEM_SECRETS, TOOLCHAINS},
+};
+
+/// Files and folders, each with all that is in it. What is in none of them is out of reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// Read and run.
+    pub(crate) read: Vec<PathBuf>,
+    /// Read, run and written.
+    pub(crate) write: Vec<PathBuf>,
+    /// Read and written, neither made nor removed.
+    pub(crate) devices: Vec<PathBuf>,
+    /// Never read, unless named themselves.
+    secrets: Vec<PathBuf>,
+}
+
+/// A folder that may be read, and what must not be read lies in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exposed {
+    pub(crate) folder: PathBuf,
+    pub(crate) secret: PathBuf,
+}
+
+impl Rules {
+    /// The rules, and what they expose because the user has named the folder around it. What is usual exposes nothing: it is left out instead.
+    pub(crate) fn new(settings: &ConfinementSettings) -> (Self, Vec<Exposed>) {
+        let home = settings.home.as_deref();
+        let secrets = secrets(settings);
+        let holds_secret = |path: &Path| secrets.iter().any(|secret| secret.starts_with(path) || path.starts_with(secret));
+        let in_home = TOOLCHAINS.iter().filter_map(|part| Some(home?.join(part)));
+        let usual = SYSTEM.iter().map(PathBuf::from).chain(ETC.iter().map(|part| Path::new("/etc").join(part)));
+        let programs = settings.program_folders.iter().map(|folder| match around(folder) {
+            Some(prefix) if !home.is_some_and(|home| real(home).starts_with(real(prefix))) && !holds_secret(&real(prefix)) => {
+                prefix.to_owned()
+            }
+            _ => folder.clone(),
+        });
+        let mut read: Vec<PathBuf> = usual.chain(in_home).chain(settings.toolchains.iter().cloned()).chain(programs).collect();
+        // Links lead to where the rule must stand; a name and where it leads are both looked at.
+        read.retain(|path| path.exists() && !holds_secret(&real(path)));
+        read.extend(settings.read.iter().cloned());
+        read.sort();
+        read.dedup();
+        let write: Vec<PathBuf> = [&settings.working_folder].into_iter().chain(&settings.write).cloned().collect();
+        let named = settings.read.iter().chain(&write);
+        let exposed = named.flat_map(|folder| {
+            let place = real(folder);
+            let within = secrets.iter().filter(move |secret| **secret != place && secret.starts_with(&place) && secret.exists());
+            within.map(|secret| Exposed { folder: folder.clone(), secret: secret.clone() })
+        });
+        let exposed = exposed.collect();
+        (Self { read, write, devices: DEVICES.iter().map(PathBuf::from).collect(), secrets }, exposed)
+    }
+
+    /// Rules of these places alone.
+    #[cfg(test)]
+    pub(crate) fn of(read: &[&str], write: &[&str]) -> Self {
+        let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
+        Self { read: paths(read), write: paths(write), devices: Vec::new(), secrets: Vec::new() }
+    }
+
+    /// The same with one more folder that is written.
+    pub(crate) fn with_written(&self, folder: &Path) -> Self {
+        let mut rules = self.clone();
+        rules.write.push(folder.to_owned());
+        rules
+    }
+
+    pub(crate) fn may_read(&self, path: &Path) -> bool {
+        within(path, &self.read) || within(path, &self.write) || within(path, &self.devices)
+    }
+
+    pub(crate) fn may_write(&self, path: &Path) -> bool {
+        within(path, &self.write) || within(path, &self.devices)
+    }
+
+    pub(crate) fn is_secret(&self, path: &Path) -> bool {
+        within(path, &self.secrets)
+    }
+}
+
+fn within(path: &Path, places: &[PathBuf]) -> bool {
+    let place = real(path);
+    places.iter().any(|allowed| path.starts_with(allowed) || place.starts_with(real(allowed)))
+}
+
+/// Where keys and passwords lie, each by its name and by where that leads.
+fn secrets(settings: &ConfinementSettings) -> Vec<PathBuf> {
+    let home = settings.home.as_deref();
+    let in_home = SECRETS.iter().filter_map(|part| Some(home?.join(part)));
+    let of_others = SYSTEM_SECRETS.iter().map(PathBuf::from);
+    // One's own home folder is no secret as a whole: its toolchains are read.
+    let of_others =
+        of_others.filter(|path| !home.is_some_and(|home| real(home).starts_with(path)) && !settings.working_folder.starts_with(path));
+    let named: Vec<PathBuf> = in_home.chain(of_others).chain(settings.secrets.iter().cloned()).collect();
+    let mut all: Vec<PathBuf> = named.iter().map(|path| real(path)).collect();
+    all.extend(named);
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The folder around a `bin`: what its programs need stands beside it.
+fn around(folder: &Path) -> Option<&Path> {
+    let is_of_programs = ["bin", "sbin", "shims"].iter().any(|name| folder.ends_with(name));
+    folder.parent().filter(|prefix| is_of_programs && prefix.parent().is_some())
+}
+
+/// Where a path leads. Of what is not there, where the nearest folder above it leads.
+fn real(path: &Path) -> PathBuf {
+    if let Ok(place) = path.canonicalize() {
+        return place;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    }
+}

@@ -1,0 +1,126 @@
+//! Starting a command, confined or as it is.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+use rustix::fs::{Access, access};
+
+use super::{
+    ProcessError, ProcessRequest,
+    mark::{Mark, VARIABLE},
+    run::name,
+};
+use crate::confine::{Confined, Rules};
+
+type Started = io::Result<Box<dyn ChildWrapper>>;
+
+/// Starts what is asked for, as the leader of a process group of its own. `reads` says whether it gets a standard input.
+pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Result<Box<dyn ChildWrapper>, ProcessError> {
+    if let Some(reason) = request.confinement.refusal() {
+        return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_owned() });
+    }
+    let started = match request.confinement.confined() {
+        None => {
+            let stdin = if reads { Stdio::piped() } else { Stdio::null() };
+            command(request, &request.program, &request.arguments, &request.environment, mark, stdin).spawn()
+        }
+        Some(confined) => {
+            // A shell sets the limits first; what it cannot start is known before it is started itself.
+            find(&request.program, &request.environment, &request.working_folder).and_then(|()| {
+                let (rules, environment) = confined.prepare(&request.environment)?;
+                let (program, arguments) = confined.command(&rules, reads, &request.program, &request.arguments);
+                let mut child = spawn(confined, rules, command(request, &program, &arguments, &environment, mark, Stdio::piped()))?;
+                begin(&mut *child, reads)?;
+                Ok(child)
+            })
+        }
+    };
+    started.map_err(|source| match source.kind() {
+        ErrorKind::NotFound => ProcessError::ProgramNotFound { program: name(&request.program) },
+        _ => ProcessError::Start { program: name(&request.program), source },
+    })
+}
+
+fn command(
+    request: &ProcessRequest,
+    program: &OsStr,
+    arguments: &[OsString],
+    environment: &BTreeMap<OsString, OsString>,
+    mark: &Mark,
+    stdin: Stdio,
+) -> CommandWrap {
+    let outer = request.environment.get(OsStr::new(VARIABLE));
+    let mut command = CommandWrap::with_new(program, |command| {
+        command
+            .args(arguments)
+            .current_dir(&request.working_folder)
+            .env_clear()
+            .envs(environment)
+            .env(VARIABLE, mark.below(outer.map(OsString::as_os_str)))
+            .stdin(stdin)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+    });
+    command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
+    command
+}
+
+/// Starts it from a thread that has confined itself and ends then: what it starts is confined for ever, and nothing else is.
+#[cfg(target_os = "linux")]
+fn spawn(confined: &Confined, rules: Rules, mut command: CommandWrap) -> Started {
+    use crate::confine::{Kernel, confine_this_thread};
+
+    let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+    let network = confined.network();
+    let spawn = move || {
+        let _within = runtime.enter();
+        confine_this_thread(Kernel::of_this_machine(), &rules, network).map_err(io::Error::other)?;
+        command.spawn()
+    };
+    let thread = std::thread::Builder::new().name("aime-confined".to_owned()).spawn(spawn)?;
+    thread.join().map_err(|_| io::Error::other("the thread that starts commands has failed"))?
+}
+
+#[cfg(not(target_os = "linux"))]
+fn spawn(_: &Confined, _: Rules, mut command: CommandWrap) -> Started {
+    command.spawn()
+}
+
+/// Gives the shell the line that it waits for. A pipe that nobody has written to has room for it.
+fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
+    let missing = || io::Error::other("the command has no standard input");
+    rustix::io::write(child.stdin().as_ref().ok_or_else(missing)?, b"\n")?;
+    if !reads {
+        drop(child.stdin().take());
+    }
+    Ok(())
+}
+
+/// Says what the operating system would say of a program that cannot be started.
+fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Path) -> io::Result<()> {
+    let path = Path::new(program);
+    if path.components().count() > 1 || path.is_absolute() || program.as_encoded_bytes().contains(&b'/') {
+        return runs(&folder.join(path));
+    }
+    let places = environment.get(OsStr::new("PATH")).map(|places| std::env::split_paths(places).collect::<Vec<PathBuf>>());
+    let mut reason = io::Error::from(ErrorKind::NotFound);
+    for place in places.unwrap_or_else(|| vec!["/bin".into(), "/usr/bin".into()]) {
+        match runs(&folder.join(place).join(path)) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => reason = error,
+            Err(_) => {}
+        }
+    }
+    Err(reason)
+}
+
+fn runs(file: &Path) -> io::Result<()> {
+    access(file, Access::EXEC_OK)?;
+    if file.is_file() { Ok(()) } else { Err(io::Error::from_raw_os_error(13)) }
+}

@@ -1,0 +1,161 @@
+//! What actors run is confined, and everybody is told.
+#![cfg(target_os = "linux")]
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::json;
+
+use crate::harness::{World, bash, done, gives_up, plan, said, task, tool, wait_until};
+
+const RUN: [&str; 4] = ["run", "get out", "--approve", "all"];
+
+fn secret(world: &World) -> String {
+    std::fs::create_dir_all(world.root().join("home/.ssh")).unwrap();
+    let key = world.root().join("home/.ssh/id_rsa");
+    std::fs::write(&key, "the secret key\n").unwrap();
+    key.display().to_string()
+}
+
+/// A world whose actor runs one command and reports.
+fn world(command: &str) -> World {
+    World::with(Script::new().on(When::tools().and_turn(0), [bash(command)]).on(When::tools(), [done("tried")]))
+}
+
+#[test]
+fn a_run_says_how_it_is_confined() {
+    let world = world("true");
+    let ended = world.aime(RUN).must(0);
+    let first: Vec<&str> = ended.stderr.lines().take(2).collect();
+    assert!(first[0].starts_with("model") && first[1].starts_with("sandbox Landlock"), "{ended}");
+    assert!(first[1].contains("no network"), "{ended}");
+    let doctor = world.aime(["doctor"]);
+    assert!(doctor.stdout.contains("sandbox") && doctor.stdout.contains("no network"), "{doctor}");
+}
+
+#[test]
+fn keys_are_not_read_and_that_is_explained() {
+    for way in ["cat \"$HOME/.ssh/id_rsa\"", "python3 -c 'import os; print(open(os.environ[\"HOME\"] + \"/.ssh/id_rsa\").read())'"] {
+        let mut world = world(way);
+        let key = secret(&world);
+        world.user_settings("");
+        world.aime(RUN).must(0);
+        let told = said(&world.server().requests()[1]);
+        assert!(!told.contains("the secret key"), "{told}");
+        assert!(told.contains("[sandbox]") && told.contains(&format!("{key} is kept from commands")), "{told}");
+    }
+}
+
+#[test]
+fn nothing_is_written_outside_and_the_rule_that_would_allow_it_is_named() {
+    // The harness looks whether anything has changed outside.
+    let world = world("echo x > ../home/new.txt; echo y > inside.txt; echo z > $TMPDIR/z; cat $TMPDIR/z; exit 1");
+    world.aime(RUN).must(0);
+    assert_eq!(world.read("inside.txt"), "y\n");
+    let told = said(&world.server().requests()[1]);
+    assert!(told.contains("z\\n") && told.contains("Permission denied"), "{told}");
+    let world = world_of_path();
+    let told = said(&world.server().requests()[1]);
+    assert!(told.contains("sandbox.write = [\\\\\"") || told.contains("sandbox.write"), "{told}");
+}
+
+fn world_of_path() -> World {
+    let world = world("echo x > \"$HOME/new.txt\"");
+    world.aime(RUN).must(0);
+    world
+}
+
+#[test]
+fn there_is_no_network_unless_the_user_says_so() {
+    for (settings, reached) in [("", false), ("[sandbox]\nnetwork = \"all\"\n", true)] {
+        let mut world = world("true");
+        world.user_settings(settings);
+        let address = world.server().url().trim_start_matches("http://").split('/').next().unwrap().replace(':', "/");
+        let ended =
+            world.aime(["tools", "call", "bash", &json!({"command": format!("exec 9<>/dev/tcp/{address} && echo reached")}).to_string()]);
+        assert_eq!(ended.stdout.contains("reached"), reached, "{settings}\n{ended}");
+    }
+}
+
+#[test]
+fn a_project_cannot_let_itself_out() {
+    for settings in ["[sandbox]\nmode = \"off\"\n", "[sandbox]\nread = [\"../home\"]\n", "[sandbox]\ngo_without = [\"keys\", \"files\"]\n"]
+    {
+        let mut world = world("cat \"$HOME/.ssh/id_rsa\"").settings(settings);
+        secret(&world);
+        world.user_settings("");
+        let ended = world.aime(RUN).must(0);
+        assert!(ended.stderr.contains("[sandbox] in") && ended.stderr.contains("is left out"), "{ended}");
+        assert!(!said(&world.server().requests()[1]).contains("the secret key"), "{settings}");
+    }
+}
+
+#[test]
+fn the_user_can_turn_it_off_by_name_and_is_told() {
+    let mut world = world("cat \"$HOME/.ssh/id_rsa\"");
+    secret(&world);
+    world.user_settings("[sandbox]\nmode = \"off\"\n");
+    let ended = world.aime(RUN).must(0).tells(&["sandbox off"]);
+    assert!(said(&world.server().requests()[1]).contains("the secret key"), "{ended}");
+    world.aime(["doctor"]);
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_with_the_mend() {
+    // The working folder is the home folder, and holds keys.
+    let script = Script::new().on(When::tools().and_turn(0), [bash("echo x > made")]).on(When::tools(), [gives_up("I may not")]);
+    let mut world = World::with(script);
+    world.file(".ssh/id_rsa", "the secret key\n");
+    let home = world.work().display().to_string();
+    world.set("HOME", &home);
+    let ended = world.aime(RUN).must(1).tells(&["sandbox none", "go_without = [\"keys\"]"]);
+    assert!(!world.exists("made"), "{ended}");
+    let told = said(&world.server().requests()[1]);
+    assert!(told.contains("was not run") && told.contains("go_without"), "{told}");
+    world.user_settings("[sandbox]\ngo_without = [\"keys\"]\n");
+    let call = json!({"command": "echo x > made"}).to_string();
+    world.aime(["tools", "call", "bash", &call]).must(0);
+    assert!(world.exists("made"));
+}
+
+#[test]
+fn the_temp_folder_is_gone_however_a_run_ends() {
+    let stays = "echo x > $TMPDIR/x; mkdir $TMPDIR/closed; echo y > $TMPDIR/closed/y; chmod 0 $TMPDIR/closed; echo > began; sleep 600";
+    for signal in ["KILL", "TERM", ""] {
+        let world = world(if signal.is_empty() { "echo x > $TMPDIR/x" } else { stays });
+        let running = world.start(RUN);
+        if signal.is_empty() {
+            running.wait().must(0);
+        } else {
+            world.wait_for_file("began");
+            assert!(world.has_temp_folders());
+            running.signal(signal);
+            running.wait();
+        }
+        wait_until("the temp folder is gone", || !world.has_temp_folders());
+    }
+}
+
+#[test]
+fn a_plans_commands_and_hooks_are_confined_too() {
+    let mut world = World::alone();
+    let key = secret(&world);
+    let hook = "[[hooks.before_tool]]\nname = \"curious\"\nrequired = true\ncommand = 'cat \"$HOME/.ssh/id_rsa\"'\n";
+    world.user_settings("");
+    world.plan("plan.json", &plan(&[tool("look", "bash", json!({"command": format!("cat {key}")}), &[])]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(1);
+    let error = task(&ended.json(), "look")["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("is kept from commands") && !error.contains("the secret key"), "{error}");
+    world.user_settings(hook);
+    let ended = world.aime(["run", "--plan", "plan.json"]).must(1).tells(&["curious"]);
+    assert!(!ended.stderr.contains("the secret key"), "{ended}");
+    world.user_settings(&format!("{hook}confined = false\n"));
+    let ended = world.aime(["run", "--plan", "plan.json"]).must(1);
+    assert!(ended.stderr.contains("the secret key"), "a hook that is not confined reads it\n{ended}");
+}
+
+#[test]
+fn a_call_of_a_tool_is_confined() {
+    let world = World::with(Script::new().on(When::any(), [Reply::text("x")]));
+    let call = json!({"command": "kill -0 $PPID && echo reached; cat /proc/$PPID/environ && echo reached; true"}).to_string();
+    let ended = world.aime(["tools", "call", "bash", &call]).must(0);
+    assert!(!ended.stdout.contains("reached"), "{ended}");
+}
