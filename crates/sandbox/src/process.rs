@@ -7,6 +7,7 @@ mod mark;
 mod run;
 mod service;
 mod start;
+mod watch;
 
 #[cfg(test)]
 mod tests;

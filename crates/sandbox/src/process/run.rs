@@ -2,7 +2,6 @@
 
 use std::{
     ffi::OsStr,
-    future::pending,
     io::{self, ErrorKind},
     os::unix::{ffi::OsStrExt, process::ExitStatusExt},
     pin::pin,
@@ -21,12 +20,13 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Bound, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
+    ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
     capture::{Keeper, drain},
     family::Family,
     guardian,
     mark::Mark,
     start::start,
+    watch::Watch,
 };
 use crate::ResourceLimits;
 
@@ -34,8 +34,6 @@ use crate::ResourceLimits;
 const GRACE: Duration = Duration::from_millis(500);
 /// How long what is still in the pipes is read after the group was killed: a process that could not be found may hold them open for ever.
 const SETTLE: Duration = Duration::from_millis(500);
-/// How often it is looked what a confined command takes.
-const LOOK: Duration = Duration::from_millis(200);
 const SIGTERM: i32 = 15;
 
 /// Runs one program to its end, within its limits.
@@ -145,22 +143,20 @@ impl Group {
         let mut flow = pin!(flow);
         let mut flowed = false;
         let mut deadline = pin!(sleep(time_limit));
-        let mut exceeded = pin!(exceeded(self.family.clone(), self.limits));
-        let end = loop {
+        let watch = self.limits.map(|limits| Watch::over(self.family.clone(), self.child.id(), limits));
+        let mut end = loop {
             select! {
                 biased;
                 status = self.leader() => break ended(status?),
                 () = cancel.cancelled() => break ProcessEnd::Cancelled,
                 () = &mut deadline => break ProcessEnd::TimedOut,
-                bound = &mut exceeded => {
-                    // Before they start others: a whole group is killed at one stroke.
-                    self.kill();
-                    break ProcessEnd::Exceeded(bound);
-                }
                 () = &mut flow, if !flowed => flowed = true,
             }
         };
         let mut gone = matches!(end, ProcessEnd::Exited(_) | ProcessEnd::Signalled(_));
+        if let Some(bound) = watch.as_ref().and_then(Watch::exceeded) {
+            end = ProcessEnd::Exceeded(bound);
+        }
         // Whoever hides its environment is known by its parents only, and they are about to die.
         self.family(|family| {
             family.look();
@@ -227,18 +223,6 @@ impl Drop for Group {
         if !self.over {
             self.family.end();
             self.kill();
-        }
-    }
-}
-
-/// Looks now and then what a command and all that it started take together; ends when that is too much.
-async fn exceeded(family: Family, limits: Option<ResourceLimits>) -> Bound {
-    let Some(limits) = limits else { return pending().await };
-    loop {
-        sleep(LOOK).await;
-        let mut family = family.clone();
-        if let Ok(Some(bound)) = spawn_blocking(move || family.exceeds(limits)).await {
-            return bound;
         }
     }
 }

@@ -6,8 +6,8 @@ use super::*;
 
 fn serve(folder: &Path, script: &str) -> Service {
     let ProcessRequest { program, arguments, working_folder, environment, .. } = bash(folder, script);
-    Service::start(ServiceRequest { program, arguments, working_folder, environment, error_limit: 100, confinement: Confinement::off() })
-        .unwrap()
+    let confinement = Confinement::new(crate::ConfinementSettings::new(folder, &environment)).unwrap();
+    Service::start(ServiceRequest { program, arguments, working_folder, environment, error_limit: 100, confinement }).unwrap()
 }
 
 #[tokio::test]
