@@ -159,6 +159,9 @@ fn profiles_and_prompts_of_ones_own_are_used() {
     assert!(world.aime(["profiles"]).must(0).stdout.contains("zeus"));
     let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();
     assert_eq!(result["answer"], "thunder");
+    world.user_file("prompts/stuck.md", "You said {word}.\n");
+    world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["stuck.md", "{word}", "{name}, {count}"]);
+    world.user_file("prompts/stuck.md", "{name} again, {count} times.\n");
     world.user_file("prompts/actor_task.md", "{{ descripion }}\n");
     world.aime(["run", "--plan", "plan.json"]).must(2).tells(&["actor_task.md", "descripion"]);
     world.user_file("profiles/zeus.toml", "name = zeus\n");

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, World, actor, done, plan, said, tool};
+use crate::harness::{Ended, World, actor, done, gives_up, plan, said, tool};
 
 const GOAL: &str = "Deploy the website to the harbour server";
 const AGAIN: &str = "Which keys does the harbour server take for the website?";
@@ -54,6 +54,33 @@ fn a_run_knows_what_an_earlier_one_learnt() {
         let shown = world.aime(["run", again, "--mode", "direct"]).must(0);
         assert!(shown.stderr.lines().any(|line| line.starts_with("recall") && line.contains(goal)), "{shown}");
     }
+}
+
+#[test]
+fn a_replan_and_a_plan_alone_know_what_a_run_knows() {
+    let learnt = "The server only takes keys of type ed25519.";
+    let patch = json!({"reasoning": "another way", "changes": [{"op": "add_task", "task": actor("other", "OTHER-WAY", &[]), "replaces": ["work"]}]});
+    let mut world = world(learnt);
+    run(&world, GOAL, "complex");
+    world.serve(
+        Script::new()
+            .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("work", "WORK", &[])]))])
+            .on(When::schema("aime_patch"), [Reply::json(patch)])
+            .on(When::tools().and_contains("OTHER-WAY"), [done("it goes")])
+            .on(When::tools(), [gives_up("no way")])
+            .on(When::plain(), [Reply::text("It is there.")]),
+    );
+    world.file("aime.toml", "[triggers]\nmax_retries = 0\n");
+    let planned = world.aime(["plan", AGAIN, "--mode", "complex"]).must(0);
+    assert!(planned.stderr.lines().any(|line| line.starts_with("recall") && line.contains(GOAL)), "{planned}");
+    assert!(said(&world.schema_requests("aime_plan")[0]).contains(learnt), "{planned}");
+    let ended = run(&world, AGAIN, "complex");
+    let asked = world.schema_requests("aime_patch");
+    assert!(asked.len() == 1 && said(&asked[0]).contains(learnt), "{ended}");
+
+    let fresh = World::with(Script::new().on(When::schema("aime_plan"), [Reply::json(plan(&[actor("work", "WORK", &[])]))]));
+    fresh.aime(["plan", GOAL, "--mode", "complex"]).must(0);
+    assert!(!fresh.exists(".aime"), "a plan alone keeps nothing");
 }
 
 #[test]

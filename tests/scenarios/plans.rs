@@ -75,6 +75,11 @@ fn a_plan_may_come_through_a_pipe() {
     world.aime_reading(["check", "-"], &text).must(0);
     world.aime_reading(["run", "--plan", "-"], &text).must(0);
     assert_eq!(world.read("a.txt"), "a");
+    let reader = json!({"tasks": [{"id": "a", "description": "Write report.md", "profile": "oracle"}]});
+    world.plan("reader.json", &reader);
+    let document = world.aime(["check", "reader.json", "--format", "json"]).must(0).json();
+    assert!(document["repairs"].to_string().contains("is read-only and the task has to write"), "{document:#}");
+    assert!(document["plan"]["tasks"][0].get("profile").is_none(), "{document:#}");
 }
 
 #[test]

@@ -14,6 +14,29 @@ fn patch(changes: &[Value]) -> Reply {
 }
 
 #[test]
+fn a_risk_of_the_plan_that_comes_true_is_evidence_that_the_planner_sees() {
+    let mut tasks = plan(&[actor("cast", "CAST-NET", &[]), actor("sell", "SELL-FISH", &["cast"])]);
+    tasks["strategic"]["risks"] =
+        json!([{"description": "it storms", "mitigation": "stay ashore"}, {"description": "the net is torn", "mitigation": "mend it"}]);
+    let torn = Reply::call("report_evidence", json!({"type": "discovery", "content": "a hole of two yards", "risk": 2}));
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(tasks)])
+        .on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "it is mended", "changes": []}))])
+        .on(When::tools().and_contains("CAST-NET").and_turn(0), [torn])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("Fish was sold.")]);
+    let world = World::with(script);
+    let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
+    let told = said(&world.actor_requests("CAST-NET")[0]);
+    assert!(told.contains("1. it storms\\n2. the net is torn"), "the actor is told of the risks: {told}");
+    let evidence = &ended.events("evidence_added")[0]["evidence"];
+    let content = "a risk of the plan came true (the net is torn): a hole of two yards";
+    assert_eq!((&evidence["content"], &evidence["significance"]), (&json!(content), &json!("high")), "{ended}");
+    let asked = world.schema_requests("aime_patch");
+    assert!(!asked.is_empty() && said(&asked[0]).contains(&format!("high: {content}")), "{ended}");
+}
+
+#[test]
 fn a_task_that_does_not_move_is_cancelled_and_replaced() {
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("stuck", "STUCK-WAY", &[]), actor("after", "AFTER-ALL", &["stuck"])]))])

@@ -5,7 +5,7 @@ mod gather;
 mod skills;
 
 use aime_llm::{ModelLimits, estimate_tokens};
-use aime_progress::{ActorId, InvalidId, PlanId, TaskKind, TaskSpec, Timestamp};
+use aime_progress::{ActorId, InvalidId, PlanId, Risk, TaskKind, TaskSpec, Timestamp};
 use aime_tools::{Approval, SkillCatalog, ToolRegistry};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     select,
     select::must_write_files,
     spec::effect_prefix,
-    text::{cut_with_note, id_text},
+    text::{cut, cut_with_note, id_text},
 };
 
 pub use self::delegated::Delegated;
@@ -25,6 +25,11 @@ use self::{
 
 /// The part of the context window that results of other tasks, and knowledge, may take each, in percent.
 const SHARE: u64 = 20;
+/// The tool by which a risk that came true is told.
+const REPORT_EVIDENCE: &str = "report_evidence";
+/// The most risks that an actor is told of, and the most characters of each: small models have little room.
+const RISKS: usize = 3;
+const RISK_CHARACTERS: usize = 120;
 
 /// Makes actors.
 #[derive(Debug, Clone)]
@@ -54,6 +59,8 @@ pub struct ActorContext<'a> {
     pub knowledge: &'a str,
     /// Where the actor works: folder, system, date. Must not change from turn to turn.
     pub environment: &'a str,
+    /// What the plan expects might go wrong. The first three are told in a line each to an actor that can report evidence.
+    pub risks: &'a [Risk],
     /// Skills that the actor is given whole, besides those of its profile.
     pub skills: &'a [String],
     /// The call of another actor that it is made for, where it is.
@@ -91,6 +98,7 @@ impl<'a> ActorContext<'a> {
             results: "",
             knowledge: "",
             environment: "",
+            risks: &[],
             skills: &[],
             delegated: None,
             tools,
@@ -253,10 +261,13 @@ impl ActorFactory {
             attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
             nudge_each_step: context.nudge_each_step,
             plain_answer_ends: context.plain_answer_ends,
+            risks: Vec::new(),
+            notes: self.prompts.replaced_notes().clone(),
             must_write_files: must_write_files(task),
             told: Vec::new(),
             settings,
         };
+        input.risks = told_risks(context.risks, &input.spec);
         let small = small_model(profile, context).is_some();
         let knowledge = fit(context.knowledge, budget);
         let beside = |wanted: bool| if wanted { (knowledge.as_str(), context.environment) } else { ("", "") };
@@ -281,6 +292,7 @@ impl ActorFactory {
             frame: delegated.map_or("", |delegated| delegated.frame),
             description: &task.description,
             criteria: &task.completion_criteria,
+            risks: &input.risks,
             results: &fit(context.results, budget),
         })?;
         Ok(Composed { input, selection })
@@ -295,6 +307,13 @@ impl ActorFactory {
         let reasons = vec![format!("the delegating actor asks for `{profile}`")];
         Ok(Selection { profile: profile.to_owned(), reasons, scores: Vec::new() })
     }
+}
+
+/// The risks of the plan in a line each, for an actor that can report that one came true.
+fn told_risks(risks: &[Risk], spec: &ActorSpec) -> Vec<String> {
+    let can_report = spec.tool(REPORT_EVIDENCE).is_some();
+    let line = |risk: &Risk| cut(&risk.description.split_whitespace().collect::<Vec<_>>().join(" "), RISK_CHARACTERS);
+    risks.iter().filter(|risk| can_report && !risk.description.trim().is_empty()).take(RISKS).map(line).collect()
 }
 
 /// Text cut to about `budget` tokens.

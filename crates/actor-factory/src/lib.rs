@@ -4,6 +4,7 @@ mod calls_in_text;
 mod factory;
 mod history;
 mod machine;
+mod notes;
 mod profile;
 mod prompts;
 mod repeats;
@@ -17,5 +18,5 @@ pub use machine::{ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, 
 pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileError, SmallModel};
 pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
 pub use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
-pub use select::{Selection, must_write, select};
+pub use select::{Selection, leave_out_unfit, must_write, select};
 pub use spec::{ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE, Told, effect_prefix};

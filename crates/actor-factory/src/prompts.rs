@@ -1,39 +1,31 @@
 //! The texts an actor is given: templates that can be replaced, and short notes.
 
+use std::collections::BTreeMap;
+
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
 use serde::Serialize;
 
-use crate::profile::nearest;
+use crate::{notes::Note, profile::nearest};
 
 /// The template of the system prompt.
 pub const SYSTEM_PROMPT: &str = "actor_system";
 /// The template of the task.
 pub const TASK_PROMPT: &str = "actor_task";
 
-/// The first answer without a tool call.
-pub(crate) const NO_TOOL_CALL: &str = include_str!("../prompts/no_tool_call.md");
-/// An answer without a tool call that ran into the length limit.
-pub(crate) const ANSWER_CUT: &str = include_str!("../prompts/answer_cut.md");
-/// After each round of tool results.
-pub(crate) const EACH_STEP: &str = include_str!("../prompts/each_step.md");
-/// After a round of tool results with an error among them.
-pub(crate) const AFTER_ERROR: &str = include_str!("../prompts/after_error.md");
-/// The last steps; `{left}` is their number.
-pub(crate) const STEPS_LEFT: &str = include_str!("../prompts/steps_left.md");
-/// The same call came to the same result; `{name}` and `{count}`.
-pub(crate) const STUCK: &str = include_str!("../prompts/stuck.md");
-/// The same call succeeded with the same result; `{name}` and `{count}`.
-pub(crate) const REPEATED: &str = include_str!("../prompts/repeated.md");
-/// A person said something unasked; `{text}`.
-pub(crate) const TOLD: &str = include_str!("../prompts/told.md");
-/// All that is left is to say how the task stands.
-pub(crate) const CONCLUDE: &str = include_str!("../prompts/conclude.md");
 /// Appended to the last tool result when the TODO list was forgotten.
 pub(crate) const TODO_REMINDER: &str = "<reminder>Update your todos.</reminder>";
 
 /// Why a template is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
+    /// It is a note that is empty, or uses a name that it is not given.
+    #[error("the note `{name}` cannot be used: {why}")]
+    Note {
+        /// The name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
     /// There is no such template.
     #[error("actors have no prompt `{name}`; the nearest is `{nearest}`")]
     Unknown {
@@ -102,13 +94,15 @@ pub(crate) struct TaskContext<'a> {
     pub frame: &'a str,
     pub description: &'a str,
     pub criteria: &'a [String],
+    pub risks: &'a [String],
     pub results: &'a str,
 }
 
-/// The two templates of an actor, checked and ready.
+/// The two templates of an actor, and the notes that were replaced, checked and ready.
 #[derive(Debug, Clone)]
 pub struct Prompts {
     environment: Environment<'static>,
+    notes: BTreeMap<String, String>,
 }
 
 impl Prompts {
@@ -120,27 +114,37 @@ impl Prompts {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
-        let mut prompts = Self { environment };
+        let mut prompts = Self { environment, notes: BTreeMap::new() };
         prompts.replace(SYSTEM_PROMPT, include_str!("../prompts/system.md").to_owned())?;
         prompts.replace(TASK_PROMPT, include_str!("../prompts/task.md").to_owned())?;
         Ok(prompts)
     }
 
-    /// Puts a user's template in the place of the one of that name. It is tried out at once.
+    /// The notes that were replaced, by name.
+    pub(crate) const fn replaced_notes(&self) -> &BTreeMap<String, String> {
+        &self.notes
+    }
+
+    /// Puts a user's template, or note to an actor at work, in the place of the one of that name. It is tried out at once.
     ///
     /// # Errors
     /// [`PromptError`] when there is no prompt of that name, or the template is broken or uses an unknown name.
     pub fn replace(&mut self, name: &str, template: String) -> Result<(), PromptError> {
-        let names = [SYSTEM_PROMPT, TASK_PROMPT];
-        if !names.contains(&name) {
-            let nearest = nearest(name, names).unwrap_or(SYSTEM_PROMPT).to_owned();
+        if let Some(note) = Note::named(name) {
+            note.check(&template).map_err(|why| PromptError::Note { name: name.to_owned(), why })?;
+            self.notes.insert(name.to_owned(), template.trim().to_owned());
+            return Ok(());
+        }
+        let names = || [SYSTEM_PROMPT, TASK_PROMPT].into_iter().chain(Note::ALL.map(Note::name));
+        if ![SYSTEM_PROMPT, TASK_PROMPT].contains(&name) {
+            let nearest = nearest(name, names()).unwrap_or(SYSTEM_PROMPT).to_owned();
             return Err(PromptError::Unknown { name: name.to_owned(), nearest });
         }
         let mut environment = self.environment.clone();
         environment
             .add_template_owned(name.to_owned(), template)
             .map_err(|source| PromptError::Broken { name: name.to_owned(), source })?;
-        let tried = Self { environment };
+        let tried = Self { environment, notes: self.notes.clone() };
         if name == SYSTEM_PROMPT {
             let tool = ToolNote { name: "t".to_owned(), parameters: vec!["p".to_owned()], summary: "s".to_owned() };
             let skills = vec![SkillNote { name: "n".to_owned(), description: "d".to_owned() }];
@@ -167,6 +171,7 @@ impl Prompts {
                 frame: "f",
                 description: "d",
                 criteria: &criteria,
+                risks: &criteria,
                 results: "r",
             })?;
         }
@@ -205,6 +210,7 @@ mod tests {
             frame: "",
             description: "<it> & more",
             criteria: &[],
+            risks: &[],
             results: "",
         };
         assert_eq!(prompts.task(&context).unwrap(), "Do: <it> & more");
@@ -212,6 +218,11 @@ mod tests {
             ("actor_sytem", "x", "the nearest is `actor_system`"),
             (TASK_PROMPT, "{{ descripton }}", "actor_task:1"),
             (TASK_PROMPT, "{% if %}", "cannot be used"),
+            ("stuk", "x", "the nearest is `stuck`"),
+            ("stuck", "  ", "the note `stuck` cannot be used: it is empty"),
+            ("stuck", "No {left} here", "it uses {left}; it is given {name}, {count}"),
+            ("told", "Listen.", "it must hold {text}"),
+            ("conclude", "End {now}", "it uses {now}; it is given nothing"),
         ];
         for (name, template, expected) in cases {
             let error = prompts.replace(name, template.to_owned()).unwrap_err().to_string();

@@ -150,6 +150,15 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
     Selection { profile, reasons, scores }
 }
 
+/// Takes back the profile that a task names where it cannot do what the task needs: the task has to write, and the profile is read-only. Says so; the
+/// runtime then chooses one that can, as it would in any case.
+#[must_use]
+pub fn leave_out_unfit(catalog: &ProfileCatalog, task: &mut TaskSpec) -> Option<String> {
+    let unfit = task.profile.as_deref().and_then(|name| catalog.get(name)).is_some_and(Profile::read_only) && must_write(task);
+    let name = task.profile.take_if(|_| unfit)?;
+    Some(format!("the profile {name:?} of `{}` is read-only and the task has to write; the runtime chooses one that can", task.id))
+}
+
 /// Whether the words of a task ask for something to be written or changed. It errs towards yes: a criterion that names a file is enough.
 #[must_use]
 pub fn must_write(task: &TaskSpec) -> bool {

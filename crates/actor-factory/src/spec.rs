@@ -1,5 +1,7 @@
 //! What an actor is, and what it starts from.
 
+use std::collections::BTreeMap;
+
 use aime_llm::ModelLimits;
 use aime_progress::{ActorId, EvidenceId, PlanId, TaskId, Timestamp};
 use aime_tools::{Approval, FAILURES_BEFORE_HINT, ToolSheet};
@@ -130,6 +132,12 @@ pub struct ActorInput {
     pub nudge_each_step: bool,
     /// Whether the first answer without a tool call may be the result, as for a plain question.
     pub plain_answer_ends: bool,
+    /// What the plan expects might go wrong, a line each, as the task tells them by number. One that comes true is evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub risks: Vec<String>,
+    /// The notes that a user has replaced, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub notes: BTreeMap<String, String>,
     /// Whether the task asks for a file: an answer in words before any call is then not the result.
     pub must_write_files: bool,
     /// How it behaves.

@@ -83,6 +83,12 @@ impl Setup {
 
     /// The journal, made if it is not there yet.
     pub(crate) fn journal(&self) -> Result<Journal, Failure> {
+        let keep = self.made_keep()?;
+        Journal::open(keep.join("aime.db")).map_err(|error| Failure::caused(code::USAGE, &error))
+    }
+
+    /// Where runs are kept, made and out of git.
+    pub(crate) fn made_keep(&self) -> Result<PathBuf, Failure> {
         let keep = self.usable_keep()?;
         let failed = |error: std::io::Error| {
             Failure::new(code::USAGE, format!("cannot write to {}: {error}", keep.display()))
@@ -93,7 +99,7 @@ impl Setup {
         if !ignore.exists() {
             std::fs::write(&ignore, "*\n").map_err(failed)?;
         }
-        Journal::open(keep.join("aime.db")).map_err(|error| Failure::caused(code::USAGE, &error))
+        Ok(keep)
     }
 
     /// The journal, if there is one.

@@ -28,7 +28,7 @@ impl PlanKey {
     #[must_use]
     pub fn of(request: &PlanRequest, settings: &PlannerSettings, prompts: &Prompts, model: &str) -> Self {
         let mut digest = Digest::new();
-        for tool in &request.tools {
+        for tool in request.tools.iter() {
             [&tool.name, &tool.description, &tool.parameters.to_string()].into_iter().for_each(|text| digest.add(text));
         }
         digest.part(&request.actor_tools);

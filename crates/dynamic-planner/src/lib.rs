@@ -40,7 +40,8 @@ pub use metrics::PlanningMetrics;
 pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value, plan_from_value};
 pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, Reused, direct_plan};
 pub use prompt::{
-    FailedTask, PatchContext, PlanContext, PlanExample, ProfileBrief, PromptError, Prompts, RouteContext, ToolLine, VerdictContext,
+    FailedTask, PatchContext, PlanContext, PlanExample, PlanTools, ProfileBrief, PromptError, Prompts, RouteContext, ToolLine,
+    VerdictContext,
 };
 pub use route::{
     BypassSettings, Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, Route, RouteSettings, Routed, Signals,

@@ -14,7 +14,7 @@ use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Ser
 use serde::Serialize;
 use serde_json::Value;
 
-pub use context::{FailedTask, PatchContext, PlanContext, PlanExample, ProfileBrief, RouteContext, ToolLine, VerdictContext};
+pub use context::{FailedTask, PatchContext, PlanContext, PlanExample, PlanTools, ProfileBrief, RouteContext, ToolLine, VerdictContext};
 pub(crate) use context::{cut, first_sentence};
 
 const SYSTEM_MARK: &str = "<!-- system -->";
@@ -175,6 +175,12 @@ impl Prompts {
         self.render("verdict", context)
     }
 
+    /// Where in memory each compiled template has its text.
+    #[cfg(test)]
+    pub(crate) fn compiled(&self) -> BTreeMap<String, *const u8> {
+        self.environment.templates().map(|(id, template)| (id.to_owned(), template.source().as_ptr())).collect()
+    }
+
     /// The templates that plans are asked for with, as they stand.
     pub(crate) fn planning_texts(&self) -> Vec<String> {
         let mut texts: Vec<String> = self
@@ -291,6 +297,7 @@ fn sample(name: &str) -> Value {
         "route" => serde_json::to_value(RouteContext { goal: "goal".into() }),
         "patch" | "update" => serde_json::to_value(PatchContext {
             goal: "goal".into(),
+            known: "known".into(),
             state: "state".into(),
             risks: vec!["risk".into()],
             failed: vec![FailedTask { id: "a".into(), attempts: 3, error: "error".into() }],
@@ -298,7 +305,7 @@ fn sample(name: &str) -> Value {
             found: vec!["found".into()],
             room: Some(crate::Room { used: 17, most: 20, must_merge: true }),
             triggers: vec!["trigger".into()],
-            tools: vec![tool()],
+            tools: [tool()].into(),
             profiles: vec![profile()],
         }),
         "verdict" => {
@@ -310,7 +317,7 @@ fn sample(name: &str) -> Value {
             known: "known".into(),
             folder: "folder".into(),
             example: Some(PlanExample { goal: "goal".into(), steps: vec!["step".into()] }),
-            tools: vec![tool()],
+            tools: [tool()].into(),
             profiles: vec![profile()],
             tool_tasks: true,
             max_tasks: 6,

@@ -349,6 +349,8 @@ pub enum RunEffect {
         state: Box<ProgressState>,
         /// Why.
         reasons: Vec<TriggerReason>,
+        /// What was recalled, in Markdown; may be empty.
+        known: String,
     },
     /// Make an actor for a task and let it work.
     StartActor {

@@ -15,7 +15,7 @@ use crate::{
     inbox::{CANCELLED, fact_in, read_inbox},
     publish::PublishingStream,
     questions::Answers,
-    runner::RunRunner,
+    runner::{RunRunner, plan::ToolsOfPlans},
     words::Words,
 };
 
@@ -104,6 +104,7 @@ pub struct RunView {
 #[derive(Clone)]
 pub struct Orchestrator {
     parts: Parts,
+    plan_tools: ToolsOfPlans,
     live: Arc<LiveStore>,
 }
 
@@ -111,7 +112,7 @@ impl Orchestrator {
     /// From its parts.
     #[must_use]
     pub fn new(parts: Parts) -> Self {
-        Self { parts, live: Arc::default() }
+        Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default() }
     }
 
     /// The runs that are being carried out now, each as its last durable event left it. Safe to read from anywhere.
@@ -243,6 +244,7 @@ impl Orchestrator {
             run: run.clone(),
             input: start.input,
             parts: self.parts.clone(),
+            plan_tools: self.plan_tools.clone(),
             budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls).with_actors(start.actors)),
             bounds: start.bounds,
             answers: Arc::clone(&answers),

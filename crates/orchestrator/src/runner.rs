@@ -6,7 +6,7 @@ mod evidence;
 mod hooked;
 mod kept_plans;
 mod memory;
-mod plan;
+pub(crate) mod plan;
 mod tool;
 mod verify;
 
@@ -31,6 +31,7 @@ pub(crate) struct RunRunner {
     /// Those in force: a resume may have raised them.
     pub(crate) bounds: Bounds,
     pub(crate) parts: Parts,
+    pub(crate) plan_tools: plan::ToolsOfPlans,
     pub(crate) budget: Arc<Budget>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,
@@ -65,7 +66,7 @@ impl RunRunner {
             RunEffect::Remember { state, failure } => self.remember(id, &state, failure.as_deref()).await,
             RunEffect::Route => self.route(id, context).await,
             RunEffect::Plan { mode, category, known } => self.plan(id, mode, &category, known, context).await,
-            RunEffect::Replan { state, reasons } => self.replan(id, &state, &reasons, context).await,
+            RunEffect::Replan { state, reasons, known } => self.replan(id, &state, (&reasons, known), context).await,
             RunEffect::StartActor { state, task, execution, known } => {
                 self.start_actor(id, *state, &task, (execution, known), context).await
             }

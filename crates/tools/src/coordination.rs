@@ -27,6 +27,8 @@ pub struct ReportEvidence {
     pub significance: Significance,
     /// What was learnt.
     pub content: String,
+    /// The risk of the plan that came true, if one did: its number, or its words, as they were given.
+    pub risk: Option<String>,
 }
 
 /// `ask_human`: a question to a person.
@@ -65,7 +67,8 @@ impl UpdateProgress {
 }
 
 impl ReportEvidence {
-    /// Reads the parameters of a call. A missing type is a discovery, a missing significance is medium.
+    /// Reads the parameters of a call. A missing type is a discovery. A missing significance is medium, and high for a risk that came true: the
+    /// plan has said that it matters.
     ///
     /// # Errors
     /// [`ToolError::InvalidParameters`] without content, and for a type or a significance that is none.
@@ -79,14 +82,16 @@ impl ReportEvidence {
             Some("external" | "environment") => EvidenceKind::External,
             Some(other) => return Err(not_one_of("type", other, "discovery, error, user_input or external")),
         };
+        let risk = text(parameters, &["risk"]).filter(|risk| !matches!(risk.trim(), "0" | "none" | "no" | "false"));
         let significance = match word(parameters, &["significance", "severity", "importance", "priority"]).as_deref() {
             Some("low" | "minor" | "info" | "trivial") => Significance::Low,
+            None if risk.is_some() => Significance::High,
             None | Some("medium" | "moderate" | "normal") => Significance::Medium,
             Some("high" | "important" | "major") => Significance::High,
             Some("critical" | "severe" | "urgent" | "blocker") => Significance::Critical,
             Some(other) => return Err(not_one_of("significance", other, "low, medium, high or critical")),
         };
-        Ok(Self { kind, significance, content })
+        Ok(Self { kind, significance, content, risk })
     }
 }
 
@@ -206,6 +211,8 @@ pub(crate) struct ReportEvidenceParameters {
     significance: Significance,
     /// What was learnt
     content: String,
+    /// Its number, if a risk came true
+    risk: Option<u32>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -289,8 +296,17 @@ mod tests {
             (json!({"kind": "external", "severity": "minor", "message": "c"}), EvidenceKind::External, Significance::Low),
         ];
         for (given, kind, significance) in table {
-            let expected = ReportEvidence { kind, significance, content: "c".into() };
+            let expected = ReportEvidence { kind, significance, content: "c".into(), risk: None };
             assert_eq!(ReportEvidence::parse(&map(given.clone())).unwrap(), expected, "{given}");
+        }
+        for (given, risk, significance) in [
+            (json!({"content": "c", "risk": 2}), Some("2"), Significance::High),
+            (json!({"content": "c", "risk": "no pandas", "significance": "low"}), Some("no pandas"), Significance::Low),
+            (json!({"content": "c", "risk": 0}), None, Significance::Medium),
+            (json!({"content": "c", "risk": null}), None, Significance::Medium),
+        ] {
+            let parsed = ReportEvidence::parse(&map(given.clone())).unwrap();
+            assert_eq!((parsed.risk.as_deref(), parsed.significance), (risk, significance), "{given}");
         }
         let table = [
             (json!({}), "`content` is missing: what was learnt"),

@@ -72,6 +72,23 @@ fn an_actor_of_a_small_model_gets_few_tools_and_a_prompt_of_its_own() {
 }
 
 #[test]
+fn an_actor_is_told_of_the_risks_of_its_plan_in_few_words() {
+    let risk = |description: &str| Risk { description: description.to_owned(), mitigation: "hope".to_owned() };
+    let risks = [risk("pandas is\nmissing"), risk(" "), risk(&"the disk is full ".repeat(30)), risk("it rains"), risk("a fourth")];
+    let registry = builtin();
+    let mut context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(5));
+    context.risks = &risks;
+    let with = ActorFactory::builtin().unwrap().compose(&task("Write report.md"), &context).unwrap().input;
+    let without = compose(&task("Write report.md"), |_| {}).unwrap().input;
+    assert_eq!((with.risks.len(), with.risks[0].as_str(), with.risks[2].as_str()), (3, "pandas is missing", "it rains"));
+    let told = "Report it (`report_evidence`, with its number as `risk`) if it turns out that:\n1. pandas is missing\n2. the disk";
+    assert!(with.task.contains(told), "{}", with.task);
+    assert!(!without.task.contains("report_evidence"));
+    let more = estimate_tokens(&with.task) - estimate_tokens(&without.task);
+    assert!(more < 80, "{more} tokens");
+}
+
+#[test]
 fn an_actor_is_told_apart_by_its_spec() {
     let mut profiles = ProfileCatalog::builtin();
     let text = "name = \"poet\"\ndescription = \"Writes verse.\"\nprompt = \"You rhyme.\"\nbundles = [\"files\"]\ntools = [\"bash\"]\n\

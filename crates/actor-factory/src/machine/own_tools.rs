@@ -80,11 +80,27 @@ impl ActorMachine {
             task: Some(task),
             kind: reported.kind,
             significance: reported.significance,
-            content: cut(&reported.content, LONGEST),
+            content: cut(&self.with_risk(&reported), LONGEST),
             processed: false,
         };
         out.emit(ProgressEvent::EvidenceAdded { evidence });
         Ok("Recorded.".to_owned())
+    }
+
+    /// What was learnt, with the words of the risk that came true.
+    fn with_risk(&self, reported: &ReportEvidence) -> String {
+        let content = reported.content.as_str();
+        let Some(given) = reported.risk.as_deref().map(str::trim) else { return content.to_owned() };
+        let digits: String = given.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+        let numbered = digits.parse::<usize>().ok().and_then(|number| self.input.risks.get(number.checked_sub(1)?));
+        let named = || self.input.risks.iter().find(|risk| risk.to_lowercase().contains(&given.to_lowercase()));
+        match numbered.or_else(named) {
+            Some(risk) if content.contains(risk.as_str()) => format!("a risk of the plan came true: {content}"),
+            Some(risk) => format!("a risk of the plan came true ({risk}): {content}"),
+            // A number that is none says nothing; words may.
+            None if given.chars().all(|c| c.is_ascii_digit()) => content.to_owned(),
+            None => format!("a risk came true ({given}): {content}"),
+        }
     }
 
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.

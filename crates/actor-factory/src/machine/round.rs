@@ -8,7 +8,7 @@ use super::{
     ActorMachine, ActorStep,
     turn::{CallState, TERMINATE, TODO},
 };
-use crate::prompts::{REPEATED, STUCK, TODO_REMINDER};
+use crate::{notes::Note, prompts::TODO_REMINDER};
 
 impl ActorMachine {
     /// All calls are done: their results go into the history, in the order of the calls.
@@ -53,8 +53,8 @@ impl ActorMachine {
             return;
         }
         if count >= self.input.settings.stuck_after {
-            let note = if succeeded { REPEATED } else { STUCK };
-            let note = note.trim().replace("{name}", &name).replace("{count}", &count.to_string());
+            let note = if succeeded { Note::Repeated } else { Note::Stuck };
+            let note = note.text(&self.input.notes, &[("name", &name), ("count", &count.to_string())]);
             self.nudged("stuck", &note, out);
             self.notes.push(note);
         }

@@ -6,7 +6,7 @@ use aime_progress::ProgressEvent;
 use super::ActorMachine;
 use crate::{
     Told,
-    prompts::TOLD,
+    notes::Note,
     text::{cut, cut_with_note},
 };
 
@@ -37,7 +37,7 @@ impl ActorMachine {
         let mut parts = Vec::new();
         for told in std::mem::take(&mut self.said) {
             out.emit(ProgressEvent::ActorTold { task: self.input.spec.task.clone(), evidence: told.id.clone() });
-            parts.push(TOLD.trim().replace("{text}", &cut_with_note(told.text.trim(), LONGEST)));
+            parts.push(Note::Told.text(&self.input.notes, &[("text", &cut_with_note(told.text.trim(), LONGEST))]));
             self.heard.push(told);
         }
         parts.append(&mut self.notes);

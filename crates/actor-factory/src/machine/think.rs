@@ -10,11 +10,7 @@ use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
     turn::{TERMINATE, Turn},
 };
-use crate::{
-    calls_in_text,
-    prompts::{AFTER_ERROR, ANSWER_CUT, CONCLUDE, EACH_STEP, NO_TOOL_CALL, STEPS_LEFT},
-    text::cut,
-};
+use crate::{calls_in_text, notes::Note, text::cut};
 
 /// What a compaction aims at, in percent of what a request may fill.
 const ROOMY: u64 = 75;
@@ -87,12 +83,13 @@ impl ActorMachine {
         let mut lines = self.notes.clone();
         let left = self.input.spec.max_steps.saturating_sub(self.steps);
         if self.must_conclude {
-            return Some(CONCLUDE.trim().to_owned());
+            return Some(Note::Conclude.text(&self.input.notes, &[]));
         }
         if left <= LAST_STEPS {
-            lines.push(STEPS_LEFT.trim().replace("{left}", &left.to_string()));
+            lines.push(Note::StepsLeft.text(&self.input.notes, &[("left", &left.to_string())]));
         } else if self.input.nudge_each_step {
-            lines.push(if self.last_failed { AFTER_ERROR } else { EACH_STEP }.trim().to_owned());
+            let note = if self.last_failed { Note::AfterError } else { Note::EachStep };
+            lines.push(note.text(&self.input.notes, &[]));
         }
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
@@ -247,10 +244,11 @@ impl ActorMachine {
             FinishReason::Length if again => self.fail("the answers of the model are cut by the length limit".to_owned(), None),
             _ if again => self.fail("the model gave an empty answer twice".to_owned(), None),
             _ => {
-                let text = if *finish == FinishReason::Length { ANSWER_CUT } else { NO_TOOL_CALL };
+                let note = if *finish == FinishReason::Length { Note::AnswerCut } else { Note::NoToolCall };
+                let text = note.text(&self.input.notes, &[]);
                 // Remembered, unlike a next-step prompt: two answers in a row without a word between are refused by some chat templates.
-                self.history.push(Message::User { content: text.trim().to_owned() });
-                self.nudged("no_tool_call", text.trim(), out);
+                self.history.push(Message::User { content: text.clone() });
+                self.nudged("no_tool_call", &text, out);
                 self.next_step(at, out);
             }
         }

@@ -37,6 +37,23 @@ fn a_profile_is_chosen_by_the_words_of_the_task() {
 }
 
 #[test]
+fn a_profile_that_cannot_do_what_its_task_needs_is_left_out_of_the_plan() {
+    let cases = [
+        ("oracle", "Write report.md", None),
+        ("explore", "把结果写到文件", None),
+        ("oracle", "Review the architecture", Some("oracle")),
+        ("sisyphus", "Write report.md", Some("sisyphus")),
+        ("nobody", "Write report.md", Some("nobody")),
+    ];
+    for (profile, description, left) in cases {
+        let mut task = TaskSpec { profile: Some(profile.to_owned()), ..task(description) };
+        let told = leave_out_unfit(&ProfileCatalog::builtin(), &mut task);
+        assert_eq!((task.profile.as_deref(), told.is_some()), (left, left.is_none()), "{profile}: {description}");
+        assert!(told.is_none_or(|told| told.contains(profile) && told.contains("`t`")));
+    }
+}
+
+#[test]
 fn domains_capabilities_and_difficulty_count() {
     let mut catalog = ProfileCatalog::default();
     let profile = |name: &str, rest: &str| format!("name = {name:?}\ndescription = \"d\"\nprompt = \"p\"\n{rest}\n");

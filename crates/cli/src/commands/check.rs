@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use aime_actors::{ProfileCatalog, leave_out_unfit};
 use aime_llm::ToolDefinition;
-use aime_planner::{PlanChecker, ProfileBrief};
+use aime_planner::{CheckedPlan, PlanChecker, PlanFault, ProfileBrief};
 use aime_tools::{BUNDLES, HandledBy};
 use serde_json::json;
 
@@ -21,6 +22,7 @@ pub(super) struct CheckerParts {
     pub(super) actor_tools: Vec<String>,
     pub(super) profiles: Vec<ProfileBrief>,
     pub(super) bundles: Vec<String>,
+    catalog: ProfileCatalog,
 }
 
 impl CheckerParts {
@@ -33,6 +35,13 @@ impl CheckerParts {
             ..PlanChecker::default()
         }
     }
+
+    /// Checks a plan, and that profiles can do what their tasks need.
+    pub(super) fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
+        let mut checked = self.checker().check(text)?;
+        checked.repairs.extend(checked.plan.tasks.iter_mut().filter_map(|task| leave_out_unfit(&self.catalog, task)));
+        Ok(checked)
+    }
 }
 
 pub(super) fn checker_parts(setup: &Setup) -> Result<CheckerParts, Failure> {
@@ -44,13 +53,13 @@ pub(super) fn checker_parts(setup: &Setup) -> Result<CheckerParts, Failure> {
     let catalog = setup.profiles()?;
     let profiles =
         catalog.iter().map(|profile| ProfileBrief { name: profile.name.clone(), description: profile.description.clone() }).collect();
-    Ok(CheckerParts { tools, actor_tools, profiles, bundles })
+    Ok(CheckerParts { tools, actor_tools, profiles, bundles, catalog })
 }
 
 pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u8, Failure> {
     let text = read_text(path, "plan")?;
     let parts = checker_parts(setup)?;
-    let checked = parts.checker().check(&text);
+    let checked = parts.check(&text);
     match (format, &checked) {
         (CheckFormat::Json, Ok(checked)) => {
             output::json(&json!({"valid": true, "repairs": checked.repairs, "faults": [], "plan": checked.plan}), true)?;

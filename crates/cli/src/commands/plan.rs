@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use aime_durable::{Clock, SystemClock};
 use aime_llm::Tiers;
-use aime_orchestrator::Models;
+use aime_orchestrator::{KnownContext, Models, PublishedEvent, RunMemory};
 use aime_planner::{PlanRequest, Planner, PlannerError, Route, Routed, ask_route, direct_plan, route};
-use aime_progress::{Plan, PlanMode};
+use aime_progress::{Plan, PlanMode, ProgressEvent, Timestamp};
 
 use super::{
     check::checker_parts,
@@ -20,7 +21,7 @@ use crate::{
     models,
     output::{self, BOLD, DIM},
     plan_formats,
-    screen::describe_plan,
+    screen::{describe_plan, line_of},
     wiring::{Setup, project_context},
 };
 
@@ -74,14 +75,42 @@ pub(super) async fn make(goal: String, mode: Option<ModeArg>, models: &Models, s
         return Ok(direct_plan(&goal, profile.as_deref()));
     }
     let planner = Planner::new(models.role("planner"), setup.planner()).with_prompts(prompts).with_tiers(tiers);
-    ask(&planner, goal, &routed, profile, setup).await
+    let known = recall(&goal, models, setup).await?;
+    ask(&planner, (goal, known), &routed, profile, setup).await
 }
 
-async fn ask(planner: &Planner, goal: String, routed: &Routed, profile: Option<String>, setup: &Setup) -> Result<Plan, Failure> {
+/// What earlier runs and documents say of the goal, as a run would know it.
+async fn recall(goal: &str, models: &Models, setup: &Setup) -> Result<String, Failure> {
+    let Some(settings) = setup.memory().filter(|memory| memory.knowledge.is_some() || memory.file.exists()) else {
+        return Ok(String::new());
+    };
+    setup.made_keep()?;
+    let window = ["planner", "default"].map(|role| models.role(role).limits().context_tokens);
+    let (goal, now) = (goal.to_owned(), SystemClock.now());
+    let window = window.into_iter().min().unwrap_or_default();
+    let recalled = tokio::task::spawn_blocking(move || RunMemory::new(settings).recall_for(&goal, now, window));
+    let KnownContext { text, items, tokens, left_out, faults } = recalled.await.map_err(Failure::internal)?;
+    let at = Timestamp::from_millis(now);
+    let told = faults.into_iter().map(|message| ProgressEvent::MemoryFailed { message });
+    let recalled = (!items.is_empty()).then_some(ProgressEvent::Recalled { items, tokens, left_out });
+    for event in told.chain(recalled) {
+        line_of(&PublishedEvent { seq: 0, at, event }).into_iter().for_each(|line| output::note(&line));
+    }
+    Ok(text)
+}
+
+async fn ask(
+    planner: &Planner,
+    (goal, known): (String, String),
+    routed: &Routed,
+    profile: Option<String>,
+    setup: &Setup,
+) -> Result<Plan, Failure> {
     let parts = checker_parts(setup)?;
     let request = PlanRequest {
+        known,
         project: project_context(&setup.folder),
-        tools: parts.tools,
+        tools: parts.tools.into(),
         actor_tools: parts.actor_tools,
         profiles: parts.profiles,
         bundles: parts.bundles,

@@ -31,7 +31,7 @@ pub(super) async fn review(plan: &Plan, setup: &Setup) -> Result<Plan, Failure> 
         if text.trim().is_empty() {
             return Err(Failure { code: code::NOT_REACHED, ..Failure::usage("the plan was emptied, so nothing was run") });
         }
-        match checker_parts(setup)?.checker().check(&text) {
+        match checker_parts(setup)?.check(&text) {
             Ok(checked) => {
                 checked.repairs.iter().for_each(|repair| output::note(&format!("mended in the plan: {repair}")));
                 // A run that is begun has the plan in its journal.

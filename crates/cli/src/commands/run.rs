@@ -92,7 +92,7 @@ pub(super) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> Stri
 fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
     let text = read_text(path, "plan")?;
     let parts = checker_parts(setup)?;
-    match parts.checker().check(&text) {
+    match parts.check(&text) {
         Ok(checked) => {
             for repair in &checked.repairs {
                 output::note(&format!("mended in the plan: {repair}"));

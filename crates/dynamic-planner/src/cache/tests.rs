@@ -49,7 +49,7 @@ fn requests_differ_by_goal_mode_and_tools() {
         description: description.to_owned(),
         parameters: serde_json::json!({}),
     };
-    let with = |tools: Vec<aime_llm::ToolDefinition>| key_of(&PlanRequest { tools, ..base.clone() });
+    let with = |tools: Vec<aime_llm::ToolDefinition>| key_of(&PlanRequest { tools: tools.into(), ..base.clone() });
     let profile = |description: &str| crate::ProfileBrief { name: "p".to_owned(), description: description.to_owned() };
     let profiled = |description: &str| key_of(&PlanRequest { profiles: vec![profile(description)], ..base.clone() });
     let (plain, prompts) = (PlannerSettings::default(), Prompts::default());

@@ -1,12 +1,14 @@
 //! Replanning: from trouble to a patch.
 
-use aime_llm::{Refused, StructuredError, ToolDefinition};
+use std::sync::Arc;
+
+use aime_llm::{Refused, StructuredError};
 use aime_progress::{Evidence, PlanChange, PlanMode, PlanPatch, Risk, Significance, Spent, TaskId, TaskKind, TriggerReason};
 
 use super::{AskError, Planner, PlannerError, chain, request::choice};
 use crate::{
-    FailedTask, ParsedPatch, PlanChecker, PlanFault, ProfileBrief, Room, patch_from_value,
-    prompt::{PatchContext, ToolLine, cut},
+    FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
+    prompt::{PatchContext, cut},
     schema::{self, TaskShape},
     spent,
 };
@@ -27,6 +29,8 @@ pub struct ReplanRequest {
     pub goal: String,
     /// The plan and its progress, as Markdown.
     pub state: String,
+    /// What earlier runs and documents say of the goal, as Markdown and within whatever bounds the caller has; may be empty.
+    pub known: String,
     /// Why the plan must be looked at.
     pub triggers: Vec<TriggerReason>,
     /// What was learnt and not yet used.
@@ -40,7 +44,7 @@ pub struct ReplanRequest {
     /// The room of a plan that is asked to grow; nothing where it is to be repaired.
     pub room: Option<Room>,
     /// The tools that the runtime runs.
-    pub tools: Vec<ToolDefinition>,
+    pub tools: PlanTools,
     /// The names of tools that only an actor can call.
     pub actor_tools: Vec<String>,
     /// The profiles that there are.
@@ -65,7 +69,7 @@ pub struct Replanned {
 }
 
 impl ReplanRequest {
-    fn context(&self, state_chars: usize) -> PatchContext {
+    pub(super) fn context(&self, state_chars: usize) -> PatchContext {
         let line = |text: &str| cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_LINE);
         let significance = |significance: Significance| match significance {
             Significance::Low => "low",
@@ -80,6 +84,7 @@ impl ReplanRequest {
         let failed = |task: &FailedTask| FailedTask { error: line(&task.error), ..task.clone() };
         PatchContext {
             goal: self.goal.trim().to_owned(),
+            known: self.known.trim().to_owned(),
             state: cut(self.state.trim(), state_chars),
             risks: self.risks.iter().take(MAX_LINES).map(|risk| line(&format!("{}: {}", risk.description, risk.mitigation))).collect(),
             failed: self.failed.iter().take(MAX_LINES).map(failed).collect(),
@@ -91,7 +96,7 @@ impl ReplanRequest {
             found: compressed(&self.found),
             room: self.room,
             triggers: triggers.into_iter().map(|trigger| line(&trigger.detail)).collect(),
-            tools: self.tools.iter().map(ToolLine::of).collect(),
+            tools: Arc::clone(self.tools.lines()),
             profiles: choice(&self.profiles),
         }
     }

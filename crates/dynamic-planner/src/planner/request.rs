@@ -1,13 +1,14 @@
 //! What a planner is set to, and what it is asked.
 
-use aime_llm::ToolDefinition;
+use std::sync::Arc;
+
 use aime_progress::{Plan, PlanMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    PlanLimits, ProfileBrief,
-    prompt::{PlanContext, PlanExample, ToolLine, cut, first_sentence},
+    PlanLimits, PlanTools, ProfileBrief,
+    prompt::{PlanContext, PlanExample, cut, first_sentence},
 };
 
 /// What is done when no plan could be had.
@@ -72,7 +73,7 @@ pub struct PlanRequest {
     /// What the working folder holds, a name a line; may be empty.
     pub folder: String,
     /// The tools that the runtime runs.
-    pub tools: Vec<ToolDefinition>,
+    pub tools: PlanTools,
     /// The names of tools that only an actor can call.
     pub actor_tools: Vec<String>,
     /// The profiles that there are.
@@ -93,7 +94,7 @@ impl PlanRequest {
             project: String::new(),
             known: String::new(),
             folder: String::new(),
-            tools: Vec::new(),
+            tools: PlanTools::default(),
             actor_tools: Vec::new(),
             profiles: Vec::new(),
             bundles: Vec::new(),
@@ -109,7 +110,7 @@ impl PlanRequest {
             known: self.known.trim().to_owned(),
             folder: cut(self.folder.trim(), settings.folder_chars),
             example: similar.and_then(|plan| PlanExample::of(plan, settings.example_tokens)),
-            tools: self.tools.iter().map(ToolLine::of).collect(),
+            tools: Arc::clone(self.tools.lines()),
             profiles: choice(&self.profiles),
             tool_tasks: settings.tool_tasks && !self.tools.is_empty(),
             max_tasks: settings.limits.max_tasks,

@@ -1,5 +1,7 @@
 //! What each prompt is given.
 
+use std::sync::Arc;
+
 use aime_llm::{ToolDefinition, estimate_tokens};
 use aime_progress::{Plan, TaskSpec};
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,43 @@ impl ToolLine {
     }
 }
 
+/// The tools that plans may name, each with its line for the prompts. The lines are made once: a clone, and every request that is given one, shares
+/// them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanTools {
+    definitions: Arc<[ToolDefinition]>,
+    lines: Arc<[ToolLine]>,
+}
+
+impl PlanTools {
+    /// What the prompts say of them.
+    #[must_use]
+    pub const fn lines(&self) -> &Arc<[ToolLine]> {
+        &self.lines
+    }
+}
+
+impl Default for PlanTools {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl From<Vec<ToolDefinition>> for PlanTools {
+    fn from(definitions: Vec<ToolDefinition>) -> Self {
+        let lines = definitions.iter().map(ToolLine::of).collect();
+        Self { definitions: definitions.into(), lines }
+    }
+}
+
+impl std::ops::Deref for PlanTools {
+    type Target = [ToolDefinition];
+
+    fn deref(&self) -> &[ToolDefinition] {
+        &self.definitions
+    }
+}
+
 /// What the prompts for a plan are given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanContext {
@@ -59,7 +98,7 @@ pub struct PlanContext {
     /// The plan of a similar goal, if there is one.
     pub example: Option<PlanExample>,
     /// The tools that the runtime runs.
-    pub tools: Vec<ToolLine>,
+    pub tools: Arc<[ToolLine]>,
     /// The profiles to choose from; empty when there is no choice.
     pub profiles: Vec<ProfileBrief>,
     /// Whether a task may be a single tool call.
@@ -125,6 +164,8 @@ fn step(task: &TaskSpec) -> String {
 pub struct PatchContext {
     /// What is wanted.
     pub goal: String,
+    /// What earlier runs and documents say of the goal; may be empty.
+    pub known: String,
     /// The plan and its progress, as Markdown.
     pub state: String,
     /// What the plan expected might go wrong, and what to do then, a line each.
@@ -140,7 +181,7 @@ pub struct PatchContext {
     /// Why the plan must be looked at, a line each.
     pub triggers: Vec<String>,
     /// The tools that the runtime runs.
-    pub tools: Vec<ToolLine>,
+    pub tools: Arc<[ToolLine]>,
     /// The profiles to choose from; empty when there is no choice.
     pub profiles: Vec<ProfileBrief>,
 }

@@ -108,7 +108,7 @@ impl RunMachine {
         self.set_status(RunStatus::Replanning, None, out);
         self.emit(ProgressEvent::PlanningStarted { purpose: purpose.to_owned() }, out);
         let id = self.next_id(if purpose == "update" { "update" } else { "replan" });
-        let effect = RunEffect::Replan { state: Box::new(self.state.clone()), reasons: reasons.clone() };
+        let effect = RunEffect::Replan { state: Box::new(self.state.clone()), reasons: reasons.clone(), known: self.known.clone() };
         self.issue(id, effect, Work::Replan(reasons), out);
     }
 

@@ -231,6 +231,7 @@ impl Attempt {
                 results,
                 knowledge: knowledge.trim(),
                 environment: &environment,
+                risks: if delegated.is_none() { &state.strategic.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
                 attended: !runner.input.settings.unattended,

@@ -9,17 +9,35 @@ use std::{
     time::Instant,
 };
 
+use aime_actors::leave_out_unfit;
 use aime_durable::EffectId;
-use aime_llm::{ModelError, Refused, ToolDefinition};
+use aime_llm::{ModelError, Refused};
 use aime_planner::{
-    FailedTask, GrowthSettings, PlanRequest, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings,
-    Routed, Undecided, ask_route, check_update, route,
+    FailedTask, GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
+    RouteSettings, Routed, Undecided, ask_route, check_update, route,
 };
 use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, Task, TaskStatus, TriggerKind, TriggerReason, lowering};
-use aime_tools::{BUNDLES, HandledBy};
+use aime_tools::{BUNDLES, HandledBy, ToolRegistry};
 
 use super::{Context, RunRunner, millis_since};
 use crate::{ChosenRoute, ModelUse, Planning, RefusedAnswer, Replanning, RunFact};
+
+/// What plans are told of tools: made once for all plans of an orchestrator.
+#[derive(Clone)]
+pub(crate) struct ToolsOfPlans {
+    /// Those that the runtime runs.
+    runtime: PlanTools,
+    /// The names of those that only an actor can call.
+    of_actors: Arc<[String]>,
+}
+
+impl ToolsOfPlans {
+    pub(crate) fn new(registry: &ToolRegistry) -> Self {
+        let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
+        let runtime = PlanTools::from(handled(HandledBy::Runtime).collect::<Vec<_>>());
+        Self { runtime, of_actors: handled(HandledBy::Actor).map(|tool| tool.name).collect() }
+    }
+}
 
 /// How many names of the working folder a model sees.
 const LISTING: usize = 40;
@@ -58,8 +76,8 @@ impl RunRunner {
             project: self.parts.project.clone(),
             known,
             folder: self.listing(),
-            tools: self.tools(HandledBy::Runtime),
-            actor_tools: self.tools(HandledBy::Actor).into_iter().map(|tool| tool.name).collect(),
+            tools: self.plan_tools.runtime.clone(),
+            actor_tools: self.plan_tools.of_actors.to_vec(),
             profiles: self.profiles(),
             bundles: bundles(),
             category_profile: self.category_profile(category),
@@ -68,7 +86,9 @@ impl RunRunner {
         let (planner, mut notes) = self.with_kept_plans(planner).await;
         let key = planner.key(&request);
         match self.plan_with_hooks(planner, &request, context).await {
-            Ok(planned) => {
+            Ok(mut planned) => {
+                let catalog = self.parts.actors.profiles();
+                planned.repairs.extend(planned.plan.tasks.iter_mut().filter_map(|task| leave_out_unfit(catalog, task)));
                 self.keep_under_way(key, &request, &planned).await;
                 if let Some(Reused { by: run }) = planned.reused {
                     notes.extend(planned.repairs);
@@ -93,7 +113,13 @@ impl RunRunner {
         }
     }
 
-    pub(super) async fn replan(&self, id: EffectId, state: &ProgressState, reasons: &[TriggerReason], context: &Context) -> RunFact {
+    pub(super) async fn replan(
+        &self,
+        id: EffectId,
+        state: &ProgressState,
+        (reasons, known): (&[TriggerReason], String),
+        context: &Context,
+    ) -> RunFact {
         let begun = Instant::now();
         let Some(planner) = self.planner(context) else {
             let outcome = Replanning::NoPatch { message: "no model is configured".to_owned(), refused: Vec::new() };
@@ -102,6 +128,7 @@ impl RunRunner {
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
             risks: state.strategic.risks.clone(),
+            known,
             found: found(state),
             room,
             goal: state.goal.clone(),
@@ -109,8 +136,8 @@ impl RunRunner {
             triggers: reasons.to_vec(),
             evidence: state.evidence.iter().filter(|evidence| !evidence.processed).cloned().collect(),
             failed: failed(state),
-            tools: self.tools(HandledBy::Runtime),
-            actor_tools: self.tools(HandledBy::Actor).into_iter().map(|tool| tool.name).collect(),
+            tools: self.plan_tools.runtime.clone(),
+            actor_tools: self.plan_tools.of_actors.to_vec(),
             profiles: self.profiles(),
             bundles: bundles(),
         };
@@ -142,11 +169,6 @@ impl RunRunner {
         let model = self.model("planner", context)?;
         let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
         Some(planner.with_tiers(Arc::clone(&self.parts.tiers)))
-    }
-
-    fn tools(&self, handled_by: HandledBy) -> Vec<ToolDefinition> {
-        let sheets = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == handled_by);
-        sheets.map(|sheet| sheet.definition.clone()).collect()
     }
 
     fn profiles(&self) -> Vec<ProfileBrief> {

@@ -66,6 +66,8 @@ pub(super) fn input() -> ActorInput {
         attended: true,
         nudge_each_step: false,
         plain_answer_ends: false,
+        risks: Vec::new(),
+        notes: std::collections::BTreeMap::new(),
         must_write_files: false,
         settings: crate::ActorSettings::default(),
         told: Vec::new(),

@@ -145,6 +145,39 @@ async fn patch() {
     assert!(tokens(&model.requests()[0]) < 1_300, "{}", tokens(&model.requests()[0]));
 }
 
+#[tokio::test]
+async fn a_patch_and_an_update_are_told_what_is_known() {
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
+    let known = "Memories of earlier runs.\n\n[1] Write the report\n> report.md is made by make\n".to_owned();
+    let room = Some(crate::Room { used: 1, most: 20, must_merge: false });
+    for request in [ReplanRequest { known: known.clone(), ..replan_request() }, ReplanRequest { known, room, ..replan_request() }] {
+        planner(&model).replan(&request, |_| Ok(())).await.unwrap();
+    }
+    for request in model.requests() {
+        let text = last_user_text(&request);
+        assert!(text.starts_with("Memories of earlier runs.\n\n[1] Write the report\n> report.md is made by make\n\nGoal: "), "{text}");
+    }
+}
+
+#[test]
+fn tool_lines_and_templates_are_made_once_for_all_plans() {
+    let (settings, prompts) = (PlannerSettings::default(), Prompts::default());
+    let tools = crate::PlanTools::from(tools());
+    let lines = |goal: &str| PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, None);
+    let (one, other) = (lines("one"), lines("other"));
+    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(settings.state_chars);
+    assert!(one.tools.len() == tools.len() && one.tools[0].parameters == "path, offset?, limit?", "{:?}", one.tools[0]);
+    assert!(Arc::ptr_eq(&one.tools, &other.tools) && Arc::ptr_eq(&one.tools, &patch.tools), "a plan and a patch share the lines");
+
+    let compiled = prompts.compiled();
+    assert_eq!(compiled.len(), 16, "both parts of each prompt");
+    for context in [&one, &other] {
+        prompts.plan_simple(context).unwrap();
+    }
+    prompts.patch(&patch).unwrap();
+    assert_eq!(prompts.compiled(), compiled, "no template is read or compiled again");
+}
+
 fn undecided() -> Undecided {
     Undecided { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".to_owned()] }
 }

@@ -56,6 +56,20 @@ fn what_is_recalled_reaches_the_planner_and_the_actors() {
 }
 
 #[test]
+fn what_is_recalled_reaches_a_replan_too() {
+    let mut world = World::given(|input| {
+        input.has_memory = true;
+        input.settings.triggers.max_retries = 0;
+    });
+    world.recalled(known());
+    world.routed(PlanMode::Complex);
+    world.planned("a; b: a");
+    world.fails("a");
+    let RunEffect::Replan { known, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    assert_eq!(known, KNOWN);
+}
+
+#[test]
 fn a_plan_that_was_handed_over_recalls_for_its_actors_alone() {
     let given = |plan: &str, can_plan| {
         World::given(|input| {

@@ -37,7 +37,7 @@ fn what_failed_is_replaced_and_the_rest_goes_on() {
     world.done("c").fails_for_good("a");
     assert_eq!(triggers(&world), [[TriggerKind::TaskFailed, TriggerKind::Blocked]]);
     assert_eq!((world.statuses().as_str(), world.state().status), ("a:failed b:blocked c:completed", RunStatus::Replanning));
-    let RunEffect::Replan { reasons, state } = &world.under_way[&world.effect("replan")].effect else { panic!() };
+    let RunEffect::Replan { reasons, state, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
     assert_eq!((reasons.len(), state.tasks.len()), (2, 3));
     world.patched(vec![add("a1", &["a"]), add("a2: a1", &["a"])]);
     assert_eq!(world.state().status, RunStatus::Executing);

@@ -1,0 +1,131 @@
+//! The short notes to an actor at work. Each can be replaced by a user's text of the same name.
+
+use std::collections::BTreeMap;
+
+/// What an actor may be told beside its task and the results of its calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// The first answer without a tool call.
+    NoToolCall,
+    /// An answer without a tool call that ran into the length limit.
+    AnswerCut,
+    /// After each round of tool results.
+    EachStep,
+    /// After a round of tool results with an error among them.
+    AfterError,
+    /// The last steps; `{left}` is their number.
+    StepsLeft,
+    /// The same call came to the same result; `{name}` and `{count}`.
+    Stuck,
+    /// The same call succeeded with the same result; `{name}` and `{count}`.
+    Repeated,
+    /// A person said something unasked; `{text}`, which it must hold.
+    Told,
+    /// All that is left is to say how the task stands.
+    Conclude,
+}
+
+impl Note {
+    /// All of them.
+    pub(crate) const ALL: [Self; 9] = [
+        Self::NoToolCall,
+        Self::AnswerCut,
+        Self::EachStep,
+        Self::AfterError,
+        Self::StepsLeft,
+        Self::Stuck,
+        Self::Repeated,
+        Self::Told,
+        Self::Conclude,
+    ];
+
+    /// Its name, which is that of its file.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::NoToolCall => "no_tool_call",
+            Self::AnswerCut => "answer_cut",
+            Self::EachStep => "each_step",
+            Self::AfterError => "after_error",
+            Self::StepsLeft => "steps_left",
+            Self::Stuck => "stuck",
+            Self::Repeated => "repeated",
+            Self::Told => "told",
+            Self::Conclude => "conclude",
+        }
+    }
+
+    /// The note of a name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|note| note.name() == name)
+    }
+
+    const fn built_in(self) -> &'static str {
+        match self {
+            Self::NoToolCall => include_str!("../prompts/no_tool_call.md"),
+            Self::AnswerCut => include_str!("../prompts/answer_cut.md"),
+            Self::EachStep => include_str!("../prompts/each_step.md"),
+            Self::AfterError => include_str!("../prompts/after_error.md"),
+            Self::StepsLeft => include_str!("../prompts/steps_left.md"),
+            Self::Stuck => include_str!("../prompts/stuck.md"),
+            Self::Repeated => include_str!("../prompts/repeated.md"),
+            Self::Told => include_str!("../prompts/told.md"),
+            Self::Conclude => include_str!("../prompts/conclude.md"),
+        }
+    }
+
+    /// The names that it is given, each of which may stand in it in braces.
+    const fn given(self) -> &'static [&'static str] {
+        match self {
+            Self::StepsLeft => &["left"],
+            Self::Told => &["text"],
+            Self::Stuck | Self::Repeated => &["name", "count"],
+            Self::NoToolCall | Self::AnswerCut | Self::EachStep | Self::AfterError | Self::Conclude => &[],
+        }
+    }
+
+    /// Whether a text can take its place; else why not.
+    pub(crate) fn check(self, text: &str) -> Result<(), String> {
+        if text.trim().is_empty() {
+            return Err("it is empty".to_owned());
+        }
+        if self == Self::Told && !text.contains("{text}") {
+            return Err("it must hold {text}: what the person says".to_owned());
+        }
+        let within = text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);
+        let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+        match within.filter(is_name).find(|name| !self.given().contains(name)) {
+            Some(unknown) => {
+                let known: Vec<String> = self.given().iter().map(|name| format!("{{{name}}}")).collect();
+                let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
+                Err(format!("it uses {{{unknown}}}; it is given {known}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The text, from those that a user has replaced or as it is built in, with these values for its names.
+    pub(crate) fn text(self, replaced: &BTreeMap<String, String>, values: &[(&str, &str)]) -> String {
+        let text = replaced.get(self.name()).map_or(self.built_in(), String::as_str).trim();
+        values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_note_that_is_built_in_can_take_its_own_place() {
+        for note in Note::ALL {
+            assert_eq!(note.check(note.built_in()), Ok(()), "{}", note.name());
+            assert_eq!(Note::named(note.name()), Some(note));
+        }
+    }
+
+    #[test]
+    fn a_note_is_filled_in() {
+        let replaced = BTreeMap::from([("stuck".to_owned(), "{name}, {count} times: {\"a\": 1}".to_owned())]);
+        assert_eq!(Note::Stuck.text(&replaced, &[("name", "grep"), ("count", "3")]), "grep, 3 times: {\"a\": 1}");
+        assert!(Note::StepsLeft.text(&replaced, &[("left", "2")]).starts_with("Only 2 steps are left."));
+    }
+}
