@@ -65,10 +65,10 @@ impl ActorMachine {
         }
     }
 
-    /// A task that asks for a file is not done by words: after the nudge the model must call a tool. A small model must from the first: it tells
-    /// how a file would be written, instead of writing it.
+    /// A task that asks for a file is not done by words: after the nudge the model must call a tool, which small models need. Those that must from
+    /// the first write worse calls.
     fn tool_choice(&self) -> ToolChoice {
-        if self.must_conclude || self.input.limits.small {
+        if self.must_conclude {
             return ToolChoice::Required;
         }
         let only_words = self.input.must_write_files && self.calls_ok == 0 && self.plain_in_row > 0;

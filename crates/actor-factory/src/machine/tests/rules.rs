@@ -461,15 +461,3 @@ fn an_answer_to_nothing_changes_nothing() {
     assert_eq!(serde_json::to_value(&play.machine).unwrap(), before);
     assert_eq!(play.output, None);
 }
-
-#[test]
-fn a_small_model_must_call_a_tool() {
-    for (small, expected) in [(false, ToolChoice::Auto), (true, ToolChoice::Required)] {
-        let mut given = input();
-        given.limits.small = small;
-        let mut play = Play::start(given);
-        play.calls(vec![read("a", "1")]).tool("t/1/1/1", "one");
-        let choices: Vec<ToolChoice> = play.requests.iter().map(|request| request.tool_choice).collect();
-        assert_eq!(choices, [expected, expected]);
-    }
-}
