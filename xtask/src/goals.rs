@@ -48,6 +48,9 @@ struct Goal {
     #[serde(default)]
     files: BTreeMap<String, String>,
     check: String,
+    /// Whether the prompts were made without looking at it.
+    #[serde(default)]
+    held_out: bool,
     #[cfg_attr(not(test), expect(dead_code, reason = "proves the check, in a test"))]
     solution: String,
 }
@@ -91,6 +94,7 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
         "| goal | reached | aime says | mode | requests | tokens in (cached) | tokens out | seconds |\n|---|---|---|---|---|---|---|---|"
     );
     let (mut reached, mut told, mut tried) = (0_u32, 0_u32, 0_u32);
+    let (mut held_out_reached, mut held_out) = (0_u32, 0_u32);
     for round in 1..=arguments.repeat {
         for goal in &goals {
             let folder = all.join(format!("{}-{round}", goal.name));
@@ -123,10 +127,15 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
             );
             tried += 1;
             reached += u32::from(passed);
+            held_out += u32::from(goal.held_out);
+            held_out_reached += u32::from(goal.held_out && passed);
             told += u32::from(passed == (status == "completed"));
         }
     }
     println!("\n{reached} of {tried} goals were reached; {told} of {tried} runs said rightly whether theirs was");
+    if held_out > 0 {
+        println!("{held_out_reached} of the {held_out} that were held out while the prompts were made");
+    }
     Ok(())
 }
 

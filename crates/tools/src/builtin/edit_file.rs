@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use aime_sandbox::FileError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -14,6 +15,8 @@ use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
 /// The most places named where a text is not unique.
 const MAX_PLACES: usize = 10;
+/// The most characters shown of each.
+const MAX_SHOWN: usize = 120;
 
 /// Reading, changing and writing is one step: two actors may edit one file at once.
 static EDITING: Mutex<()> = Mutex::new(());
@@ -23,7 +26,7 @@ static EDITING: Mutex<()> = Mutex::new(());
 struct EditFile {
     /// File to change
     path: String,
-    /// Text to replace, exactly as in the file; must occur once. Empty: add at the end
+    /// Text to replace, exactly as in the file; must occur once. Empty: add at the end, or make the file
     old_text: String,
     /// Text to put in its place
     new_text: String,
@@ -47,7 +50,9 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
         return invalid("old_text and new_text are the same; nothing would change");
     }
     let _one_at_a_time = EDITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let bytes = read(context, &parameters.path)?;
+    // To put text at the end of no file is to make one.
+    let is_new = parameters.old_text.is_empty() && matches!(context.folder.read(&parameters.path), Err(FileError::NotFound { .. }));
+    let bytes = if is_new { Vec::new() } else { read(context, &parameters.path)? };
     if let Some(kind) = no_text(&bytes) {
         return Err(ToolError::Failed(format!("`{path}` is {kind}; edit_file changes text only")));
     }
@@ -58,7 +63,7 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
         let line = text.lines().count() + 1;
         context.folder.write(&parameters.path, added(text, &parameters.new_text).as_bytes())?;
         return Ok(ToolOutput {
-            text: format!("Added at the end of `{path}`, from line {line}."),
+            text: if is_new { format!("Created `{path}`.") } else { format!("Added at the end of `{path}`, from line {line}.") },
             value: json!({"path": path, "replacements": 0, "added": true}),
             references: vec![path],
         });
@@ -70,11 +75,12 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
         1 => {}
         _ if parameters.replace_all => {}
         count => {
-            let lines: Vec<_> = places.iter().take(MAX_PLACES).map(ToString::to_string).collect();
-            let more = if count > MAX_PLACES { ", …" } else { "" };
+            let shown = |line: &usize| format!("{line}: {}", text.lines().nth(line - 1).unwrap_or_default().chars().take(MAX_SHOWN).collect::<String>());
+            let lines: Vec<_> = places.iter().take(MAX_PLACES).map(shown).collect();
+            let more = if count > MAX_PLACES { "\n…" } else { "" };
             return Err(ToolError::Failed(format!(
-                "old_text occurs {count} times in `{path}` (lines {}{more}); add the lines around the one you mean, or set replace_all",
-                lines.join(", ")
+                "old_text occurs {count} times in `{path}`:\n{}{more}\nAdd the lines around the one you mean, or set replace_all",
+                lines.join("\n")
             )));
         }
     }

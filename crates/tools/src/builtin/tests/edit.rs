@@ -18,7 +18,7 @@ async fn a_text_that_is_not_unique_needs_more_lines_or_all() {
     let edit = |all: bool| json!({"path": "a.txt", "old_text": "x", "new_text": "z", "replace_all": all});
     assert_eq!(
         place.text("edit_file", edit(false)).await,
-        "Error: old_text occurs 3 times in `a.txt` (lines 1, 3, 4); add the lines around the one you mean, or set replace_all"
+        "Error: old_text occurs 3 times in `a.txt`:\n1: x\n3: x\n4: x\nAdd the lines around the one you mean, or set replace_all"
     );
     assert_eq!(place.content("a.txt"), "x\ny\nx\nx\n");
     assert_eq!(place.value("edit_file", edit(true)).await["replacements"], 3);
@@ -89,6 +89,9 @@ async fn an_empty_text_is_the_end_of_the_file() {
         assert_eq!(text, format!("Added at the end of `f`, from line {line}."), "{file:?}");
         assert_eq!(place.content("f"), expected, "{file:?}");
     }
+    let place = Place::new(&[]);
+    let text = place.text("edit_file", json!({"path": "f", "old_text": "", "new_text": "a"})).await;
+    assert_eq!((text.as_str(), place.content("f").as_str()), ("Created `f`.", "a\n"));
 }
 
 #[tokio::test]
