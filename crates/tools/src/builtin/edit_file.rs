@@ -75,7 +75,9 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
         1 => {}
         _ if parameters.replace_all => {}
         count => {
-            let shown = |line: &usize| format!("{line}: {}", text.lines().nth(line - 1).unwrap_or_default().chars().take(MAX_SHOWN).collect::<String>());
+            let shown = |line: &usize| {
+                format!("{line}: {}", text.lines().nth(line - 1).unwrap_or_default().chars().take(MAX_SHOWN).collect::<String>())
+            };
             let lines: Vec<_> = places.iter().take(MAX_PLACES).map(shown).collect();
             let more = if count > MAX_PLACES { "\n…" } else { "" };
             return Err(ToolError::Failed(format!(
