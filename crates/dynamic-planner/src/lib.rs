@@ -32,6 +32,9 @@ mod spent;
 mod validate;
 mod verdict;
 
+/// The crates whose types stand in this one's: who imports this one needs no other.
+pub use {aime_llm as llm, aime_progress as progress};
+
 pub use cache::{KeptPlan, PlanCache, PlanKey};
 pub use classifier::{AskedRoute, ask_route};
 pub use fault::PlanFault;

@@ -156,7 +156,9 @@ impl PlanChecker<'_> {
                 faults.push(fault.hint(suggestion(&name, all.iter().copied())));
             }
         }
-        let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name);
+        // Whoever writes the name of a tool means the tool: an actor may ask for one that no bundle holds.
+        let is_tool = |name: &String| self.tools.iter().any(|tool| tool.name == *name) || self.actor_tools.contains(name);
+        let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name) || is_tool(name);
         for name in task.bundles.iter().filter(|name| !known(name)) {
             if self.mode.is_some() {
                 repairs.push(format!("the bundle {name:?} of `{}` does not exist and was left out", task.id));

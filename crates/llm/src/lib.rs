@@ -22,7 +22,7 @@ pub use json::{ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
     ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
-pub use model::{ChatModel, ModelError, ModelLimits};
+pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
 #[cfg(feature = "openai")]
 pub use openai::{OpenAiModel, OpenAiSettings, SettingsError, Timeouts};
 pub use prices::{Prices, estimate_request_tokens};

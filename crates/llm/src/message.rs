@@ -177,3 +177,45 @@ pub enum StreamPart {
     /// The whole answer; always the last part.
     Done(Box<ChatResponse>),
 }
+
+impl ToolCall {
+    /// A call with arguments as JSON.
+    #[must_use]
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
+        Self { id: id.into(), name: name.into(), arguments: arguments.to_string() }
+    }
+}
+
+impl ChatRequest {
+    /// The name of the schema that the answer is to fit, such as `aime_plan`; nothing where any text will do.
+    #[must_use]
+    pub fn schema_name(&self) -> Option<&str> {
+        match &self.format {
+            ResponseFormat::JsonSchema { name, .. } => Some(name),
+            ResponseFormat::Text | ResponseFormat::JsonObject => None,
+        }
+    }
+}
+
+impl ChatResponse {
+    /// An answer of plain text, for models of one's own. No tokens are counted: set `usage` where they are known.
+    #[must_use]
+    pub fn text(model: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            content: content.into(),
+            reasoning: String::new(),
+            tool_calls: Vec::new(),
+            finish: FinishReason::Stop,
+            usage: Usage::default(),
+            usage_estimated: true,
+            model: model.into(),
+            cost_usd: 0.0,
+        }
+    }
+
+    /// An answer that calls tools, for models of one's own.
+    #[must_use]
+    pub fn calls(model: impl Into<String>, calls: impl IntoIterator<Item = ToolCall>) -> Self {
+        Self { tool_calls: calls.into_iter().collect(), finish: FinishReason::ToolCalls, ..Self::text(model, "") }
+    }
+}

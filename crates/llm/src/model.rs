@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{ChatRequest, ChatResponse, StreamPart};
@@ -50,6 +54,13 @@ pub trait ChatModel: Send + Sync {
             Err(ModelError::Cut { model: self.name().to_owned() })
         })
     }
+}
+
+/// The stream of a model that answers all at once: one part, the whole answer.
+pub fn in_one_part<'a>(
+    answer: impl Future<Output = Result<ChatResponse, ModelError>> + Send + 'a,
+) -> BoxStream<'a, Result<StreamPart, ModelError>> {
+    stream::once(async { answer.await.map(|response| StreamPart::Done(Box::new(response))) }).boxed()
 }
 
 /// Why a model gave no answer.

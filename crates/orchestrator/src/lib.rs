@@ -45,11 +45,15 @@ mod orchestrator;
 mod parts;
 mod publish;
 mod questions;
+mod request;
 mod result;
 mod runner;
 mod settings;
 mod stats;
 mod words;
+
+/// The crates whose types stand in this one's, so that one import is enough to bring a model and tools and to read a plan and a result.
+pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools};
 
 pub use budget::{Budget, BudgetError, Reservation};
 pub use criteria::{FileCriterion, read_criterion};
@@ -65,9 +69,10 @@ pub use kept_plans::KeptPlans;
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
-pub use orchestrator::{Orchestrator, OrchestratorError, RunControl, RunRequest, RunView, view};
-pub use parts::Parts;
+pub use orchestrator::{Orchestrator, OrchestratorError, RunView, view};
+pub use parts::{Parts, PartsError};
 pub use publish::PublishedEvent;
+pub use request::{RunControl, RunRequest};
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
 pub use runner::answer::{AnswerPrompt, NoFacts};
 pub use settings::{Bounds, Reflect, RunInput, RunSettings};

@@ -5,13 +5,13 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use aime_durable::{
     DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
 };
-use aime_progress::{LiveStore, Plan, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
+use aime_progress::{LiveStore, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Bounds, Budget, FailureCode, Parts, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSettings,
+    Bounds, Budget, FailureCode, Parts, PublishedEvent, RunControl, RunFact, RunInput, RunMachine, RunOutput, RunRequest, RunResult,
     inbox::{CANCELLED, fact_in, read_inbox},
     publish::PublishingStream,
     questions::Answers,
@@ -21,28 +21,6 @@ use crate::{
 
 /// How often the snapshot of a run that moves is written.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
-
-/// What is wanted.
-#[derive(Debug, Clone)]
-pub struct RunRequest {
-    /// The run's name, new in this journal.
-    pub run: RunId,
-    /// The goal.
-    pub goal: String,
-    /// A plan that a person handed over.
-    pub plan: Option<Plan>,
-    /// How it works.
-    pub settings: RunSettings,
-}
-
-/// How a caller watches and stops a run.
-#[derive(Debug, Clone)]
-pub struct RunControl {
-    /// Cancel it to stop the run so that it can be resumed.
-    pub stop: CancellationToken,
-    /// Gets every event once it is durable. Those from before a resume stand in the [`view`] of the run.
-    pub events: mpsc::UnboundedSender<PublishedEvent>,
-}
 
 /// Why a run could not be carried on at all.
 #[derive(Debug, thiserror::Error)]

@@ -1,11 +1,16 @@
 //! What an orchestrator works with. Everything that meets the world is handed in.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use aime_actors::{ActorFactory, PromptError};
-use aime_durable::{Clock, Journal, SystemClock};
+use aime_durable::{Clock, Journal, JournalError, SystemClock};
 use aime_llm::Tiers;
 use aime_planner::{Category, PlannerSettings, Prompts, RouteSettings, default_categories};
+use aime_sandbox::{ConfinedFolder, FileError};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
 
 use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, RunMemory};
@@ -51,7 +56,33 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
 }
 
+/// Why a folder cannot be worked in.
+#[derive(Debug, thiserror::Error)]
+pub enum PartsError {
+    /// The folder cannot be opened.
+    #[error(transparent)]
+    Folder(#[from] FileError),
+    /// Its journal cannot be opened.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// A built-in prompt is broken, which a test rules out.
+    #[error(transparent)]
+    Prompt(#[from] PromptError),
+}
+
 impl Parts {
+    /// The parts of [`Parts::new`] for work in `folder`: the journal and what runs keep stand in its `.aime`, tools cannot leave it, and
+    /// child processes get an empty environment.
+    ///
+    /// # Errors
+    /// [`PartsError`] where the folder does not exist or cannot be written to.
+    pub fn in_folder(folder: impl AsRef<Path>) -> Result<Self, PartsError> {
+        let confined = ConfinedFolder::open(folder)?;
+        let keep = confined.path().join(".aime");
+        let journal = Journal::open(keep.join("aime.db"))?;
+        Ok(Self::new(journal, keep, ToolContext::new(confined, BTreeMap::new()))?)
+    }
+
     /// The parts that come with aime: the built-in tools, profiles, categories and prompts, the system's clock, no models, and nobody
     /// who could be asked. Replace what is to be another by `Parts { tools, ..parts }`.
     ///

@@ -1,6 +1,10 @@
 //! Identifiers. Each is a checked string, so that a value from a model can never become a path or a command.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::{
+    borrow::{Borrow, Cow},
+    fmt,
+    str::FromStr,
+};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -75,6 +79,13 @@ macro_rules! ids {
 
         impl AsRef<str> for $name {
             fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        /// A map by identifier can be asked by text.
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
                 &self.0
             }
         }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod advance;
 mod apply_patch;
 mod check;
 mod condition;

@@ -86,6 +86,14 @@ pub struct ToolOutput {
     pub references: Vec<String>,
 }
 
+impl ToolOutput {
+    /// A text, and nothing else.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), value: Value::Null, references: Vec::new() }
+    }
+}
+
 /// Why a call gave no result. The text is what the model sees after `Error: `.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {

@@ -221,10 +221,9 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     let keyboard = listening.as_ref().map(Listening::keyboard);
     let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause(), keyboard)) } else { Arc::new(NobodyThere) };
     let orchestrator = Orchestrator::new(setup.parts(models, human)?);
-    let (events, watched) = mpsc::unbounded_channel();
-    let stop = CancellationToken::new();
+    let (control, watched) = RunControl::new();
+    let stop = control.stop.clone();
     let shown = tokio::spawn(show(Arc::clone(&screen), watched));
-    let control = RunControl { stop: stop.clone(), events };
     let carried = async {
         match work {
             Work::Start(request) => orchestrator.run(*request, control).await,

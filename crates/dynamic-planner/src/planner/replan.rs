@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use aime_llm::{Refused, StructuredError};
-use aime_progress::{Evidence, PlanChange, PlanMode, PlanPatch, Risk, Significance, Spent, TaskId, TaskKind, TriggerReason};
+use aime_progress::{
+    Evidence, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus, TriggerReason,
+};
 
 use super::{AskError, Planner, PlannerError, chain, request::choice};
 use crate::{
@@ -69,6 +71,27 @@ pub struct Replanned {
 }
 
 impl ReplanRequest {
+    /// What a run's progress says of itself: its plan as it stands, what failed, what was found and learnt. Tools, profiles and bundles
+    /// are the caller's to add.
+    #[must_use]
+    pub fn of(state: &ProgressState, triggers: Vec<TriggerReason>) -> Self {
+        Self {
+            goal: state.goal.clone(),
+            state: state.tasks_to_markdown(),
+            triggers,
+            evidence: state.evidence.iter().filter(|evidence| !evidence.processed).cloned().collect(),
+            risks: state.strategic.risks.clone(),
+            failed: failed(state),
+            found: found(state),
+            room: None,
+            known: String::new(),
+            tools: PlanTools::default(),
+            actor_tools: Vec::new(),
+            profiles: Vec::new(),
+            bundles: Vec::new(),
+        }
+    }
+
     pub(super) fn context(&self, state_chars: usize) -> PatchContext {
         let line = |text: &str| cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_LINE);
         let significance = |significance: Significance| match significance {
@@ -100,6 +123,25 @@ impl ReplanRequest {
             profiles: choice(&self.profiles),
         }
     }
+}
+
+/// What completed tasks came to, the latest last.
+fn found(state: &ProgressState) -> Vec<String> {
+    let mut done: Vec<&Task> = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).collect();
+    done.sort_by_key(|task| task.finished_at);
+    done.into_iter().filter_map(|task| Some(format!("{}: {}", task.spec.id, task.conclusion.as_ref()?.text()))).collect()
+}
+
+fn failed(state: &ProgressState) -> Vec<FailedTask> {
+    let gave_up =
+        |task: &&Task| task.status == TaskStatus::Failed || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0);
+    let failed = state.tasks.values().filter(gave_up);
+    failed
+        .map(|task| {
+            let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.clone()).or_else(|| task.reason.clone());
+            FailedTask { id: task.spec.id.to_string(), attempts: task.attempts, error: error.unwrap_or_default() }
+        })
+        .collect()
 }
 
 /// The latest findings in full, the earlier ones in short: what was found early has shaped the plan already.

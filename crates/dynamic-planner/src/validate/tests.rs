@@ -103,6 +103,18 @@ fn what_a_model_invents_is_left_out_where_it_does_no_harm() {
     assert!(check_with(&plan, None).is_err(), "a person is told");
 }
 
+#[test]
+fn the_name_of_a_tool_among_the_bundles_means_the_tool() {
+    let plan = json!({"tasks": [{"id": "a", "description": "x", "bundles": ["files", "grep"]}]});
+    for mode in [None, Some(PlanMode::Simple)] {
+        let checked = check_with(&plan, mode).unwrap();
+        assert_eq!(
+            (checked.plan.tasks[0].bundles.as_slice(), checked.repairs.len()),
+            (["files".to_owned(), "grep".to_owned()].as_slice(), 0)
+        );
+    }
+}
+
 fn tasks(count: usize) -> Vec<Value> {
     (0..count).map(|n| json!({"id": format!("t{n}"), "description": "x"})).collect()
 }

@@ -84,21 +84,13 @@ impl When {
     pub fn fits(&self, request: &ChatRequest) -> bool {
         let plain = request.tools.is_empty() && request.format == ResponseFormat::Text;
         let texts: Vec<String> = request.messages.iter().map(|message| text(message)).collect();
-        self.schema.as_deref().is_none_or(|name| schema_name(request) == Some(name))
+        self.schema.as_deref().is_none_or(|name| request.schema_name() == Some(name))
             && self.tools.is_none_or(|wanted| wanted != request.tools.is_empty())
             && self.tool.as_deref().is_none_or(|name| request.tools.iter().any(|tool| tool.name == name))
             && self.plain.is_none_or(|wanted| wanted == plain)
             && self.contains.iter().all(|needle| texts.iter().any(|text| text.contains(needle)))
             && self.last_contains.as_deref().is_none_or(|needle| texts.last().is_some_and(|text| text.contains(needle)))
             && self.turn.is_none_or(|turn| turn == turns(request))
-    }
-}
-
-/// The name of the schema asked for.
-fn schema_name(request: &ChatRequest) -> Option<&str> {
-    match &request.format {
-        ResponseFormat::JsonSchema { name, .. } => Some(name),
-        _ => None,
     }
 }
 
@@ -127,7 +119,7 @@ pub(crate) fn in_short(request: &ChatRequest) -> String {
     let last: String = request.messages.last().map(|message| text(message)).unwrap_or_default().chars().take(160).collect();
     format!(
         "schema {}, tools [{}], turn {}, last message: {last:?}",
-        schema_name(request).unwrap_or("none"),
+        request.schema_name().unwrap_or("none"),
         tools.join(", "),
         turns(request)
     )

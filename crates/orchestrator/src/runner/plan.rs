@@ -13,10 +13,10 @@ use aime_actors::leave_out_unfit;
 use aime_durable::EffectId;
 use aime_llm::{ModelError, Refused};
 use aime_planner::{
-    FailedTask, GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
+    GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
     RouteSettings, Routed, Undecided, ask_route, check_update, route,
 };
-use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, Task, TaskStatus, TriggerKind, TriggerReason, lowering};
+use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, HandledBy, ToolRegistry};
 
 use super::{Context, RunRunner, millis_since};
@@ -127,19 +127,13 @@ impl RunRunner {
         };
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
-            risks: state.strategic.risks.clone(),
             known,
-            found: found(state),
             room,
-            goal: state.goal.clone(),
-            state: state.tasks_to_markdown(),
-            triggers: reasons.to_vec(),
-            evidence: state.evidence.iter().filter(|evidence| !evidence.processed).cloned().collect(),
-            failed: failed(state),
             tools: self.plan_tools.runtime.clone(),
             actor_tools: self.plan_tools.of_actors.to_vec(),
             profiles: self.profiles(),
             bundles: bundles(),
+            ..ReplanRequest::of(state, reasons.to_vec())
         };
         // A patch that leaves a failed task as it is is asked about once; who insists may go on with the rest.
         let asked = AtomicBool::new(false);
@@ -204,25 +198,16 @@ fn complex(undecided: Undecided, why: &str) -> Routed {
 
 /// Whether an update fits the plan and the room that it has, and does nothing that failed over again as it was.
 fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<(), Vec<String>> {
-    let after =
-        state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.lines())?;
     let mut faults = check_update(state, &after, patch, growth);
     faults.extend(lowering(state, patch).err().into_iter().flatten());
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// What completed tasks came to, the latest last.
-fn found(state: &ProgressState) -> Vec<String> {
-    let mut done: Vec<&Task> = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).collect();
-    done.sort_by_key(|task| task.finished_at);
-    done.into_iter().filter_map(|task| Some(format!("{}: {}", task.spec.id, task.conclusion.as_ref()?.text()))).collect()
-}
-
 /// Whether a patch fits the plan, does nothing that failed over again as it was and, where it is to be `whole`, deals with every task that
 /// failed for good.
 fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Vec<String>> {
-    let after =
-        state.patched(patch, state.last_progress_at).map_err(|faults| faults.faults.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.lines())?;
     let left: Vec<String> = after
         .tasks
         .values()
@@ -235,18 +220,6 @@ fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Ve
     let mut faults = lowering(state, patch).err().unwrap_or_default();
     faults.extend(left.into_iter().filter(|_| whole));
     if faults.is_empty() { Ok(()) } else { Err(faults) }
-}
-
-fn failed(state: &ProgressState) -> Vec<FailedTask> {
-    let gave_up =
-        |task: &&Task| task.status == TaskStatus::Failed || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0);
-    let failed = state.tasks.values().filter(gave_up);
-    failed
-        .map(|task| {
-            let error = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.clone()).or_else(|| task.reason.clone());
-            FailedTask { id: task.spec.id.to_string(), attempts: task.attempts, error: error.unwrap_or_default() }
-        })
-        .collect()
 }
 
 fn bundles() -> Vec<String> {

@@ -23,7 +23,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
-use tokio_util::sync::CancellationToken;
 
 /// A line for the log.
 #[derive(Deserialize, JsonSchema)]
@@ -157,8 +156,7 @@ impl Bench {
 }
 
 pub(crate) fn control() -> (RunControl, mpsc::UnboundedReceiver<PublishedEvent>) {
-    let (events, receiver) = mpsc::unbounded_channel();
-    (RunControl { stop: CancellationToken::new(), events }, receiver)
+    RunControl::new()
 }
 
 /// Waits until so many events were told; for ever when there are fewer.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, StreamPart, ToolCall};
-use futures::{future::BoxFuture, stream, stream::BoxStream};
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, StreamPart, ToolCall, in_one_part};
+use futures::{future::BoxFuture, stream::BoxStream};
 
 use super::{Asking, Passed};
 use crate::{
@@ -59,7 +59,7 @@ impl ChatModel for HookedModel {
 
     /// In one part: what may still be blocked is not shown.
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        Box::pin(stream::once(async move { self.complete(request).await.map(|response| StreamPart::Done(Box::new(response))) }))
+        in_one_part(self.complete(request))
     }
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {

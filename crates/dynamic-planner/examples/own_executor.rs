@@ -1,0 +1,91 @@
+//! A planner with an executor of one's own: a model plans, plain code carries the plan out, and when a task fails the model is asked for a
+//! patch. The model is scripted, so that nothing is needed: `cargo run -p aime-planner --example own_executor`
+#![expect(clippy::print_stdout, clippy::indexing_slicing, reason = "it shows what it does, and asks for tasks that it has")]
+
+use std::{error::Error, sync::Arc};
+
+use aime_planner::{
+    PlanRequest, Planner, PlannerSettings, ReplanRequest, Route, RouteSettings, default_categories,
+    llm::scripted::{Reply, ScriptedModel, When},
+    progress::{
+        Conclusion, Decision, PlanMode, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, Timestamp, TriggerKind,
+        TriggerReason,
+    },
+    route,
+};
+use serde_json::json;
+
+/// Your executor, whatever it is: a queue, a robot, people. This one has no oven.
+fn carry_out(task: &TaskSpec) -> Result<String, String> {
+    println!("  {}: {}", task.id, task.description);
+    if task.description.contains("oven") { Err("there is no oven".to_owned()) } else { Ok("done".to_owned()) }
+}
+
+/// What a model might answer: first a plan with a slip in it, then a patch. `aime_llm::OpenAiModel` asks real ones.
+fn model() -> ScriptedModel {
+    let plan = json!({"tasks": [
+        {"id": "dough", "description": "Knead the dough"},
+        {"id": "bake", "description": "Bake it in the oven", "depends_on": "dough"},
+        {"id": "serve", "description": "Serve the bread", "depends_on": ["bake"]},
+    ]});
+    let patch = json!({"reasoning": "a pan does as well", "changes": [
+        {"op": "add_task", "task": {"id": "fry", "description": "Fry it in a pan", "dependencies": ["dough"]}, "replaces": ["bake"]},
+    ]});
+    ScriptedModel::new("baker").on(When::schema("aime_plan"), [Reply::json(plan)]).on(When::schema("aime_patch"), [Reply::json(patch)])
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let goal = "First knead a dough, then bake it, and serve the bread afterwards";
+    let planner = Planner::new(Arc::new(model()), PlannerSettings::default());
+
+    // How is it planned? Rules decide; only where they are unsure would a model be asked (`ask_route`).
+    let mode = match route(goal, &RouteSettings::default(), &default_categories()) {
+        Route::Decided(routed) => routed.mode,
+        Route::AskModel(_) => PlanMode::Complex,
+    };
+    let planned = planner.plan(&PlanRequest::new(goal, mode)).await?;
+    println!("{mode} plan of {} tasks; mended: {}", planned.plan.tasks.len(), planned.repairs.join("; "));
+
+    // The progress of the plan is the fold of events. The times are yours; here they stand still.
+    let now = Timestamp::from_millis(0);
+    let mut state = ProgressState::new("bread".parse()?, goal, now);
+    state.apply(now, &ProgressEvent::PlanCreated { plan: planned.plan, repairs: planned.repairs, fallback: planned.fallback })?;
+    loop {
+        state.settle_all(now)?;
+        let Some(task) = state.ready_by_priority().into_iter().next() else { break };
+        state.advance(now, &StatusChange::new(task.clone(), TaskStatus::Running))?;
+        match carry_out(&state.tasks[&task].spec) {
+            Ok(summary) => {
+                state.apply(now, &ProgressEvent::TaskConcluded { task: task.clone(), conclusion: Conclusion::success(summary) })?;
+                state.advance(now, &StatusChange::new(task, TaskStatus::Completed))?;
+            }
+            Err(error) => {
+                state.apply(now, &ProgressEvent::TaskConcluded { task: task.clone(), conclusion: Conclusion::failure(&error) })?;
+                state.advance(now, &StatusChange::failed_for_good(task.clone(), &error))?;
+                mend(&planner, &mut state, task, error).await?;
+            }
+        }
+    }
+    println!("\n{}", state.to_markdown());
+    let done = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).map(|task| task.spec.id.as_str());
+    assert_eq!(done.collect::<Vec<_>>(), ["dough", "fry", "serve"]);
+    Ok(())
+}
+
+/// Asks for a patch. What the model answers was checked against the plan as it stands, and asked for again where it did not fit.
+async fn mend(planner: &Planner, state: &mut ProgressState, failed: TaskId, error: String) -> Result<(), Box<dyn Error>> {
+    println!("  {failed} failed: {error}");
+    let trigger = TriggerReason { kind: TriggerKind::TaskFailed, priority: 90, detail: error, tasks: vec![failed], evidence: Vec::new() };
+    let request = ReplanRequest::of(state, vec![trigger.clone()]);
+    let replanned = planner.replan(&request, |patch| state.check_patch(patch).map_err(|faults| faults.lines())).await?;
+    println!("  patched: {}", replanned.patch.reasoning);
+    let (version, at) = (state.version + 1, state.last_progress_at);
+    let decision = Decision { version, at, triggers: vec![trigger], patch: replanned.patch, evidence: Vec::new() };
+    Ok(state.apply(at, &ProgressEvent::PlanChanged { decision })?)
+}
+
+#[test]
+fn a_plan_is_carried_out_and_mended() {
+    main().unwrap();
+}

@@ -1,0 +1,46 @@
+//! What a run is asked for, and how it is watched and stopped.
+
+use aime_progress::{Plan, RunId};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::{PublishedEvent, RunSettings};
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct RunRequest {
+    /// The run's name, new in this journal.
+    pub run: RunId,
+    /// The goal.
+    pub goal: String,
+    /// A plan that a person handed over.
+    pub plan: Option<Plan>,
+    /// How it works.
+    pub settings: RunSettings,
+}
+
+impl RunRequest {
+    /// A goal that is planned, with the default settings.
+    #[must_use]
+    pub fn new(run: RunId, goal: impl Into<String>) -> Self {
+        Self { run, goal: goal.into(), plan: None, settings: RunSettings::default() }
+    }
+}
+
+/// How a caller watches and stops a run.
+#[derive(Debug, Clone)]
+pub struct RunControl {
+    /// Cancel it to stop the run so that it can be resumed.
+    pub stop: CancellationToken,
+    /// Gets every event once it is durable. Those from before a resume stand in the [`view`](crate::view) of the run.
+    pub events: mpsc::UnboundedSender<PublishedEvent>,
+}
+
+impl RunControl {
+    /// A control, and where the events arrive. The channel ends with the run.
+    #[must_use]
+    pub fn new() -> (Self, mpsc::UnboundedReceiver<PublishedEvent>) {
+        let (events, watch) = mpsc::unbounded_channel();
+        (Self { stop: CancellationToken::new(), events }, watch)
+    }
+}

@@ -1,0 +1,105 @@
+//! Progress and triggers over agents of one's own: three threads work on a plan, one fails, and the plan is changed while the others go on.
+//! `cargo run -p aime-replan-triggers --example own_agents`
+#![expect(clippy::print_stdout, clippy::indexing_slicing, reason = "it shows what it does, and asks for tasks that it has")]
+
+use std::{error::Error, sync::mpsc, thread};
+
+use aime_progress::{
+    Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskSpec, TaskStatus, Timed, Timestamp, fold,
+};
+use aime_replan_triggers::{FrequencySettings, ReplanHistory, TriggerSettings, Verdict, decide, evaluate};
+use serde_json::json;
+
+/// Your agent, whatever it is. This one cannot reach the server of prices.
+fn work(task: &TaskSpec) -> Result<String, String> {
+    match task.id.as_str() {
+        "prices" => Err("the server does not answer".to_owned()),
+        _ => Ok(format!("{} is done", task.title())),
+    }
+}
+
+/// The state of a run, and the events that made it: what you would write to a journal.
+struct Board {
+    state: ProgressState,
+    events: Vec<Timed>,
+}
+
+impl Board {
+    /// Takes an event in, and what follows from it. Times are yours to give: here a second passes with each event.
+    fn take(&mut self, event: ProgressEvent) -> Result<(), Box<dyn Error>> {
+        let at = self.state.last_progress_at.plus_millis(1_000);
+        self.state.apply(at, &event)?;
+        let follows = self.state.settle_all(at)?;
+        self.events.extend([event].into_iter().chain(follows).map(|event| Timed { at, event }));
+        Ok(())
+    }
+
+    fn change(&mut self, change: &StatusChange) -> Result<(), Box<dyn Error>> {
+        let event = self.state.status_event(change)?;
+        self.take(event)
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let plan: Plan = serde_json::from_value(json!({"tasks": [
+        {"id": "prices", "description": "Fetch the prices", "kind": "actor"},
+        {"id": "stock", "description": "Count the stock", "kind": "actor"},
+        {"id": "photos", "description": "Take photos", "kind": "actor"},
+        {"id": "page", "description": "Write the page", "kind": "actor", "dependencies": ["prices", "stock", "photos"]},
+    ]}))?;
+    let started = ProgressEvent::RunStarted { plan_id: "shop".parse()?, goal: "Open the shop".to_owned() };
+    let now = Timestamp::from_millis(0);
+    let mut board = Board { state: ProgressState::start(now, &started)?, events: vec![Timed { at: now, event: started }] };
+    board.take(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None })?;
+
+    let (send, finished) = mpsc::channel();
+    let mut at_work = 0;
+    loop {
+        // 1. All that is ready starts at once, the longest remaining path first.
+        for task in board.state.ready_by_priority() {
+            board.change(&StatusChange::new(task.clone(), TaskStatus::Running))?;
+            let (spec, send) = (board.state.tasks[&task].spec.clone(), send.clone());
+            thread::spawn(move || send.send((task, work(&spec))));
+            at_work += 1;
+        }
+        if at_work == 0 {
+            break; // nothing runs, and nothing is ready: it is over
+        }
+        // 2. Whoever is done first is heard first.
+        let (task, outcome) = finished.recv()?;
+        at_work -= 1;
+        let (conclusion, change) = match outcome {
+            Ok(summary) => (Conclusion::success(summary), StatusChange::new(task.clone(), TaskStatus::Completed)),
+            Err(error) => (Conclusion::failure(&error), StatusChange::failed_for_good(task.clone(), error)),
+        };
+        board.take(ProgressEvent::TaskConcluded { task, conclusion })?;
+        board.change(&change)?;
+
+        // 3. Must the plan be looked at? Both questions are pure: state and time in, an answer out.
+        let (state, now) = (&board.state, board.state.last_progress_at);
+        let history = ReplanHistory { count: u32::try_from(state.decisions.len())?, last_at: state.last_replan_at };
+        let triggers = evaluate(state, now, None, &TriggerSettings::default());
+        if triggers.is_empty() || decide(&triggers, history, now, at_work == 0, &FrequencySettings::default()) != Verdict::Allow {
+            continue;
+        }
+        triggers.iter().for_each(|trigger| println!("trigger: {}", trigger.detail));
+
+        // 4. A patch, by whoever makes it: a person, rules, a model (`aime-planner`). It fits as a whole, or it is refused.
+        let patch: PlanPatch = serde_json::from_value(json!({"reasoning": "yesterday's prices will do", "changes": [
+            {"op": "add_task", "task": {"id": "old-prices", "description": "Take yesterday's prices", "kind": "actor"}, "replaces": ["prices"]},
+        ]}))?;
+        let decision = Decision { version: state.version + 1, at: now, triggers, patch, evidence: vec![] };
+        board.take(ProgressEvent::PlanChanged { decision })?;
+    }
+
+    println!("\n{}", board.state.to_markdown());
+    assert_eq!(board.state.tasks["page"].status, TaskStatus::Completed);
+    assert_eq!(board.state.decisions.len(), 1, "what was dealt with does not fire again");
+    assert_eq!(fold(&board.events)?, board.state, "the events are the run");
+    Ok(())
+}
+
+#[test]
+fn the_plan_is_changed_while_agents_work() {
+    main().unwrap();
+}

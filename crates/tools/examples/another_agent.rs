@@ -1,0 +1,90 @@
+//! The tools in an agent that is not aime's: its own loop and its own model, with tools that are checked, bounded and confined.
+//! `cargo run -p aime-tools --example another_agent`
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::{collections::BTreeMap, error::Error, sync::Arc};
+
+use aime_sandbox::ConfinedFolder;
+use aime_tools::{Approval, Decision, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolRouter, TypedTool, builtin, decide, tools_of};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// A tool of your own: its parameters are a type, whose doc comments are what the model reads.
+#[derive(Deserialize, JsonSchema)]
+struct Roll {
+    /// Sides of the die
+    #[schemars(range(min = 2))]
+    sides: u32,
+}
+
+async fn roll(Roll { sides }: Roll, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    Ok(ToolOutput::text(format!("4 of {sides}")))
+}
+
+/// Your model, whatever it is: it gives one call after the other. Some of them are what models do.
+fn model() -> impl Iterator<Item = (&'static str, Value)> {
+    [
+        ("roll", json!({"sides": "6"})),                                        // text for a number: mended
+        ("roll", json!({"side": 6})),                                           // a wrong name: told, with the right one
+        ("throw", json!({})),                                                   // no such tool: told, with those that exist
+        ("write_file", json!({"path": "games/roll.txt", "content": "four\n"})), // folders are made
+        ("edit_file", json!({"path": "games/roll.txt", "old_text": "five", "new_text": "six"})), // it is not there
+        ("edit_file", json!({"path": "games/roll.txt", "old_text": "five\n", "new_text": "six"})), // again: a hint follows
+        ("read_file", json!({"path": "../secret"})),                            // nothing leads out of the folder
+        ("bash", json!({"command": "rm -rf /"})),                               // a person would be asked
+        ("grep", json!({"pattern": "f.ur"})),
+    ]
+    .into_iter()
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // The tools that your agent may use: a bundle, a command line, and your own.
+    let all = builtin();
+    let bundles = tools_of(["files", "shell"])?;
+    let mut tools: ToolRegistry = bundles.iter().filter_map(|name| all.get(name).cloned()).collect();
+    tools.register(Arc::new(TypedTool::new("roll", "Roll a die.", roll).read_only()));
+    println!("tools: {}", tools.names().collect::<Vec<_>>().join(", "));
+
+    // Where they work: in one folder, and with an empty environment for child processes.
+    let place = tempfile::tempdir()?;
+    let context = ToolContext::new(ConfinedFolder::open(place.path())?, BTreeMap::new());
+    let mut router = ToolRouter::default();
+    let mut transcript = Vec::new();
+    for (name, parameters) in model() {
+        let said = call(&tools, &context, name, parameters).await;
+        router.record(name, said.is_ok());
+        let text = said.unwrap_or_else(|error| format!("Error: {error}"));
+        println!("\n{name}\n  {}", text.trim_end().replace('\n', "\n  "));
+        transcript.push(text);
+        // A tool that keeps failing: what your agent may tell its model before the next turn.
+        if let Some(hint) = router.take_hint(tools.all_sheets().map(AsRef::as_ref)) {
+            println!("  hint: {hint}");
+            transcript.push(hint);
+        }
+    }
+    assert_eq!(transcript.first().map(String::as_str), Some("4 of 6"));
+    assert!(transcript.iter().any(|text| text.contains("did you mean `sides`?")));
+    assert!(transcript.iter().any(|text| text.contains("edit_file") && text.contains("write_file")), "a hint names another way");
+    assert!(transcript.last().is_some_and(|text| text.contains("roll.txt")));
+    Ok(())
+}
+
+/// One call: is it allowed, and what does it come to? The text is for the model, also that of an error.
+async fn call(tools: &ToolRegistry, context: &ToolContext, name: &str, parameters: Value) -> Result<String, ToolError> {
+    let parameters: Map<String, Value> = parameters.as_object().cloned().unwrap_or_default();
+    if let Some(tool) = tools.get(name) {
+        match decide(Approval::Edits, tool.sheet(), &parameters) {
+            Decision::Allow => {}
+            Decision::Ask { question } => return Err(ToolError::Denied(format!("nobody is there who could be asked: {question}"))),
+            Decision::Deny { reason } => return Err(ToolError::Denied(reason)),
+        }
+    }
+    Ok(tools.call(name, parameters, context).await?.text)
+}
+
+#[test]
+fn an_agent_uses_the_tools() {
+    main().unwrap();
+}
