@@ -19,6 +19,7 @@ mod kept_plans;
 mod left_behind;
 mod local_models;
 mod memory;
+mod modes;
 mod output;
 mod parallel;
 mod people;

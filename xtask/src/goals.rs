@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::run::{ModelArguments, Prepared, fresh_folder};
+use crate::trial::{COST, Trial};
 use crate::workspace::root;
 
 /// Which goals, on which model.
@@ -90,9 +89,7 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
     let prepared = Prepared::new(&arguments.model)?;
     let all = fresh_folder("aime-goals")?;
     eprintln!("each goal has a folder in {}", all.display());
-    println!(
-        "| goal | reached | aime says | mode | requests | tokens in (cached) | tokens out | seconds |\n|---|---|---|---|---|---|---|---|"
-    );
+    println!("| goal | reached | aime says | mode | {COST} |\n|---|---|---|---|---|---|---|---|");
     let (mut reached, mut told, mut tried) = (0_u32, 0_u32, 0_u32);
     let (mut held_out_reached, mut held_out) = (0_u32, 0_u32);
     for round in 1..=arguments.repeat {
@@ -100,31 +97,11 @@ pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
             let folder = all.join(format!("{}-{round}", goal.name));
             fs::create_dir(&folder)?;
             goal.prepare(&folder)?;
-            let begun = Instant::now();
-            let mut command = prepared.aime();
-            command.arg("-C").arg(&folder).args(["run", &goal.goal, "--approve", "all", "--unattended", "--output", "jsonl"]);
-            command.args(["--timeout", &arguments.timeout]).args(&arguments.rest);
-            let log = fs::File::create(all.join(format!("{}-{round}.log", goal.name)))?;
-            let output = command.stdin(Stdio::null()).stderr(log).output().context("could not start aime")?;
-            let seconds = begun.elapsed().as_secs();
-            fs::write(all.join(format!("{}-{round}.jsonl", goal.name)), &output.stdout)?;
-            let lines: Vec<Value> =
-                output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-            let result = lines.last().cloned().unwrap_or_default();
-            let mode = lines.iter().find_map(|line| line.get("mode")?.as_str()).unwrap_or("-");
-            let passed = goal.reached(&folder, result.pointer("/answer").and_then(Value::as_str).unwrap_or_default())?;
-            let usage = |name: &str| result.pointer(&format!("/usage/{name}")).and_then(Value::as_u64).unwrap_or_default();
-            let status = result.pointer("/status").and_then(Value::as_str).unwrap_or("nothing");
-            println!(
-                "| {} | {} | {} | {mode} | {} | {} ({}) | {} | {seconds} |",
-                goal.name,
-                if passed { "yes" } else { "no" },
-                status,
-                usage("requests"),
-                usage("input_tokens"),
-                usage("cached_input_tokens"),
-                usage("output_tokens"),
-            );
+            let timeout = ["--timeout", &arguments.timeout].into_iter();
+            let trial = Trial::run(&prepared, &folder, &goal.goal, timeout.chain(arguments.rest.iter().map(String::as_str)))?;
+            let passed = goal.reached(&folder, trial.answer())?;
+            let (seen, status) = (if passed { "yes" } else { "no" }, trial.status());
+            println!("| {} | {seen} | {status} | {} | {} |", goal.name, trial.mode(), trial.cost());
             tried += 1;
             reached += u32::from(passed);
             held_out += u32::from(goal.held_out);

@@ -12,6 +12,7 @@ mod scenario;
 mod size;
 mod test;
 mod tidy;
+mod trial;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,7 +40,7 @@ enum Task {
     /// A real model behind an OpenAI-compatible server on this machine
     #[command(subcommand)]
     Model(model::ModelTask),
-    /// Build aime and run its scenarios against a scripted server; `local-model` runs one on a real model
+    /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model
     Scenario(scenario::ScenarioArguments),
     /// Count how many small goals a real model reaches; a quarter of an hour or more
     Goals(goals::GoalsArguments),

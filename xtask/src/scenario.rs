@@ -1,21 +1,27 @@
 //! `cargo xtask scenario [NAME]`: the built binary in whole situations.
 
+use std::fs;
+
 use anyhow::{Result, bail};
 use clap::Args;
 
-use crate::run::{ModelArguments, fresh_folder, run_goal};
+use crate::run::{ModelArguments, Prepared, fresh_folder, run_goal};
+use crate::trial::{COST, Trial};
 use crate::workspace::{cargo, run};
 
 /// The name of the scenario with a real model.
 const REAL: &str = "local-model";
 
-/// The goal of the scenario with a real model: small enough for a 1.5B model, and its outcome can be seen.
+/// The name of the scenario that gives one goal to a real model in every mode.
+const MODES: &str = "modes";
+
+/// The goal of the scenarios with a real model: small enough for a 1.5B model, and its outcome can be seen.
 const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 
 /// Which scenario.
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
-    /// Part of a scenario's name, or `local-model` for a run on a real model; all scripted ones by default
+    /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; all scripted ones by default
     name: Option<String>,
     #[command(flatten)]
     model: ModelArguments,
@@ -25,6 +31,7 @@ pub(crate) struct ScenarioArguments {
 pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
     match arguments.name.as_deref() {
         Some(REAL) => real(&arguments.model),
+        Some(MODES) => modes(&arguments.model),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }
 }
@@ -34,11 +41,36 @@ fn real(model: &ModelArguments) -> Result<()> {
     let folder = fresh_folder("aime-scenario")?;
     let code = run_goal(GOAL, &folder, model, &["--unattended".into()])?;
     let file = folder.join("sea.txt");
-    let written = std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0);
+    let written = fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0);
     if code != 0 || !written {
         let seen = if written { "was written" } else { "was not written" };
         bail!("scenario {REAL} failed: exit code {code}, sea.txt {seen}; look into {}", folder.display());
     }
     eprintln!("scenario {REAL} passed: exit code 0, {} was written", file.display());
     Ok(())
+}
+
+/// A real model is given one goal in each mode, each in a folder of its own, and what came out is printed: what aime says, whether the file is
+/// there, the tasks, the costs, and the answer. It fails where a mode did not reach the goal or said so wrongly.
+fn modes(model: &ModelArguments) -> Result<()> {
+    let prepared = Prepared::new(model)?;
+    let all = fresh_folder("aime-modes")?;
+    eprintln!("goal: {GOAL}\neach mode has a folder in {}", all.display());
+    println!("| mode | aime says | sea.txt | tasks | {COST} |\n|---|---|---|---|---|---|---|---|");
+    let mut failed = Vec::new();
+    let mut said = Vec::new();
+    for mode in ["direct", "simple", "complex", "emergent"] {
+        let folder = all.join(mode);
+        fs::create_dir(&folder)?;
+        let trial = Trial::run(&prepared, &folder, GOAL, ["--mode", mode, "--timeout", "10m"])?;
+        let bytes = fs::metadata(folder.join("sea.txt")).map_or(0, |file| file.len());
+        let tasks = trial.tasks().join(", ");
+        println!("| {mode} | {} | {bytes} bytes | {tasks} | {} |", trial.status(), trial.cost());
+        said.push(format!("{mode}: {}", trial.error().unwrap_or(trial.answer()).trim()));
+        if trial.status() != "completed" || bytes == 0 {
+            failed.push(mode);
+        }
+    }
+    println!("\n{}", said.join("\n"));
+    if failed.is_empty() { Ok(()) } else { bail!("scenario {MODES} failed in {}; look into {}", failed.join(", "), all.display()) }
 }

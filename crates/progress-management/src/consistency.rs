@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    DependencyState, EdgeType, Fault, Problem, ProgressState, Task, TaskId, TaskKind, TaskStatus,
+    DependencyState, EdgeType, Fault, Problem, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
     check::{Placed, PlacedEdge, check_rules},
     fault::Found,
 };
@@ -65,12 +65,13 @@ impl ProgressState {
     #[must_use]
     pub fn inconsistencies(&self) -> Vec<Inconsistency> {
         let mut found = Vec::new();
-        self.rules(&mut found);
+        let graph = self.graph();
+        self.rules(&graph, &mut found);
         for (key, task) in &self.tasks {
             if *key != task.spec.id {
                 found.push(Inconsistency::Misplaced { key: key.clone(), id: task.spec.id.clone() });
             }
-            self.task(task, &mut found);
+            self.task(&graph, task, &mut found);
         }
         let expected = if self.version == 0 { 0 } else { self.decisions.len().saturating_add(1) };
         let in_order = self.decisions.iter().zip(2_u32..).all(|(decision, version)| decision.version == version);
@@ -81,7 +82,7 @@ impl ProgressState {
         found
     }
 
-    fn rules(&self, found: &mut Vec<Inconsistency>) {
+    fn rules(&self, graph: &TaskGraph, found: &mut Vec<Inconsistency>) {
         let tasks: Vec<Placed<'_>> = self
             .tasks
             .values()
@@ -92,7 +93,7 @@ impl ProgressState {
         let mut faults = Found::default();
         check_rules(&tasks, &edges, &mut faults);
         let settled = |id: &TaskId| self.tasks.get(id).is_none_or(|task| task.status.is_settled());
-        for path in self.graph().cycles_without(settled) {
+        for path in graph.cycles_without(settled) {
             faults.add("tasks", Problem::Cycle { path });
         }
         if let Err(faults) = faults.into_result() {
@@ -100,7 +101,7 @@ impl ProgressState {
         }
     }
 
-    fn task(&self, task: &Task, found: &mut Vec<Inconsistency>) {
+    fn task(&self, graph: &TaskGraph, task: &Task, found: &mut Vec<Inconsistency>) {
         let mut say = |what: &str| {
             found.push(Inconsistency::Task { id: task.spec.id.clone(), status: task.status, what: what.to_owned() });
         };
@@ -133,13 +134,20 @@ impl ProgressState {
                 say("has no completed task");
             }
         }
-        // A rollback runs on although its source is tried again.
-        let parent = |id: &&TaskId| self.tasks.get(*id).and_then(|task| task.spec.parent.as_ref());
-        let mut around = std::iter::successors(Some(&task.spec.id), parent).take(self.tasks.len());
-        let rollback = around.any(|id| self.edges.iter().any(|edge| edge.to == *id && edge.kind == EdgeType::Rollback));
-        if !group && !rollback && task.status == TaskStatus::Running && self.settle_dependencies(&task.spec.id) == DependencyState::Open {
+        if !group
+            && task.status == TaskStatus::Running
+            && !self.is_rollback(task)
+            && graph.settle_dependencies(self, &task.spec.id) == DependencyState::Open
+        {
             say("a dependency is still open");
         }
+    }
+
+    /// Whether a task, or a group around it, undoes another: it runs on although its source is tried again.
+    fn is_rollback(&self, task: &Task) -> bool {
+        let parent = |id: &&TaskId| self.tasks.get(*id).and_then(|task| task.spec.parent.as_ref());
+        let mut around = std::iter::successors(Some(&task.spec.id), parent).take(self.tasks.len());
+        around.any(|id| self.edges.iter().any(|edge| edge.to == *id && edge.kind == EdgeType::Rollback))
     }
 
     fn names(&self, found: &mut Vec<Inconsistency>) {

@@ -59,14 +59,7 @@ impl ProgressState {
     /// dependencies, and an unknown one, is satisfied.
     #[must_use]
     pub fn settle_dependencies(&self, task: &TaskId) -> DependencyState {
-        let graph = self.graph();
-        let Some(at) = graph.index.get(task).copied() else { return DependencyState::Satisfied };
-        match View::new(&graph, self).verdict(at) {
-            Verdict::Go => DependencyState::Satisfied,
-            Verdict::Wait => DependencyState::Open,
-            Verdict::Block(_) => DependencyState::Unsatisfiable,
-            Verdict::Skip(_) => DependencyState::Void,
-        }
+        self.graph().settle_dependencies(self, task)
     }
 
     /// How `task` counts for those that depend on it; nothing where it is unknown.
@@ -124,6 +117,17 @@ impl TaskGraph {
     pub fn next_changes(&self, state: &ProgressState) -> Vec<StatusChange> {
         let view = View::new(self, state);
         self.nodes.iter().enumerate().filter_map(|(at, node)| view.next_change(at, node)).collect()
+    }
+
+    /// See [`ProgressState::settle_dependencies`].
+    pub(crate) fn settle_dependencies(&self, state: &ProgressState, task: &TaskId) -> DependencyState {
+        let Some(at) = self.index.get(task).copied() else { return DependencyState::Satisfied };
+        match View::new(self, state).verdict(at) {
+            Verdict::Go => DependencyState::Satisfied,
+            Verdict::Wait => DependencyState::Open,
+            Verdict::Block(_) => DependencyState::Unsatisfiable,
+            Verdict::Skip(_) => DependencyState::Void,
+        }
     }
 
     /// The changes that are due when a replan was refused or left things as they are: what is blocked by its

@@ -1,6 +1,7 @@
 //! Invariants over random runs: whatever plans, outcomes, patches, stops and crashes come, in whatever order, the machine never faults,
 //! no state is illegal, a replay is the live run, and every run comes to an end in which no task is lost.
 
+mod long;
 mod random;
 
 use aime_durable::Machine;
