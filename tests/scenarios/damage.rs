@@ -236,3 +236,38 @@ fn a_plan_is_written_whole_or_not_at_all() {
     world.aime(["plan", "wash", "--mode", "complex", "-o", "nowhere/plan.json"]).must(2).tells(&["nowhere/plan.json"]);
     world.aime(["plan", "wash", "--mode", "complex", "-o", "/dev/null"]).must(0);
 }
+
+#[test]
+fn a_run_is_checked_and_what_follows_from_its_journal_is_mended() {
+    let world = after_a_run();
+    let check = |arguments: &[&str]| world.aime(["runs", "check", "first", "--output", "json"].iter().chain(arguments));
+    let whole = check(&[]).must(0).json();
+    assert_eq!((&whole["schema"], &whole["run_id"], &whole["findings"]), (&json!("aime.run_check/v1"), &json!("first"), &json!([])));
+    let snapshot = world.read(".aime/progress/first.json");
+    // Each of these is a snapshot that the journal does not make.
+    let other_goal = snapshot.replace("the goal of this scenario", "another goal");
+    let contradictory = snapshot.replace("\"attempts\": 1", "\"attempts\": 0");
+    assert!(other_goal != snapshot || contradictory != snapshot);
+    for (damaged, words) in
+        [("{", "damaged"), (other_goal.as_str(), "not the state"), (contradictory.as_str(), "was never started"), ("", "damaged")]
+    {
+        if damaged == snapshot {
+            continue;
+        }
+        world.file(".aime/progress/first.json", damaged);
+        let found = check(&[]).must(1).tells(&["--mend"]).json();
+        let finding = &found["findings"][0];
+        assert_eq!(
+            (&finding["place"], &finding["mended"], found["findings"].as_array().unwrap().len()),
+            (&json!("snapshot"), &json!(false), 1)
+        );
+        assert!(finding["detail"].as_str().unwrap().contains(words), "{words}: {finding}");
+        assert_eq!(world.read(".aime/progress/first.json"), damaged, "a look changes nothing");
+        assert_eq!(check(&["--mend"]).must(0).json()["findings"][0]["mended"], json!(true));
+        assert_eq!(world.read(".aime/progress/first.json"), snapshot, "the journal makes it anew");
+        assert_eq!(check(&[]).must(0).json()["findings"], json!([]));
+    }
+    let text = world.aime(["runs", "check", "first"]).must(0);
+    assert!(text.stdout.contains("nothing is wrong"), "{text}");
+    world.aime(["runs", "check", "nobody"]).must(2);
+}

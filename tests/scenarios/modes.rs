@@ -54,7 +54,9 @@ impl Tried {
 
 /// Each task's id with what it waits for.
 fn waits(tasks: &[Value]) -> Vec<(&str, Vec<&str>)> {
-    let text = |value: &'_ Value| -> &'_ str { value.as_str().unwrap() };
+    fn text(value: &Value) -> &str {
+        value.as_str().unwrap()
+    }
     tasks.iter().map(|task| (text(&task["id"]), task["dependencies"].as_array().unwrap().iter().map(text).collect())).collect()
 }
 

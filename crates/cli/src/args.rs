@@ -300,6 +300,14 @@ pub(crate) enum RunsCommand {
         /// The run
         run: String,
     },
+    /// Whether what is kept of one run fits together: its journal, those of its actors, its snapshot, its entry in the list
+    Check {
+        /// The run
+        run: String,
+        /// Cut a damaged journal after its last good record, and write anew what follows from it
+        #[arg(long)]
+        mend: bool,
+    },
     /// How planning goes: over all runs of this folder, how often a plan was made, how long that took, and how often it reached its goal
     Stats,
     /// Forget a run and all it kept

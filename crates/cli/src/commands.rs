@@ -2,6 +2,7 @@
 
 mod cancel;
 mod check;
+mod check_run;
 mod config;
 mod doctor;
 mod listening;

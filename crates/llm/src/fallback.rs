@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, StreamPart};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, StreamPart};
 
 /// A model with others to fall back on.
 ///
@@ -122,6 +122,11 @@ impl ChatModel for FallbackModel {
     /// Those of the primary model.
     fn limits(&self) -> ModelLimits {
         self.models.first().map(|seat| seat.model.limits()).unwrap_or_default()
+    }
+
+    /// The highest of those that may answer: nobody knows yet which one will.
+    fn prices(&self) -> Option<Prices> {
+        self.models.iter().filter_map(|seat| seat.model.prices()).reduce(Prices::highest)
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

@@ -9,7 +9,7 @@ use futures::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatRequest, ChatResponse, StreamPart};
+use crate::{ChatRequest, ChatResponse, Prices, StreamPart};
 
 /// What a model can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,11 @@ pub trait ChatModel: Send + Sync {
     /// What it can hold.
     fn limits(&self) -> ModelLimits {
         ModelLimits::default()
+    }
+
+    /// What it costs, where that is known: for estimates before a request is made.
+    fn prices(&self) -> Option<Prices> {
+        None
     }
 
     /// Answers in parts. The last part of a stream that ends well is [`StreamPart::Done`]; an error ends the stream.

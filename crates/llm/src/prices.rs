@@ -28,6 +28,17 @@ impl Prices {
             fresh as f64 * self.input + cached as f64 * self.cached_input.unwrap_or(self.input) + usage.output_tokens as f64 * self.output;
         sum / 1_000_000.0
     }
+
+    /// Prices that neither of two models exceeds: for an estimate while it is not known which of them will answer.
+    #[must_use]
+    pub fn highest(self, other: Self) -> Self {
+        let cached = |prices: &Self| prices.cached_input.unwrap_or(prices.input);
+        Self {
+            input: self.input.max(other.input),
+            cached_input: Some(cached(&self).max(cached(&other))),
+            output: self.output.max(other.output),
+        }
+    }
 }
 
 /// An estimate of the tokens of a request, by [`estimate_tokens`](crate::estimate_tokens): its texts, tools and schema.

@@ -19,7 +19,7 @@ use std::{
 use futures::{StreamExt, stream::BoxStream};
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, StreamPart};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, StreamPart};
 
 pub use self::replay::{ReplayError, ReplayModel};
 
@@ -69,6 +69,10 @@ impl ChatModel for RecordingModel {
 
     fn limits(&self) -> ModelLimits {
         self.model.limits()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.model.prices()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

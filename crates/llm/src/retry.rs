@@ -11,7 +11,7 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, StreamPart};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, StreamPart};
 
 /// How often, and how long, to try.
 #[derive(Clone)]
@@ -200,6 +200,10 @@ impl<M: ChatModel> ChatModel for RetryingModel<M> {
 
     fn limits(&self) -> ModelLimits {
         self.model.limits()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.model.prices()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

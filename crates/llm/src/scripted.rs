@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{StreamExt, stream, stream::BoxStream};
 
-use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, StreamPart};
+use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, Prices, StreamPart};
 
 pub use self::{reply::Reply, when::When};
 
@@ -33,6 +33,7 @@ pub(crate) use self::{reply::parts, when::in_short};
 pub struct ScriptedModel {
     name: String,
     limits: ModelLimits,
+    prices: Option<Prices>,
     script: Arc<Mutex<Script>>,
 }
 
@@ -54,7 +55,7 @@ impl ScriptedModel {
     /// A model without rules: every request fails with [`ModelError::NotRecorded`].
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), limits: ModelLimits::default(), script: Arc::default() }
+        Self { name: name.into(), limits: ModelLimits::default(), prices: None, script: Arc::default() }
     }
 
     /// Adds a rule whose replies are used in turn, the last one again and again. The first rule that fits a request wins.
@@ -75,6 +76,13 @@ impl ScriptedModel {
     #[must_use]
     pub fn with_limits(mut self, limits: ModelLimits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// With these prices. What a reply costs is still said by [`Reply::cost_usd`].
+    #[must_use]
+    pub const fn with_prices(mut self, prices: Prices) -> Self {
+        self.prices = Some(prices);
         self
     }
 
@@ -113,6 +121,10 @@ impl ChatModel for ScriptedModel {
 
     fn limits(&self) -> ModelLimits {
         self.limits
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.prices
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

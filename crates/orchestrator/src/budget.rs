@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use aime_llm::{ChatRequest, Prices, Usage, estimate_request_tokens};
 use aime_progress::Spent;
 
 use crate::Bounds;
@@ -19,13 +20,15 @@ pub enum BudgetError {
         /// What the request needs at least.
         wanted: u64,
     },
-    /// The money is spent.
-    #[error("{used:.4} of {limit:.4} USD are spent")]
+    /// Too little money remains.
+    #[error("{used:.4} of {limit:.4} USD are spent or reserved, and the next request costs about {wanted:.4}")]
     Money {
         /// The limit.
         limit: f64,
-        /// What was spent.
+        /// What was spent or is reserved.
         used: f64,
+        /// What the request is expected to cost; 0 where prices are not known.
+        wanted: f64,
     },
     /// The tool calls are used up.
     #[error("{limit} tool calls were allowed, and all of them are begun")]
@@ -54,11 +57,26 @@ impl BudgetError {
     }
 }
 
+/// What an answer is expected to take at least, in tokens: a short one with a tool call.
+const SHORT_ANSWER: u64 = 300;
+
+/// What a request is expected to take.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Estimate {
+    /// Tokens sent.
+    pub tokens: u64,
+    /// US dollars; 0 where the model's prices are not known.
+    pub cost_usd: f64,
+}
+
 #[derive(Debug, Default)]
 struct Account {
     tokens: u64,
     reserved: u64,
     cost_usd: f64,
+    reserved_usd: f64,
+    /// The longest answer so far, in tokens.
+    longest: u64,
     tool_calls: u64,
     actors: u32,
 }
@@ -78,7 +96,9 @@ impl Budget {
     #[must_use]
     pub fn new(bounds: &Bounds, spent: &Spent, tool_calls: u64) -> Self {
         let tokens = spent.input_tokens + spent.output_tokens;
-        let account = Account { tokens, reserved: 0, cost_usd: spent.cost_usd, tool_calls, actors: 0 };
+        // Of the answers before a resume only the mean is known.
+        let longest = spent.output_tokens / spent.requests.max(1);
+        let account = Account { tokens, cost_usd: spent.cost_usd, longest, tool_calls, ..Account::default() };
         let (max_tokens, max_cost_usd, max_tool_calls) = (bounds.max_tokens, bounds.max_cost_usd, bounds.max_tool_calls);
         Self { max_tokens, max_cost_usd, max_tool_calls, max_actors: bounds.max_actors, account: Mutex::new(account) }
     }
@@ -117,29 +137,43 @@ impl Budget {
         Ok(())
     }
 
-    /// Reserves `tokens` for one call. The reservation ends when it is settled or dropped.
+    /// What a request to a model of these prices is expected to take: its tokens, none of them in the server's cache, and an answer as
+    /// long as the longest of the run so far, at least a short one, at most what the request allows.
+    #[must_use]
+    pub fn estimate(&self, request: &ChatRequest, prices: Option<Prices>) -> Estimate {
+        let tokens = estimate_request_tokens(request);
+        let allowed = request.max_output_tokens.map_or(u64::MAX, u64::from);
+        let longest = self.account.lock().unwrap_or_else(PoisonError::into_inner).longest;
+        let usage = Usage { input_tokens: tokens, cached_input_tokens: 0, output_tokens: longest.max(SHORT_ANSWER).min(allowed) };
+        Estimate { tokens, cost_usd: prices.map_or(0.0, |prices| prices.cost(&usage)) }
+    }
+
+    /// Reserves tokens and money for one call. The reservation ends when it is settled or dropped. Since every call under way is reserved,
+    /// whatever actor makes it, a bound is passed by no more than their estimates were wrong.
     ///
     /// # Errors
     /// [`BudgetError`] when a limit leaves no room: then nothing is reserved.
-    pub fn reserve(&self, tokens: u64) -> Result<Reservation<'_>, BudgetError> {
+    pub fn reserve(&self, wanted: Estimate) -> Result<Reservation<'_>, BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         let used = account.tokens + account.reserved;
-        if let Some(limit) = self.max_tokens.filter(|limit| used + tokens > *limit) {
-            return Err(BudgetError::Tokens { limit, used, wanted: tokens });
+        if let Some(limit) = self.max_tokens.filter(|limit| used + wanted.tokens > *limit) {
+            return Err(BudgetError::Tokens { limit, used, wanted: wanted.tokens });
         }
-        if let Some(limit) = self.max_cost_usd.filter(|limit| account.cost_usd >= *limit) {
-            return Err(BudgetError::Money { limit, used: account.cost_usd });
+        let (spent, used) = (account.cost_usd, account.cost_usd + account.reserved_usd);
+        if let Some(limit) = self.max_cost_usd.filter(|limit| spent >= *limit || used + wanted.cost_usd > *limit) {
+            return Err(BudgetError::Money { limit, used, wanted: wanted.cost_usd });
         }
-        account.reserved += tokens;
-        Ok(Reservation { budget: self, tokens })
+        account.reserved += wanted.tokens;
+        account.reserved_usd += wanted.cost_usd;
+        Ok(Reservation { budget: self, wanted })
     }
 }
 
-/// Tokens set aside for one call.
+/// Tokens and money set aside for one call.
 #[derive(Debug)]
 pub struct Reservation<'a> {
     budget: &'a Budget,
-    tokens: u64,
+    wanted: Estimate,
 }
 
 impl Reservation<'_> {
@@ -148,13 +182,15 @@ impl Reservation<'_> {
         let mut account = self.budget.account.lock().unwrap_or_else(PoisonError::into_inner);
         account.tokens += spent.input_tokens + spent.output_tokens;
         account.cost_usd += spent.cost_usd;
+        account.longest = account.longest.max(spent.output_tokens);
     }
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let mut account = self.budget.account.lock().unwrap_or_else(PoisonError::into_inner);
-        account.reserved = account.reserved.saturating_sub(self.tokens);
+        account.reserved = account.reserved.saturating_sub(self.wanted.tokens);
+        account.reserved_usd = (account.reserved_usd - self.wanted.cost_usd).max(0.0);
     }
 }
 
@@ -170,20 +206,53 @@ mod tests {
     fn reservations_count_until_they_are_settled_or_dropped() {
         let bounds = Bounds { max_tokens: Some(100), ..Bounds::default() };
         let budget = Budget::new(&bounds, &spent(10, 0.0), 0);
-        let first = budget.reserve(60).unwrap();
-        assert_eq!(budget.reserve(60).unwrap_err(), BudgetError::Tokens { limit: 100, used: 70, wanted: 60 });
+        let first = budget.reserve(tokens(60)).unwrap();
+        assert_eq!(budget.reserve(tokens(60)).unwrap_err(), BudgetError::Tokens { limit: 100, used: 70, wanted: 60 });
         first.settle(&spent(20, 0.0));
-        drop(budget.reserve(60).unwrap());
-        assert!(budget.reserve(70).is_ok());
-        assert!(budget.reserve(71).is_err());
+        drop(budget.reserve(tokens(60)).unwrap());
+        assert!(budget.reserve(tokens(70)).is_ok());
+        assert!(budget.reserve(tokens(71)).is_err());
+    }
+
+    fn tokens(tokens: u64) -> Estimate {
+        Estimate { tokens, cost_usd: 0.0 }
+    }
+
+    #[test]
+    fn money_is_reserved_before_it_is_spent() {
+        let budget = Budget::new(&Bounds { max_cost_usd: Some(1.0), ..Bounds::default() }, &spent(0, 0.25), 0);
+        let wanted = |cost_usd| Estimate { tokens: 1, cost_usd };
+        let (first, second) = (budget.reserve(wanted(0.25)).unwrap(), budget.reserve(wanted(0.25)).unwrap());
+        let refused = BudgetError::Money { limit: 1.0, used: 0.75, wanted: 0.5 };
+        assert_eq!(budget.reserve(wanted(0.5)).unwrap_err(), refused, "what others have reserved counts");
+        drop(first);
+        assert!(budget.reserve(wanted(0.5)).is_ok(), "one that came to nothing costs nothing");
+        second.settle(&spent(1, 0.5));
+        assert!(budget.reserve(wanted(0.5)).is_err());
+        assert!(budget.reserve(wanted(0.25)).is_ok(), "to the bound, and not beyond it");
+    }
+
+    #[test]
+    fn an_estimate_learns_how_long_answers_are() {
+        let prices = Prices { input: 0.0, cached_input: None, output: 1_000_000.0 };
+        let budget = Budget::new(&Bounds::default(), &Spent::default(), 0);
+        let request = ChatRequest { max_output_tokens: Some(2_000), ..ChatRequest::default() };
+        let cost = |request: &ChatRequest| budget.estimate(request, Some(prices)).cost_usd;
+        assert_eq!((cost(&request), budget.estimate(&request, None).cost_usd), (300.0, 0.0));
+        for (answered, expected) in [(100, 300.0), (700, 700.0), (400, 700.0), (9_000, 2_000.0)] {
+            budget.reserve(tokens(1)).unwrap().settle(&Spent { output_tokens: answered, ..spent(1, 0.0) });
+            assert_eq!(cost(&request), expected, "{answered}");
+        }
+        let resumed = Budget::new(&Bounds::default(), &Spent { requests: 2, output_tokens: 1_000, ..Spent::default() }, 0);
+        assert_eq!(resumed.estimate(&request, Some(prices)).cost_usd, 500.0);
     }
 
     #[test]
     fn money_ends_too() {
         let bounds = Bounds { max_cost_usd: Some(0.5), ..Bounds::default() };
         let budget = Budget::new(&bounds, &Spent::default(), 0);
-        budget.reserve(1).unwrap().settle(&spent(1, 0.5));
-        assert_eq!(budget.reserve(1).unwrap_err().bound(), "money");
+        budget.reserve(tokens(1)).unwrap().settle(&spent(1, 0.5));
+        assert_eq!(budget.reserve(tokens(1)).unwrap_err().bound(), "money");
     }
 
     #[test]

@@ -31,6 +31,7 @@
 //! ```
 
 mod budget;
+mod check;
 mod criteria;
 mod fact;
 mod history;
@@ -55,7 +56,8 @@ mod words;
 /// The crates whose types stand in this one's, so that one import is enough to bring a model and tools and to read a plan and a result.
 pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools};
 
-pub use budget::{Budget, BudgetError, Reservation};
+pub use budget::{Budget, BudgetError, Estimate, Reservation};
+pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run};
 pub use criteria::{FileCriterion, read_criterion};
 pub use fact::{ChosenRoute, CriterionResult, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
 pub use history::{fork, state_at};

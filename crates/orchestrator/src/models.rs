@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart, estimate_request_tokens};
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, StreamPart};
 use aime_progress::Spent;
 use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
 
@@ -56,10 +56,14 @@ impl ChatModel for BudgetedModel {
         self.inner.limits()
     }
 
+    fn prices(&self) -> Option<Prices> {
+        self.inner.prices()
+    }
+
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         Box::pin(
             futures::stream::once(async move {
-                let wanted = estimate_request_tokens(&request);
+                let wanted = self.budget.estimate(&request, self.inner.prices());
                 let mut reservation = Some(match self.budget.reserve(wanted) {
                     Ok(reservation) => reservation,
                     Err(error) => {
@@ -81,7 +85,7 @@ impl ChatModel for BudgetedModel {
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
         Box::pin(async move {
-            let reservation = match self.budget.reserve(estimate_request_tokens(&request)) {
+            let reservation = match self.budget.reserve(self.budget.estimate(&request, self.inner.prices())) {
                 Ok(reservation) => reservation,
                 Err(error) => {
                     (self.on_bound)(&error);

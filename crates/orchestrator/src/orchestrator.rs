@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use aime_durable::{
     DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
 };
-use aime_progress::{LiveStore, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
+use aime_progress::{Inconsistency, LiveStore, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -76,6 +76,8 @@ pub struct RunView {
     pub over: bool,
     /// What of its journal was damaged and is left out.
     pub damage: Option<String>,
+    /// What in its state contradicts itself: nothing, unless there is a fault in aime. Such a run is not resumed.
+    pub inconsistencies: Vec<Inconsistency>,
 }
 
 /// Carries runs out. Cheap to clone; runs do not share state.
@@ -165,6 +167,10 @@ impl Orchestrator {
         let view = view(&self.parts.journal, run)?;
         if let (true, Some(output)) = (view.over, &view.output) {
             return Ok(RunResult::new(run.clone(), &view.state, output));
+        }
+        if !view.inconsistencies.is_empty() {
+            let found: Vec<String> = view.inconsistencies.iter().map(ToString::to_string).collect();
+            return Err(OrchestratorError::Unreplayable { run: run.to_string(), reason: found.join("; ") });
         }
         let loaded = self.parts.journal.load::<RunMachine>(run.as_str(), "")?;
         let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
@@ -312,6 +318,7 @@ pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError
         .collect();
     let over = replayed.machine.is_over();
     Ok(RunView {
+        inconsistencies: replayed.machine.state().inconsistencies(),
         input: loaded.input.fact,
         state: replayed.machine.state().clone(),
         events,

@@ -11,7 +11,7 @@ use std::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ProgressState;
+use crate::{Inconsistency, ProgressState};
 
 /// The `schema` member of a snapshot.
 pub const PROGRESS_SCHEMA: &str = "aime.progress/v1";
@@ -59,6 +59,14 @@ pub enum SnapshotError {
         /// What is wrong, with the line where there is one.
         why: String,
     },
+    /// The state in it cannot have come from any events.
+    #[error("the snapshot {} contradicts itself ({}); delete it: it can be rebuilt from the journal", .path.display(), listed(.found))]
+    Inconsistent {
+        /// The file.
+        path: PathBuf,
+        /// Every contradiction.
+        found: Vec<Inconsistency>,
+    },
     /// The file is of another version.
     #[error("the snapshot {} is {found:?}, and this version of aime reads {PROGRESS_SCHEMA:?}; it can be rebuilt from the journal", .path.display())]
     OtherVersion {
@@ -67,6 +75,10 @@ pub enum SnapshotError {
         /// Its schema.
         found: String,
     },
+}
+
+fn listed(found: &[Inconsistency]) -> String {
+    found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 #[derive(Serialize)]
@@ -107,7 +119,7 @@ fn sync_folder(_: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// [`SnapshotError::Read`] where there is none or it cannot be read, [`SnapshotError::Damaged`] where it is no snapshot,
-/// [`SnapshotError::OtherVersion`] where it is of another version.
+/// [`SnapshotError::OtherVersion`] where it is of another version, [`SnapshotError::Inconsistent`] where its state cannot be.
 pub fn read_snapshot(path: &Path) -> Result<ProgressState, SnapshotError> {
     let unreadable = |source| SnapshotError::Read { path: path.to_owned(), source };
     let damaged = |why: String| SnapshotError::Damaged { path: path.to_owned(), why };
@@ -123,7 +135,8 @@ pub fn read_snapshot(path: &Path) -> Result<ProgressState, SnapshotError> {
         None => return Err(damaged("it has no schema".to_owned())),
     }
     let snapshot: Snapshot = serde_json::from_value(document).map_err(|error| damaged(error.to_string()))?;
-    Ok(snapshot.state)
+    let found = snapshot.state.inconsistencies();
+    if found.is_empty() { Ok(snapshot.state) } else { Err(SnapshotError::Inconsistent { path: path.to_owned(), found }) }
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Set
         RunsCommand::Diff { run, from, to } => diff(&run, from, to, form, setup)?,
         RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
         RunsCommand::Events { run } => events(&run, form, setup)?,
+        RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, setup).await,
         RunsCommand::Stats => super::stats::stats(form, setup)?,
         RunsCommand::Delete { run } => delete(&run, setup).await?,
     }
@@ -71,6 +72,9 @@ pub(super) fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure
     let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
     if let Some(damage) = &seen.damage {
         output::note(&format!("the journal of {run} is damaged: {damage}; what follows ends at the last good record"));
+    }
+    for contradiction in &seen.inconsistencies {
+        output::note(&format!("the state of {run} contradicts itself: {contradiction}"));
     }
     Ok((run, seen))
 }

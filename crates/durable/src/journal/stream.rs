@@ -72,6 +72,21 @@ impl StreamWriter {
         Ok(())
     }
 
+    /// Takes away what the load found damaged, and writes the events anew that follow from what stays: what the next append would do by
+    /// the way. Nothing happens where nothing was damaged.
+    ///
+    /// # Errors
+    /// As [`StreamWriter::append`].
+    pub async fn mend<M: Machine>(&mut self) -> Result<(), JournalError> {
+        if self.cut.is_none() {
+            return Ok(());
+        }
+        let append = self.encode(&Commit::<M> { input: None, facts: &[], events: &[] })?;
+        self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append))).await?;
+        self.cut = None;
+        Ok(())
+    }
+
     fn encode<M: Machine>(&self, commit: &Commit<'_, M>) -> Result<Append, JournalError> {
         let (mut facts, mut events) = (Rows::default(), Rows::default());
         let encoded = commit.input.map_or(Ok(()), |input| facts.push(input)).and_then(|()| facts.extend(commit.facts));
@@ -173,8 +188,10 @@ impl Append {
             insert.execute(params![self.run, self.stream, seq, at, kind, self.version, self.events_after, checksum, body])?;
         }
         self.write_events(connection, &self.events, self.first_event)?;
-        let mut touch = connection.prepare_cached("UPDATE run SET updated_at = max(updated_at, ?2) WHERE id = ?1")?;
-        touch.execute(params![self.run, self.facts.last()])?;
+        if let Some(last) = self.facts.last() {
+            let mut touch = connection.prepare_cached("UPDATE run SET updated_at = max(updated_at, ?2) WHERE id = ?1")?;
+            touch.execute(params![self.run, last])?;
+        }
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::dialect::Dialect;
 use super::settings::{OpenAiSettings, SettingsError};
 use super::wire::{Endpoint, Wire};
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, RetryingModel, StreamPart};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, RetryingModel, StreamPart};
 
 /// A model behind a server that speaks OpenAI's chat completions: OpenAI, vLLM, llama.cpp, Ollama, LiteLLM, and the
 /// compatible faces of Gemini, Anthropic, DeepSeek and others.
@@ -61,6 +61,10 @@ impl ChatModel for OpenAiModel {
 
     fn limits(&self) -> ModelLimits {
         self.model.limits()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.model.prices()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

@@ -155,6 +155,10 @@ impl ChatModel for Wire {
         self.limits
     }
 
+    fn prices(&self) -> Option<Prices> {
+        self.prices
+    }
+
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let parts = stream::once(self.open(request)).map_ok(|reading| {
             stream::unfold(Some(reading), |reading| async move {

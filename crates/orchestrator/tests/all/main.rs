@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod bench;
+mod checks;
 mod claims;
 mod crashes;
 mod delegation;

@@ -1,6 +1,9 @@
 //! Runs that nobody disturbs, and runs that are stopped.
 
-use aime_llm::scripted::{Reply, ScriptedModel, When};
+use aime_llm::{
+    Prices,
+    scripted::{Reply, ScriptedModel, When},
+};
 use aime_orchestrator::{Bounds, OrchestratorError, view};
 use aime_progress::{RunStatus, TaskStatus, read_snapshot};
 use serde_json::json;
@@ -112,6 +115,23 @@ async fn a_bound_on_tokens_is_kept_before_they_are_spent() {
     let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert_eq!(bench.log(), ["one", "two", "three", "four"]);
+}
+
+#[tokio::test]
+async fn a_bound_on_money_is_kept_before_it_is_spent() {
+    let (model, plan) = four_lines();
+    // A dollar for a token: the first request alone would cost hundreds.
+    let bench = Bench::new(model.with_prices(Prices { input: 1_000_000.0, cached_input: None, output: 1_000_000.0 }));
+    let mut request = bench.request("Write four lines", Some(plan));
+    request.settings.bounds.max_cost_usd = Some(100.0);
+    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    let error = result.error.unwrap();
+    assert_eq!(error.code, "bound_reached");
+    assert!(error.message.contains("0.0000 of 100.0000 USD are spent or reserved"), "{}", error.message);
+    assert!(bench.model.requests().is_empty(), "nothing was spent");
+    let raised = Bounds { max_cost_usd: Some(1_000_000.0), ..Bounds::default() };
+    let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
 }
 
 #[tokio::test]

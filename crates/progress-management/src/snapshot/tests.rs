@@ -60,6 +60,20 @@ fn damaged_files_are_named_with_the_mend() {
     }
 }
 
+#[test]
+fn a_snapshot_that_contradicts_itself_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("plan.json");
+    let mut state = rich();
+    state.tasks.get_mut(&id("a")).unwrap().attempts = 0;
+    state.version += 1;
+    write_snapshot(&path, &state).unwrap();
+    let error = read_snapshot(&path).unwrap_err();
+    let SnapshotError::Inconsistent { found, .. } = &error else { panic!("{error}") };
+    assert_eq!(found.len(), 2, "{error}");
+    assert!(error.to_string().contains("was never started") && error.to_string().contains("can be rebuilt from the journal"), "{error}");
+}
+
 /// The first version of the format, as it was written: it must be read for ever.
 #[test]
 fn the_first_version_is_still_read() {

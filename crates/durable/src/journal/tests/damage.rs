@@ -37,6 +37,20 @@ async fn a_stream_is_cut_before_what_is_damaged_and_goes_on() {
 }
 
 #[tokio::test]
+async fn what_is_damaged_can_be_mended_without_going_on() {
+    let fixture = Fixture::written(&["a", "b", "c"]).await;
+    fixture.raw().execute("UPDATE fact SET body = '' WHERE seq = 2", []).unwrap();
+    for _ in 0..2 {
+        // The second time there is nothing to mend.
+        let loaded = fixture.load().unwrap();
+        fixture.journal.stream("r", RUN_STREAM).after(&loaded).mend::<Toy>().await.unwrap();
+    }
+    let mended = fixture.load().unwrap();
+    assert_eq!((texts(&mended), mended.damage.clone()), (vec!["a"], None));
+    assert_eq!(events(&fixture.journal, "r"), numbered(&["began", "a"]));
+}
+
+#[tokio::test]
 async fn an_actors_stream_is_cut_without_touching_the_events_of_the_run() {
     let fixture = Fixture::written(&["a"]).await;
     let mut actor = fixture.journal.stream("r", "task/1");

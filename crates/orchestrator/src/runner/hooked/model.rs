@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, StreamPart, ToolCall, in_one_part};
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, Prices, StreamPart, ToolCall, in_one_part};
 use futures::{future::BoxFuture, stream::BoxStream};
 
 use super::{Asking, Passed};
@@ -55,6 +55,10 @@ impl ChatModel for HookedModel {
 
     fn limits(&self) -> ModelLimits {
         self.inner.limits()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.inner.prices()
     }
 
     /// In one part: what may still be blocked is not shown.

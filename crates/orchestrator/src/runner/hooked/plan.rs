@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Refused, StreamPart};
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, Refused, StreamPart};
 use aime_planner::{
     CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, Replanned,
     direct_plan, patch_from_value,
@@ -253,6 +253,10 @@ impl ChatModel for Told {
 
     fn limits(&self) -> ModelLimits {
         self.inner.limits()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.inner.prices()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

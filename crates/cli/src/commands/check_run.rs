@@ -1,0 +1,43 @@
+//! `aime runs check`.
+
+use aime_durable::{Clock, SystemClock};
+use aime_orchestrator::{Finding, RunCheck, check_run};
+
+use super::{resume::find_run, run::failure_of};
+use crate::{
+    args::Output,
+    failure::{Failure, code},
+    output::{self, BOLD, DIM, GREEN, YELLOW, count, plain},
+    wiring::Setup,
+};
+
+/// Looks at what is kept of a run, and mends it on demand. 0 if nothing is wrong any more, else 1.
+pub(super) async fn check(run: &str, mend: bool, form: Output, setup: &Setup) -> Result<u8, Failure> {
+    let run = find_run(run, setup)?;
+    let checked = check_run(&setup.journal()?, &setup.keep(), &run, mend, SystemClock.now()).await.map_err(|error| failure_of(&error))?;
+    match form {
+        Output::Text => output::result(&text(&checked)),
+        Output::Json | Output::Jsonl => output::json(&checked, form == Output::Json)?,
+    }
+    if !mend && checked.findings.iter().any(|finding| finding.mend.is_some()) {
+        output::note(&format!("`aime runs check {run} --mend` does what mends it"));
+    }
+    Ok(if checked.is_whole() { 0 } else { code::NOT_REACHED })
+}
+
+fn text(checked: &RunCheck) -> String {
+    let looked_at = format!("{}, {}", count(checked.events, "event"), count(checked.actors, "actor"));
+    let mut lines = vec![format!("{BOLD}{}{BOLD:#}  {DIM}{looked_at}{DIM:#}", checked.run_id)];
+    for Finding { place, detail, mend, mended } in &checked.findings {
+        lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", place.word(), plain(detail)));
+        lines.push(match (mend, mended) {
+            (Some(mend), true) => format!("  {GREEN}mended{GREEN:#}: {mend}"),
+            (Some(mend), false) => format!("  {DIM}mend{DIM:#}: {mend}"),
+            (None, _) => format!("  {DIM}nothing here mends it{DIM:#}"),
+        });
+    }
+    if checked.findings.is_empty() {
+        lines.push("nothing is wrong".to_owned());
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,206 @@
+//! Whether what is kept of a run fits together: its journal, the journals of its actors, its snapshot and its entry in the list.
+//!
+//! The facts of the journal are the truth. What contradicts them is found, and what follows from them is made anew on demand.
+
+use std::path::Path;
+
+use aime_actors::ActorMachine;
+use aime_durable::{Journal, RUN_STREAM, RunLock, UnixMillis};
+use aime_progress::{ProgressEvent, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
+use serde::Serialize;
+
+use crate::{FailureCode, OrchestratorError, RunMachine, RunView, view};
+
+/// The `schema` member of a check.
+pub const RUN_CHECK_SCHEMA: &str = "aime.run_check/v1";
+
+/// What a check of a run came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RunCheck {
+    /// Always `aime.run_check/v1`.
+    pub schema: &'static str,
+    /// The run.
+    pub run_id: RunId,
+    /// How many events its journal makes.
+    pub events: usize,
+    /// How many actors have a journal.
+    pub actors: usize,
+    /// What is wrong, in the order in which it was looked at; empty where all is well.
+    pub findings: Vec<Finding>,
+}
+
+/// Something that is wrong with what is kept of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Where it was found.
+    pub place: Place,
+    /// What is wrong.
+    pub detail: String,
+    /// What mends it; absent where nothing here can.
+    pub mend: Option<String>,
+    /// Whether that was done.
+    pub mended: bool,
+}
+
+/// Where something was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The journal of the run.
+    Journal,
+    /// The journal of one of its actors.
+    Actor,
+    /// The state that the journal makes.
+    State,
+    /// `.aime/progress/PLAN.json`.
+    Snapshot,
+    /// The list of runs.
+    List,
+}
+
+impl Place {
+    /// The place as one word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Journal => "journal",
+            Self::Actor => "actor",
+            Self::State => "state",
+            Self::Snapshot => "snapshot",
+            Self::List => "list",
+        }
+    }
+}
+
+impl RunCheck {
+    /// Whether nothing is wrong, or all of it was mended.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.findings.iter().all(|finding| finding.mended)
+    }
+}
+
+/// Looks at everything that is kept of a run and, where `mend` says so, mends what follows from its facts: a damaged journal is cut after
+/// its last good record, as a resume would do it; a snapshot and an entry in the list that say otherwise are written anew.
+/// `keep` is the `.aime` of [`Parts`](crate::Parts), `now` the time of what is written.
+///
+/// # Errors
+/// [`OrchestratorError::NoSuchRun`]; [`OrchestratorError::Lock`] while somebody carries the run out; [`OrchestratorError::Journal`] where the
+/// journal cannot be read at all.
+pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, now: UnixMillis) -> Result<RunCheck, OrchestratorError> {
+    // A run that is not there leaves no trace, and nothing that is looked at moves meanwhile.
+    view(journal, run)?;
+    let _lock = RunLock::take(&keep.join("runs").join(run.as_str()).join("lock"))?;
+    let seen = view(journal, run)?;
+    let mut checking = Checking { journal, run, mend, findings: Vec::new() };
+    checking.journal(&seen).await?;
+    let actors = checking.actors().await?;
+    checking.state(&seen);
+    checking.snapshot(keep, &seen);
+    checking.list(&seen, now).await?;
+    Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings: checking.findings })
+}
+
+struct Checking<'a> {
+    journal: &'a Journal,
+    run: &'a RunId,
+    mend: bool,
+    findings: Vec<Finding>,
+}
+
+impl Checking<'_> {
+    fn found(&mut self, place: Place, detail: impl Into<String>, mend: Option<String>) {
+        let mended = self.mend && mend.is_some();
+        self.findings.push(Finding { place, detail: detail.into(), mend, mended });
+    }
+
+    async fn journal(&mut self, seen: &RunView) -> Result<(), OrchestratorError> {
+        if let Some(damage) = &seen.damage {
+            let mend = format!("cut it there, and write the {} events anew that follow from what is left", seen.events.len());
+            self.found(Place::Journal, damage, Some(mend));
+            if self.mend
+                && let Some(loaded) = self.journal.load::<RunMachine>(self.run.as_str(), RUN_STREAM)?
+            {
+                self.journal.stream(self.run.as_str(), RUN_STREAM).after(&loaded).mend::<RunMachine>().await?;
+            }
+            return Ok(());
+        }
+        let kept = self.journal.events(self.run.as_str(), 1, seen.events.len().saturating_add(1))?;
+        let differs = kept.iter().zip(&seen.events).find(|(kept, follows)| {
+            serde_json::from_str::<ProgressEvent>(&kept.body).ok().as_ref() != Some(&follows.event) || kept.at != follows.at.as_millis()
+        });
+        if let Some((kept, _)) = differs {
+            let detail = format!("event {} is not the one that follows from the facts; the facts are what counts", kept.seq);
+            self.found(Place::Journal, detail, None);
+        }
+        Ok(())
+    }
+
+    async fn actors(&mut self) -> Result<usize, OrchestratorError> {
+        let mut streams = self.journal.streams(self.run.as_str())?;
+        streams.retain(|stream| stream != RUN_STREAM);
+        for stream in &streams {
+            match self.journal.load::<ActorMachine>(self.run.as_str(), stream) {
+                Ok(Some(loaded)) => {
+                    let Some(damage) = &loaded.damage else { continue };
+                    let mend = "cut it there: the actor goes on from its last good record".to_owned();
+                    self.found(Place::Actor, format!("{stream}: {damage}"), Some(mend));
+                    if self.mend {
+                        self.journal.stream(self.run.as_str(), stream).after(&loaded).mend::<ActorMachine>().await?;
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => self.found(Place::Actor, format!("{stream}: {error}"), None),
+            }
+        }
+        Ok(streams.len())
+    }
+
+    fn state(&mut self, seen: &RunView) {
+        for contradiction in &seen.inconsistencies {
+            self.found(Place::State, contradiction.to_string(), None);
+        }
+        let events: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
+        match fold(&events) {
+            Ok(state) if state == seen.state => {}
+            Ok(_) => self.found(Place::State, "the events do not make the state that the facts make", None),
+            Err(error) => self.found(Place::State, format!("the events make no state: {error}"), None),
+        }
+    }
+
+    fn snapshot(&mut self, keep: &Path, seen: &RunView) {
+        let path = keep.join("progress").join(format!("{}.json", seen.state.plan_id));
+        let detail = match read_snapshot(&path) {
+            Ok(state) if state == seen.state => return,
+            Ok(_) => "it is not the state that the journal makes".to_owned(),
+            Err(SnapshotError::Read { source, .. }) => format!("it cannot be read: {source}"),
+            Err(SnapshotError::Damaged { why, .. }) => format!("it is damaged: {why}"),
+            Err(other) => other.to_string(),
+        };
+        let written = if self.mend { write_snapshot(&path, &seen.state) } else { Ok(()) };
+        match written {
+            Ok(()) => self.found(Place::Snapshot, detail, Some("write it anew from the journal".to_owned())),
+            Err(error) => self.found(Place::Snapshot, format!("{detail}; and {error}"), None),
+        }
+    }
+
+    async fn list(&mut self, seen: &RunView, now: UnixMillis) -> Result<(), OrchestratorError> {
+        let Some(status) = seen.listed_status() else { return Ok(()) };
+        let entry = self.journal.runs()?.into_iter().find(|entry| entry.id == self.run.as_str());
+        let Some(entry) = entry.filter(|entry| entry.status != status) else { return Ok(()) };
+        self.found(Place::List, format!("the list says {}, the journal {status}", entry.status), Some(format!("list it as {status}")));
+        if self.mend {
+            self.journal.set_status(self.run.as_str(), now, &status).await?;
+        }
+        Ok(())
+    }
+}
+
+impl RunView {
+    /// The status in the list of runs; none while it is not known how the run was left.
+    fn listed_status(&self) -> Option<String> {
+        let output = self.output.as_ref()?;
+        let interrupted = output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
+        Some(if interrupted { FailureCode::Interrupted.word().to_owned() } else { output.status.to_string() })
+    }
+}

@@ -1,0 +1,55 @@
+//! What is kept of a run is looked at, and what follows from its facts is made anew.
+
+use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_run};
+use aime_progress::RunStatus;
+
+use crate::bench::{Bench, four_lines, run_id};
+
+async fn check(bench: &Bench, mend: bool) -> RunCheck {
+    check_run(&bench.journal, &bench.path(".aime"), &run_id(), mend, 7).await.unwrap()
+}
+
+async fn after_a_run() -> Bench {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    assert_eq!(bench.run("Write four lines", Some(plan)).await.status, RunStatus::Completed);
+    bench
+}
+
+#[tokio::test]
+async fn what_is_whole_is_found_so() {
+    let bench = after_a_run().await;
+    let checked = check(&bench, false).await;
+    assert_eq!((checked.findings.as_slice(), checked.actors), ([].as_slice(), 1));
+    assert!(checked.is_whole() && checked.events > 20, "{checked:?}");
+}
+
+#[tokio::test]
+async fn a_snapshot_and_the_list_are_made_anew_from_the_journal() {
+    let bench = after_a_run().await;
+    let (path, whole) = (bench.path(".aime/progress/trip.json"), bench.state());
+    std::fs::remove_file(&path).unwrap();
+    bench.journal.set_status("trip", 7, "planning").await.unwrap();
+    let places = |checked: &RunCheck| checked.findings.iter().map(|finding| (finding.place, finding.mended)).collect::<Vec<_>>();
+    let found = check(&bench, false).await;
+    assert_eq!(places(&found), [(Place::Snapshot, false), (Place::List, false)]);
+    assert!(!found.is_whole() && !path.exists(), "a look changes nothing");
+    let mended = check(&bench, true).await;
+    assert_eq!(places(&mended), [(Place::Snapshot, true), (Place::List, true)]);
+    assert!(mended.is_whole());
+    assert_eq!(check(&bench, false).await.findings, []);
+    assert_eq!(aime_progress::read_snapshot(&path).unwrap(), whole);
+    assert_eq!(bench.journal.runs().unwrap()[0].status, "completed");
+}
+
+#[tokio::test]
+async fn nobody_checks_a_run_that_is_not_there_or_under_way() {
+    let bench = after_a_run().await;
+    let (keep, nobody) = (bench.path(".aime"), "nobody".parse().unwrap());
+    let error = check_run(&bench.journal, &keep, &nobody, true, 7).await.unwrap_err();
+    assert!(matches!(error, OrchestratorError::NoSuchRun { .. }), "{error}");
+    assert!(!keep.join("runs/nobody").exists(), "it leaves no trace");
+    let _held = aime_durable::RunLock::take(&keep.join("runs/trip/lock")).unwrap();
+    let error = check_run(&bench.journal, &keep, &run_id(), true, 7).await.unwrap_err();
+    assert!(matches!(error, OrchestratorError::Lock(_)), "{error}");
+}
