@@ -80,8 +80,8 @@ async fn mend(planner: &Planner, state: &mut ProgressState, failed: TaskId, erro
     let request = ReplanRequest::of(state, vec![trigger.clone()]);
     let replanned = planner.replan(&request, |patch| state.check_patch(patch).map_err(|faults| faults.lines())).await?;
     println!("  patched: {}", replanned.patch.reasoning);
-    let (version, at) = (state.version + 1, state.last_progress_at);
-    let decision = Decision { version, at, triggers: vec![trigger], patch: replanned.patch, evidence: Vec::new() };
+    let at = state.last_progress_at;
+    let decision = Decision::next(state, at, vec![trigger], replanned.patch);
     Ok(state.apply(at, &ProgressEvent::PlanChanged { decision })?)
 }
 

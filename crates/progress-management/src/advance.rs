@@ -1,6 +1,9 @@
 //! Moving a state on, for those who keep it themselves: make an event and take it in, in one step.
 
-use crate::{Conclusion, FoldError, Outcome, ProgressEvent, ProgressState, StatusChange, TaskId, TaskStatus, Timestamp};
+use crate::{
+    Conclusion, Decision, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskStatus, Timestamp,
+    TriggerReason, lowering,
+};
 
 impl StatusChange {
     /// A task goes to another status.
@@ -35,6 +38,16 @@ impl Conclusion {
     #[must_use]
     pub fn failure(error: impl Into<String>) -> Self {
         Self { outcome: Outcome::Failure, error: Some(error.into()), ..Self::success("") }
+    }
+}
+
+impl Decision {
+    /// The next decision of a run in this state: it uses the evidence that its triggers name, and says what becomes of what failed.
+    #[must_use]
+    pub fn next(state: &ProgressState, at: Timestamp, triggers: Vec<TriggerReason>, patch: PlanPatch) -> Self {
+        let evidence = triggers.iter().flat_map(|reason| reason.evidence.iter().cloned()).collect();
+        let lowered = lowering(state, &patch).unwrap_or_default();
+        Self { version: state.version.saturating_add(1), at, triggers, patch, evidence, lowered }
     }
 }
 

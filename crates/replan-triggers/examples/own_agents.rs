@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let patch: PlanPatch = serde_json::from_value(json!({"reasoning": "yesterday's prices will do", "changes": [
             {"op": "add_task", "task": {"id": "old-prices", "description": "Take yesterday's prices", "kind": "actor"}, "replaces": ["prices"]},
         ]}))?;
-        let decision = Decision { version: state.version + 1, at: now, triggers, patch, evidence: vec![] };
+        let decision = Decision::next(state, now, triggers, patch);
         board.take(ProgressEvent::PlanChanged { decision })?;
     }
 
