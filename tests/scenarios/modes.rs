@@ -74,7 +74,7 @@ fn one_goal_comes_out_the_same_in_every_mode() {
 
     let direct = tried("direct", None, &[]);
     let simple = tried("simple", Some(plan(&[poem(&[]), title(&["poem"])])), &[]);
-    let complex = tried("complex", Some(nested), &[stays.clone()]);
+    let complex = tried("complex", Some(nested), std::slice::from_ref(&stays));
     let emergent = tried("emergent", Some(plan(&[poem(&[])])), &[grows, stays]);
 
     // What the user gets.

@@ -13,8 +13,8 @@ use aime_actors::leave_out_unfit;
 use aime_durable::EffectId;
 use aime_llm::{ModelError, Refused};
 use aime_planner::{
-    GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
-    RouteSettings, Routed, Undecided, ask_route, check_update, route,
+    GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings, Routed,
+    Undecided, ask_route, check_update, route,
 };
 use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, HandledBy, ToolRegistry};

@@ -1,6 +1,7 @@
 //! Whole runs: the orchestrator with a scripted model, a real journal and real tools, in a temporary folder.
 #![cfg(test)]
 
+mod actors;
 mod bench;
 mod checks;
 mod claims;

@@ -1,0 +1,89 @@
+//! What the actors of a run are given, and keep.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use aime_actors::ActorFactory;
+use aime_llm::{
+    ChatModel, ChatRequest, Message, ModelLimits,
+    scripted::{Reply, ScriptedModel, When},
+};
+use aime_orchestrator::{Models, Orchestrator, Parts};
+use aime_planner::Category;
+use aime_progress::{PlanMode, ProgressEvent, RunStatus};
+use aime_tools::{InstalledSkill, Skill, SkillCatalog};
+use serde_json::json;
+
+use crate::bench::{Bench, control, done, plan};
+
+#[tokio::test]
+async fn the_actors_of_a_category_have_its_model_and_its_skills() {
+    let text = "---\nname: rhyme\ndescription: How verse is written\n---\nRHYME-EVERY-SECOND-LINE\n";
+    let mut skills = SkillCatalog::default();
+    let skill = Skill::parse(Path::new("rhyme/SKILL.md"), text).unwrap();
+    skills.add(InstalledSkill { skill, folder: "rhyme".into(), files: Vec::new() });
+    let verse = Category {
+        name: "verse".to_owned(),
+        keywords: vec!["poem".to_owned()],
+        profile: "sisyphus".to_owned(),
+        model: Some("poet".to_owned()),
+        skills: vec!["rhyme".to_owned()],
+    };
+    let (usual, poet) = (ScriptedModel::new("usual"), ScriptedModel::new("poet-1").on(When::tools(), [done("a poem")]));
+    let roles = [("default", usual.clone()), ("poet", poet.clone())];
+    let roles: BTreeMap<String, Arc<dyn ChatModel>> =
+        roles.into_iter().map(|(role, model)| (role.to_owned(), Arc::new(model) as Arc<dyn ChatModel>)).collect();
+    let bench = Bench::new(usual.clone());
+    let orchestrator = Orchestrator::new(Parts {
+        models: Models::new(roles),
+        categories: vec![verse],
+        actors: Arc::new(ActorFactory::builtin().unwrap().with_skills(skills)),
+        ..bench.parts(None)
+    });
+    let mut request = bench.request("Say a poem about the sea", None);
+    request.settings.mode = Some(PlanMode::Direct);
+    let result = orchestrator.run(request, control().0).await.unwrap();
+    assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "a poem"), "{result:#?}");
+    assert!(usual.requests().is_empty(), "the usual model is not asked");
+    assert!(format!("{:?}", poet.requests()[0].messages[0]).contains("RHYME-EVERY-SECOND-LINE"), "{:?}", poet.requests()[0].messages[0]);
+    let made = bench.events().into_iter().find_map(|timed| match timed.event {
+        ProgressEvent::ActorCreated { model, .. } => Some(model),
+        _ => None,
+    });
+    assert_eq!(made.as_deref(), Some("poet-1"));
+    assert_eq!(bench.state().category, "verse");
+}
+
+#[tokio::test]
+async fn compaction_keeps_what_an_actor_knows_of_the_plan() {
+    // The model's own count says how full the window is.
+    let look = |at: u32| {
+        Reply::call("read_file", json!({"path": "long.txt", "offset": at * 45 + 1, "limit": 90})).usage(u64::from(at) * 800 + 800, 20)
+    };
+    let model = ScriptedModel::new("m")
+        .with_limits(ModelLimits { context_tokens: 8_000, max_output_tokens: 500, ..ModelLimits::default() })
+        .once(When::tools(), (0..12).map(look))
+        .on(When::tools(), [done("all is read")])
+        .on(When::plain(), [Reply::text("It is a long text.")]);
+    let bench = Bench::new(model);
+    std::fs::write(bench.path("long.txt"), "a line of the long text, and nothing else\n".repeat(600)).unwrap();
+    let plan = plan(json!([
+        {"id": "first", "kind": "tool", "tool": "append", "parameters": {"line": "HEADLINE"}},
+        {"id": "read", "kind": "actor", "description": "READ-THE-LONG-TEXT", "dependencies": ["first"], "profile": "sisyphus"},
+    ]));
+    let result = bench.run("KNOW-THE-TEXT", Some(plan)).await;
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    let compacted = bench.events().iter().filter(|timed| matches!(timed.event, ProgressEvent::HistoryCompacted { .. })).count();
+    assert!(compacted > 0, "the window was full");
+    let asked: Vec<_> = bench.model.requests().into_iter().filter(|request| !request.tools.is_empty()).collect();
+    let (first, last) = (asked.first().unwrap(), asked.last().unwrap());
+    let task = |request: &ChatRequest| match request.messages[1].as_ref() {
+        Message::User { content } => content.clone(),
+        other => panic!("{other:?}"),
+    };
+    let known = task(last);
+    assert_eq!(last.messages[0], first.messages[0]);
+    assert!(known.starts_with(&task(first)) && known.contains("Earlier messages were removed"), "what it began with stands: {known}");
+    for kept in ["KNOW-THE-TEXT", "READ-THE-LONG-TEXT", "wrote HEADLINE"] {
+        assert!(known.contains(kept), "{kept} is not kept: {known}");
+    }
+}
