@@ -18,6 +18,8 @@ mod hooks;
 mod kept_plans;
 mod left_behind;
 mod local_models;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod memory;
 mod modes;
 mod output;

@@ -122,6 +122,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
+    /// Look at the MCP servers whose tools actors are given
+    Mcp {
+        #[command(subcommand)]
+        command: Option<McpCommand>,
+    },
     /// Look at the profiles of actors
     Profiles {
         #[command(subcommand)]
@@ -332,6 +337,17 @@ pub(crate) enum ToolsCommand {
         name: String,
         /// Its parameters: a JSON object
         parameters: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// All servers of the configuration, and what is known of them
+    List,
+    /// Start a server and ask what it offers
+    Test {
+        /// The server
+        name: String,
     },
 }
 

@@ -7,6 +7,7 @@ mod config;
 mod doctor;
 mod listening;
 mod look;
+mod mcp;
 mod memory;
 mod models;
 mod plan;
@@ -60,16 +61,17 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         _ => setup.tell_notes(),
     }
     match command {
-        Command::Run(args) => on_runtime(run::run(args, &global, &setup)),
-        Command::Plan(args) => on_runtime(plan::plan(args, &setup)),
-        Command::Check { plan_file, format } => check::check(&plan_file, format, &setup),
-        Command::Resume(args) => on_runtime(resume::resume(args, &global, &setup)),
+        Command::Run(args) => on_runtime(setup.with_servers(run::run(args, &global, &setup))),
+        Command::Plan(args) => on_runtime(setup.with_servers(plan::plan(args, &setup))),
+        Command::Check { plan_file, format } => on_runtime(setup.with_servers(async { check::check(&plan_file, format, &setup) })),
+        Command::Resume(args) => on_runtime(setup.with_servers(resume::resume(args, &global, &setup))),
         Command::Runs { command, output } => on_runtime(runs::runs(command, output, &setup)),
         Command::Tell { run, task, text } => on_runtime(steering::tell(&run, task.as_deref(), &text.join(" "), &setup)),
         Command::Pause { run } => on_runtime(steering::pause(&run, &setup)),
         Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
         Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
-        Command::Tools { command } => on_runtime(tools::tools(command, &setup)),
+        Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
+        Command::Mcp { command } => on_runtime(mcp::mcp(command, &setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
         Command::Memory { command, output } => memory::memory(command, output, &setup),
         Command::Models { command } => on_runtime(models::models(command, &setup)),
@@ -108,7 +110,7 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
 
 /// Writes a file whole or not at all. What is no file, such as a pipe, is written as it comes. `replace` says whether a file that is
 /// there gives way.
-fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     if replace && path.metadata().is_ok_and(|found| !found.is_file()) {
         return std::fs::write(path, text);
     }

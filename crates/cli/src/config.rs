@@ -3,10 +3,12 @@
 mod check;
 mod hooks;
 mod load;
+mod mcp;
 mod places;
 mod read;
 mod sandbox;
 mod show;
+mod web;
 
 #[cfg(test)]
 mod tests;
@@ -23,10 +25,14 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use hooks::{HookConfig, HooksConfig};
 pub(crate) use load::{Loaded, check_files, load};
+pub(crate) use mcp::McpConfig;
+#[cfg(feature = "mcp")]
+pub(crate) use mcp::{McpLoadConfig, McpServerConfig};
 pub(crate) use places::{Environment, Places};
 pub(crate) use read::ConfigFault;
 pub(crate) use sandbox::{SandboxConfig, SandboxMode};
 pub(crate) use show::show;
+pub(crate) use web::WebConfig;
 
 /// The commented settings that `aime config init` writes.
 pub(crate) const TEMPLATE: &str = include_str!("../data/aime.toml");
@@ -58,6 +64,10 @@ pub(crate) struct Config {
     pub(crate) sandbox: SandboxConfig,
     /// Commands that see, change or block what a run does.
     pub(crate) hooks: HooksConfig,
+    /// MCP servers, whose tools actors are given.
+    pub(crate) mcp: McpConfig,
+    /// What of the web actors may read.
+    pub(crate) web: WebConfig,
     /// Profiles, categories and prompts of one's own.
     pub(crate) extensions: ExtensionConfig,
     /// Models in this process.

@@ -62,6 +62,20 @@ fn read_answer(question: &HumanQuestion) -> Option<String> {
     }
 }
 
+/// Asks on the terminal where no run is going on.
+pub(crate) async fn answers(question: &str) -> Option<String> {
+    let question = output::plain(question).into_owned();
+    let asked = tokio::task::spawn_blocking(move || {
+        let mut stderr = anstream::stderr();
+        drop(write!(stderr, "{question}\n> "));
+        drop(stderr.flush());
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
+        (read > 0).then(|| line.trim().to_owned())
+    });
+    asked.await.ok().flatten()
+}
+
 /// Asks for a yes; anything but a no is one.
 pub(crate) async fn confirms(question: &str) -> bool {
     let question = question.to_owned();

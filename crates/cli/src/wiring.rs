@@ -1,6 +1,7 @@
 //! Puts the parts together.
 
 mod hooks;
+mod servers;
 mod skills;
 #[cfg(test)]
 mod tests;
@@ -29,7 +30,7 @@ use crate::{
     output,
 };
 
-pub(crate) use self::skills::FoundSkills;
+pub(crate) use self::{servers::Servers, skills::FoundSkills};
 
 /// The prompts, with those that the user replaced.
 pub(crate) struct OwnPrompts {
@@ -50,6 +51,8 @@ pub(crate) struct Setup {
     pub(crate) skills: OnceLock<FoundSkills>,
     /// One for all processes: they share a temp folder.
     pub(crate) confinement: OnceLock<Confinement>,
+    /// MCP servers, made when they are first wanted; they start later still.
+    pub(crate) servers: OnceLock<Servers>,
 }
 
 impl Setup {
@@ -58,7 +61,8 @@ impl Setup {
         let folder = working_folder(directory)?;
         let places = Places::new(&environment, &folder, flag);
         let Loaded { config, sources, notes } = load(&places, &environment)?;
-        Ok(Self { environment, folder, places, config, sources, notes, skills: OnceLock::new(), confinement: OnceLock::new() })
+        let (skills, confinement, servers) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Ok(Self { environment, folder, places, config, sources, notes, skills, confinement, servers })
     }
 
     /// Says what was left out of the configuration.
@@ -116,6 +120,9 @@ impl Setup {
         let skills = &self.skills().catalog;
         if !skills.is_empty() {
             registry.register(load_skill(skills.clone()));
+        }
+        for tool in self.servers_known().into_iter().flat_map(Servers::tools) {
+            registry.register(tool);
         }
         Arc::new(registry)
     }
@@ -284,7 +291,11 @@ impl Setup {
 
     /// What the environment holds that must not be kept: the keys of models, and what looks like a secret.
     fn secrets(&self) -> Vec<SecretString> {
-        let keys: Vec<&str> = self.config.models.values().filter_map(|model| model.api_key_env.as_deref()).collect();
+        let of_servers = self.config.mcp.servers.values();
+        let tokens = of_servers.flat_map(|server| server.env_vars.iter().chain(&server.bearer_token_env)).map(String::as_str);
+        let of_search = self.config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
+        let of_models = self.config.models.values().filter_map(|model| model.api_key_env.as_deref());
+        let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).collect();
         let secret =
             |(name, value): &(OsString, OsString)| looks_secret(name, value) || name.to_str().is_some_and(|name| keys.contains(&name));
         let values = self.environment.variables().filter(secret).filter_map(|(_, value)| value.into_string().ok());

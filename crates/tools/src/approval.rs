@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{HandledBy, ToolSheet, Touches};
+use crate::{
+    HandledBy, ToolSheet, Touches,
+    hosts::{host_fits, host_of},
+};
 
 /// The most characters of a command or of code in a question.
 const MAX_QUESTION_CHARS: usize = 2_000;
@@ -46,18 +49,37 @@ pub enum Decision {
 /// Decides on one call. What stays inside the run and what asks a person is always allowed.
 #[must_use]
 pub fn decide(approval: Approval, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Decision {
+    // What reads an address reads it without consent only where its host is one of those that the user named.
+    let elsewhere = sheet.hosts.as_ref().is_some_and(|hosts| {
+        let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
+        !host.is_some_and(|host| hosts.iter().any(|pattern| host_fits(pattern, &host)))
+    });
+    let reads = sheet.read_only && !elsewhere;
     let harmless = sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People);
     let allowed = match approval {
         Approval::All => true,
-        Approval::Ask | Approval::ReadOnly => sheet.read_only,
-        Approval::Edits => sheet.read_only || sheet.touches == Touches::Files,
+        Approval::Ask | Approval::ReadOnly => reads,
+        Approval::Edits => reads || sheet.touches == Touches::Files,
     };
     if harmless || allowed {
         Decision::Allow
     } else if approval == Approval::ReadOnly {
-        Decision::Deny { reason: format!("`{}` may change something, and this run is read-only", sheet.name()) }
+        let why = if elsewhere { "reads a host that web.allowed_hosts does not name" } else { "may change something" };
+        Decision::Deny { reason: format!("`{}` {why}, and this run is read-only", sheet.name()) }
     } else {
         Decision::Ask { question: question(sheet.name(), parameters) }
+    }
+}
+
+/// What a person consents to who says "always": the tool, but where one tool stands for many, what it is used for.
+#[must_use]
+pub fn consent_scope(tool: &str, parameters: &Map<String, Value>) -> String {
+    let of = |name: &str| parameters.get(name).and_then(Value::as_str);
+    match tool {
+        "mcp_call_tool" => format!("{tool} {}", of("name").unwrap_or_default()),
+        "mcp_list" | "mcp_read_resource" | "mcp_get_prompt" => format!("{tool} {}", of("server").unwrap_or_default()),
+        "web_fetch" => format!("{tool} {}", of("url").and_then(host_of).unwrap_or_default()),
+        _ => tool.to_owned(),
     }
 }
 
@@ -66,6 +88,7 @@ fn question(tool: &str, parameters: &Map<String, Value>) -> String {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match (tool, text("command"), text("code"), text("path")) {
         ("bash", Some(command), _, _) => format!("Run this command?\n{}", block(command)),
+        ("web_fetch", ..) => format!("Read this page?\n{}", block(text("url").unwrap_or_default())),
         ("python", _, Some(code), _) => format!("Run this Python code?\n{}", block(code)),
         ("write_file", _, _, Some(path)) => {
             let content = text("content").unwrap_or_default();
@@ -160,6 +183,46 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_read_without_consent_where_its_host_is_allowed() {
+        let mut page = ToolSheet::clone(&sheet("read_file"));
+        page.touches = Touches::Network;
+        page.hosts = Some(vec!["docs.rs".to_owned(), "*.python.org".to_owned()]);
+        let table = [
+            ("https://docs.rs/serde", true),
+            ("https://DOCS.rs./serde", true),
+            ("https://docs.python.org/3", true),
+            ("https://python.org", false),
+            ("https://docs.rs.evil.example", false),
+            ("https://user@evil.example/docs.rs", false),
+            ("https://docs.rs@evil.example/", false),
+            ("https://evil.example#@docs.rs", false),
+            ("no address", false),
+        ];
+        for (url, free) in table {
+            let asked = decide(Approval::Edits, &page, &parameters(json!({"url": url})));
+            assert_eq!(asked == Decision::Allow, free, "{url}");
+            let denied = decide(Approval::ReadOnly, &page, &parameters(json!({"url": url})));
+            assert_eq!(matches!(denied, Decision::Deny { .. }), !free, "{url}");
+            assert_eq!(decide(Approval::All, &page, &parameters(json!({"url": url}))), Decision::Allow);
+        }
+    }
+
+    #[test]
+    fn always_is_for_what_was_asked() {
+        let table = [
+            ("bash", json!({"command": "ls"}), "bash"),
+            ("mcp__git__log", json!({"name": "x"}), "mcp__git__log"),
+            ("mcp_call_tool", json!({"name": "mcp__git__log"}), "mcp_call_tool mcp__git__log"),
+            ("mcp_read_resource", json!({"server": "git", "uri": "x"}), "mcp_read_resource git"),
+            ("web_fetch", json!({"url": "https://Docs.rs/serde"}), "web_fetch docs.rs"),
+            ("web_fetch", json!({"url": "docs"}), "web_fetch "),
+        ];
+        for (tool, given, expected) in table {
+            assert_eq!(consent_scope(tool, &parameters(given)), expected);
+        }
+    }
+
+    #[test]
     fn questions_are_for_people() {
         let table = [
             ("bash", json!({"command": "cargo test\nls"}), "Run this command?\n    cargo test\n    ls"),
@@ -167,6 +230,7 @@ mod tests {
             ("python", json!({"code": "print(1)"}), "Run this Python code?\n    print(1)"),
             ("write_file", json!({"path": "a.md", "content": "1\n2\n"}), "Write the file a.md (2 lines)?"),
             ("edit_file", json!({"path": "a.md", "old_text": "1", "new_text": "2"}), "Change the file a.md?\nFrom:\n    1\nTo:\n    2"),
+            ("web_fetch", json!({"url": "https://a.example/x"}), "Read this page?\n    https://a.example/x"),
             ("other", json!({}), "Use the tool other?"),
             ("other", json!({"n": 1, "s": "x"}), "Use the tool other with these parameters?\n    n: 1\n    s: x"),
         ];

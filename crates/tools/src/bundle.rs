@@ -72,6 +72,12 @@ pub fn tools_of<N: AsRef<str>>(bundles: impl IntoIterator<Item = N>) -> Result<V
     Ok(tools)
 }
 
+/// Whether a tool comes from an MCP server, or serves to find and call those that do: they are in no bundle, and every actor is given them.
+#[must_use]
+pub fn is_of_servers(tool: &str) -> bool {
+    tool.starts_with("mcp_")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,10 @@ use std::{
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
-use crate::cut::{MAX_SHOWN_CHARS, cut_output};
+use crate::{
+    AskPerson, TellProgress,
+    cut::{MAX_SHOWN_CHARS, cut_output},
+};
 
 /// Where, with what and under whose control a call runs. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -33,6 +36,10 @@ pub struct ToolContext {
     pub output_folder: Option<PathBuf>,
     /// Cancelled when the call is no longer wanted.
     pub cancel: CancellationToken,
+    /// Whom a call may ask something itself, where somebody is there.
+    pub person: Option<AskPerson>,
+    /// Who wants to know how far a call has come.
+    pub progress: Option<TellProgress>,
 }
 
 impl ToolContext {
@@ -47,6 +54,8 @@ impl ToolContext {
             text_limit: Some(MAX_SHOWN_CHARS),
             output_folder: None,
             cancel: CancellationToken::new(),
+            person: None,
+            progress: None,
         }
     }
 
@@ -75,6 +84,20 @@ impl ToolContext {
     #[must_use]
     pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
+        self
+    }
+
+    /// The same for a call that may ask a person something itself.
+    #[must_use]
+    pub fn with_person(mut self, person: AskPerson) -> Self {
+        self.person = Some(person);
+        self
+    }
+
+    /// The same for a call that tells how far it has come.
+    #[must_use]
+    pub fn with_progress(mut self, progress: TellProgress) -> Self {
+        self.progress = Some(progress);
         self
     }
 

@@ -3,25 +3,37 @@
 mod approval;
 mod builtin;
 mod bundle;
+mod channels;
 mod context;
 mod coordination;
 mod cut;
 mod delegation;
+mod hosts;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod names;
 mod registry;
 mod router;
 mod schema;
 mod skill;
+#[cfg(any(feature = "mcp", feature = "web"))]
+mod tls;
 mod tool;
 mod typed;
 
-pub use approval::{Approval, Decision, decide};
+pub use approval::{Approval, Decision, consent_scope, decide};
 pub use builtin::{BuiltinSettings, builtin, builtin_with};
-pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, tools_of};
+pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_of_servers, tools_of};
+pub use channels::{AskPerson, TellProgress};
 pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};
 pub use cut::{MAX_SHOWN_CHARS, cut_output};
 pub use delegation::{DELEGATE_TASK, DelegateTask};
+#[cfg(feature = "mcp")]
+pub use mcp::{
+    MCP_PREFIX, McpError, McpLoading, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTool, McpTransport,
+    NamePatternError, NamePatterns,
+};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};

@@ -57,6 +57,9 @@ pub struct ToolSheet {
     pub time_limit: Duration,
     /// Tools that may do instead when this one fails, for the router's hint.
     pub alternatives: Vec<String>,
+    /// Of a tool that reads the address in its parameter `url`: patterns for the hosts that it reads without consent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<Vec<String>>,
 }
 
 impl ToolSheet {

@@ -99,6 +99,7 @@ pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSheet {
         handled_by: HandledBy::Runtime,
         time_limit: DEFAULT_TIME_LIMIT,
         alternatives: Vec::new(),
+        hosts: None,
     }
 }
 

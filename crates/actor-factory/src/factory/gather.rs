@@ -1,7 +1,7 @@
 //! The tools of an actor.
 
 use aime_progress::TaskSpec;
-use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, tools_of};
+use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, is_of_servers, tools_of};
 
 use super::{ActorContext, ComposeError};
 use crate::{Profile, SmallModel, prompts::ToolNote};
@@ -59,6 +59,8 @@ pub(super) fn gather(
         };
         names.extend(tools.into_iter().filter(|tool| small.is_none() || !of_profile.contains(tool)).map(str::to_owned));
     }
+    // Whoever configures servers wants their tools used: every actor is given them.
+    names.extend(context.tools.names().filter(|name| is_of_servers(name)).map(str::to_owned));
     // There is such a tool only where there are skills.
     names.push(LOAD_SKILL.to_owned());
     if small.is_none() {
@@ -66,8 +68,9 @@ pub(super) fn gather(
     }
 
     let mut sheets: Vec<ToolSheet> = Vec::new();
+    let mut servers_left_out = 0_usize;
     for name in names {
-        let denied = name != TERMINATE && profile.denied_tools.contains(&name);
+        let denied = name != TERMINATE && profile.denied_tools.iter().any(|denied| denies(denied, &name));
         let nobody = name == ASK_HUMAN && !context.attended;
         let too_deep = name == DELEGATE_TASK && !may_delegate;
         let not_the_callers = name != TERMINATE && context.delegated.as_ref().is_some_and(|delegated| !delegated.may_have(&name));
@@ -79,12 +82,25 @@ pub(super) fn gather(
         };
         let sheet = tool.sheet();
         if profile.read_only() && changes_something(sheet) {
-            reasons.push(format!("without `{name}`: `{}` is read-only", profile.name));
+            if is_of_servers(&name) {
+                servers_left_out += 1;
+            } else {
+                reasons.push(format!("without `{name}`: `{}` is read-only", profile.name));
+            }
             continue;
         }
         sheets.push(ToolSheet::clone(sheet));
     }
+    if servers_left_out > 0 {
+        let reason = "of MCP servers that are not known to change nothing: it is read-only";
+        reasons.push(format!("`{}` is without {servers_left_out} tools {reason}", profile.name));
+    }
     Ok(sheets)
+}
+
+/// Whether a profile's entry denies a tool: its name, or the beginning of it and `*`.
+fn denies(entry: &str, name: &str) -> bool {
+    entry.strip_suffix('*').map_or(entry == name, |beginning| name.starts_with(beginning))
 }
 
 pub(super) fn changes_something(sheet: &ToolSheet) -> bool {

@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, ProgressEvent, QuestionId};
-use aime_tools::{Decision, DelegateTask, HandledBy, ToolSheet, decide};
+use aime_tools::{Decision, DelegateTask, HandledBy, ToolSheet, consent_scope, decide};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -69,7 +69,7 @@ impl ActorMachine {
     }
 
     fn permission(&self, sheet: &ToolSheet, call: &Call) -> Decision {
-        if call.approved || self.always_allowed.contains(&call.name) {
+        if call.approved || self.always_allowed.contains(&consent_scope(&call.name, &call.parameters)) {
             return Decision::Allow;
         }
         decide(self.input.spec.approval, sheet, &call.parameters)
@@ -165,13 +165,13 @@ impl ActorMachine {
             (QuestionKind::Question, _) => self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out),
             (QuestionKind::Approval, Approves::No) => self.deny(index, &format!("the user refused: {answer}"), out),
             (QuestionKind::Approval, yes) => {
-                let name = self.call_mut(index).map(|call| {
+                let scope = self.call_mut(index).map(|call| {
                     call.approved = true;
                     call.state = CallState::Waiting;
-                    call.name.clone()
+                    consent_scope(&call.name, &call.parameters)
                 });
                 if yes == Approves::Always {
-                    self.always_allowed.extend(name);
+                    self.always_allowed.extend(scope);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! `aime tools`.
 
-use aime_tools::{HandledBy, ToolSheet, Touches};
+use aime_tools::{AskPerson, HandledBy, TellProgress, ToolContext, ToolSheet, Touches};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -19,6 +19,16 @@ fn kind(sheet: &ToolSheet) -> &'static str {
         (_, Touches::Network) => "connects",
         _ => "changes",
     }
+}
+
+/// Where a call runs: its progress is told, and whoever can type is asked.
+fn context(setup: &Setup) -> Result<ToolContext, Failure> {
+    let context = setup.tool_context()?.with_progress(TellProgress::new(|news| output::note(&output::plain(&news))));
+    if !output::can_type() {
+        return Ok(context);
+    }
+    let person = AskPerson::new(|question| Box::pin(async move { crate::person::answers(&question).await }));
+    Ok(context.with_person(person))
 }
 
 pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Result<u8, Failure> {
@@ -43,7 +53,7 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
             let parameters: Map<String, Value> = serde_json::from_str(&parameters).map_err(|error| {
                 Failure::usage(format!("the parameters are not a JSON object: {error}")).hint(r#"write them as {"name": value}"#)
             })?;
-            match registry.call(&name, parameters, &setup.tool_context()?).await {
+            match registry.call(&name, parameters, &context(setup)?).await {
                 Ok(output) => output::result(&output.text),
                 Err(error @ aime_tools::ToolError::InvalidParameters(_)) => {
                     return Err(Failure::caused(code::USAGE, &error).hint(format!("`aime tools show {name}` tells the parameters")));

@@ -78,6 +78,8 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     }
     found.extend(config.hooks.faults());
     found.extend(config.sandbox.faults());
+    found.extend(config.mcp.faults());
+    found.extend(config.web.faults());
     for (name, model) in &config.models {
         found.extend(of_model(model).into_iter().map(|fault| format!("models.{name}.{fault}")));
     }

@@ -158,17 +158,11 @@ fn drop_nulls(document: &mut Value) {
     }
 }
 
-/// Sections that are promised and not there yet: to leave them unread would be silent.
-const LATER: [&str; 1] = ["mcp"];
-
 /// A parser's words in those of a person, with the mend: the nearest known key, the values that there are.
 pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     if let Some((unknown, known)) = unknown(message, "unknown field `") {
         let fault = ConfigFault::new(place, format!("unknown key `{unknown}`"));
         let keys = listed(&known);
-        if LATER.contains(&unknown) && known.contains(&"planning") {
-            return fault.hint(format!("[{unknown}] comes with a later version: leave it out until then"));
-        }
         return fault.hint(match nearest(unknown, &known) {
             Some(near) => format!("did you mean `{near}`? The keys here are {keys}"),
             None => format!("the keys here are {keys}"),

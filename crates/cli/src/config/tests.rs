@@ -277,8 +277,7 @@ fn wrong_variables_are_named() {
     insta::assert_snapshot!(lines.join("\n"));
 }
 
-const UNSAFE: &str =
-    "[permissions]\napprove = \"all\"\n[sandbox]\nenvironment = [\"X\"]\n[extensions]\nfolders = [\"own\"]\n[local]\nthreads = 1\n";
+const UNSAFE: &str = "[permissions]\napprove = \"all\"\n[sandbox]\nenvironment = [\"X\"]\n[mcp.servers.x]\ncommand = \"x\"\n[web]\nallowed_hosts = [\"*\"]\n[extensions]\nfolders = [\"own\"]\n[local]\nthreads = 1\n";
 
 #[test]
 fn a_projects_file_has_no_say_in_what_is_safe() {
@@ -286,8 +285,8 @@ fn a_projects_file_has_no_say_in_what_is_safe() {
     world.file("work/aime.toml", &format!("[run]\nmax_steps = 5\n{UNSAFE}"));
     let loaded = world.load().unwrap();
     assert_eq!(loaded.config, Config { run: RunConfig { max_steps: 5, ..RunConfig::default() }, ..Config::default() });
-    assert_eq!(loaded.notes.len(), 4);
-    for (note, section) in loaded.notes.iter().zip(["[permissions]", "[sandbox]", "[extensions]", "[local]"]) {
+    assert_eq!(loaded.notes.len(), 6);
+    for (note, section) in loaded.notes.iter().zip(["[permissions]", "[sandbox]", "[mcp]", "[web]", "[extensions]", "[local]"]) {
         assert!(note.starts_with(section) && note.contains("aime.toml") && note.contains("trusted_folders"), "{note}");
     }
 }
@@ -422,6 +421,7 @@ fn the_template_shows_the_real_defaults() {
     assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
     assert!(shown.memory.knowledge.take().is_some(), "an example");
     assert!(shown.local.memory_mb.take().is_some() && shown.local.threads.take().is_some(), "examples");
+    assert!(shown.mcp.servers.remove("git").is_some() && shown.web.search.take().is_some(), "examples");
     assert_eq!(shown, Config::default());
 }
 

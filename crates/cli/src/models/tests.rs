@@ -133,5 +133,6 @@ pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
         notes: Vec::new(),
         skills: std::sync::OnceLock::new(),
         confinement: std::sync::OnceLock::new(),
+        servers: std::sync::OnceLock::new(),
     }
 }

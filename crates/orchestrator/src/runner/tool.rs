@@ -1,14 +1,18 @@
 //! Tool tasks: one call, no model.
 
-use std::time::Instant;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+    time::Instant,
+};
 
-use aime_durable::EffectId;
-use aime_progress::{Conclusion, FailureCause, Outcome, TaskSpec};
-use aime_tools::{ToolError, ToolOutput};
+use aime_durable::{EffectId, FactSender};
+use aime_progress::{Conclusion, FailureCause, Outcome, QuestionId, TaskId, TaskSpec};
+use aime_tools::{AskPerson, ToolError, ToolOutput};
 use serde_json::{Map, Value};
 
 use super::{Context, RunRunner, evidence::of_tool, millis_since};
-use crate::RunFact;
+use crate::{RunFact, RunMachine};
 
 /// How much of a text stands as a task's summary, in characters.
 const SUMMARY_CHARS: usize = 500;
@@ -25,13 +29,37 @@ impl RunRunner {
         let begun = Instant::now();
         // The run machine has looked at the bound; here the call is counted for the actors.
         drop(self.budget.count_tool_call());
-        let tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
+        let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
+        if !self.input.settings.unattended {
+            tool_context = tool_context.with_person(self.person(&context.facts, &spec.id));
+        }
         let asking = self.asking(&context.facts, Some(&spec.id));
         let conclusion = conclusion(self.call_with_hooks(&asking, tool, &mut parameters, &tool_context).await);
         let told = Value::Object(parameters).to_string();
         let evidence = || Ok(of_tool(tool, &told, &conclusion));
         let (checks, calls) = self.verify_task(spec, &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
+    }
+}
+
+impl RunRunner {
+    /// The person behind a call of a task. What a tool asks is a question of the run: it stands in the journal, and may be answered later
+    /// and from elsewhere. A call that is made again after that and asks the same finds the answer there.
+    pub(super) fn person(&self, facts: &FactSender<RunMachine>, task: &TaskId) -> AskPerson {
+        let (facts, task, answers) = (facts.clone(), task.clone(), Arc::clone(&self.answers));
+        AskPerson::new(move |text| {
+            let (facts, task, answers) = (facts.clone(), task.clone(), Arc::clone(&answers));
+            Box::pin(async move {
+                let mut hash = DefaultHasher::new();
+                (task.as_str(), &text).hash(&mut hash);
+                let question = QuestionId::new(format!("tool-{:016x}", hash.finish())).ok()?;
+                let asked = RunFact::ActorAsked { task, question: question.clone(), kind: "question".to_owned(), text };
+                if !facts.send(asked) {
+                    return None;
+                }
+                Some(answers.wait(&question).await)
+            })
+        })
     }
 }
 

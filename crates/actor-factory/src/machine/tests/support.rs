@@ -19,6 +19,7 @@ pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: H
         handled_by,
         time_limit: Duration::from_secs(30),
         alternatives: if name == "read_file" { vec!["grep".into()] } else { vec![] },
+        hosts: None,
     }
 }
 

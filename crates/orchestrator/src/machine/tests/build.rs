@@ -21,6 +21,7 @@ pub(super) fn sheet(name: &str, read_only: bool, touches: Touches) -> ToolSheet 
         handled_by: HandledBy::Runtime,
         time_limit: std::time::Duration::from_secs(1),
         alternatives: Vec::new(),
+        hosts: None,
     }
 }
 

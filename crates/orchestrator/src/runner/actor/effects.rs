@@ -82,7 +82,11 @@ impl ActorRunner {
 
     async fn call_tool(&self, id: EffectId, name: &str, mut parameters: Map<String, Value>, context: &Context) -> ActorFact {
         let begun = Instant::now();
-        let tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
+        let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
+        if self.input.attended {
+            let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
+            tool_context = tool_context.with_person(runner.person(facts, task));
+        }
         let asking = self.attempt.asking();
         match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, &tool_context).await {
             Ok(ToolOutput { text, value, references }) => {

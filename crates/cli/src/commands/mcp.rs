@@ -1,0 +1,80 @@
+//! `aime mcp`.
+
+use crate::{args::McpCommand, failure::Failure, wiring::Setup};
+
+#[cfg(not(feature = "mcp"))]
+pub(super) async fn mcp(_: Option<McpCommand>, _: &Setup) -> Result<u8, Failure> {
+    Err(Failure::usage("this aime was built without MCP").hint("build it with the feature `mcp`"))
+}
+
+#[cfg(feature = "mcp")]
+pub(super) async fn mcp(command: Option<McpCommand>, setup: &Setup) -> Result<u8, Failure> {
+    match command.unwrap_or(McpCommand::List) {
+        McpCommand::List => list(setup),
+        McpCommand::Test { name } => test(&name, setup).await,
+    }
+}
+
+/// Tells the servers of the settings; starts none.
+#[cfg(feature = "mcp")]
+fn list(setup: &Setup) -> Result<u8, Failure> {
+    use crate::{
+        output::{self, BOLD, DIM, count},
+        wiring::Servers,
+    };
+
+    let servers = Servers::of(setup)?;
+    for (server, offer) in servers.all.configured() {
+        let known = match offer {
+            Some(offer) => format!("{} {}", count(offer.tools.len(), "tool"), software(&offer)),
+            None => "not asked yet".to_owned(),
+        };
+        let name = &server.name;
+        output::result(&format!("{BOLD}{name:<16}{BOLD:#} {:<40} {DIM}{}{DIM:#}", server.transport.describe(), output::plain(&known)));
+    }
+    for (name, _) in setup.config.mcp.servers.iter().filter(|(_, server)| !server.enabled) {
+        output::result(&format!("{BOLD}{name:<16}{BOLD:#} {DIM}turned off{DIM:#}"));
+    }
+    if setup.config.mcp.servers.is_empty() {
+        output::note("no MCP servers: write [mcp.servers.NAME] into your configuration");
+    }
+    Ok(0)
+}
+
+/// Starts one server and tells what it offers.
+#[cfg(feature = "mcp")]
+async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
+    use crate::{
+        failure::code,
+        output::{self, BOLD, GREEN, count},
+        wiring::Servers,
+    };
+
+    let servers = Servers::of(setup)?;
+    let tested = servers.all.test(name, &tokio_util::sync::CancellationToken::new()).await;
+    let offer = match tested {
+        Ok(offer) => offer,
+        Err(error @ aime_tools::McpError::NoSuchServer { .. }) => {
+            return Err(Failure::caused(code::USAGE, &error).hint("`aime mcp list` lists them"));
+        }
+        Err(error) => return Err(Failure::caused(code::NOT_REACHED, &error)),
+    };
+    for tool in &offer.tools {
+        let known = servers.all.tool_name(name, &tool.name).unwrap_or_default();
+        let line = tool.description.lines().next().unwrap_or_default();
+        output::result(&format!("{BOLD}{known}{BOLD:#} {}", output::plain(line)));
+    }
+    offer.notes.iter().for_each(|note| output::note(&output::plain(note)));
+    let beside = [(offer.resources, "resources"), (offer.prompts, "prompts")];
+    let beside: Vec<&str> = beside.into_iter().filter_map(|(has, what)| has.then_some(what)).collect();
+    let beside = if beside.is_empty() { String::new() } else { format!(", with {}", beside.join(" and ")) };
+    output::note(&format!("{GREEN}good{GREEN:#} {}{beside} {}", count(offer.tools.len(), "tool"), output::plain(&software(&offer))));
+    servers.keep(setup);
+    servers.all.end().await;
+    Ok(0)
+}
+
+#[cfg(feature = "mcp")]
+fn software(offer: &aime_tools::McpOffer) -> String {
+    if offer.software.is_empty() { String::new() } else { format!("({})", offer.software) }
+}

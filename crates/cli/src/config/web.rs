@@ -1,0 +1,96 @@
+//! The web, as settings have it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What of the web actors may read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct WebConfig {
+    /// Hosts that `web_fetch` may read without asking, such as `docs.rs`, `*.python.org`, or `*` for all.
+    pub(crate) allowed_hosts: Vec<String>,
+    /// Hosts that it never reads.
+    pub(crate) blocked_hosts: Vec<String>,
+    /// Hosts on this machine or a private network that it may read all the same, such as `wiki.intern` or `127.0.0.1:8080`.
+    pub(crate) private_hosts: Vec<String>,
+    /// Seconds that a page or a search may take.
+    pub(crate) timeout_seconds: u64,
+    /// Megabytes of a page that are read, at most.
+    pub(crate) max_megabytes: u64,
+    /// Who searches; without it there is no `web_search`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) search: Option<SearchConfig>,
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: Vec::new(),
+            blocked_hosts: Vec::new(),
+            private_hosts: Vec::new(),
+            timeout_seconds: 30,
+            max_megabytes: 5,
+            search: None,
+        }
+    }
+}
+
+/// Who searches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SearchConfig {
+    /// `searxng`, `brave` or `tavily`.
+    pub(crate) provider: SearchProviderConfig,
+    /// The server: needed for `searxng`, the provider's own when absent for the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) url: Option<String>,
+    /// The environment variable that holds the key. The key itself never stands in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) api_key_env: Option<String>,
+    /// Results of one search, at most.
+    #[serde(default = "usual_results")]
+    pub(crate) results: usize,
+}
+
+/// A provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SearchProviderConfig {
+    /// A `SearXNG` of one's own.
+    Searxng,
+    /// Brave's search.
+    Brave,
+    /// Tavily's search.
+    Tavily,
+}
+
+const fn usual_results() -> usize {
+    8
+}
+
+impl WebConfig {
+    /// What cannot stand.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if !(1..=600).contains(&self.timeout_seconds) {
+            found.push(format!("web.timeout_seconds is {}: write 1 to 600", self.timeout_seconds));
+        }
+        if !(1..=50).contains(&self.max_megabytes) {
+            found.push(format!("web.max_megabytes is {}: write 1 to 50", self.max_megabytes));
+        }
+        let Some(search) = &self.search else { return found };
+        if !(1..=20).contains(&search.results) {
+            found.push(format!("web.search.results is {}: write 1 to 20", search.results));
+        }
+        if search.provider == SearchProviderConfig::Searxng && search.url.is_none() {
+            found.push("web.search.url is missing: a SearXNG is one's own, so write its address".to_owned());
+        }
+        if search.provider != SearchProviderConfig::Searxng && search.api_key_env.is_none() {
+            found.push("web.search.api_key_env is missing: write the variable that holds the provider's key".to_owned());
+        }
+        if search.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+            found.push("web.search.url must begin with http:// or https://".to_owned());
+        }
+        found
+    }
+}

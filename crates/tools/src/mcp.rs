@@ -1,0 +1,28 @@
+//! Tools of MCP servers, by the official client.
+//!
+//! A server is not trusted: what it answers is data, its schemas are checked before they are used, its words are bounded, and its hints
+//! give it no rights.
+
+mod call;
+mod connection;
+mod demand;
+mod elicit;
+mod error;
+mod find;
+mod handler;
+mod http;
+mod listed;
+mod names;
+mod result;
+mod server;
+mod servers;
+mod settings;
+mod tools;
+
+pub use self::{
+    error::McpError,
+    listed::{McpOffer, McpTool},
+    names::MCP_PREFIX,
+    servers::{McpPlace, McpServers},
+    settings::{McpLoading, McpServerSettings, McpSettings, McpTransport, NamePatternError, NamePatterns},
+};

@@ -1,0 +1,131 @@
+//! One request to a server, within its time, cancelled when nobody wants it any more.
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::{
+    ServiceError,
+    model::{
+        CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotification, CancelledNotificationParam, ClientNotification,
+        ClientRequest, InputRequest, InputRequiredResult, InputResponses, ServerResult,
+    },
+    service::PeerRequestOptions,
+};
+use tokio::{
+    select,
+    time::{Instant, sleep_until},
+};
+
+use super::{McpServerSettings, connection::Connection, handler::Handler};
+use crate::ToolContext;
+
+/// How often a server may answer a call with questions.
+const MOST_ROUNDS: usize = 10;
+
+/// Why nothing came of a request.
+#[derive(Debug)]
+pub(super) enum CallError {
+    /// The server refused it, in its words.
+    Refused(String),
+    /// No answer and no progress for so long.
+    Slow(Duration),
+    /// It took too long in all.
+    Long(Duration),
+    /// Nobody wants it any more, and the server has been told.
+    Cancelled,
+    /// The server is gone. Whether it did what was asked is not known.
+    Gone,
+    /// It answered something else.
+    Odd(&'static str),
+}
+
+/// Calls a tool, with as many rounds of questions as its server needs.
+pub(super) async fn call_tool(
+    connection: &Connection,
+    settings: &McpServerSettings,
+    mut params: CallToolRequestParams,
+    context: &ToolContext,
+) -> Result<CallToolResult, CallError> {
+    for _ in 0..MOST_ROUNDS {
+        let asked = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
+        match request(connection, settings, asked, context).await? {
+            ServerResult::CallToolResult(result) => return Ok(result),
+            ServerResult::InputRequiredResult(result) => {
+                let InputRequiredResult { input_requests, request_state, .. } = result;
+                let mut responses = InputResponses::new();
+                for (key, input) in input_requests.unwrap_or_default() {
+                    responses.insert(key, answer(connection.handler(), input, context).await?);
+                }
+                params.input_responses = Some(responses);
+                params.request_state = request_state;
+            }
+            _ => return Err(CallError::Odd("something that is no result of a tool")),
+        }
+    }
+    Err(CallError::Odd("one question after the other"))
+}
+
+async fn answer(handler: &Arc<Handler>, input: InputRequest, context: &ToolContext) -> Result<serde_json::Value, CallError> {
+    let InputRequest::Elicitation(request) = input else { return Err(CallError::Odd("a request that aime does not answer")) };
+    let (_heard, _) = handler.begin(context);
+    let answered = context.cancel.run_until_cancelled(handler.elicit(request.params)).await.ok_or(CallError::Cancelled)?;
+    serde_json::to_value(answered).map_err(|_| CallError::Odd("a question that cannot be answered"))
+}
+
+/// Makes one request. The time that a person takes to answer the server's questions does not count.
+pub(super) async fn request(
+    connection: &Connection,
+    settings: &McpServerSettings,
+    request: ClientRequest,
+    context: &ToolContext,
+) -> Result<ServerResult, CallError> {
+    let (heard, mut pulse) = connection.handler().begin(context);
+    let sent = connection.peer().send_cancellable_request(request, PeerRequestOptions::no_options());
+    let mut handle = context.cancel.run_until_cancelled(sent).await.ok_or(CallError::Cancelled)?.map_err(fault)?;
+    heard.as_token(handle.progress_token.clone());
+    let begun = Instant::now();
+    let (mut idle, mut total) = (begun + settings.call_limit, begun + settings.total_limit);
+    let mut asked_at: Option<Instant> = None;
+    let error = loop {
+        select! {
+            biased;
+            answer = &mut handle.rx => return answer.map_err(|_| CallError::Gone)?.map_err(fault),
+            () = context.cancel.cancelled() => break CallError::Cancelled,
+            changed = pulse.changed() => {
+                if changed.is_err() {
+                    break CallError::Gone;
+                }
+                let asking = pulse.borrow_and_update().asking > 0;
+                let now = Instant::now();
+                match (asking, asked_at) {
+                    (true, None) => asked_at = Some(now),
+                    (false, Some(since)) => {
+                        total += now - since;
+                        asked_at = None;
+                    }
+                    _ => {}
+                }
+                idle = now + settings.call_limit;
+            }
+            () = sleep_until(total), if asked_at.is_none() && total <= idle => break CallError::Long(settings.total_limit),
+            () = sleep_until(idle), if asked_at.is_none() => break CallError::Slow(settings.call_limit),
+        }
+    };
+    let notice = CancelledNotificationParam::new(Some(handle.id.clone()), Some("no longer wanted".to_owned()));
+    let notice = ClientNotification::CancelledNotification(CancelledNotification::new(notice));
+    // A server that cannot be told is gone, or does not listen; the answer is not waited for either way.
+    let _told = tokio::time::timeout(Duration::from_secs(1), connection.peer().send_notification(notice)).await;
+    Err(error)
+}
+
+fn fault(error: ServiceError) -> CallError {
+    match error {
+        ServiceError::McpError(error) => CallError::Refused(error.message.into_owned()),
+        ServiceError::TransportSend(error) => {
+            tracing::debug!(%error, "an MCP server could not be reached");
+            CallError::Gone
+        }
+        ServiceError::TransportClosed => CallError::Gone,
+        ServiceError::Cancelled { .. } => CallError::Refused("the server cancelled it".to_owned()),
+        _ => CallError::Odd("what does not fit the request"),
+    }
+}

@@ -1,0 +1,224 @@
+//! One living connection to a server.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_sandbox::{Service, ServiceRequest};
+use rmcp::{
+    RoleClient,
+    model::{PaginatedRequestParams, ProtocolVersion, SubscriptionFilter},
+    service::{ClientInitializeError, ClientLifecycleMode, Peer, RunningService, serve_client_with_lifecycle},
+    transport::{StreamableHttpClientTransport, async_rw::AsyncRwTransport},
+};
+use serde_json::Value;
+use tokio::{task::JoinHandle, time::timeout};
+
+use super::{McpError, McpOffer, McpPlace, McpServerSettings, McpTool, McpTransport, handler::Handler, http, listed::one_line};
+
+/// Bytes kept of a server's standard error.
+const ERROR_LIMIT: usize = 16 * 1024;
+/// Pages of a list that are asked for.
+const MOST_PAGES: usize = 100;
+/// How long a server has to end by itself when it is no longer needed.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A server that has said hello. Dropped, its process is killed.
+pub(super) struct Connection {
+    running: RunningService<RoleClient, Arc<Handler>>,
+    process: Option<std::sync::Mutex<Service>>,
+    handler: Arc<Handler>,
+    pub(super) offer: McpOffer,
+    /// Hears of changes, with servers that tell of them only to who asks.
+    listens: Option<JoinHandle<()>>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some(listens) = &self.listens {
+            listens.abort();
+        }
+    }
+}
+
+impl Connection {
+    /// Starts the server if it is a program, says hello, and asks what it offers.
+    pub(super) async fn open(settings: &McpServerSettings, place: &McpPlace) -> Result<Self, McpError> {
+        // What every server understands today first; one that knows the newer way alone says so at once.
+        let newer = || ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] };
+        match Self::greet(settings, place, ClientLifecycleMode::Initialize).await {
+            Err(Refusal::Speaks) => Self::greet(settings, place, newer()).await.map_err(|refusal| refusal.into_error(settings)),
+            other => other.map_err(|refusal| refusal.into_error(settings)),
+        }
+    }
+
+    async fn greet(settings: &McpServerSettings, place: &McpPlace, lifecycle: ClientLifecycleMode) -> Result<Self, Refusal> {
+        let handler = Arc::new(Handler::new(&settings.name));
+        let asks = matches!(lifecycle, ClientLifecycleMode::Discover { .. });
+        let mut process = None;
+        let limit = settings.start_limit;
+        let running = match &settings.transport {
+            McpTransport::Stdio { program, arguments, environment } => {
+                let mut all = place.environment.as_ref().clone();
+                all.extend(environment.clone());
+                let request = ServiceRequest {
+                    program: program.clone(),
+                    arguments: arguments.clone(),
+                    working_folder: place.working_folder.clone(),
+                    environment: all,
+                    error_limit: ERROR_LIMIT,
+                };
+                let started = Service::start(request).map_err(|source| McpError::Start { server: settings.name.clone(), source });
+                let mut service = started.map_err(Refusal::Failed)?;
+                let streams = service.streams();
+                process = Some(std::sync::Mutex::new(service));
+                let Some((output, input)) = streams else { return Err(Refusal::Failed(broken(settings, "no streams", &process))) };
+                let transport = AsyncRwTransport::new_client(output, input);
+                timeout(limit, serve_client_with_lifecycle(Arc::clone(&handler), transport, lifecycle)).await
+            }
+            McpTransport::Http { url, bearer, headers } => {
+                let fault = |reason: String| McpError::Settings { server: settings.name.clone(), reason };
+                let (client, config) = http::client(url, bearer.as_ref(), headers).map_err(|reason| Refusal::Failed(fault(reason)))?;
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                timeout(limit, serve_client_with_lifecycle(Arc::clone(&handler), transport, lifecycle)).await
+            }
+        };
+        let running = match running {
+            Ok(Ok(running)) => running,
+            Ok(Err(ClientInitializeError::JsonRpcError(_))) => return Err(Refusal::Speaks),
+            Ok(Err(error)) if error.is_authorization_required() => {
+                return Err(Refusal::Failed(McpError::Unauthorized { server: settings.name.clone() }));
+            }
+            Ok(Err(error)) => {
+                // A program that ends at once has a moment to say why.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                return Err(Refusal::Failed(broken(settings, &chain(&error), &process)));
+            }
+            Err(_) => return Err(Refusal::Failed(slow(settings, &process))),
+        };
+        let mut connection = Self { running, process, handler, offer: McpOffer::default(), listens: None };
+        connection.offer = connection.ask_offer(settings).await.map_err(Refusal::Failed)?;
+        if asks && connection.offer.changes {
+            connection.listens = Some(tokio::spawn(listen(connection.peer().clone(), Arc::clone(&connection.handler))));
+        }
+        Ok(connection)
+    }
+
+    /// Asks what the server offers.
+    pub(super) async fn ask_offer(&self, settings: &McpServerSettings) -> Result<McpOffer, McpError> {
+        let peer = self.peer();
+        let mut offer = McpOffer::default();
+        let Some(server) = peer.peer_info() else {
+            return Err(broken(settings, "it has not told who it is", &self.process));
+        };
+        offer.software =
+            server.server_info.as_ref().map(|known| one_line(&format!("{} {}", known.name, known.version))).unwrap_or_default();
+        offer.resources = server.capabilities.resources.is_some();
+        offer.prompts = server.capabilities.prompts.is_some();
+        let Some(tools) = &server.capabilities.tools else { return Ok(offer) };
+        offer.changes = tools.list_changed.unwrap_or(false);
+        let all = async {
+            let mut cursor = None;
+            for _ in 0..MOST_PAGES {
+                let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
+                let tools = page.tools.into_iter().map(|tool| McpTool {
+                    name: tool.name.into_owned(),
+                    description: tool.description.map(std::borrow::Cow::into_owned).or(tool.title).unwrap_or_default(),
+                    parameters: Value::Object(tool.input_schema.as_ref().clone()),
+                });
+                offer.take(tools, settings);
+                cursor = page.next_cursor;
+                if cursor.is_none() {
+                    break;
+                }
+            }
+            Ok::<_, rmcp::ServiceError>(offer)
+        };
+        match timeout(settings.start_limit, all).await {
+            Ok(Ok(offer)) => Ok(offer),
+            Ok(Err(error)) => Err(broken(settings, &format!("it does not tell its tools: {error}"), &self.process)),
+            Err(_) => Err(slow(settings, &self.process)),
+        }
+    }
+
+    pub(super) fn peer(&self) -> &Peer<RoleClient> {
+        self.running.peer()
+    }
+
+    pub(super) const fn handler(&self) -> &Arc<Handler> {
+        &self.handler
+    }
+
+    /// Whether nothing can come of it any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.running.is_closed() || self.peer().is_transport_closed()
+    }
+
+    /// What its process has written to standard error.
+    pub(super) fn said(&self) -> String {
+        said(&self.process)
+    }
+
+    /// Says good-bye, and ends the process with all that it started.
+    pub(super) async fn close(mut self) {
+        // A server that does not take its leave is ended all the same.
+        let _left = self.running.close_with_timeout(PATIENCE).await;
+        if let Some(process) = self.process.take() {
+            let process = process.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Err(error) = process.end(PATIENCE).await {
+                tracing::debug!(%error, "the end of an MCP server could not be learnt");
+            }
+        }
+    }
+}
+
+/// Asks a server to tell of changes, and notes them until it ends.
+async fn listen(peer: Peer<RoleClient>, handler: Arc<Handler>) {
+    let Ok(mut changes) = peer.listen(SubscriptionFilter::builder().tools_list_changed().build()).await else { return };
+    while let Ok(Some(_)) = changes.next().await {
+        handler.tell_changed();
+    }
+}
+
+/// Why nothing came of a greeting.
+enum Refusal {
+    /// It answered that it does not know this greeting.
+    Speaks,
+    Failed(McpError),
+}
+
+impl Refusal {
+    fn into_error(self, settings: &McpServerSettings) -> McpError {
+        match self {
+            Self::Failed(error) => error,
+            Self::Speaks => broken(settings, "it knows no greeting that aime knows", &None),
+        }
+    }
+}
+
+type Process = Option<std::sync::Mutex<Service>>;
+
+fn said(process: &Process) -> String {
+    let Some(process) = process else { return String::new() };
+    process.lock().unwrap_or_else(std::sync::PoisonError::into_inner).said()
+}
+
+fn broken(settings: &McpServerSettings, reason: &str, process: &Process) -> McpError {
+    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), said: said(process) }
+}
+
+fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
+    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, said: said(process) }
+}
+
+/// An error with its causes, each once.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
+}

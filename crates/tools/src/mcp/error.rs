@@ -1,0 +1,85 @@
+//! Why a server cannot be used.
+
+use std::time::Duration;
+
+use aime_sandbox::ProcessError;
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpError {
+    /// The program could not be started.
+    #[error("the MCP server `{server}` could not be started")]
+    Start {
+        /// The server.
+        server: String,
+        /// Why.
+        source: ProcessError,
+    },
+    /// It runs, or answers, and does not speak as it should.
+    #[error("the MCP server `{server}` could not be reached: {reason}{}", last_words(.said))]
+    Handshake {
+        /// The server.
+        server: String,
+        /// What went wrong.
+        reason: String,
+        /// What it wrote to standard error.
+        said: String,
+    },
+    /// It took too long to start or to tell its tools.
+    #[error("the MCP server `{server}` was not ready within {} s{}", limit.as_secs_f32(), last_words(.said))]
+    Slow {
+        /// The server.
+        server: String,
+        /// How long it was given.
+        limit: Duration,
+        /// What it wrote to standard error.
+        said: String,
+    },
+    /// It wants to know who asks.
+    #[error("the MCP server `{server}` wants to know who asks: it needs a token")]
+    Unauthorized {
+        /// The server.
+        server: String,
+    },
+    /// It failed too often in a row and is not tried again in this run.
+    #[error("the MCP server `{server}` failed {failures} times in a row and is not started again; the last time: {reason}")]
+    GivenUp {
+        /// The server.
+        server: String,
+        /// How often it failed.
+        failures: u32,
+        /// The last failure.
+        reason: String,
+    },
+    /// The settings cannot be used.
+    #[error("the MCP server `{server}` cannot be reached as its settings say: {reason}")]
+    Settings {
+        /// The server.
+        server: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is no server of this name.
+    #[error("there is no MCP server `{server}`; there are: {known}")]
+    NoSuchServer {
+        /// As asked for.
+        server: String,
+        /// Those that are.
+        known: String,
+    },
+    /// The wait for it was given up.
+    #[error("cancelled before the MCP server `{server}` was ready")]
+    Cancelled {
+        /// The server.
+        server: String,
+    },
+}
+
+/// The last lines of standard error, which often say what is wrong.
+fn last_words(text: &str) -> String {
+    const LINES: usize = 8;
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
+    if last.is_empty() { String::new() } else { format!("; it said:\n{}", last.join("\n")) }
+}

@@ -1,0 +1,195 @@
+//! What a server says and asks by itself: progress, questions for a person, changes of what it offers.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use rmcp::{
+    ClientHandler, RoleClient,
+    model::{
+        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorData,
+        FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken, UrlElicitationCapability,
+    },
+    service::{NotificationContext, RequestContext},
+};
+use tokio::sync::watch;
+
+use super::{
+    elicit::{Form, asks_url, may_go_on},
+    listed::one_line,
+};
+use crate::{AskPerson, ToolContext};
+
+/// The longest news of progress, in characters.
+const NEWS_CHARS: usize = 200;
+
+/// What is seen of a call from outside.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Pulse {
+    /// How often it told of progress.
+    pub(super) beats: u64,
+    /// How many questions of its server wait for a person.
+    pub(super) asking: u32,
+}
+
+struct Going {
+    token: Option<ProgressToken>,
+    pulse: watch::Sender<Pulse>,
+    context: ToolContext,
+}
+
+/// Hears one server.
+pub(super) struct Handler {
+    server: String,
+    calls: Mutex<BTreeMap<u64, Going>>,
+    next: AtomicU64,
+    changed: AtomicBool,
+}
+
+impl Handler {
+    pub(super) fn new(server: &str) -> Self {
+        Self { server: server.to_owned(), calls: Mutex::default(), next: AtomicU64::new(0), changed: AtomicBool::new(false) }
+    }
+
+    /// Whether the tools have changed since this was asked last.
+    pub(super) fn take_changed(&self) -> bool {
+        self.changed.swap(false, Ordering::Relaxed)
+    }
+
+    pub(super) fn tell_changed(&self) {
+        self.changed.store(true, Ordering::Relaxed);
+    }
+
+    /// A call begins: from now on its progress and the server's questions are heard.
+    pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> (Heard, watch::Receiver<Pulse>) {
+        let (pulse, receiver) = watch::channel(Pulse::default());
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.calls().insert(id, Going { token: None, pulse, context: context.clone() });
+        (Heard { handler: Arc::clone(self), id }, receiver)
+    }
+
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<u64, Going>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Answers a question of the server by asking the person behind the call. The protocol does not say which call a question belongs to:
+    /// it is the latest one behind which there is a person.
+    pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
+        let decline = || ElicitResult::new(ElicitationAction::Decline);
+        let found = {
+            let calls = self.calls();
+            let latest = calls.values().rev().find_map(|going| Some((going.context.person.clone()?, going.pulse.clone())));
+            latest
+        };
+        let Some((person, pulse)) = found else { return decline() };
+        pulse.send_modify(|pulse| pulse.asking += 1);
+        let _asked = Asked(pulse);
+        match request {
+            ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+                let Ok(schema) = serde_json::to_value(&requested_schema) else { return decline() };
+                match fill(&Form::new(&self.server, &message, &schema), &person).await {
+                    Some(content) => ElicitResult::new(ElicitationAction::Accept).with_content(content),
+                    None => decline(),
+                }
+            }
+            ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+                match person.ask(asks_url(&self.server, &message, &url)).await {
+                    Some(answer) if may_go_on(&answer) => ElicitResult::new(ElicitationAction::Accept),
+                    _ => decline(),
+                }
+            }
+            _ => decline(),
+        }
+    }
+}
+
+/// Asks a person for each field, in order. None as soon as they do not want to.
+async fn fill(form: &Form, person: &AskPerson) -> Option<serde_json::Value> {
+    let mut content = serde_json::Map::new();
+    if form.fields.is_empty() {
+        return may_go_on(&person.ask(form.bare_question()).await?).then(|| content.into());
+    }
+    for field in &form.fields {
+        let mut question = form.question(field);
+        loop {
+            let answer = person.ask(question.clone()).await?;
+            match field.read(&answer)? {
+                Ok(None) => break,
+                Ok(Some(value)) => {
+                    content.insert(field.name.clone(), value);
+                    break;
+                }
+                Err(fault) => {
+                    let again = form.question_again(field, &fault);
+                    if again == question {
+                        // The same answer to the same question: nobody reads it.
+                        return None;
+                    }
+                    question = again;
+                }
+            }
+        }
+    }
+    Some(content.into())
+}
+
+/// A call that is heard until this is dropped.
+pub(super) struct Heard {
+    handler: Arc<Handler>,
+    id: u64,
+}
+
+impl Heard {
+    /// The call is known to the server by this token.
+    pub(super) fn as_token(&self, token: ProgressToken) {
+        if let Some(going) = self.handler.calls().get_mut(&self.id) {
+            going.token = Some(token);
+        }
+    }
+}
+
+impl Drop for Heard {
+    fn drop(&mut self) {
+        self.handler.calls().remove(&self.id);
+    }
+}
+
+struct Asked(watch::Sender<Pulse>);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.0.send_modify(|pulse| pulse.asking = pulse.asking.saturating_sub(1));
+    }
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let elicitation =
+            ElicitationCapability::new().with_form(FormElicitationCapability::default()).with_url(UrlElicitationCapability::default());
+        let capabilities = ClientCapabilities::builder().enable_elicitation_with(elicitation).build();
+        ClientConfig::new(capabilities, Implementation::new("aime", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn create_elicitation(&self, request: ElicitRequestParams, _: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {
+        Ok(self.elicit(request).await)
+    }
+
+    async fn on_progress(&self, news: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        let calls = self.calls();
+        let Some(going) = calls.values().find(|going| going.token.as_ref() == Some(&news.progress_token)) else { return };
+        going.pulse.send_modify(|pulse| pulse.beats += 1);
+        if let Some(progress) = &going.context.progress {
+            let message: String = one_line(news.message.as_deref().unwrap_or_default()).chars().take(NEWS_CHARS).collect();
+            let far = news.total.map_or_else(|| format!("{}", news.progress), |total| format!("{}/{total}", news.progress));
+            progress.tell(if message.is_empty() { far } else { format!("{far} {message}") });
+        }
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.tell_changed();
+    }
+}

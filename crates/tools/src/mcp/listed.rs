@@ -1,0 +1,248 @@
+//! What a server offers, made safe to show: bounded, and with schemas that can be checked.
+
+use std::sync::Arc;
+
+use aime_llm::ToolDefinition;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{McpServerSettings, McpTransport};
+use crate::{HandledBy, ToolSheet, Touches};
+
+/// The most tools that are taken from one server.
+const MOST_TOOLS: usize = 2_000;
+/// The longest description, in characters.
+const MOST_DESCRIPTION: usize = 2_000;
+/// The largest schema, in bytes of JSON, and the deepest.
+const MOST_SCHEMA: usize = 30_000;
+const DEEPEST_SCHEMA: usize = 40;
+/// The longest name of a tool, in bytes.
+const LONGEST_NAME: usize = 256;
+
+/// A tool as its server tells of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct McpTool {
+    /// The server's own name for it.
+    pub name: String,
+    /// What it does; may be empty.
+    #[serde(default)]
+    pub description: String,
+    /// The JSON Schema of its parameters.
+    pub parameters: Value,
+}
+
+/// What a server offers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct McpOffer {
+    /// Its tools, those left out that cannot be used.
+    #[serde(default)]
+    pub tools: Vec<McpTool>,
+    /// Whether it has resources.
+    #[serde(default)]
+    pub resources: bool,
+    /// Whether it has prompts.
+    #[serde(default)]
+    pub prompts: bool,
+    /// Whether it tells when its tools change.
+    #[serde(default)]
+    pub changes: bool,
+    /// Its own name and version; may be empty.
+    #[serde(default)]
+    pub software: String,
+    /// What was left out, and why.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+impl McpOffer {
+    /// Takes over the tools that can be used, and says why others cannot.
+    pub(super) fn take(&mut self, tools: impl IntoIterator<Item = McpTool>, settings: &McpServerSettings) {
+        for tool in tools {
+            if !settings.tools.fit(&tool.name) {
+                continue;
+            }
+            match usable(tool) {
+                Ok(tool) if self.tools.iter().any(|known| known.name == tool.name) => {
+                    self.notes.push(format!("without a second tool {:?}", tool.name));
+                }
+                Ok(tool) if self.tools.len() < MOST_TOOLS => self.tools.push(tool),
+                Ok(_) => {
+                    self.notes.push(format!("without the tools beyond {MOST_TOOLS}"));
+                    return;
+                }
+                Err(note) => self.notes.push(note),
+            }
+        }
+    }
+}
+
+/// A tool whose words are bounded and whose schema can be checked; else why it is left out.
+fn usable(tool: McpTool) -> Result<McpTool, String> {
+    let McpTool { name, description, mut parameters } = tool;
+    let shown: String = one_line(&name).chars().take(80).collect();
+    let without = |why: &str| format!("without the tool {shown:?}: {why}");
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return Err(without("its name is empty, or too long"));
+    }
+    let Some(schema) = parameters.as_object_mut() else {
+        return Err(without("its schema is no object"));
+    };
+    if schema.get("type").is_some_and(|kind| kind != "object") {
+        return Err(without("its schema is not one of an object"));
+    }
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    // Another dialect than that of the validator, where it is named, may only confuse it.
+    schema.remove("$schema");
+    if parameters.to_string().len() > MOST_SCHEMA || depth(&parameters) > DEEPEST_SCHEMA {
+        return Err(without("its schema is too large"));
+    }
+    if names_what_is_elsewhere(&parameters) {
+        return Err(without("its schema refers to what is elsewhere"));
+    }
+    if let Err(error) = jsonschema::validator_for(&parameters) {
+        return Err(without(&format!("its schema is none: {error}")));
+    }
+    Ok(McpTool { name, description: bounded(&description), parameters })
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn names_what_is_elsewhere(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(names_what_is_elsewhere),
+        Value::Object(members) => members.iter().any(|(key, member)| {
+            let refers = matches!(key.as_str(), "$ref" | "$dynamicRef") && member.as_str().is_some_and(|target| !target.starts_with('#'));
+            refers || names_what_is_elsewhere(member)
+        }),
+        _ => false,
+    }
+}
+
+/// A text without what steers a terminal or hides from a reader, cut where it is long.
+fn bounded(text: &str) -> String {
+    let shown: String = text.trim().chars().filter(|character| !hidden(*character)).take(MOST_DESCRIPTION + 1).collect();
+    if shown.chars().count() <= MOST_DESCRIPTION {
+        return shown;
+    }
+    shown.chars().take(MOST_DESCRIPTION).chain(['…']).collect()
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    text.chars().filter(|character| !hidden(*character)).map(|character| if character == '\n' { ' ' } else { character }).collect()
+}
+
+/// Control characters, and those that are not seen: with them a description tells a model what no person reads.
+fn hidden(character: char) -> bool {
+    (character.is_control() && !matches!(character, '\n' | '\t'))
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The sheet of a tool under the name that a model knows it by. What its server says of its rights is not asked: it changes something unless
+/// the user has said that it does not.
+pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) -> Arc<ToolSheet> {
+    let read_only = settings.read_only.fit(&tool.name);
+    let description = if tool.description.is_empty() { "No description.".to_owned() } else { tool.description.clone() };
+    Arc::new(ToolSheet {
+        definition: ToolDefinition {
+            name: name.to_owned(),
+            description: format!("[{}] {description}", settings.name),
+            parameters: tool.parameters.clone(),
+        },
+        read_only,
+        idempotent: read_only,
+        touches: touches(settings),
+        handled_by: HandledBy::Runtime,
+        time_limit: settings.total_limit,
+        alternatives: Vec::new(),
+        hosts: None,
+    })
+}
+
+pub(super) const fn touches(settings: &McpServerSettings) -> Touches {
+    match settings.transport {
+        McpTransport::Stdio { .. } => Touches::Processes,
+        McpTransport::Http { .. } => Touches::Network,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::NamePatterns;
+
+    fn settings() -> McpServerSettings {
+        McpServerSettings::new("s", McpTransport::Http { url: String::new(), bearer: None, headers: std::collections::BTreeMap::new() })
+    }
+
+    fn tool(name: &str, parameters: Value) -> McpTool {
+        McpTool { name: name.to_owned(), description: "d".to_owned(), parameters }
+    }
+
+    fn offer(tools: Vec<McpTool>, settings: &McpServerSettings) -> McpOffer {
+        let mut offer = McpOffer::default();
+        offer.take(tools, settings);
+        offer
+    }
+
+    #[test]
+    fn what_cannot_be_checked_is_left_out_and_said() {
+        let mut deep = json!({"type": "string"});
+        for _ in 0..50 {
+            deep = json!({"type": "object", "properties": {"a": deep}});
+        }
+        let table = [
+            (tool("good", json!({"type": "object", "properties": {"a": {"type": "string"}}})), None),
+            (tool("none", json!({})), None),
+            (tool("inner", json!({"$defs": {"a": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/a"}}})), None),
+            (tool("good", json!({})), Some("without a second tool \"good\"")),
+            (tool("", json!({})), Some("its name is empty")),
+            (tool(&"n".repeat(300), json!({})), Some("too long")),
+            (tool("list", json!([])), Some("no object")),
+            (tool("text", json!({"type": "string"})), Some("not one of an object")),
+            (tool("odd", json!({"type": "object", "properties": {"a": {"type": "colour"}}})), Some("its schema is none")),
+            (tool("away", json!({"properties": {"a": {"$ref": "http://127.0.0.1/x"}}})), Some("elsewhere")),
+            (tool("deep", deep), Some("too large")),
+            (tool("large", json!({"description": "x".repeat(40_000)})), Some("too large")),
+        ];
+        let expected: Vec<&str> = table.iter().filter_map(|(_, note)| *note).collect();
+        let taken = offer(table.iter().map(|(tool, _)| tool.clone()).collect(), &settings());
+        assert_eq!(taken.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["good", "none", "inner"]);
+        assert_eq!(taken.notes.len(), expected.len(), "{:?}", taken.notes);
+        for (note, expected) in taken.notes.iter().zip(expected) {
+            assert!(note.contains(expected), "{note}: {expected}");
+        }
+    }
+
+    #[test]
+    fn words_are_bounded_and_nothing_hides_in_them() {
+        let description = format!("Look\u{200b} at\u{1b}[2J\u{e0041} this\n{}", "x".repeat(5_000));
+        let told = McpTool { name: "t".to_owned(), description, parameters: json!({}) };
+        let taken = offer(vec![told], &settings());
+        let description = &taken.tools[0].description;
+        assert!(description.starts_with("Look at[2J this\nxxx") && description.ends_with("x…"), "{description}");
+        assert_eq!(description.chars().count(), MOST_DESCRIPTION + 1);
+    }
+
+    #[test]
+    fn rights_are_those_that_the_user_gives() {
+        let mut settings = settings();
+        settings.tools = NamePatterns::new(["list_*", "make"]).unwrap();
+        settings.read_only = NamePatterns::new(["list_*"]).unwrap();
+        let taken = offer(["list_all", "make", "drop"].map(|name| tool(name, json!({}))).to_vec(), &settings);
+        let sheets: Vec<_> = taken.tools.iter().map(|tool| sheet("n", tool, &settings)).collect();
+        let told: Vec<_> = taken.tools.iter().zip(&sheets).map(|(tool, sheet)| (tool.name.as_str(), sheet.read_only)).collect();
+        assert_eq!(told, [("list_all", true), ("make", false)]);
+        assert_eq!(sheets[0].definition.description, "[s] d");
+        assert_eq!(sheets[1].touches, Touches::Network);
+    }
+}

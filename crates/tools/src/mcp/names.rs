@@ -1,0 +1,179 @@
+//! The names of tools: `mcp__server__tool`, and back.
+//!
+//! What a model may write is `A-Z a-z 0-9 _ -`, 64 characters at most. What servers write is anything. The way back is a table.
+
+use std::collections::BTreeMap;
+
+/// What the names of all tools of servers begin with.
+pub const MCP_PREFIX: &str = "mcp__";
+/// The longest name that model servers take.
+const LONGEST: usize = 64;
+/// The hexadecimal digits by which names are told apart that would be one.
+const DIGITS: usize = 8;
+
+/// A tool of a server, by the server's own name for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Origin {
+    pub(crate) server: String,
+    pub(crate) tool: String,
+}
+
+/// Which name stands for which tool, both ways.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Names {
+    origins: BTreeMap<String, Origin>,
+    names: BTreeMap<Origin, String>,
+}
+
+impl Names {
+    /// Names for tools, the same whatever their order. Names that would be one are told apart by a hash of what they stand for, all of
+    /// them, so that none depends on which came first.
+    pub(crate) fn new(origins: impl IntoIterator<Item = Origin>) -> Self {
+        let mut wanted: BTreeMap<String, Vec<Origin>> = BTreeMap::new();
+        for origin in origins {
+            let known = wanted.entry(plain(&origin)).or_default();
+            if !known.contains(&origin) {
+                known.push(origin);
+            }
+        }
+        let mut names = Self::default();
+        for (plain, origins) in wanted {
+            match <[Origin; 1]>::try_from(origins) {
+                Ok([only]) if plain.len() <= LONGEST => names.put(plain, only),
+                Ok([only]) => names.put(hashed(&plain, &only), only),
+                Err(several) => several.into_iter().for_each(|origin| names.put(hashed(&plain, &origin), origin)),
+            }
+        }
+        names
+    }
+
+    /// Names for tools that came later. Those that have one keep it.
+    pub(crate) fn extend(&mut self, origins: impl IntoIterator<Item = Origin>) {
+        let new: Vec<Origin> = origins.into_iter().filter(|origin| !self.names.contains_key(origin)).collect();
+        for (origin, name) in Self::new(new).names {
+            let name = if self.origins.contains_key(&name) { hashed(&plain(&origin), &origin) } else { name };
+            self.put(name, origin);
+        }
+    }
+
+    /// Of two tools whose hashes are one too, which nobody has seen, the first is kept.
+    fn put(&mut self, name: String, origin: Origin) {
+        if !self.origins.contains_key(&name) {
+            self.names.insert(origin.clone(), name.clone());
+            self.origins.insert(name, origin);
+        }
+    }
+
+    /// The tool that a name stands for.
+    pub(crate) fn origin(&self, name: &str) -> Option<&Origin> {
+        self.origins.get(name)
+    }
+
+    /// Every name.
+    pub(crate) fn known(&self) -> impl Iterator<Item = &str> {
+        self.origins.keys().map(String::as_str)
+    }
+
+    /// The name that stands for a tool.
+    pub(crate) fn name(&self, server: &str, tool: &str) -> Option<&str> {
+        self.names.get(&Origin { server: server.to_owned(), tool: tool.to_owned() }).map(String::as_str)
+    }
+}
+
+/// The name with everything odd in it replaced, as long as it comes.
+fn plain(origin: &Origin) -> String {
+    let usual = |text: &str| -> String {
+        text.chars().map(|character| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }).collect()
+    };
+    format!("{MCP_PREFIX}{}__{}", usual(&origin.server), usual(&origin.tool))
+}
+
+/// The beginning of a name, and a hash of what it stands for.
+fn hashed(plain: &str, origin: &Origin) -> String {
+    let kept = plain.get(..plain.len().min(LONGEST - DIGITS - 1)).unwrap_or(plain);
+    let hash = fnv(origin.server.bytes().chain([0]).chain(origin.tool.bytes()));
+    format!("{kept}_{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
+}
+
+/// FNV-1a: the same on every machine and in every version, which a name must be.
+fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn origin(server: &str, tool: &str) -> Origin {
+        Origin { server: server.to_owned(), tool: tool.to_owned() }
+    }
+
+    #[test]
+    fn names_are_those_a_model_may_write() {
+        let names = Names::new([origin("git", "log"), origin("my.server", "files/read.all"), origin("git", "日本"), origin("git", "")]);
+        let table = [
+            (("git", "log"), "mcp__git__log"),
+            (("my.server", "files/read.all"), "mcp__my_server__files_read_all"),
+            (("git", "日本"), "mcp__git____"),
+            (("git", ""), "mcp__git__"),
+        ];
+        for ((server, tool), expected) in table {
+            assert_eq!(names.name(server, tool), Some(expected));
+            assert_eq!(names.origin(expected), Some(&origin(server, tool)), "and back");
+        }
+        assert_eq!(names.name("git", "push"), None);
+        assert_eq!(names.origin("mcp__git__push"), None);
+    }
+
+    #[test]
+    fn what_would_be_one_name_is_told_apart_in_any_order() {
+        let two = [origin("a", "x.y"), origin("a", "x/y")];
+        let (names, turned) = (Names::new(two.clone()), Names::new(two.into_iter().rev()));
+        assert_eq!(names, turned);
+        let (dot, slash) = (names.name("a", "x.y").unwrap(), names.name("a", "x/y").unwrap());
+        assert!(dot != slash && dot.starts_with("mcp__a__x_y_") && slash.starts_with("mcp__a__x_y_"), "{dot} {slash}");
+        // A server's name may hold what parts it from its tools.
+        let names = Names::new([origin("a", "b__c"), origin("a__b", "c")]);
+        assert_ne!(names.name("a", "b__c"), names.name("a__b", "c"));
+    }
+
+    #[test]
+    fn a_tool_keeps_the_name_it_was_given() {
+        let mut names = Names::new([origin("a", "x.y")]);
+        names.extend([origin("a", "x/y"), origin("a", "x.y"), origin("a", "z")]);
+        assert_eq!(names.name("a", "x.y"), Some("mcp__a__x_y"));
+        assert_eq!(names.name("a", "z"), Some("mcp__a__z"));
+        let later = names.name("a", "x/y").unwrap();
+        assert!(later.starts_with("mcp__a__x_y_"), "{later}");
+        assert_eq!(names.origin(later), Some(&origin("a", "x/y")));
+    }
+
+    #[test]
+    fn long_names_are_cut_and_differ() {
+        let tail = "x".repeat(100);
+        let names = Names::new([origin("s", &format!("{tail}1")), origin("s", &format!("{tail}2"))]);
+        let (one, two) = (names.name("s", &format!("{tail}1")).unwrap(), names.name("s", &format!("{tail}2")).unwrap());
+        assert!(one != two && one.len() == 64 && two.len() == 64, "{one} {two}");
+        assert_eq!(names.origin(one).unwrap().tool, format!("{tail}1"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_tool_has_a_name_of_its_own_that_leads_back(
+            pairs in proptest::collection::btree_set(("[a-c._/ é-]{0,30}", "[a-c._/ é-]{0,80}"), 0..40),
+        ) {
+            let origins: BTreeSet<_> = pairs.iter().map(|(server, tool)| origin(server, tool)).collect();
+            let names = Names::new(origins.iter().cloned());
+            for known in &origins {
+                let name = names.name(&known.server, &known.tool).unwrap();
+                prop_assert_eq!(names.origin(name), Some(known));
+                prop_assert!(name.len() <= LONGEST && name.starts_with(MCP_PREFIX));
+                prop_assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'), "{}", name);
+            }
+        }
+    }
+}

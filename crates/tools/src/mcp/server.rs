@@ -1,0 +1,160 @@
+//! One server over its lives: started when it is first needed, started again after it has ended, later each time, and given up at last.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Mutex as AsyncMutex,
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    McpError, McpOffer, McpPlace, McpServerSettings,
+    connection::{Connection, chain},
+};
+
+/// How often in a row a server may fail before it is given up.
+const MOST_FAILURES: u32 = 5;
+/// The longest wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// How long a server that has failed so often in a row is left alone. None when it is given up.
+fn wait_after(failures: u32, first: Duration) -> Option<Duration> {
+    match failures {
+        0 => Some(Duration::ZERO),
+        MOST_FAILURES.. => None,
+        _ => Some(first.saturating_mul(1 << (failures - 1)).min(LONGEST_WAIT)),
+    }
+}
+
+/// A server. Nothing of it runs before it is needed.
+pub(super) struct Server {
+    pub(super) settings: McpServerSettings,
+    place: McpPlace,
+    life: AsyncMutex<Life>,
+    offer: Mutex<Option<Arc<McpOffer>>>,
+}
+
+#[derive(Default)]
+struct Life {
+    connection: Option<Arc<Connection>>,
+    failures: u32,
+    last_failure: Option<(Instant, String)>,
+}
+
+impl Server {
+    pub(super) fn new(settings: McpServerSettings, place: McpPlace, known: Option<McpOffer>) -> Self {
+        let known = known.map(|known| {
+            // What was kept passes the same check as what a server tells.
+            let mut offer = McpOffer { tools: Vec::new(), ..known.clone() };
+            offer.take(known.tools, &settings);
+            Arc::new(offer)
+        });
+        Self { settings, place, life: AsyncMutex::default(), offer: Mutex::new(known) }
+    }
+
+    /// What it offers, as far as it is known.
+    pub(super) fn offer(&self) -> Option<Arc<McpOffer>> {
+        self.offer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep_offer(&self, offer: McpOffer) {
+        *self.offer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(offer));
+    }
+
+    /// The living connection: the one there is, or a new one. What the server offers is known afterwards, as of now.
+    pub(super) async fn connection(&self, cancel: &CancellationToken) -> Result<Arc<Connection>, McpError> {
+        let ready = cancel.run_until_cancelled(self.ready());
+        ready.await.unwrap_or_else(|| Err(McpError::Cancelled { server: self.settings.name.clone() }))
+    }
+
+    async fn ready(&self) -> Result<Arc<Connection>, McpError> {
+        let mut life = self.life.lock().await;
+        if let Some(connection) = &life.connection {
+            if !connection.is_over() {
+                if connection.handler().take_changed() {
+                    match connection.ask_offer(&self.settings).await {
+                        Ok(offer) => self.keep_offer(offer),
+                        Err(error) => tracing::warn!(%error, "the tools of an MCP server have changed and are not known"),
+                    }
+                }
+                return Ok(Arc::clone(connection));
+            }
+            let said = connection.said();
+            life.connection = None;
+            life.fail(if said.is_empty() { "it ended".to_owned() } else { format!("it ended; it said:\n{said}") });
+        }
+        let Some(wait) = wait_after(life.failures, self.settings.first_wait) else {
+            let reason = life.last_failure.as_ref().map(|(_, reason)| reason.clone()).unwrap_or_default();
+            return Err(McpError::GivenUp { server: self.settings.name.clone(), failures: life.failures, reason });
+        };
+        if let Some((at, _)) = &life.last_failure {
+            sleep_until(*at + wait).await;
+        }
+        match Connection::open(&self.settings, &self.place).await {
+            Ok(connection) => {
+                tracing::info!(server = self.settings.name, software = connection.offer.software, "an MCP server is ready");
+                self.keep_offer(connection.offer.clone());
+                let connection = Arc::new(connection);
+                life.connection = Some(Arc::clone(&connection));
+                Ok(connection)
+            }
+            Err(error) => {
+                life.fail(chain(&error));
+                Err(error)
+            }
+        }
+    }
+
+    /// A call has come back: the server is sound.
+    pub(super) async fn is_sound(&self) {
+        let mut life = self.life.lock().await;
+        life.failures = 0;
+        life.last_failure = None;
+    }
+
+    /// Nothing can come of this connection any more: the next call makes another.
+    pub(super) async fn is_gone(&self, gone: &Arc<Connection>) {
+        let mut life = self.life.lock().await;
+        if life.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, gone)) {
+            life.connection = None;
+            life.fail(format!("it ended in the middle of a call{}", said(gone)));
+        }
+    }
+
+    /// Ends it, if it runs.
+    pub(super) async fn end(&self) {
+        let connection = self.life.lock().await.connection.take();
+        // Whoever still holds it drops it at the end of their call, and the process dies then.
+        if let Some(connection) = connection.and_then(Arc::into_inner) {
+            connection.close().await;
+        }
+    }
+}
+
+impl Life {
+    fn fail(&mut self, reason: String) {
+        self.failures += 1;
+        self.last_failure = Some((Instant::now(), reason));
+    }
+}
+
+fn said(connection: &Connection) -> String {
+    let said = connection.said();
+    if said.is_empty() { said } else { format!("; it said:\n{said}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_and_end() {
+        let waits: Vec<_> =
+            (0..=MOST_FAILURES).map(|failures| wait_after(failures, Duration::from_millis(500)).map(|wait| wait.as_millis())).collect();
+        assert_eq!(waits, [Some(0), Some(500), Some(1_000), Some(2_000), Some(4_000), None]);
+    }
+}

@@ -1,0 +1,15 @@
+//! HTTP clients with TLS that works on any system.
+
+use reqwest::{Certificate, Client, ClientBuilder};
+
+/// A client with what `more` sets. On systems without any certificate authorities those of Mozilla's list serve.
+pub(crate) fn secured(more: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
+    // Fails only where a provider stands already: then that one serves.
+    rustls::crypto::ring::default_provider().install_default().ok();
+    let builder = || more(Client::builder().user_agent(concat!("aime/", env!("CARGO_PKG_VERSION"))));
+    let own_roots = || {
+        let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|root| Certificate::from_der(root).ok());
+        builder().tls_certs_only(roots).build()
+    };
+    builder().build().or_else(|_| own_roots()).map_err(|error| format!("no TLS: {error}"))
+}

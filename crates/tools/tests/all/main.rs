@@ -1,0 +1,4 @@
+//! Tools against servers of our own.
+
+#[cfg(feature = "mcp")]
+mod mcp;

@@ -1,0 +1,53 @@
+//! Many tools, and tools that come later.
+
+use super::*;
+
+#[tokio::test]
+async fn many_tools_are_found_and_called_on_demand() {
+    let world = World::with(&["--tools", "200"], |_| ()).await;
+    assert_eq!(world.servers.offers()["odd"].tools.len(), 215, "over several pages");
+    let names: Vec<&str> = world.tools.names().collect();
+    assert_eq!(names, ["mcp_find_tools", "mcp_call_tool", "mcp_list", "mcp_read_resource", "mcp_get_prompt"]);
+    assert!(world.tools.get("mcp_find_tools").unwrap().sheet().definition.description.ends_with("Servers: odd (215 tools)."));
+
+    let found = world.text("mcp_find_tools", json!({"query": "paint thing 104", "limit": 2})).await;
+    assert!(found.starts_with("mcp__odd__paint_thing_104\n  [odd] paint the thing number 104\n  parameters: {"), "{found}");
+    assert!(found.ends_with(" more fit]") && found.matches("parameters:").count() == 2, "{found}");
+    let schema = world.text("mcp_find_tools", json!({"query": "add numbers", "limit": 1})).await;
+    assert!(schema.starts_with("mcp__odd__sum\n") && schema.contains("\"required\":[\"a\",\"b\"]"), "{schema}");
+    assert!(world.text("mcp_find_tools", json!({"query": "zebra"})).await.starts_with("No tool fits."));
+
+    let call = |name: &str, parameters: Value| json!({"name": name, "parameters": parameters});
+    assert_eq!(world.text("mcp_call_tool", call("mcp__odd__paint_thing_104", json!({}))).await, "this is paint_thing_104");
+    assert_eq!(world.text("mcp_call_tool", call("mcp__odd__sum", json!({"a": 1, "b": "2"}))).await, "{\"sum\":3}");
+    assert!(world.fault("mcp_call_tool", call("mcp__odd__sum", json!({"a": 1}))).await.contains("`b` is missing"));
+    let fault = world.fault("mcp_call_tool", call("mcp__odd__paint_thing_999", json!({}))).await;
+    assert!(
+        fault.starts_with("there is no tool \"mcp__odd__paint_thing_999\"; the nearest are `")
+            || fault.contains("the nearest are mcp__odd__paint_thing_"),
+        "{fault}"
+    );
+}
+
+#[tokio::test]
+async fn small_servers_stay_in_the_request_beside_a_large_one() {
+    let servers =
+        ["large", "small"].map(|name| McpServerSettings::new(name, stdio(if name == "large" { &["--tools", "100"] } else { &[] })));
+    let world = World::of(McpSettings::new(servers.to_vec())).await;
+    let names: Vec<&str> = world.tools.names().collect();
+    assert!(names.contains(&"mcp__small__echo") && names.contains(&"mcp_find_tools") && !names.contains(&"mcp__large__echo"), "{names:?}");
+
+    let all = McpServerSettings { loading: aime_tools::McpLoading::Always, ..McpServerSettings::new("large", stdio(&["--tools", "100"])) };
+    let world = World::of(McpSettings::new(vec![all])).await;
+    assert_eq!(world.tools.names().filter(|name| name.starts_with("mcp__large__")).count(), 115);
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_later_is_found_and_called() {
+    let world = World::odd(|_| ()).await;
+    let call = json!({"name": "mcp__odd__later"});
+    assert!(world.text("mcp_find_tools", json!({"query": "later"})).await.starts_with("No tool fits."));
+    assert_eq!(world.text("mcp__odd__change", json!({})).await, "changed");
+    assert!(world.text("mcp_find_tools", json!({"query": "later"})).await.starts_with("mcp__odd__later\n"));
+    assert_eq!(world.text("mcp_call_tool", call).await, "this is later");
+}

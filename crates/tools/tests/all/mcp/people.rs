@@ -1,0 +1,73 @@
+//! Progress, and questions of a server to a person.
+
+use std::sync::Mutex;
+
+use aime_tools::{AskPerson, TellProgress};
+
+use super::*;
+
+/// Somebody who answers in order, and what they were asked.
+fn somebody(answers: &'static [&'static str]) -> (AskPerson, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&asked);
+    let person = AskPerson::new(move |question| {
+        let mut asked = kept.lock().unwrap();
+        let answer = answers.get(asked.len()).map(|answer| (*answer).to_owned());
+        asked.push(question);
+        Box::pin(async move { answer })
+    });
+    (person, asked)
+}
+
+#[tokio::test]
+async fn a_server_asks_the_person_behind_the_call() {
+    let http = Http::start(Path::new("/"), &[]).await;
+    for transport in [stdio(&[]), http.transport(None)] {
+        let mut world = World::of(McpSettings::new(vec![McpServerSettings::new("odd", transport)])).await;
+        let (person, asked) = somebody(&["Ada", "many", "36"]);
+        world.context = world.context.with_person(person);
+        assert_eq!(world.text("mcp__odd__asks", json!({})).await, "You are {\"name\":\"Ada\",\"age\":36}");
+        let asked = asked.lock().unwrap();
+        assert!(asked[0].starts_with("The MCP server `odd` asks: Who are you?\nname: Your name\n"), "{}", asked[0]);
+        assert!(asked[1].contains("\nage\nIt may be left empty.\n"), "{}", asked[1]);
+        assert!(
+            asked[2].ends_with("That does not fit: The parameters do not fit: `age` must be an integer, not \"many\"."),
+            "{}",
+            asked[2]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_person_may_decline_and_nobody_is_no_yes() {
+    let mut world = World::odd(|_| ()).await;
+    assert_eq!(world.text("mcp__odd__asks", json!({})).await, "You do not say.");
+    for answers in [&["decline"] as &'static [&'static str], &[], &["Ada", "many", "many"]] {
+        let (person, _) = somebody(answers);
+        world.context = world.context.with_person(person);
+        assert_eq!(world.text("mcp__odd__asks", json!({})).await, "You do not say.", "{answers:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_time_of_a_person_does_not_count() {
+    let mut world = World::odd(|settings| settings.call_limit = Duration::from_millis(100)).await;
+    world.context = world.context.with_person(AskPerson::new(|question| {
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            Some(if question.contains("\nage") { String::new() } else { "Ada".to_owned() })
+        })
+    }));
+    assert_eq!(world.text("mcp__odd__asks", json!({})).await, "You are {\"name\":\"Ada\"}");
+}
+
+#[tokio::test]
+async fn progress_is_told_and_keeps_a_call_alive() {
+    let mut world = World::odd(|settings| settings.call_limit = Duration::from_secs(1)).await;
+    let news = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&news);
+    world.context = world.context.with_progress(TellProgress::new(move |text| kept.lock().unwrap().push(text)));
+    assert_eq!(world.text("mcp__odd__slow", json!({"beats": 100})).await, "done", "it took two seconds");
+    let news = news.lock().unwrap();
+    assert!(news.contains(&"50/100 beat".to_owned()) && news.len() > 90, "{news:?}");
+}

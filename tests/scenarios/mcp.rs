@@ -1,0 +1,121 @@
+//! MCP servers in runs: a server that is a shell script, so that aime's client meets one that was made without its library.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::json;
+
+use crate::harness::{World, done, gives_up, plan, said, task, tool};
+
+/// Answers what is asked of it line by line, and notes every greeting and every call.
+const CLOCK: &str = r#"
+echo started >> greetings.txt
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
+  answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+  case "$line" in
+    *'"method":"initialize"'*)
+      answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell-clock","version":"7"}}' ;;
+    *'"method":"tools/list"'*)
+      answer '{"tools":[{"name":"clock.read","description":"Read the clock of a place","inputSchema":{"type":"object","properties":{"place":{"type":"string"}},"required":["place"]}}]}' ;;
+    *'"method":"tools/call"'*)
+      printf '%s\n' "$line" >> calls.txt
+      case "$line" in *Atlantis*) kill -9 $$ ;; esac
+      answer '{"content":[{"type":"text","text":"noon sharp"}]}' ;;
+  esac
+done
+"#;
+
+const TOOL: &str = "mcp__clock__clock_read";
+
+fn world(script: Script, more: &str) -> World {
+    let mut world = World::with(script);
+    world.file("clock.sh", CLOCK);
+    world.user_settings(&format!("[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n{more}"));
+    world
+}
+
+fn reads(place: &str) -> Reply {
+    Reply::call(TOOL, json!({"place": place}))
+}
+
+fn script(place: &str) -> Script {
+    let script = Script::new().on(When::tools().and_turn(0), [reads(place)]);
+    script.on(When::tools().and_contains("Error: "), [gives_up("no clock")]).on(When::tools(), [done("it is noon")])
+}
+
+fn direct(world: &World, more: &[&str]) -> crate::harness::Ended {
+    world.aime(["run", "what time is it in Paris?", "--mode", "direct", "--output", "json"].iter().chain(more))
+}
+
+#[test]
+fn an_actor_calls_the_tool_of_a_server() {
+    let world = world(script("Paris"), "");
+    direct(&world, &["--approve", "all"]).must(0);
+    let requests = world.server().requests();
+    assert!(requests[0]["tools"].to_string().contains("[clock] Read the clock of a place"));
+    assert!(said(&requests[1]).contains("noon sharp"));
+    // What it offers is known from now on: it starts when it is called.
+    let greetings = world.read("greetings.txt").lines().count();
+    assert!(world.aime(["tools", "list"]).must(0).stdout.contains(TOOL));
+    assert_eq!((greetings, world.read("greetings.txt").lines().count()), (1, 1));
+}
+
+#[test]
+fn a_call_needs_consent_unless_the_user_says_that_it_changes_nothing() {
+    let asked = world(script("Paris"), "");
+    direct(&asked, &["--unattended"]).must(1);
+    let told = said(&asked.server().requests()[1]);
+    assert!(told.contains("not allowed: nobody is there to answer") && told.contains("place: Paris"), "{told}");
+    assert!(!asked.exists("calls.txt"));
+    let free = world(script("Paris"), "read_only = [\"clock.*\"]\n");
+    direct(&free, &["--unattended"]).must(0);
+    assert!(free.exists("calls.txt"));
+}
+
+#[test]
+fn a_task_of_a_plan_calls_it_without_a_model() {
+    let world = world(Script::new(), "");
+    world.plan("plan.json", &plan(&[tool("look", TOOL, json!({"place": "Paris"}), &[])]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--output", "json"]).must(0);
+    assert_eq!(task(&ended.json(), "look")["summary"], "noon sharp", "{ended}");
+    world.plan("wrong.json", &plan(&[tool("look", TOOL, json!({"town": "Paris"}), &[])]));
+    assert!(world.aime(["check", "wrong.json"]).must(2).to_string().contains("place"));
+}
+
+#[test]
+fn one_that_dies_in_mid_call_is_told_and_the_run_goes_on() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [reads("Atlantis")])
+        .on(When::tools().and_turn(1), [reads("Paris")])
+        .on(When::tools(), [done("it is noon")]);
+    let world = world(script, "");
+    direct(&world, &["--approve", "all"]).must(0);
+    let requests = world.server().requests();
+    assert!(said(&requests[1]).contains("Error: the MCP server `clock` ended, or was lost, in the middle of the call"));
+    assert!(said(&requests[2]).contains("noon sharp"));
+    assert_eq!(world.read("greetings.txt").lines().count(), 2);
+}
+
+#[test]
+fn servers_are_listed_and_tested() {
+    let world = world(Script::new(), "[mcp.servers.gone]\ncommand = \"no_such_server\"\n[mcp.servers.keyed]\nurl = \"http://127.0.0.1:9/mcp\"\nbearer_token_env = \"NO_SUCH_KEY\"\n");
+    let holds = |ended: crate::harness::Ended, texts: &[&str]| {
+        let told = ended.to_string();
+        texts.iter().for_each(|text| assert!(told.contains(text), "{text}: {told}"));
+    };
+    let unset = "without the MCP server keyed: the variable NO_SUCH_KEY is not set";
+    holds(world.aime(["mcp", "list"]).must(0), &["clock", "sh clock.sh", "not asked yet", unset]);
+    holds(world.aime(["mcp", "test", "clock"]).must(0), &[TOOL, "Read the clock of a place", "1 tool (shell-clock 7)"]);
+    holds(world.aime(["mcp", "test", "gone"]).must(1), &["the program `no_such_server` was not found"]);
+    holds(world.aime(["mcp", "test", "nowhere"]).must(2), &["there is no MCP server `nowhere`"]);
+    let called = world.aime(["tools", "call", TOOL, r#"{"place": "Rome"}"#]).must(0);
+    holds(called, &["noon sharp", "without tools: the MCP server `gone`"]);
+}
+
+#[test]
+fn a_projects_servers_are_started_only_where_it_is_trusted() {
+    let world = World::with(Script::new());
+    world.file("clock.sh", CLOCK);
+    world.file("aime.toml", "[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n");
+    let ended = world.aime(["tools", "list"]).must(0).tells(&["[mcp] in ", "is left out"]);
+    assert!(!ended.stdout.contains(TOOL) && !world.exists("greetings.txt"));
+}
