@@ -97,7 +97,10 @@ fn one_that_dies_in_mid_call_is_told_and_the_run_goes_on() {
 
 #[test]
 fn servers_are_listed_and_tested() {
-    let world = world(Script::new(), "[mcp.servers.gone]\ncommand = \"no_such_server\"\n[mcp.servers.keyed]\nurl = \"http://127.0.0.1:9/mcp\"\nbearer_token_env = \"NO_SUCH_KEY\"\n");
+    let world = world(
+        Script::new(),
+        "[mcp.servers.gone]\ncommand = \"no_such_server\"\n[mcp.servers.keyed]\nurl = \"http://127.0.0.1:9/mcp\"\nbearer_token_env = \"NO_SUCH_KEY\"\n",
+    );
     let holds = |ended: crate::harness::Ended, texts: &[&str]| {
         let told = ended.to_string();
         texts.iter().for_each(|text| assert!(told.contains(text), "{text}: {told}"));

@@ -32,6 +32,8 @@ pub(crate) use places::{Environment, Places};
 pub(crate) use read::ConfigFault;
 pub(crate) use sandbox::{SandboxConfig, SandboxMode};
 pub(crate) use show::show;
+#[cfg(feature = "web")]
+pub(crate) use web::SearchProviderConfig;
 pub(crate) use web::WebConfig;
 
 /// The commented settings that `aime config init` writes.

@@ -5,6 +5,8 @@ mod servers;
 mod skills;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "web")]
+mod web;
 
 use std::{
     collections::BTreeMap,
@@ -120,6 +122,10 @@ impl Setup {
         let skills = &self.skills().catalog;
         if !skills.is_empty() {
             registry.register(load_skill(skills.clone()));
+        }
+        #[cfg(feature = "web")]
+        for tool in self.web_tools() {
+            registry.register(tool);
         }
         for tool in self.servers_known().into_iter().flat_map(Servers::tools) {
             registry.register(tool);

@@ -27,6 +27,7 @@ pub const BUNDLES: &[Bundle] = &[
         description: "change files, run commands and Python",
         tools: &["read_file", "write_file", "edit_file", "list_dir", "glob", "grep", "bash", "python"],
     },
+    Bundle { name: "web", description: "read pages of the web, and search it", tools: &["web_fetch", "web_search"] },
     Bundle {
         name: "coordination",
         description: "keep a TODO list, report, ask a person, end the task",
@@ -86,7 +87,8 @@ mod tests {
     #[test]
     fn bundles_hold_tools_that_exist_and_every_tool_is_in_one() {
         let registry = builtin();
-        for tool in tools_of(BUNDLES.iter().map(|bundle| bundle.name)).unwrap() {
+        // Those of the web come with a feature, and as the settings have them.
+        for tool in tools_of(BUNDLES.iter().map(|bundle| bundle.name).filter(|name| *name != "web")).unwrap() {
             assert!(registry.get(tool).is_some(), "{tool}");
         }
         for name in registry.names() {
@@ -106,7 +108,7 @@ mod tests {
         let unknown = tools_of(["shell", "file"]).unwrap_err();
         assert_eq!(
             unknown.to_string(),
-            "Unknown bundle: file. The bundles are: `files`, `files_read`, `code`, `shell`, `coordination`, `delegation`"
+            "Unknown bundle: file. The bundles are: `files`, `files_read`, `code`, `shell`, `coordination`, `delegation`, `web`"
         );
     }
 }

@@ -20,6 +20,8 @@ mod skill;
 mod tls;
 mod tool;
 mod typed;
+#[cfg(feature = "web")]
+mod web;
 
 pub use approval::{Approval, Decision, consent_scope, decide};
 pub use builtin::{BuiltinSettings, builtin, builtin_with};
@@ -39,3 +41,5 @@ pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, UnknownTool};
 pub use typed::TypedTool;
+#[cfg(feature = "web")]
+pub use web::{HttpSearch, SearchError, SearchHit, SearchProvider, WebPolicy, WebSettings, web_tools};

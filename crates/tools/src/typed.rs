@@ -72,6 +72,13 @@ where
         self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
     }
 
+    /// It reads the address in its parameter `url`, without consent at hosts that fit these patterns.
+    #[cfg(feature = "web")]
+    #[must_use]
+    pub(crate) fn reads_hosts(self, hosts: Vec<String>) -> Self {
+        self.with(|sheet| sheet.hosts = Some(hosts))
+    }
+
     /// What a model reads of a parameter, where only the maker of the tool knows it.
     #[must_use]
     pub(crate) fn describes(self, parameter: &str, text: &str) -> Self {

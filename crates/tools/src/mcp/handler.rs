@@ -76,16 +76,15 @@ impl Handler {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn latest_person(&self) -> Option<(AskPerson, watch::Sender<Pulse>)> {
+        self.calls().values().rev().find_map(|going| Some((going.context.person.clone()?, going.pulse.clone())))
+    }
+
     /// Answers a question of the server by asking the person behind the call. The protocol does not say which call a question belongs to:
     /// it is the latest one behind which there is a person.
     pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let decline = || ElicitResult::new(ElicitationAction::Decline);
-        let found = {
-            let calls = self.calls();
-            let latest = calls.values().rev().find_map(|going| Some((going.context.person.clone()?, going.pulse.clone())));
-            latest
-        };
-        let Some((person, pulse)) = found else { return decline() };
+        let Some((person, pulse)) = self.latest_person() else { return decline() };
         pulse.send_modify(|pulse| pulse.asking += 1);
         let _asked = Asked(pulse);
         match request {

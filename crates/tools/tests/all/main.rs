@@ -1,4 +1,8 @@
 //! Tools against servers of our own.
 
+#![cfg(test)]
+
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "web")]
+mod web;

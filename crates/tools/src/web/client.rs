@@ -1,0 +1,154 @@
+//! Requests that cannot be led to private networks.
+
+use std::{net::SocketAddr, time::Duration};
+
+use reqwest::{
+    Client, Response,
+    dns::{Addrs, Name, Resolve, Resolving},
+    header::{ACCEPT, CONTENT_TYPE, LOCATION},
+    redirect::Policy,
+};
+use url::Url;
+
+use super::{
+    WebPolicy,
+    address::is_public,
+    policy::{Reach, private},
+};
+use crate::tls::secured;
+
+/// How often a page may lead on to another.
+const MOST_HOPS: usize = 5;
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What is asked for, best first.
+const WANTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
+
+/// Reads addresses under a policy. No proxy stands between: it would resolve names itself.
+#[derive(Debug)]
+pub(super) struct WebClient {
+    policy: WebPolicy,
+    open: Client,
+    private: Client,
+    most_bytes: usize,
+}
+
+/// What an address gave.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// The address that gave it, after redirects.
+    pub(super) url: Url,
+    pub(super) kind: String,
+    pub(super) body: Vec<u8>,
+    /// There was more than is read.
+    pub(super) cut: bool,
+}
+
+/// Why an address gave nothing.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// The policy does not allow it.
+    Denied(String),
+    /// It was tried and failed.
+    Failed(String),
+    /// It leads to another host, which must be asked for by itself.
+    Elsewhere(Url),
+}
+
+impl WebClient {
+    pub(super) fn new(policy: WebPolicy, most_bytes: usize) -> Result<Self, String> {
+        let plain = |builder: reqwest::ClientBuilder| builder.connect_timeout(CONNECT).redirect(Policy::none()).no_proxy();
+        let open = secured(|builder| plain(builder).dns_resolver(OpenOnly))?;
+        Ok(Self { policy, open, private: secured(plain)?, most_bytes })
+    }
+
+    /// Reads an address, following redirects; each is checked like the first.
+    pub(super) async fn read(&self, url: Url) -> Result<Answer, Refusal> {
+        let mut here = url;
+        for _ in 0..=MOST_HOPS {
+            let client = match self.policy.check(&here).map_err(Refusal::Denied)? {
+                Reach::Public => &self.open,
+                Reach::Private => &self.private,
+            };
+            let response = client.get(here.clone()).header(ACCEPT, WANTED).send().await.map_err(|error| refused(&here, &error))?;
+            if !response.status().is_redirection() {
+                return self.take(here, response).await;
+            }
+            let next = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).and_then(|text| here.join(text).ok());
+            let Some(next) = next else { return Err(Refusal::Failed(format!("{here} leads on, and does not say where"))) };
+            // What may not be read at all is told as such.
+            self.policy.check(&next).map_err(|reason| Refusal::Denied(format!("{here} leads to {next}: {reason}")))?;
+            if !self.policy.may_follow(&here, &next) {
+                return Err(Refusal::Elsewhere(next));
+            }
+            here = next;
+        }
+        Err(Refusal::Failed(format!("more than {MOST_HOPS} redirects, the last to {here}")))
+    }
+
+    async fn take(&self, url: Url, mut response: Response) -> Result<Answer, Refusal> {
+        let status = response.status();
+        if !status.is_success() {
+            return Err(Refusal::Failed(format!("{url} answered {status}")));
+        }
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_lowercase();
+        let (mut body, mut cut) = (Vec::new(), false);
+        while let Some(chunk) =
+            response.chunk().await.map_err(|error| Refusal::Failed(format!("{url} broke off: {}", innermost(&error))))?
+        {
+            let room = self.most_bytes - body.len();
+            body.extend_from_slice(chunk.get(..chunk.len().min(room)).unwrap_or_default());
+            if chunk.len() > room {
+                cut = true;
+                break;
+            }
+        }
+        Ok(Answer { url, kind, body, cut })
+    }
+}
+
+fn refused(url: &Url, error: &reqwest::Error) -> Refusal {
+    let reason = innermost(error);
+    if reason.starts_with(NOT_OPEN) {
+        return Refusal::Denied(private(url.host_str().unwrap_or_default()));
+    }
+    Refusal::Failed(format!("{url} could not be read: {reason}"))
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}
+
+/// How the resolver's refusal begins.
+const NOT_OPEN: &str = "leads to a private network";
+
+/// Resolves names to addresses of the open network alone. A name that leads anywhere else, even beside, is refused: what is
+/// looked at and what is connected to are the same addresses.
+struct OpenOnly;
+
+impl Resolve for OpenOnly {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            if found.iter().any(|address| !is_public(address.ip())) {
+                return Err(format!("{NOT_OPEN}: {}", name.as_str()).into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_leads_to_this_machine_is_not_resolved() {
+        let Err(error) = OpenOnly.resolve("localhost".parse().unwrap()).await else { panic!("resolved") };
+        assert_eq!(error.to_string(), "leads to a private network: localhost");
+    }
+}

@@ -1,0 +1,270 @@
+//! `web_search`, by whoever the user has chosen.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use reqwest::{Client, RequestBuilder, redirect::Policy};
+use schemars::JsonSchema;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use url::Url;
+
+use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, tls::secured};
+
+/// The most bytes of an answer.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+/// The longest title or excerpt, in characters.
+const MOST_WORDS: usize = 400;
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// One result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchHit {
+    /// The title of the page.
+    pub title: String,
+    /// Its address.
+    pub url: String,
+    /// What fits, in a few sentences; may be empty.
+    pub excerpt: String,
+}
+
+/// Why a search gave nothing. The text is for a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the search with {provider} failed: {reason}")]
+pub struct SearchError {
+    /// Who searched.
+    pub provider: String,
+    /// What went wrong.
+    pub reason: String,
+}
+
+/// Who searches the web.
+pub trait SearchProvider: Send + Sync {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Searches, and gives at most `limit` results, the best first.
+    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SearchHit>, SearchError>>;
+}
+
+/// The providers that come with this crate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    SearXng,
+    Brave,
+    Tavily,
+}
+
+/// A provider that is asked over HTTP.
+pub struct HttpSearch {
+    kind: Kind,
+    client: Client,
+    url: Url,
+    key: Option<SecretString>,
+}
+
+impl HttpSearch {
+    /// A [SearXNG](https://docs.searxng.org/dev/search_api.html) at this address, whose settings allow the format `json`.
+    ///
+    /// # Errors
+    /// What is wrong with the address, in words.
+    pub fn searxng(url: &str) -> Result<Self, String> {
+        Self::new(Kind::SearXng, url, None)
+    }
+
+    /// [Brave's search](https://api-dashboard.search.brave.com/app/documentation/web-search/get-started), at its own address or another.
+    ///
+    /// # Errors
+    /// What is wrong with the address, in words.
+    pub fn brave(url: Option<&str>, key: SecretString) -> Result<Self, String> {
+        Self::new(Kind::Brave, url.unwrap_or("https://api.search.brave.com"), Some(key))
+    }
+
+    /// [Tavily's search](https://docs.tavily.com/documentation/api-reference/endpoint/search), at its own address or another.
+    ///
+    /// # Errors
+    /// What is wrong with the address, in words.
+    pub fn tavily(url: Option<&str>, key: SecretString) -> Result<Self, String> {
+        Self::new(Kind::Tavily, url.unwrap_or("https://api.tavily.com"), Some(key))
+    }
+
+    fn new(kind: Kind, url: &str, key: Option<SecretString>) -> Result<Self, String> {
+        let client = secured(|builder| builder.connect_timeout(CONNECT).redirect(Policy::none()))?;
+        let url = Url::parse(&format!("{}/", url.trim_end_matches('/'))).map_err(|error| format!("{url:?} is no address: {error}"))?;
+        Ok(Self { kind, client, url, key })
+    }
+
+    fn request(&self, query: &str, limit: usize) -> Result<RequestBuilder, String> {
+        let place = |path: &str| self.url.join(path).map_err(|error| error.to_string());
+        let key = self.key.as_ref().map(ExposeSecret::expose_secret).unwrap_or_default();
+        Ok(match self.kind {
+            Kind::SearXng => {
+                let mut url = place("search")?;
+                url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");
+                self.client.get(url)
+            }
+            Kind::Brave => {
+                let mut url = place("res/v1/web/search")?;
+                url.query_pairs_mut().append_pair("q", query).append_pair("count", &limit.to_string());
+                self.client.get(url).header("Accept", "application/json").header("X-Subscription-Token", key)
+            }
+            Kind::Tavily => self.client.post(place("search")?).bearer_auth(key).json(&json!({"query": query, "max_results": limit})),
+        })
+    }
+
+    async fn ask(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, String> {
+        let sent = self.request(query, limit)?.send().await;
+        let mut response = sent.map_err(|error| error.without_url().to_string())?;
+        let status = response.status();
+        if !status.is_success() {
+            let hint = match (self.kind, status.as_u16()) {
+                (_, 401) => "; is the key right?",
+                (Kind::SearXng, 403) => "; does its settings.yml allow the format json?",
+                (_, 403) => "; is the key right?",
+                (_, 429) => "; too many searches for now",
+                _ => "",
+            };
+            return Err(format!("it answered {status}{hint}"));
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| error.without_url().to_string())? {
+            if body.len() + chunk.len() > MOST_BYTES {
+                return Err("it answered more than is read".to_owned());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let answer: Value = serde_json::from_slice(&body).map_err(|error| format!("its answer is no JSON: {error}"))?;
+        Ok(hits(self.kind, &answer).into_iter().take(limit).collect())
+    }
+}
+
+/// The results in an answer; those without an address of the web are left out.
+fn hits(kind: Kind, answer: &Value) -> Vec<SearchHit> {
+    let (list, excerpt) = match kind {
+        Kind::SearXng | Kind::Tavily => ("/results", "content"),
+        Kind::Brave => ("/web/results", "description"),
+    };
+    let found = answer.pointer(list).and_then(Value::as_array).into_iter().flatten();
+    let hit = |result: &Value| {
+        let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
+        let url = text("url");
+        (url.starts_with("http://") || url.starts_with("https://")).then(|| SearchHit {
+            title: plain(text("title")),
+            url: url.to_owned(),
+            excerpt: plain(text(excerpt)),
+        })
+    };
+    found.filter_map(hit).collect()
+}
+
+/// Words without marks of HTML, on one line and bounded.
+fn plain(text: &str) -> String {
+    let mut shown = String::new();
+    let mut inside = false;
+    for character in text.chars() {
+        match character {
+            '<' => inside = true,
+            '>' if inside => inside = false,
+            _ if inside => {}
+            _ if character.is_whitespace() => shown.push(' '),
+            _ if character.is_control() => {}
+            _ => shown.push(character),
+        }
+    }
+    let shown = shown
+        .replace("&amp;", "&")
+        .replace("&quot;", "\"")
+        .replace("&#39;", "'")
+        .replace("&#x27;", "'")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">");
+    shown.trim().chars().take(MOST_WORDS).collect()
+}
+
+impl SearchProvider for HttpSearch {
+    fn name(&self) -> &str {
+        match self.kind {
+            Kind::SearXng => "SearXNG",
+            Kind::Brave => "Brave",
+            Kind::Tavily => "Tavily",
+        }
+    }
+
+    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SearchHit>, SearchError>> {
+        Box::pin(async move {
+            let asked = self.ask(query, limit).await;
+            asked.map_err(|reason| SearchError { provider: self.name().to_owned(), reason })
+        })
+    }
+}
+
+impl std::fmt::Debug for HttpSearch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpSearch").field("kind", &self.kind).field("url", &self.url.as_str()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Parameters {
+    /// What to look for
+    #[schemars(length(min = 1))]
+    query: String,
+}
+
+/// `web_search`: the user has chosen who searches, and so consented that they are asked.
+pub(super) fn tool(provider: Arc<dyn SearchProvider>, limit: usize, time: Duration) -> Arc<dyn Tool> {
+    let call = move |parameters: Parameters, context: ToolContext| {
+        let provider = Arc::clone(&provider);
+        async move {
+            let asked = timeout(time, provider.search(&parameters.query, limit));
+            let hits = match context.cancel.run_until_cancelled(asked).await {
+                None => return Err(ToolError::Cancelled),
+                Some(Ok(Ok(hits))) => hits,
+                Some(Ok(Err(error))) => return Err(ToolError::Failed(error.to_string())),
+                Some(Err(_)) => return Err(ToolError::TimedOut(format!("{} took longer than {} s", provider.name(), time.as_secs_f32()))),
+            };
+            let lines = hits.iter().enumerate().map(|(at, hit)| format!("{}. {}\n   {}\n   {}", at + 1, hit.title, hit.url, hit.excerpt));
+            let text = if hits.is_empty() { "Nothing was found.".to_owned() } else { lines.collect::<Vec<_>>().join("\n") };
+            Ok(ToolOutput { text, value: json!(hits), references: Vec::new() })
+        }
+    };
+    let description = "Search the web; tells titles, addresses and excerpts. Read a page with web_fetch.";
+    Arc::new(TypedTool::new("web_search", description, call).read_only().touches(Touches::Network).time_limit(time + CONNECT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_of_each_provider_are_read() {
+        let hit = |title: &str, excerpt: &str| SearchHit {
+            title: title.to_owned(),
+            url: "https://a.example/".to_owned(),
+            excerpt: excerpt.to_owned(),
+        };
+        let table = [
+            (
+                Kind::SearXng,
+                json!({"results": [{"title": "A", "url": "https://a.example/", "content": "b\nc"}, {"title": "no address"}]}),
+                vec![hit("A", "b c")],
+            ),
+            (
+                Kind::Brave,
+                json!({"web": {"results": [{"title": "A &amp; B", "url": "https://a.example/", "description": "<strong>b</strong> c"}, {"title": "x", "url": "javascript:x"}]}}),
+                vec![hit("A & B", "b c")],
+            ),
+            (
+                Kind::Tavily,
+                json!({"results": [{"title": "A", "url": "https://a.example/", "content": "x".repeat(900), "score": 0.9}]}),
+                vec![hit("A", &"x".repeat(400))],
+            ),
+            (Kind::Brave, json!({"type": "search"}), vec![]),
+        ];
+        for (kind, answer, expected) in table {
+            assert_eq!(hits(kind, &answer), expected, "{kind:?}");
+        }
+    }
+}
