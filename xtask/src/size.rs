@@ -12,8 +12,9 @@ use clap::Args;
 use crate::workspace::build_aime;
 use start::{Calls, Starts};
 
-/// The binary is under 20 MB, the engine of local models included.
-const MOST_BYTES: u64 = 20_000_000;
+/// The binary is under 24 MB, the engine of local models included. It was under 20 before it spoke to MCP servers (the official client) and read
+/// pages of the web (a parser of HTML and CSS).
+const MOST_BYTES: u64 = 24_000_000;
 
 /// What is built.
 #[derive(Args)]
