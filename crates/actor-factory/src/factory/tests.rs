@@ -111,7 +111,7 @@ fn an_actor_is_told_apart_by_its_spec() {
 #[test]
 fn a_read_only_profile_gets_no_tool_that_changes_something() {
     let mut profiles = ProfileCatalog::builtin();
-    let text = "name = \"watcher\"\ndescription = \"d\"\nprompt = \"p\"\ncapabilities = [\"read\"]\nbundles = [\"code\", \"web\"]\ntools = [\"fly\"]\n";
+    let text = "name = \"watcher\"\ndescription = \"d\"\nprompt = \"p\"\ncapabilities = [\"read\"]\nbundles = [\"code\", \"space\"]\ntools = [\"fly\"]\n";
     profiles.add_toml(text, "watcher.toml").unwrap();
     let mut spec = task("Look at it");
     spec.profile = Some("watcher".into());
@@ -120,7 +120,7 @@ fn a_read_only_profile_gets_no_tool_that_changes_something() {
     let composed = ActorFactory::new(profiles, Prompts::builtin().unwrap()).compose(&spec, &context).unwrap();
     assert!(composed.input.spec.tools.iter().all(|sheet| !gather::changes_something(sheet)));
     let reasons = composed.selection.reasons.join("\n");
-    for expected in ["without `bash`", "without the bundle `web`", "without the tool `fly`"] {
+    for expected in ["without `bash`", "without the bundle `space`", "without the tool `fly`"] {
         assert!(reasons.contains(expected), "{reasons}");
     }
 }
