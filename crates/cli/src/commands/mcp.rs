@@ -3,8 +3,12 @@
 use crate::{args::McpCommand, failure::Failure, wiring::Setup};
 
 #[cfg(not(feature = "mcp"))]
-pub(super) async fn mcp(_: Option<McpCommand>, _: &Setup) -> Result<u8, Failure> {
-    Err(Failure::usage("this aime was built without MCP").hint("build it with the feature `mcp`"))
+pub(super) async fn mcp(command: Option<McpCommand>, _: &Setup) -> Result<u8, Failure> {
+    let what = match command {
+        Some(McpCommand::Test { name }) => format!("it cannot test {name}"),
+        Some(McpCommand::List) | None => "it has no servers".to_owned(),
+    };
+    Err(Failure::usage(format!("this aime was built without MCP: {what}")).hint("build it with the feature `mcp`"))
 }
 
 #[cfg(feature = "mcp")]
