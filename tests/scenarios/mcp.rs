@@ -122,3 +122,39 @@ fn a_projects_servers_are_started_only_where_it_is_trusted() {
     let ended = world.aime(["tools", "list"]).must(0).tells(&["[mcp] in ", "is left out"]);
     assert!(!ended.stdout.contains(TOOL) && !world.exists("greetings.txt"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_is_confined_unless_the_user_gives_it_more() {
+    for (more, read, reached) in [
+        ("", false, false),
+        ("read = [\"~/notes.txt\"]\n", true, false),
+        ("network = true\n", false, true),
+        ("confined = false\n", true, true),
+    ] {
+        let mut world = World::with(Script::new());
+        let address = world.server().url().trim_start_matches("http://").split('/').next().unwrap().replace(':', "/");
+        std::fs::write(world.root().join("home/notes.txt"), "from home\n").unwrap();
+        let tries = format!("cat \"$HOME/notes.txt\" > read.txt\n(exec 9<>/dev/tcp/{address} && echo reached > reached.txt)\n");
+        world.file("clock.sh", &(tries + CLOCK));
+        world.user_settings(&format!("[mcp.servers.clock]\ncommand = \"bash\"\nargs = [\"clock.sh\"]\n{more}"));
+        let ended = world.aime(["mcp", "test", "clock"]).must(0);
+        assert_eq!((world.read("read.txt") == "from home\n", world.exists("reached.txt")), (read, reached), "{more}\n{ended}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn one_that_does_not_start_says_what_was_denied_and_what_gives_it() {
+    let mut world = World::with(Script::new());
+    std::fs::write(world.root().join("home/clock.sh"), CLOCK).unwrap();
+    let script = world.root().join("home/clock.sh").display().to_string();
+    let settings = format!("[mcp.servers.clock]\ncommand = \"cat\"\nargs = [\"{script}\"]\n");
+    world.user_settings(&settings);
+    let told = world.aime(["mcp", "test", "clock"]).must(1).to_string();
+    for text in ["Permission denied", "clock.sh is out of reach", "[mcp.servers.clock]: network = true, read = [", "confined = false"] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    world.user_settings(&format!("{}read = [\"~/clock.sh\"]\n", settings.replace("\"cat\"", "\"sh\"")));
+    world.aime(["mcp", "test", "clock"]).must(0);
+}

@@ -147,21 +147,25 @@ impl Setup {
 
     /// How processes are confined.
     pub(crate) fn confinement(&self) -> &Confinement {
-        self.confinement.get_or_init(|| {
-            let sandbox = &self.config.sandbox;
-            if sandbox.mode == SandboxMode::Off {
-                return Confinement::off();
-            }
-            let expanded = |paths: &[PathBuf]| paths.iter().map(|path| self.environment.expand_home(path)).collect();
-            let mut settings = ConfinementSettings::new(&self.folder, &self.clean_environment());
-            settings.read = expanded(&sandbox.read);
-            settings.write = expanded(&sandbox.write);
-            settings.secrets.extend(self.places.user_folder().map(Path::to_owned));
-            settings.network = sandbox.network();
-            settings.limits = sandbox.limits();
-            settings.go_without = sandbox.go_without().collect();
-            Confinement::or_refuse(settings)
-        })
+        self.confinement.get_or_init(|| self.confinement_with(|_| {}))
+    }
+
+    /// The same with a change, and a temp folder of its own.
+    fn confinement_with(&self, change: impl FnOnce(&mut ConfinementSettings)) -> Confinement {
+        let sandbox = &self.config.sandbox;
+        if sandbox.mode == SandboxMode::Off {
+            return Confinement::off();
+        }
+        let expanded = |paths: &[PathBuf]| paths.iter().map(|path| self.environment.expand_home(path)).collect();
+        let mut settings = ConfinementSettings::new(&self.folder, &self.clean_environment());
+        settings.read = expanded(&sandbox.read);
+        settings.write = expanded(&sandbox.write);
+        settings.secrets.extend(self.places.user_folder().map(Path::to_owned));
+        settings.network = sandbox.network();
+        settings.limits = sandbox.limits();
+        settings.go_without = sandbox.go_without().collect();
+        change(&mut settings);
+        Confinement::or_refuse(settings)
     }
 
     pub(crate) fn tool_context(&self) -> Result<ToolContext, Failure> {

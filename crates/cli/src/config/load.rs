@@ -126,6 +126,13 @@ fn make_absolute(document: &mut Value, path: &Path) {
         let entries = document.pointer_mut(list).and_then(Value::as_array_mut);
         entries.into_iter().flatten().for_each(|entry| join(entry, folder));
     }
+    let servers = document.pointer_mut("/mcp/servers").and_then(Value::as_object_mut);
+    for server in servers.into_iter().flat_map(Map::values_mut) {
+        for list in ["read", "write"] {
+            let entries = server.get_mut(list).and_then(Value::as_array_mut);
+            entries.into_iter().flatten().for_each(|entry| join(entry, folder));
+        }
+    }
     let models = document.get_mut("models").and_then(Value::as_object_mut);
     entries = models.into_iter().flat_map(Map::values_mut).filter_map(|model| model.get_mut("path")).collect();
     entries.iter_mut().for_each(|entry| join(entry, folder));

@@ -1,6 +1,6 @@
 //! MCP servers, as settings have them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,18 @@ pub(crate) struct McpServerConfig {
     /// Names of variables of aime's own environment that it sees too, such as the one that holds its token.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) env_vars: Vec<String>,
+    /// Whether the program is confined as commands are. Without, it may do what its user may.
+    #[serde(skip_serializing_if = "is_true")]
+    pub(crate) confined: bool,
+    /// Whether it reaches the network; commands do only by `sandbox.network`.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) network: bool,
+    /// Files and folders that it may read beside those of commands. A path is relative to the file that it stands in, `~/` is the home folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) read: Vec<PathBuf>,
+    /// Files and folders that it may write beside those of commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) write: Vec<PathBuf>,
     /// The address of a server over streamable HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
@@ -77,6 +89,10 @@ impl Default for McpServerConfig {
             args: Vec::new(),
             env: BTreeMap::new(),
             env_vars: Vec::new(),
+            confined: true,
+            network: false,
+            read: Vec::new(),
+            write: Vec::new(),
             url: None,
             bearer_token_env: None,
             headers: BTreeMap::new(),
@@ -115,6 +131,16 @@ impl McpConfig {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_true(value: &bool) -> bool {
+    *value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
 impl McpServerConfig {
     fn faults(&self, name: &str) -> Vec<String> {
         let mut found = Vec::new();
@@ -135,6 +161,10 @@ impl McpServerConfig {
             (self.url.is_some(), "args", !self.args.is_empty()),
             (self.url.is_some(), "env", !self.env.is_empty()),
             (self.url.is_some(), "env_vars", !self.env_vars.is_empty()),
+            (self.url.is_some(), "confined", !self.confined),
+            (self.url.is_some(), "network", self.network),
+            (self.url.is_some(), "read", !self.read.is_empty()),
+            (self.url.is_some(), "write", !self.write.is_empty()),
             (self.command.is_some(), "bearer_token_env", self.bearer_token_env.is_some()),
             (self.command.is_some(), "headers", !self.headers.is_empty()),
         ];

@@ -56,7 +56,7 @@ impl Connection {
         let mut process = None;
         let limit = settings.start_limit;
         let running = match &settings.transport {
-            McpTransport::Stdio { program, arguments, environment } => {
+            McpTransport::Stdio { program, arguments, environment, confinement } => {
                 let mut all = place.environment.as_ref().clone();
                 all.extend(environment.clone());
                 let request = ServiceRequest {
@@ -65,6 +65,7 @@ impl Connection {
                     working_folder: place.working_folder.clone(),
                     environment: all,
                     error_limit: ERROR_LIMIT,
+                    confinement: confinement.clone(),
                 };
                 let started = Service::start(request).map_err(|source| McpError::Start { server: settings.name.clone(), source });
                 let mut service = started.map_err(Refusal::Failed)?;
@@ -202,11 +203,27 @@ fn said(process: &Process) -> String {
 }
 
 fn broken(settings: &McpServerSettings, reason: &str, process: &Process) -> McpError {
-    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), said: said(process) }
+    let said = said(process);
+    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), mend: mend(settings, &said), said }
 }
 
 fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
-    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, said: said(process) }
+    let said = said(process);
+    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, mend: mend(settings, &said), said }
+}
+
+/// What confinement denied to a program that said this, and how it is given more. Nothing for one that is not confined.
+fn mend(settings: &McpServerSettings, said: &str) -> String {
+    let McpTransport::Stdio { confinement, .. } = &settings.transport else { return String::new() };
+    if confinement.is_off() {
+        return String::new();
+    }
+    let explained = confinement.explain(said).map(|explained| format!("{explained}\n")).unwrap_or_default();
+    let name = &settings.name;
+    format!(
+        "{explained}It runs confined. If it needs more than commands have, say so in [mcp.servers.{name}]: network = true, read = [\"…\"], \
+         write = [\"…\"], or confined = false"
+    )
 }
 
 /// An error with its causes, each once.

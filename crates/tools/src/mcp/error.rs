@@ -17,7 +17,7 @@ pub enum McpError {
         source: ProcessError,
     },
     /// It runs, or answers, and does not speak as it should.
-    #[error("the MCP server `{server}` could not be reached: {reason}{}", last_words(.said))]
+    #[error("the MCP server `{server}` could not be reached: {reason}{}{}", last_words(.said), line(.mend))]
     Handshake {
         /// The server.
         server: String,
@@ -25,9 +25,11 @@ pub enum McpError {
         reason: String,
         /// What it wrote to standard error.
         said: String,
+        /// What confinement may have denied to it, and how it is given more. Empty where it is not confined.
+        mend: String,
     },
     /// It took too long to start or to tell its tools.
-    #[error("the MCP server `{server}` was not ready within {} s{}", limit.as_secs_f32(), last_words(.said))]
+    #[error("the MCP server `{server}` was not ready within {} s{}{}", limit.as_secs_f32(), last_words(.said), line(.mend))]
     Slow {
         /// The server.
         server: String,
@@ -35,6 +37,8 @@ pub enum McpError {
         limit: Duration,
         /// What it wrote to standard error.
         said: String,
+        /// What confinement may have denied to it, and how it is given more. Empty where it is not confined.
+        mend: String,
     },
     /// It wants to know who asks.
     #[error("the MCP server `{server}` wants to know who asks: it needs a token")]
@@ -82,4 +86,9 @@ fn last_words(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
     if last.is_empty() { String::new() } else { format!("; it said:\n{}", last.join("\n")) }
+}
+
+/// A text on a line of its own; nothing where there is none.
+fn line(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!("\n{text}") }
 }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, time::Duration};
 
+use aime_sandbox::Confinement;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use secrecy::SecretString;
 
@@ -59,6 +60,8 @@ pub enum McpTransport {
         arguments: Vec<OsString>,
         /// Variables beside those of all child processes; this is how one server is given a secret.
         environment: BTreeMap<OsString, OsString>,
+        /// What it may read, write, reach and take.
+        confinement: Confinement,
     },
     /// A server that speaks streamable HTTP.
     Http {

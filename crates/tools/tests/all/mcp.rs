@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use aime_sandbox::{ConfinedFolder, Service, ServiceRequest};
+use aime_sandbox::{ConfinedFolder, Confinement, Service, ServiceRequest};
 use aime_tools::{McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, ToolContext, ToolError, ToolOutput, ToolRegistry};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -38,7 +38,7 @@ fn environment() -> BTreeMap<std::ffi::OsString, std::ffi::OsString> {
 
 fn stdio(arguments: &[&str]) -> McpTransport {
     let arguments = ["stdio"].iter().chain(arguments).map(|argument| (*argument).into()).collect();
-    McpTransport::Stdio { program: odd_server().into(), arguments, environment: BTreeMap::new() }
+    McpTransport::Stdio { program: odd_server().into(), arguments, environment: BTreeMap::new(), confinement: Confinement::off() }
 }
 
 /// A server over HTTP, ended when this is dropped.
@@ -55,6 +55,7 @@ impl Http {
             working_folder: folder.into(),
             environment: environment(),
             error_limit: 10_000,
+            confinement: Confinement::off(),
         };
         let mut service = Service::start(request).unwrap();
         let (stdout, _stdin) = service.streams().unwrap();

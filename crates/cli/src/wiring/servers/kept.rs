@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use aime_sandbox::{Confinement, Network};
 use aime_tools::{McpLoading, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -122,7 +123,8 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
                 }
             }
             let program = setup.environment.expand_home(command.as_ref()).into_os_string();
-            McpTransport::Stdio { program, arguments: config.args.iter().map(OsString::from).collect(), environment }
+            let confinement = confinement(config, setup);
+            McpTransport::Stdio { program, arguments: config.args.iter().map(OsString::from).collect(), environment, confinement }
         }
         (None, url) => {
             let bearer = match config.bearer_token_env.as_ref().map(variable).transpose() {
@@ -146,4 +148,19 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
         },
         ..McpServerSettings::new(name, transport)
     }))
+}
+
+/// What confines the program of a server: what confines commands, with what its settings allow beside, and a temp folder of its own.
+fn confinement(config: &McpServerConfig, setup: &Setup) -> Confinement {
+    if !config.confined {
+        return Confinement::off();
+    }
+    let expanded = |paths: &[PathBuf]| paths.iter().map(|path| setup.environment.expand_home(path)).collect::<Vec<_>>();
+    setup.confinement_with(|settings| {
+        settings.read.extend(expanded(&config.read));
+        settings.write.extend(expanded(&config.write));
+        if config.network {
+            settings.network = Network::All;
+        }
+    })
 }

@@ -15,7 +15,12 @@ async fn a_server_that_is_known_starts_when_it_is_called() {
     let world = World::odd(|_| ()).await;
     let known = world.servers.offers();
     // A program that cannot be started shows when it is.
-    let nothing = McpTransport::Stdio { program: "no_such_server_here".into(), arguments: Vec::new(), environment: BTreeMap::new() };
+    let nothing = McpTransport::Stdio {
+        program: "no_such_server_here".into(),
+        arguments: Vec::new(),
+        environment: BTreeMap::new(),
+        confinement: Confinement::off(),
+    };
     let later = servers(world.folder.path(), nothing, known.clone());
     assert!(later.learn(&CancellationToken::new()).await.is_empty(), "nothing is asked of what is known");
     let tools: ToolRegistry = later.tools().into_iter().collect();
