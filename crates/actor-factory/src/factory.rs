@@ -243,6 +243,7 @@ impl ActorFactory {
                 profile: profile.name.clone(),
                 tools,
                 skills,
+                inline_skills: profile.inline_skills.clone(),
                 persona: small_model(profile, context).map_or(&profile.prompt, |small| &small.prompt).trim().to_owned(),
                 model: profile.model.clone().unwrap_or_else(|| context.model.to_owned()),
                 temperature: profile.temperature.or(Some(self.settings.temperature)),

@@ -1,10 +1,12 @@
 //! Profiles: what kinds of actors there are. They are data; users add their own as TOML.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// The keys of a profile file, for the nearest one to a misspelt key.
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "name",
     "description",
     "category",
@@ -20,6 +22,7 @@ const KEYS: [&str; 15] = [
     "temperature",
     "max_steps",
     "small_model",
+    "inline_skills",
 ];
 
 /// The longest persona, in characters: a longer one would leave small models little room.
@@ -86,6 +89,9 @@ pub struct Profile {
     /// What its actors have instead when their model is a [small](aime_llm::ModelLimits::small) one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub small_model: Option<SmallModel>,
+    /// Skills that stand in the profile itself, by name: their actors are given them whole, before those that are only named.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inline_skills: BTreeMap<String, String>,
 }
 
 /// What a profile is for small models: those choose badly among many tools, forget long prompts, and copy commands that they are shown.

@@ -75,6 +75,9 @@ pub struct ActorSpec {
     /// The skills that stand whole in its system prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
+    /// The texts of those that stand in its profile, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inline_skills: BTreeMap<String, String>,
     /// The beginning of its system prompt.
     pub persona: String,
     /// The role of its model, as in `[models.ROLE]`.

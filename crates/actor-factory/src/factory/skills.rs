@@ -21,10 +21,31 @@ pub(super) struct Preloaded {
     pub(super) texts: Vec<SkillText>,
 }
 
-/// The skills of the profile and those that the caller adds. Together they get about `budget` tokens, the first ones first.
+impl Preloaded {
+    /// Adds a text, cut to what is left of the tokens that skills may take, and says whether anything was left.
+    fn add(&mut self, name: &str, text: &str, left: &mut u64) -> bool {
+        if *left == 0 {
+            return false;
+        }
+        let body = fit(text, *left);
+        *left = left.saturating_sub(aime_llm::estimate_tokens(&body));
+        self.names.push(name.to_owned());
+        self.texts.push(SkillText { name: name.to_owned(), body });
+        true
+    }
+}
+
+/// The skills of the profile, those that stand in it first, and those that the caller adds. Together they get about `budget` tokens, the first
+/// ones first.
 pub(super) fn preload(skills: &SkillCatalog, profile: &Profile, added: &[String], budget: u64, reasons: &mut Vec<String>) -> Preloaded {
     let mut preloaded = Preloaded::default();
     let mut left = budget;
+    let no_room = |name: &str| format!("without the skill `{name}` in the prompt: those before it take all the room that skills may take");
+    for (name, text) in &profile.inline_skills {
+        if !preloaded.add(name, text.trim(), &mut left) {
+            reasons.push(no_room(name));
+        }
+    }
     for name in profile.skills.iter().chain(added) {
         if preloaded.names.contains(name) {
             continue;
@@ -33,14 +54,9 @@ pub(super) fn preload(skills: &SkillCatalog, profile: &Profile, added: &[String]
             reasons.push(format!("without the skill `{name}`: it does not exist here"));
             continue;
         };
-        if left == 0 {
-            reasons.push(format!("without the skill `{name}` in the prompt: those before it take all the room that skills may take"));
-            continue;
+        if !preloaded.add(name, &known.skill.body, &mut left) {
+            reasons.push(no_room(name));
         }
-        let body = fit(&known.skill.body, left);
-        left = left.saturating_sub(aime_llm::estimate_tokens(&body));
-        preloaded.names.push(name.clone());
-        preloaded.texts.push(SkillText { name: name.clone(), body });
     }
     preloaded
 }

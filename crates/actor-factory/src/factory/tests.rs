@@ -278,6 +278,28 @@ fn skills_are_told_in_a_line_each_and_preloaded_where_they_are_named() {
 }
 
 #[test]
+fn a_spec_holds_the_skills_that_stand_in_its_profile() {
+    let mut profiles = ProfileCatalog::builtin();
+    let text = "name = \"poet\"\ndescription = \"d\"\nprompt = \"You rhyme.\"\nskills = [\"bake\"]\n\
+                [inline_skills]\nhaiku = \"Three lines: five, seven and five syllables.\"\nbake = \"Not that one.\"\n";
+    profiles.add_toml(text, "poet.toml").unwrap();
+    let mut asked = task("Write poem.txt");
+    asked.profile = Some("poet".into());
+    let tools = builtin();
+    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(0));
+    let factory = ActorFactory::new(profiles, Prompts::builtin().unwrap()).with_skills(skills());
+    let input = factory.compose(&asked, &context).unwrap().input;
+    assert_eq!(input.spec.skills, ["bake", "haiku"]);
+    assert_eq!(input.spec.inline_skills["haiku"], "Three lines: five, seven and five syllables.");
+    let (haiku, bake) = ("# Skill haiku\nThree lines: five, seven and five syllables.", "# Skill bake\nNot that one.");
+    assert!(input.system.contains(haiku) && input.system.contains(bake), "{}", input.system);
+    // A spec of an older journal has none.
+    let mut old = serde_json::to_value(&input.spec).unwrap();
+    old.as_object_mut().unwrap().remove("inline_skills");
+    assert!(serde_json::from_value::<ActorSpec>(old).unwrap().inline_skills.is_empty());
+}
+
+#[test]
 fn without_skills_nothing_is_said_of_them() {
     let composed = compose(&task("Write report.md"), |_| {}).unwrap().input;
     assert!(composed.spec.tool("load_skill").is_none() && !composed.system.contains("kill"), "{}", composed.system);

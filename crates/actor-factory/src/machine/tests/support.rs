@@ -49,6 +49,7 @@ pub(super) fn input() -> ActorInput {
             profile: "sisyphus".into(),
             tools,
             skills: Vec::new(),
+            inline_skills: std::collections::BTreeMap::new(),
             persona: "You work.".into(),
             model: "default".into(),
             temperature: Some(0.5),
