@@ -3,7 +3,6 @@
 //! `odd_server stdio [--tools N] [--noise] [--mute] [--die WORDS]`, or `odd_server http [--tools N] [--token T]`, which prints its address.
 #![expect(clippy::disallowed_methods, reason = "it starts what has to be found and ended, and reads what it was given")]
 #![expect(clippy::zombie_processes, reason = "what it starts and leaves is to be found by others")]
-#![expect(clippy::zombie_processes, reason = "what it starts and leaves is to be found by others")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a program for tests may fail loudly")]
 
 use std::{

@@ -56,7 +56,7 @@ impl World {
             .route("/metadata", any(|| async { Redirect::temporary("http://169.254.169.254/latest/meta-data") }))
             .route("/file", any(|| async { Redirect::temporary("file:///etc/passwd") }))
             .route("/inside", any(move || async move { Redirect::temporary(&format!("http://{other}/")) }))
-            .route("/never", any(|| std::future::pending::<String>()))
+            .route("/never", any(std::future::pending::<String>))
             .layer(axum::middleware::from_fn(move |request: Request, next: axum::middleware::Next| {
                 counted.fetch_add(1, Ordering::Relaxed);
                 next.run(request)
