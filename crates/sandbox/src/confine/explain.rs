@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn says_what_was_denied_and_what_would_allow_it() {
-        let mut settings = ConfinementSettings::new("/work", &BTreeMap::from([("HOME".into(), "/home/me".into())]));
+        let mut settings = ConfinementSettings::new("/project", &BTreeMap::from([("HOME".into(), "/home/me".into())]));
         let check = |settings: &ConfinementSettings, printed: &str, expected: &[&str]| {
             let (rules, _) = Rules::new(settings);
             match explain(printed, &rules, settings) {
@@ -138,7 +138,7 @@ mod tests {
             ("cat: /etc/shadow: Permission denied", &["/etc/shadow is kept"]),
             ("mkdir: cannot create directory ‘/srv’: Operation not permitted", &["/srv is out of reach"]),
             ("ls: cannot open 'x': Permission denied", none),
-            ("touch: /work/x: Permission denied", none),
+            ("touch: /project/x: Permission denied", none),
             ("curl: (6) Could not resolve host: example.com", &["sandbox.network = \"all\""]),
             ("Error: getaddrinfo EAI_AGAIN packages.example", &["The network is out of reach"]),
             ("Permission denied for http://x.example/a", none),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn each_thing_is_said_once_and_not_too_many() {
-        let settings = ConfinementSettings::new("/work", &BTreeMap::new());
+        let settings = ConfinementSettings::new("/project", &BTreeMap::new());
         let (rules, _) = Rules::new(&settings);
         let printed = "cat: /srv/a: Permission denied\ncat: /srv/a: Permission denied\n".repeat(5)
             + &(0..9).map(|n| format!("cat: /srv/{n}: Permission denied\n")).collect::<String>();
