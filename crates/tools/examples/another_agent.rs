@@ -5,7 +5,9 @@
 use std::{collections::BTreeMap, error::Error, sync::Arc};
 
 use aime_sandbox::ConfinedFolder;
-use aime_tools::{Approval, Decision, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolRouter, TypedTool, builtin, decide, tools_of};
+use aime_tools::{
+    Approval, Decision, ProposedCall, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolRouter, TypedTool, builtin, decide, tools_of,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -75,7 +77,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn call(tools: &ToolRegistry, context: &ToolContext, name: &str, parameters: Value) -> Result<String, ToolError> {
     let parameters: Map<String, Value> = parameters.as_object().cloned().unwrap_or_default();
     if let Some(tool) = tools.get(name) {
-        match decide(Approval::Edits, tool.sheet(), &parameters) {
+        match decide(ProposedCall::new(Approval::Edits, tool.sheet(), &parameters)) {
             Decision::Allow => {}
             Decision::Ask { question } => return Err(ToolError::Denied(format!("nobody is there who could be asked: {question}"))),
             Decision::Deny { reason } => return Err(ToolError::Denied(reason)),

@@ -29,6 +29,25 @@ pub enum Approval {
     ReadOnly,
 }
 
+/// A call that is to be made, with everything that a decision on it is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct ProposedCall<'a> {
+    /// How freely tools may be used.
+    pub approval: Approval,
+    /// The tool.
+    pub sheet: &'a ToolSheet,
+    /// What it is called with.
+    pub parameters: &'a Map<String, Value>,
+}
+
+impl<'a> ProposedCall<'a> {
+    /// A call of a tool, where nothing but the mode decides.
+    #[must_use]
+    pub const fn new(approval: Approval, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> Self {
+        Self { approval, sheet, parameters }
+    }
+}
+
 /// What [`decide`] says of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
@@ -48,7 +67,8 @@ pub enum Decision {
 
 /// Decides on one call. What stays inside the run and what asks a person is always allowed.
 #[must_use]
-pub fn decide(approval: Approval, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Decision {
+pub fn decide(call: ProposedCall<'_>) -> Decision {
+    let ProposedCall { approval, sheet, parameters } = call;
     // What reads an address reads it without consent only where its host is one of those that the user named.
     let elsewhere = sheet.hosts.as_ref().is_some_and(|hosts| {
         let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
@@ -166,7 +186,7 @@ mod tests {
             ("ask_human", "allow", "allow", "allow", "allow"),
             ("terminate", "allow", "allow", "allow", "allow"),
         ];
-        let word = |approval, tool| match decide(approval, &sheet(tool), &Map::new()) {
+        let word = |approval, tool| match decide(ProposedCall::new(approval, &sheet(tool), &Map::new())) {
             Decision::Allow => "allow",
             Decision::Ask { .. } => "ask",
             Decision::Deny { .. } => "deny",
@@ -177,9 +197,9 @@ mod tests {
         }
         let mut network = ToolSheet::clone(&sheet("bash"));
         network.touches = Touches::Network;
-        assert!(matches!(decide(Approval::Edits, &network, &Map::new()), Decision::Ask { .. }));
+        assert!(matches!(decide(ProposedCall::new(Approval::Edits, &network, &Map::new())), Decision::Ask { .. }));
         network.read_only = true;
-        assert_eq!(decide(Approval::Edits, &network, &Map::new()), Decision::Allow);
+        assert_eq!(decide(ProposedCall::new(Approval::Edits, &network, &Map::new())), Decision::Allow);
     }
 
     #[test]
@@ -199,11 +219,11 @@ mod tests {
             ("no address", false),
         ];
         for (url, free) in table {
-            let asked = decide(Approval::Edits, &page, &parameters(json!({"url": url})));
+            let asked = decide(ProposedCall::new(Approval::Edits, &page, &parameters(json!({"url": url}))));
             assert_eq!(asked == Decision::Allow, free, "{url}");
-            let denied = decide(Approval::ReadOnly, &page, &parameters(json!({"url": url})));
+            let denied = decide(ProposedCall::new(Approval::ReadOnly, &page, &parameters(json!({"url": url}))));
             assert_eq!(matches!(denied, Decision::Deny { .. }), !free, "{url}");
-            assert_eq!(decide(Approval::All, &page, &parameters(json!({"url": url}))), Decision::Allow);
+            assert_eq!(decide(ProposedCall::new(Approval::All, &page, &parameters(json!({"url": url})))), Decision::Allow);
         }
     }
 

@@ -23,7 +23,7 @@ mod typed;
 #[cfg(feature = "web")]
 mod web;
 
-pub use approval::{Approval, Decision, consent_scope, decide};
+pub use approval::{Approval, Decision, ProposedCall, consent_scope, decide};
 pub use builtin::{BuiltinSettings, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_of_servers, tools_of};
 pub use channels::{AskPerson, TellProgress};

@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, ProgressEvent, QuestionId};
-use aime_tools::{Decision, DelegateTask, HandledBy, ToolSheet, consent_scope, decide};
+use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, consent_scope, decide};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -72,7 +72,7 @@ impl ActorMachine {
         if call.approved || self.always_allowed.contains(&consent_scope(&call.name, &call.parameters)) {
             return Decision::Allow;
         }
-        decide(self.input.spec.approval, sheet, &call.parameters)
+        decide(ProposedCall::new(self.input.spec.approval, sheet, &call.parameters))
     }
 
     fn deny(&mut self, index: usize, reason: &str, out: &mut Outbox<Self>) {

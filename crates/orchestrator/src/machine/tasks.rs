@@ -6,7 +6,7 @@ use aime_progress::{
     TaskId, TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
-use aime_tools::{Decision as Permission, decide};
+use aime_tools::{Decision as Permission, ProposedCall, decide};
 use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work};
@@ -144,7 +144,7 @@ impl RunMachine {
         };
         let spec = Box::new(known.spec.clone());
         if !self.was_handed_over(known) || sheet_denied(&self.input.settings.approval, &sheet) {
-            match decide(self.input.settings.approval, &sheet, &parameters) {
+            match decide(ProposedCall::new(self.input.settings.approval, &sheet, &parameters)) {
                 Permission::Allow => {}
                 Permission::Deny { reason } => return self.cannot_begin(task, reason, Some(FailureCause::Denied), out),
                 Permission::Ask { question } if self.input.settings.unattended => {

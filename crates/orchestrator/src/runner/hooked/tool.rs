@@ -1,6 +1,6 @@
 //! Calls of tools, with hooks around them.
 
-use aime_tools::{Decision, ToolContext, ToolError, ToolOutput, decide};
+use aime_tools::{Decision, ProposedCall, ToolContext, ToolError, ToolOutput, decide};
 use serde_json::{Map, Value};
 
 use super::{Asking, Passed};
@@ -50,7 +50,8 @@ impl RunRunner {
         let checked = self.parts.tools.check(tool, changed).map_err(|error| {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
         })?;
-        let decision = self.parts.tools.get(tool).map(|known| decide(self.input.settings.approval, known.sheet(), &checked));
+        let decision =
+            self.parts.tools.get(tool).map(|known| decide(ProposedCall::new(self.input.settings.approval, known.sheet(), &checked)));
         // Consent was to the call as it was. A hook gives none in a person's place.
         if !matches!(decision, Some(Decision::Allow)) {
             return Err(ToolError::Denied(format!(
