@@ -1,11 +1,6 @@
 //! What the tests run on.
 
-use std::{
-    ffi::OsString,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
 use aime_durable::Journal;
 use aime_llm::{
@@ -39,10 +34,27 @@ pub(crate) struct Bench {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) human: Arc<dyn HumanChannel>,
     pub(crate) memory: Option<Arc<RunMemory>>,
-    /// How many calls of `append` were begun.
-    pub(crate) begun: watch::Sender<usize>,
-    /// How long a call of `append` takes before and after it writes.
-    pub(crate) takes: Arc<Mutex<Duration>>,
+    /// The point that the last call of `append` has come to.
+    pub(crate) reached: watch::Sender<Point>,
+    /// The point at which a call of `append` waits for as long as it stands here.
+    pub(crate) held: watch::Sender<Option<Point>>,
+}
+
+/// A moment in a call of `append`, by its number among all of them, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Point {
+    /// It was begun.
+    Begun(usize),
+    /// It has written its line, and has not ended.
+    Written(usize),
+}
+
+impl Point {
+    const fn call(self) -> usize {
+        match self {
+            Self::Begun(call) | Self::Written(call) => call,
+        }
+    }
 }
 
 pub(crate) fn run_id() -> RunId {
@@ -71,13 +83,26 @@ impl Bench {
             environment: std::iter::once(("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())).collect(),
             human: Arc::new(NobodyThere),
             memory: None,
-            begun: watch::Sender::new(0),
-            takes: Arc::default(),
+            reached: watch::Sender::new(Point::Written(0)),
+            held: watch::Sender::new(None),
         }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Calls of `append` wait when they come to this point, until [`Bench::release`]. What is answered waits until one has come there.
+    pub(crate) fn hold(&self, point: Point) -> impl Future<Output = ()> + use<> {
+        self.held.send_replace(Some(point));
+        let mut reached = self.reached.subscribe();
+        async move {
+            reached.wait_for(|reached| *reached == point).await.unwrap();
+        }
+    }
+
+    pub(crate) fn release(&self) {
+        self.held.send_replace(None);
     }
 
     /// The lines that `append` has written.
@@ -88,16 +113,20 @@ impl Bench {
 
     /// The built-in tools, and one whose second call does harm.
     fn tools(&self) -> ToolRegistry {
-        let (begun, takes) = (self.begun.clone(), Arc::clone(&self.takes));
+        let (reached, held) = (self.reached.clone(), self.held.clone());
         let tool = TypedTool::new("append", "Appends a line to the log.", move |given: Append, context: ToolContext| {
-            let (begun, takes) = (begun.clone(), *takes.lock().unwrap());
+            let (reached, mut held) = (reached.clone(), held.subscribe());
             async move {
-                begun.send_modify(|count| *count += 1);
-                tokio::time::sleep(takes).await;
+                let call = reached.borrow().call() + 1;
+                let mut come_to = async |point| {
+                    reached.send_replace(point);
+                    held.wait_for(|held| *held != Some(point)).await.unwrap();
+                };
+                come_to(Point::Begun(call)).await;
                 let path = context.working_folder().join("log");
                 let log = std::fs::read_to_string(&path).unwrap_or_default();
                 std::fs::write(&path, format!("{log}{}\n", given.line)).unwrap();
-                tokio::time::sleep(takes).await;
+                come_to(Point::Written(call)).await;
                 Ok(ToolOutput {
                     text: format!("wrote {}", given.line),
                     value: json!({"line": given.line}),

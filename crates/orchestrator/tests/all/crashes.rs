@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aime_progress::{CallOutcome, Outcome, ProgressEvent, RunStatus, TaskStatus};
 
-use crate::bench::{Bench, append, control, done, four_lines, plan, run_id, statuses, told};
+use crate::bench::{Bench, Point, append, control, done, four_lines, plan, run_id, statuses, told};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::RunResult;
 use serde_json::json;
@@ -29,32 +29,34 @@ async fn until(
     }
 }
 
-/// What holds for the four lines, however often the process died.
-fn check(bench: &Bench, result: &RunResult, when: &str) {
+/// What holds for the four lines, however often the process died or was stopped.
+pub(crate) fn check(bench: &Bench, result: &RunResult, when: &str) {
     let (log, state) = (bench.log(), bench.state());
     for line in ["one", "two", "three", "four"] {
-        assert!(log.iter().filter(|written| *written == line).count() <= 1, "{line} was written twice, killed {when}: {log:?}");
+        assert!(log.iter().filter(|written| *written == line).count() <= 1, "{line} was written twice, {when}: {log:?}");
     }
     let finished = bench.events().into_iter().filter_map(|timed| match timed.event {
         ProgressEvent::ToolCallFinished { task, outcome, .. } => Some((task, outcome)),
         _ => None,
     });
-    let in_doubt: Vec<_> = finished.filter(|(_, outcome)| *outcome == CallOutcome::InDoubt).collect();
-    if in_doubt.is_empty() {
-        assert_eq!(log, ["one", "two", "three", "four"], "killed {when}");
-        assert_eq!(result.status, RunStatus::Completed, "killed {when}: {result:#?}");
+    // A call that was cut off, by a crash or by a stop, is not made again by itself.
+    let cut = |outcome| matches!(outcome, CallOutcome::InDoubt | CallOutcome::Cancelled);
+    let cut_off: Vec<_> = finished.filter(|(_, outcome)| cut(*outcome)).collect();
+    if cut_off.is_empty() {
+        assert_eq!(log, ["one", "two", "three", "four"], "{when}");
+        assert_eq!(result.status, RunStatus::Completed, "{when}: {result:#?}");
     }
     match result.status {
-        RunStatus::Completed => assert!(in_doubt.iter().all(|(task, _)| task.as_str() == "middle"), "killed {when}: {in_doubt:?}"),
+        RunStatus::Completed => assert!(cut_off.iter().all(|(task, _)| task.as_str() == "middle"), "{when}: {cut_off:?}"),
         _ => {
             // A call of the plan was cut off, and the planner had no idea: reported, not repeated.
             let failed = state.tasks.values().find(|task| task.status == TaskStatus::Failed).unwrap();
-            assert_eq!(failed.conclusion.as_ref().unwrap().outcome, Outcome::InDoubt, "killed {when}");
-            assert!(result.error.as_ref().unwrap().message.contains("its outcome is unknown"), "killed {when}: {result:#?}");
+            assert_eq!(failed.conclusion.as_ref().unwrap().outcome, Outcome::InDoubt, "{when}");
+            assert!(result.error.as_ref().unwrap().message.contains("its outcome is unknown"), "{when}: {result:#?}");
             assert!(state.evidence.iter().any(|evidence| evidence.task.as_ref() == Some(&failed.spec.id)));
         }
     }
-    assert!(!statuses(&state).iter().any(|(_, status)| status.is_open()), "killed {when}: {:?}", statuses(&state));
+    assert!(!statuses(&state).iter().any(|(_, status)| status.is_open()), "{when}: {:?}", statuses(&state));
 }
 
 #[tokio::test]
@@ -67,31 +69,26 @@ async fn a_crash_after_any_event_repeats_nothing() {
             break;
         }
         let result = bench.resume().await;
-        check(&bench, &result, &format!("after event {event}"));
+        check(&bench, &result, &format!("killed after event {event}"));
     }
 }
 
 #[tokio::test]
 async fn a_crash_in_any_call_repeats_nothing() {
-    // Before the line is written, and after it.
-    for (call, wait) in (1..=4).flat_map(|call| [(call, 0), (call, 60)]) {
+    for point in (1..=4).flat_map(|call| [Point::Begun(call), Point::Written(call)]) {
         let (model, plan) = four_lines();
         let bench = Bench::new(model);
-        *bench.takes.lock().unwrap() = Duration::from_millis(40);
-        let mut begun = bench.begun.subscribe();
-        let killed = until(&bench, Some(plan), async |_| {
-            begun.wait_for(|begun| *begun == call).await.unwrap();
-            tokio::time::sleep(Duration::from_millis(wait)).await;
-        });
-        assert!(killed.await.is_none(), "it was killed in call {call}");
+        let there = bench.hold(point);
+        assert!(until(&bench, Some(plan), async |_| there.await).await.is_none(), "it was killed at {point:?}");
+        bench.release();
         let result = bench.resume().await;
-        let when = format!("{wait} ms into call {call}");
+        let when = format!("killed at {point:?}");
         check(&bench, &result, &when);
         let told = bench
             .events()
             .into_iter()
             .filter(|timed| matches!(timed.event, ProgressEvent::ToolCallFinished { outcome: CallOutcome::InDoubt, .. }));
-        assert_eq!(told.count(), 1, "one call is in doubt, killed {when}");
+        assert_eq!(told.count(), 1, "one call is in doubt, {when}");
     }
 }
 
@@ -103,7 +100,7 @@ async fn crash_after_crash_the_run_comes_to_its_end() {
     for round in 0.. {
         assert!(round < 100, "it never ends");
         if let Some(result) = until(&bench, plan.take(), async |events| told(events, 9).await).await {
-            check(&bench, &result, "again and again");
+            check(&bench, &result, "killed again and again");
             break;
         }
     }
@@ -116,14 +113,11 @@ async fn an_actor_is_told_of_a_call_in_doubt_and_decides() {
         .on(When::tool("append").and_contains("In doubt").and_turn(1), [Reply::call("read_file", json!({"path": "log"}))])
         .on(When::tool("append").and_turn(2), [done("I looked: it is written")]);
     let bench = Bench::new(model);
-    *bench.takes.lock().unwrap() = Duration::from_millis(40);
     let tasks = json!([{"id": "write", "kind": "actor", "description": "Write a line", "bundles": ["append", "files_read"]}]);
-    let mut begun = bench.begun.subscribe();
-    let killed = until(&bench, Some(plan(tasks)), async |_| {
-        begun.wait_for(|begun| *begun == 1).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(60)).await;
-    });
+    let there = bench.hold(Point::Written(1));
+    let killed = until(&bench, Some(plan(tasks)), async |_| there.await);
     assert!(killed.await.is_none());
+    bench.release();
     let result = bench.resume().await;
     assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "I looked: it is written"), "{result:#?}");
     assert_eq!(bench.log(), ["one"]);
@@ -134,15 +128,14 @@ async fn an_actor_is_told_of_a_call_in_doubt_and_decides() {
 async fn a_run_that_is_dropped_leaves_nothing_behind() {
     let (model, plan) = four_lines();
     let bench = Bench::new(model);
-    *bench.takes.lock().unwrap() = Duration::from_millis(30);
-    let orchestrator = bench.orchestrator();
-    let mut begun = bench.begun.subscribe();
+    let (orchestrator, there) = (bench.orchestrator(), bench.hold(Point::Begun(1)));
     tokio::select! {
         biased;
-        _ = begun.wait_for(|begun| *begun == 1) => {}
+        () = there => {}
         result = orchestrator.run(bench.request("Write four lines", Some(plan)), control().0) => panic!("{result:?}"),
     }
     assert!(orchestrator.live().get(&run_id()).is_none(), "it is not live any more");
+    bench.release();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(bench.log().is_empty(), "the call was dropped with the run");
     // A message stays where it is: nobody goes on reading the inbox.

@@ -1,6 +1,6 @@
 //! Runs in which actors hand work on to other actors: results, bounds, crashes, stops and questions.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
 use aime_llm::{
     ChatRequest,
@@ -11,7 +11,7 @@ use aime_progress::{CallOutcome, Plan, ProgressEvent, RunStatus, TaskStatus};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, append, control, done, plan, run_id, statuses, told};
+use crate::bench::{Bench, Point, append, control, done, plan, run_id, statuses, told};
 
 fn delegate(parameters: Value) -> Reply {
     Reply::call("delegate_task", parameters)
@@ -218,15 +218,15 @@ async fn actors_below_count_as_actors_also_after_a_resume() {
     for (most, fourth) in [(2, None), (3, Some(false)), (4, Some(true))] {
         let (model, plan) = three_deep();
         let bench = Bench::new(model);
-        *bench.takes.lock().unwrap() = Duration::from_millis(20);
-        let (mut begun, (control, _events)) = (bench.begun.subscribe(), control());
+        let (there, (control, _events)) = (bench.hold(Point::Begun(1)), control());
         let (stop, mut request) = (control.stop.clone(), bench.request("the goal", Some(plan)));
         request.settings.bounds.max_actors = most;
         let orchestrator = bench.orchestrator();
         let (result, ()) = tokio::join!(orchestrator.run(request, control), async {
-            begun.wait_for(|begun| *begun == 1).await.unwrap();
+            there.await;
             stop.cancel();
         });
+        bench.release();
         assert_eq!(code(&result.unwrap()), Some("interrupted"));
         let result = bench.resume().await;
         match fourth {
@@ -320,11 +320,10 @@ async fn a_crash_in_a_call_below_leaves_that_call_in_doubt_and_no_other() {
     for call in 1..=4 {
         let (model, plan) = three_deep();
         let bench = Bench::new(model);
-        *bench.takes.lock().unwrap() = Duration::from_millis(40);
-        let (mut begun, orchestrator) = (bench.begun.subscribe(), bench.orchestrator());
+        let (there, orchestrator) = (bench.hold(Point::Begun(call)), bench.orchestrator());
         tokio::select! {
             biased;
-            _ = begun.wait_for(|begun| *begun == call) => {}
+            () = there => {}
             result = orchestrator.run(bench.request("the goal", Some(plan)), control().0) => panic!("{result:?}"),
         }
         let result = bench.resume().await;
