@@ -51,10 +51,10 @@ async fn a_person_may_decline_and_nobody_is_no_yes() {
 
 #[tokio::test]
 async fn the_time_of_a_person_does_not_count() {
-    let mut world = World::odd(|settings| settings.call_limit = Duration::from_millis(100)).await;
+    let mut world = World::odd(|settings| settings.call_limit = Duration::from_secs(3)).await;
     world.context = world.context.with_person(AskPerson::new(|question| {
         Box::pin(async move {
-            tokio::time::sleep(Duration::from_millis(300)).await;
+            tokio::time::sleep(Duration::from_secs(4)).await;
             Some(if question.contains("\nage") { String::new() } else { "Ada".to_owned() })
         })
     }));
@@ -63,11 +63,11 @@ async fn the_time_of_a_person_does_not_count() {
 
 #[tokio::test]
 async fn progress_is_told_and_keeps_a_call_alive() {
-    let mut world = World::odd(|settings| settings.call_limit = Duration::from_secs(1)).await;
+    let mut world = World::odd(|settings| settings.call_limit = Duration::from_secs(5)).await;
     let news = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&news);
     world.context = world.context.with_progress(TellProgress::new(move |text| kept.lock().unwrap().push(text)));
-    assert_eq!(world.text("mcp__odd__slow", json!({"beats": 100})).await, "done", "it took two seconds");
+    assert_eq!(world.text("mcp__odd__slow", json!({"beats": 300})).await, "done", "it took six seconds");
     let news = news.lock().unwrap();
-    assert!(news.contains(&"50/100 beat".to_owned()) && news.len() > 90, "{news:?}");
+    assert!(news.contains(&"150/300 beat".to_owned()) && news.len() > 270, "{news:?}");
 }
