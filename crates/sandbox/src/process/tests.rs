@@ -101,7 +101,7 @@ async fn output_folder_and_environment_are_those_asked_for() {
 async fn the_time_limit_ends_children_of_children() {
     let folder = here();
     let mut request = bash(folder.path(), "bash -c 'sleep 1000 & echo $! > pid; wait' & echo begun; wait");
-    request.time_limit = Duration::from_secs(2);
+    request.time_limit = Duration::from_secs(5);
     let running = tokio::spawn(outcome(request));
     let grandchild = pid(folder.path(), "pid").await;
     let outcome = running.await.unwrap();
@@ -114,7 +114,7 @@ async fn the_time_limit_ends_children_of_children() {
 async fn what_ignores_the_polite_signal_is_killed() {
     let folder = here();
     let mut request = bash(folder.path(), "trap '' TERM; echo $$ > pid; while true; do sleep 0.05; done");
-    request.time_limit = Duration::from_secs(2);
+    request.time_limit = Duration::from_secs(5);
     assert_eq!(outcome(request).await.end, ProcessEnd::TimedOut);
     death(pid(folder.path(), "pid").await).await;
 }
@@ -180,7 +180,7 @@ async fn a_flood_is_counted_and_bounded() {
 async fn an_endless_flood_ends_at_its_limit() {
     let folder = here();
     let mut request = bash(folder.path(), "yes");
-    request.time_limit = Duration::from_secs(2);
+    request.time_limit = Duration::from_secs(5);
     let outcome = outcome(request).await;
     assert_eq!(outcome.end, ProcessEnd::TimedOut);
     assert!(outcome.stdout.total > outcome.stdout.bytes.len() as u64);

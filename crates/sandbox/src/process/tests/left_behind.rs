@@ -31,7 +31,7 @@ async fn a_daemon_that_has_lost_its_parents_ends_with_its_command() {
 async fn the_time_limit_ends_sessions_of_their_own() {
     let folder = here();
     let mut request = bash(folder.path(), &format!("{}; wait", detached("")));
-    request.time_limit = Duration::from_secs(2);
+    request.time_limit = Duration::from_secs(5);
     let running = tokio::spawn(outcome(request));
     let session = pid(folder.path(), "pid").await;
     assert_eq!(running.await.unwrap().end, ProcessEnd::TimedOut);
