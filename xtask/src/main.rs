@@ -6,6 +6,7 @@
 
 mod ci;
 mod goals;
+mod mcp;
 mod model;
 mod run;
 mod scenario;
@@ -40,7 +41,7 @@ enum Task {
     /// A real model behind an OpenAI-compatible server on this machine
     #[command(subcommand)]
     Model(model::ModelTask),
-    /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model
+    /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers
     Scenario(scenario::ScenarioArguments),
     /// Count how many small goals a real model reaches; a quarter of an hour or more
     Goals(goals::GoalsArguments),

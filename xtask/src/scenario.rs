@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use crate::mcp;
 use crate::run::{ModelArguments, Prepared, fresh_folder, run_goal};
 use crate::trial::{COST, Trial};
 use crate::workspace::{cargo, run};
@@ -15,13 +16,17 @@ const REAL: &str = "local-model";
 /// The name of the scenario that gives one goal to a real model in every mode.
 const MODES: &str = "modes";
 
+/// The name of the scenario with real MCP servers.
+const SERVERS: &str = "mcp";
+
 /// The goal of the scenarios with a real model: small enough for a 1.5B model, and its outcome can be seen.
 const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 
 /// Which scenario.
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
-    /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; all scripted ones by default
+    /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
+    /// which are fetched; all scripted ones by default
     name: Option<String>,
     #[command(flatten)]
     model: ModelArguments,
@@ -32,6 +37,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
     match arguments.name.as_deref() {
         Some(REAL) => real(&arguments.model),
         Some(MODES) => modes(&arguments.model),
+        Some(SERVERS) => mcp::drive(),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }
 }

@@ -1,0 +1,28 @@
+//! The processes of the servers, as the system tells of them.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::workspace::run;
+
+/// The living processes whose command line names something in a folder, each with that line.
+pub(crate) fn of(folder: &Path) -> Vec<(u32, String)> {
+    let folder = folder.display().to_string();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let told = |pid: u32| {
+        // That of a zombie is empty.
+        let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(&folder).then_some((pid, line))
+    };
+    let mut found: Vec<_> = ids.filter_map(told).collect();
+    found.sort();
+    found
+}
+
+/// Kills one as a crash does.
+pub(crate) fn kill(pid: u32) -> anyhow::Result<()> {
+    run(Command::new("kill").args(["-KILL", &pid.to_string()]))
+}
