@@ -20,6 +20,8 @@ mod left_behind;
 mod local_models;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_serve;
 mod memory;
 mod modes;
 mod output;

@@ -115,6 +115,14 @@ fn servers_are_listed_and_tested() {
 }
 
 #[test]
+fn a_tool_that_stands_in_no_request_is_called_by_hand() {
+    let world = world(Script::new(), "load = \"on_demand\"\n");
+    assert!(world.aime(["tools", "list"]).must(0).stdout.contains(TOOL));
+    assert!(world.aime(["tools", "show", TOOL]).must(0).stdout.contains("Read the clock of a place"));
+    assert!(world.aime(["tools", "call", TOOL, r#"{"place": "Rome"}"#]).must(0).stdout.contains("noon sharp"));
+}
+
+#[test]
 fn a_projects_servers_are_started_only_where_it_is_trusted() {
     let world = World::with(Script::new());
     world.file("clock.sh", CLOCK);

@@ -6,6 +6,8 @@ mod tests;
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 /// The heading of the options that every command has.
 const ALL: &str = "Options of all commands";
@@ -24,6 +26,12 @@ Examples:
   aime run --plan plan.json --unattended --output json > result.json
 
 The result is on standard output, everything else on standard error. Ctrl-C stops so that `aime resume last` goes on.";
+
+const SERVE_EXAMPLE: &str = "\
+In the settings of another agent:
+  {\"mcpServers\": {\"aime\": {\"command\": \"aime\", \"args\": [\"-C\", \"FOLDER\", \"mcp\", \"serve\"]}}}
+
+It ends when its standard input is closed. Runs that are under way then are stopped and can be resumed.";
 
 /// Give it a goal; it plans, works, and changes the plan when reality disagrees.
 #[derive(Debug, Parser)]
@@ -122,7 +130,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<ToolsCommand>,
     },
-    /// Look at the MCP servers whose tools actors are given
+    /// Look at the MCP servers whose tools actors are given, or be one
     Mcp {
         #[command(subcommand)]
         command: Option<McpCommand>,
@@ -349,6 +357,9 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
+    /// Be a server over standard input and output: other agents plan, run, look and answer
+    #[command(after_help = SERVE_EXAMPLE)]
+    Serve,
 }
 
 #[derive(Debug, Subcommand)]
@@ -414,7 +425,8 @@ pub(crate) enum ConfigCommand {
     Init,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum ModeArg {
     Auto,
     Direct,

@@ -71,7 +71,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
         Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
-        Command::Mcp { command } => on_runtime(mcp::mcp(command, &setup)),
+        Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
         Command::Memory { command, output } => memory::memory(command, output, &setup),
         Command::Models { command } => on_runtime(models::models(command, &setup)),

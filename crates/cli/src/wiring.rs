@@ -133,6 +133,15 @@ impl Setup {
         Arc::new(registry)
     }
 
+    /// The same, and those of servers that stand in no model's request: actors find them on demand.
+    pub(crate) fn every_tool(&self) -> ToolRegistry {
+        let mut registry = self.tools().as_ref().clone();
+        for tool in self.servers_known().into_iter().flat_map(Servers::every_tool) {
+            registry.register(tool);
+        }
+        registry
+    }
+
     /// The skills: the user's own, then the project's. They are text for a model, as `AGENTS.md` is, so no trust is asked for.
     pub(crate) fn skills(&self) -> &FoundSkills {
         let own = || self.places.user_folder().map(|folder| folder.join("skills"));

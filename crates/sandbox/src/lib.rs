@@ -11,5 +11,7 @@ pub use confine::{Confinement, ConfinementError, ConfinementSettings, Guarantee,
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
 pub use folder::{ConfinedFolder, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Written};
 pub use probe::{Protection, probe};
-pub use process::{Bound, Captured, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service, ServiceRequest, run};
+pub use process::{
+    Bound, Captured, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service, ServiceRequest, run,
+};
 pub use terminal::run_at_terminal;

@@ -15,6 +15,7 @@ mod tests;
 use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, time::Duration};
 
 pub(crate) use guardian::remove_at_end;
+pub use mark::VARIABLE as PROCESS_VARIABLE;
 pub use run::run;
 pub use service::{Service, ServiceRequest};
 

@@ -33,8 +33,8 @@ pub use cut::{MAX_SHOWN_CHARS, cut_output};
 pub use delegation::{DELEGATE_TASK, DelegateTask};
 #[cfg(feature = "mcp")]
 pub use mcp::{
-    MCP_PREFIX, McpError, McpLoading, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTool, McpTransport,
-    NamePatternError, NamePatterns,
+    MCP_PREFIX, McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool,
+    McpTransport, NamePatternError, NamePatterns,
 };
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};

@@ -1,4 +1,4 @@
-//! Tools of MCP servers, by the official client.
+//! Tools of MCP servers, by the official client; and one's own tools, served to the clients of others.
 //!
 //! A server is not trusted: what it answers is data, its schemas are checked before they are used, its words are bounded, and its hints
 //! give it no rights.
@@ -14,6 +14,7 @@ mod http;
 mod listed;
 mod names;
 mod result;
+mod serve;
 mod server;
 mod servers;
 mod settings;
@@ -23,6 +24,7 @@ pub use self::{
     error::McpError,
     listed::{McpOffer, McpTool},
     names::MCP_PREFIX,
+    serve::{McpServeError, McpService},
     servers::{McpPlace, McpServers},
     settings::{McpLoading, McpServerSettings, McpSettings, McpTransport, NamePatternError, NamePatterns},
 };

@@ -1,21 +1,26 @@
 //! `aime mcp`.
 
+#[cfg(feature = "mcp")]
+mod serve;
+
 use crate::{args::McpCommand, failure::Failure, wiring::Setup};
 
 #[cfg(not(feature = "mcp"))]
-pub(super) async fn mcp(command: Option<McpCommand>, _: &Setup) -> Result<u8, Failure> {
+pub(super) async fn mcp(command: Option<McpCommand>, _: Setup) -> Result<u8, Failure> {
     let what = match command {
         Some(McpCommand::Test { name }) => format!("it cannot test {name}"),
         Some(McpCommand::List) | None => "it has no servers".to_owned(),
+        Some(McpCommand::Serve) => "it can be none".to_owned(),
     };
     Err(Failure::usage(format!("this aime was built without MCP: {what}")).hint("build it with the feature `mcp`"))
 }
 
 #[cfg(feature = "mcp")]
-pub(super) async fn mcp(command: Option<McpCommand>, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn mcp(command: Option<McpCommand>, setup: Setup) -> Result<u8, Failure> {
     match command.unwrap_or(McpCommand::List) {
-        McpCommand::List => list(setup),
-        McpCommand::Test { name } => test(&name, setup).await,
+        McpCommand::List => list(&setup),
+        McpCommand::Test { name } => test(&name, &setup).await,
+        McpCommand::Serve => serve::serve(setup).await,
     }
 }
 

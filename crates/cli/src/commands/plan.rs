@@ -11,12 +11,11 @@ use aime_progress::{Plan, PlanMode, ProgressEvent, Timestamp};
 use super::{
     check::checker_parts,
     read_goal,
-    run::{mode_of, model_line},
+    run::{configured, mode_of, model_line},
     write_whole,
 };
 use crate::{
     args::{ModeArg, PlanArgs, PlanFormat},
-    config::ModeConfig,
     failure::{Failure, code},
     models,
     output::{self, BOLD, DIM},
@@ -61,7 +60,7 @@ pub(super) async fn make(goal: String, mode: Option<ModeArg>, models: &Models, s
     let (prompts, tiers) = (Arc::new(prompts), Arc::new(Tiers::new()));
 
     let mut settings = setup.route();
-    settings.mode = mode.map_or_else(|| configured_mode(setup), mode_of);
+    settings.mode = mode.map_or_else(|| configured(&setup.config).mode, mode_of);
     let routed = match route(&goal, &settings, &categories) {
         Route::Decided(routed) => routed,
         Route::AskModel(undecided) => {
@@ -134,16 +133,6 @@ async fn ask(
         output::note(&format!("fallback: {why}"));
     }
     Ok(planned.plan)
-}
-
-const fn configured_mode(setup: &Setup) -> Option<PlanMode> {
-    mode_of(match setup.config.planning.mode {
-        ModeConfig::Auto => ModeArg::Auto,
-        ModeConfig::Direct => ModeArg::Direct,
-        ModeConfig::Simple => ModeArg::Simple,
-        ModeConfig::Complex => ModeArg::Complex,
-        ModeConfig::Emergent => ModeArg::Emergent,
-    })
 }
 
 /// A plan for people: the strategy, then the checklist.

@@ -17,13 +17,7 @@ use crate::{
 
 pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let run = find_run(&args.run, setup)?;
-    let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
-    if let Some(damage) = &seen.damage {
-        crate::output::note(&format!("the journal of {run} was damaged: {damage}; going on from the last good record"));
-    }
-    if seen.state.status == RunStatus::Cancelled {
-        return Err(has_ended(&run, &seen));
-    }
+    let seen = resumable(&run, setup)?;
     let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
     let models = match &choice {
         Some(choice) if seen.input.can_plan && !seen.over => {
@@ -37,6 +31,15 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
     let bounds = (wanted != seen.bounds).then_some(wanted);
     let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models };
     carry_out(carry, global, setup, Work::Resume { bounds, before: Box::new(seen.state) }).await
+}
+
+/// A run that can go on, or gives its result again.
+pub(super) fn resumable(run: &RunId, setup: &Setup) -> Result<RunView, Failure> {
+    let seen = view(&setup.journal()?, run).map_err(|error| failure_of(&error))?;
+    if let Some(damage) = &seen.damage {
+        crate::output::note(&format!("the journal of {run} was damaged: {damage}; going on from the last good record"));
+    }
+    if seen.state.status == RunStatus::Cancelled { Err(has_ended(run, &seen)) } else { Ok(seen) }
 }
 
 /// A count that no flag sets and that was reached goes on with what the configuration says now, where that is more.

@@ -90,9 +90,13 @@ pub(super) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> Stri
 
 /// Reads and checks a plan; every fault at once.
 fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
-    let text = read_text(path, "plan")?;
+    checked_plan(&read_text(path, "plan")?, &format!("the plan {}", path.display()), setup)
+}
+
+/// The plan in a text, mended where that is plain; every fault at once.
+pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan, Failure> {
     let parts = checker_parts(setup)?;
-    match parts.check(&text) {
+    match parts.check(text) {
         Ok(checked) => {
             for repair in &checked.repairs {
                 output::note(&format!("mended in the plan: {repair}"));
@@ -102,7 +106,7 @@ fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
         Err(faults) => {
             let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
             let number = count(faults.len(), "fault");
-            Err(Failure::usage(format!("the plan {} has {number}:\n{}", path.display(), lines.join("\n")))
+            Err(Failure::usage(format!("{what} has {number}:\n{}", lines.join("\n")))
                 .hint("`aime check` gives the same list; `aime schema plan` the format"))
         }
     }
@@ -117,40 +121,60 @@ pub(super) fn run_id(name: Option<&str>) -> Result<RunId, Failure> {
 }
 
 /// A new name that sorts by time.
-fn new_run_id() -> Result<RunId, Failure> {
+pub(super) fn new_run_id() -> Result<RunId, Failure> {
     let id = uuid::Uuid::now_v7().simple().to_string();
     RunId::new(id).map_err(Failure::internal)
 }
 
 fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
-    let mode = match (args.choice.mode, config.planning.mode) {
-        (Some(mode), _) => mode_of(mode),
-        (None, ModeConfig::Auto) => None,
-        (None, ModeConfig::Direct) => Some(PlanMode::Direct),
-        (None, ModeConfig::Simple) => Some(PlanMode::Simple),
-        (None, ModeConfig::Complex) => Some(PlanMode::Complex),
-        (None, ModeConfig::Emergent) => Some(PlanMode::Emergent),
-    };
-    let approval = args.approve.map_or(config.permissions.approve, |approve| match approve {
+    let configured = configured(config);
+    let approval = args.approve.map_or(configured.approval, |approve| match approve {
         ApproveArg::Ask => Approval::Ask,
         ApproveArg::Edits => Approval::Edits,
         ApproveArg::All => Approval::All,
         ApproveArg::ReadOnly => Approval::ReadOnly,
     });
     RunSettings {
+        mode: args.choice.mode.map_or(configured.mode, mode_of),
+        max_parallel: args.max_parallel.unwrap_or(configured.max_parallel),
+        bounds: bounds(&args.bounds, configured.bounds),
+        approval,
+        // Who asks to be asked is asked, by the flag or in their settings.
+        plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
+        unattended: args.unattended,
+        ..configured
+    }
+}
+
+/// How a run works where nobody says otherwise.
+pub(super) fn configured(config: &Config) -> RunSettings {
+    let run = &config.run;
+    RunSettings {
         strategy: config.planning.strategy,
-        mode,
-        max_parallel: args.max_parallel.unwrap_or(config.run.max_parallel),
-        bounds: bounds(&args.bounds, configured_bounds(config)),
+        mode: match config.planning.mode {
+            ModeConfig::Auto => None,
+            ModeConfig::Direct => Some(PlanMode::Direct),
+            ModeConfig::Simple => Some(PlanMode::Simple),
+            ModeConfig::Complex => Some(PlanMode::Complex),
+            ModeConfig::Emergent => Some(PlanMode::Emergent),
+        },
+        max_parallel: run.max_parallel,
+        bounds: Bounds {
+            max_tokens: run.max_tokens,
+            max_cost_usd: run.max_cost_usd,
+            max_seconds: run.max_seconds,
+            max_steps: run.max_steps,
+            max_tool_calls: run.max_tool_calls,
+            max_actors: run.max_actors,
+        },
         triggers: config.triggers.clone(),
         frequency: config.frequency.clone(),
         growth: config.planning.growth.clone(),
         adaptive: config.planning.adaptive,
         reflect: config.planning.reflect,
-        approval,
-        // Who asks to be asked is asked, by the flag or in their settings.
-        plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
-        unattended: args.unattended,
+        approval: config.permissions.approve,
+        plan_approved: false,
+        unattended: false,
     }
 }
 
@@ -161,18 +185,6 @@ pub(super) const fn mode_of(mode: ModeArg) -> Option<PlanMode> {
         ModeArg::Simple => Some(PlanMode::Simple),
         ModeArg::Complex => Some(PlanMode::Complex),
         ModeArg::Emergent => Some(PlanMode::Emergent),
-    }
-}
-
-fn configured_bounds(config: &Config) -> Bounds {
-    let run = &config.run;
-    Bounds {
-        max_tokens: run.max_tokens,
-        max_cost_usd: run.max_cost_usd,
-        max_seconds: run.max_seconds,
-        max_steps: run.max_steps,
-        max_tool_calls: run.max_tool_calls,
-        max_actors: run.max_actors,
     }
 }
 
@@ -315,7 +327,7 @@ fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
 }
 
 /// The last line: how it ended and what it took.
-fn summary(result: &RunResult) -> String {
+pub(super) fn summary(result: &RunResult) -> String {
     let done = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };

@@ -1,6 +1,6 @@
 //! `aime runs`.
 
-use aime_durable::{Clock, RunLock, SystemClock};
+use aime_durable::{Clock, RunLock, RunRecord, SystemClock};
 use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
 use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, TaskId};
 use serde_json::{Value, json};
@@ -35,14 +35,10 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Set
 }
 
 fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
-    let journal = setup.existing_journal()?;
-    let runs = journal.map(|journal| journal.runs()).transpose().map_err(|error| Failure::caused(code::USAGE, &error))?.unwrap_or_default();
+    let runs = all(setup)?;
     if form == Output::Text && runs.is_empty() {
         output::note("no runs in this folder yet");
     }
-    let documents = runs.iter().map(|run| {
-        json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)})
-    });
     match form {
         Output::Text => {
             let width = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
@@ -57,14 +53,21 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
                 ));
             }
         }
-        Output::Json => output::json(&documents.collect::<Vec<_>>(), true)?,
-        Output::Jsonl => {
-            for document in documents {
-                output::json(&document, false)?;
-            }
-        }
+        Output::Json => output::json(&listed(setup)?, true)?,
+        Output::Jsonl => listed(setup)?.iter().try_for_each(|document| output::json(document, false))?,
     }
     Ok(())
+}
+
+fn all(setup: &Setup) -> Result<Vec<RunRecord>, Failure> {
+    let journal = setup.existing_journal()?;
+    Ok(journal.map(|journal| journal.runs()).transpose().map_err(|error| Failure::caused(code::USAGE, &error))?.unwrap_or_default())
+}
+
+/// All runs of the folder, each as a document.
+pub(super) fn listed(setup: &Setup) -> Result<Vec<Value>, Failure> {
+    let document = |run: RunRecord| json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)});
+    Ok(all(setup)?.into_iter().map(document).collect())
 }
 
 pub(super) fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure> {

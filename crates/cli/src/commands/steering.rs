@@ -84,6 +84,22 @@ pub(super) fn is_driven(run: &RunId, setup: &Setup) -> bool {
 }
 
 pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
+    let Answered { run, question, left } = put_answer(run, text, setup).await?;
+    let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
+    output::note(&format!("answered: {}\n{then}", first_line(&question, 100)));
+    Ok(0)
+}
+
+/// A question that has been answered.
+pub(super) struct Answered {
+    pub(super) run: RunId,
+    pub(super) question: String,
+    /// The run was left waiting for it.
+    pub(super) left: bool,
+}
+
+/// Answers the first open question of a run.
+pub(super) async fn put_answer(run: &str, text: &str, setup: &Setup) -> Result<Answered, Failure> {
     let (run, seen) = read(run, setup)?;
     let journal = setup.journal()?;
     // Answers that the run has not taken up yet.
@@ -96,7 +112,5 @@ pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, F
     };
     put(&run, &InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() }, setup).await?;
     let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
-    let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
-    output::note(&format!("answered: {}\n{then}", first_line(&question.question, 100)));
-    Ok(0)
+    Ok(Answered { run, question: question.question.clone(), left })
 }

@@ -32,7 +32,7 @@ fn context(setup: &Setup) -> Result<ToolContext, Failure> {
 }
 
 pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Result<u8, Failure> {
-    let registry = setup.tools();
+    let registry = setup.every_tool();
     let known = |name: &str| {
         let found = registry.sheets([name]).map(|mut sheets| sheets.pop());
         found.map_err(|error| Failure::usage(error).hint("`aime tools list` lists them"))

@@ -20,6 +20,10 @@ impl Servers {
     pub(super) fn tools(&self) -> Vec<std::sync::Arc<dyn aime_tools::Tool>> {
         Vec::new()
     }
+
+    pub(super) fn every_tool(&self) -> Vec<std::sync::Arc<dyn aime_tools::Tool>> {
+        Vec::new()
+    }
 }
 
 impl Setup {
@@ -31,17 +35,30 @@ impl Setup {
     /// Does something that needs the tools of servers: learns them first, where they are not known, and ends what was started afterwards.
     #[cfg(feature = "mcp")]
     pub(crate) async fn with_servers<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        if self.config.mcp.used().next().is_none() {
-            return work.await;
-        }
-        let servers = Servers::of(self)?;
-        servers.learn().await;
-        // Nobody else sets it: commands come here once.
-        let servers = self.servers.get_or_init(|| servers);
+        self.begin_servers().await?;
         let done = work.await;
-        servers.keep(self);
-        servers.all.end().await;
+        self.end_servers().await;
         done
+    }
+
+    /// Learns the servers of the settings, where they are not known. Whoever calls it does so once, and ends them.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn begin_servers(&self) -> Result<(), Failure> {
+        if self.config.mcp.used().next().is_some() {
+            let servers = Servers::of(self)?;
+            servers.learn().await;
+            self.servers.get_or_init(|| servers);
+        }
+        Ok(())
+    }
+
+    /// Keeps what was learnt of servers, and ends those that run.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn end_servers(&self) {
+        if let Some(servers) = self.servers.get() {
+            servers.keep(self);
+            servers.all.end().await;
+        }
     }
 
     /// Does something, without servers.

@@ -9,8 +9,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The variable that holds it.
-pub(super) const VARIABLE: &str = "AIME_PROCESS";
+/// The variable that holds it: whatever a process of this library starts has it.
+pub const VARIABLE: &str = "AIME_PROCESS";
 
 /// Tells this process from every other, also from one that had its id before.
 static SESSION: LazyLock<String> = LazyLock::new(|| {

@@ -90,15 +90,7 @@ impl McpServers {
         let all = &self.all;
         let names = all.names();
         let listed = all.listed();
-        let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
-        for server in &listed {
-            let Some(offer) = server.offer() else { continue };
-            for tool in &offer.tools {
-                if let Some(name) = names.name(&server.settings.name, &tool.name) {
-                    tools.push(Arc::new(ServerTool::new(name, tool, Arc::clone(server))));
-                }
-            }
-        }
+        let mut tools: Vec<_> = listed.iter().flat_map(|server| of_server(server, &names)).collect();
         let has = |what: fn(&McpOffer) -> bool| all.servers.iter().any(|server| server.offer().is_some_and(|offer| what(&offer)));
         let unlisted = |server: &&Arc<Server>| {
             !listed.iter().any(|known| Arc::ptr_eq(known, server)) && server.offer().is_some_and(|o| !o.tools.is_empty())
@@ -120,6 +112,13 @@ impl McpServers {
         tools
     }
 
+    /// One for each tool that is known, also of those that stand in no model's request.
+    #[must_use]
+    pub fn every_tool(&self) -> Vec<Arc<dyn Tool>> {
+        let names = self.all.names();
+        self.all.servers.iter().flat_map(|server| of_server(server, &names)).collect()
+    }
+
     /// Ends every server that runs: each is asked to, and made to if it does not.
     pub async fn end(&self) {
         join_all(self.all.servers.iter().map(|server| server.end())).await;
@@ -129,6 +128,13 @@ impl McpServers {
     pub fn configured(&self) -> impl Iterator<Item = (&McpServerSettings, Option<Arc<McpOffer>>)> {
         self.all.servers.iter().map(|server| (&server.settings, server.offer()))
     }
+}
+
+/// The tools that a server is known to have.
+fn of_server(server: &Arc<Server>, names: &Names) -> Vec<Arc<dyn Tool>> {
+    let Some(offer) = server.offer() else { return Vec::new() };
+    let named = offer.tools.iter().filter_map(|tool| Some((names.name(&server.settings.name, &tool.name)?, tool)));
+    named.map(|(name, tool)| -> Arc<dyn Tool> { Arc::new(ServerTool::new(name, tool, Arc::clone(server))) }).collect()
 }
 
 impl std::fmt::Debug for McpServers {

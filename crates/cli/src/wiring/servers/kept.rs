@@ -70,6 +70,10 @@ impl Servers {
         self.all.tools()
     }
 
+    pub(in crate::wiring) fn every_tool(&self) -> Vec<Arc<dyn Tool>> {
+        self.all.every_tool()
+    }
+
     /// Keeps what is known for the next run, where there is a place for it.
     pub(crate) fn keep(&self, setup: &Setup) {
         if !setup.keep().is_dir() {

@@ -1,0 +1,42 @@
+//! `aime mcp serve`: aime as a server, by which other agents plan and run.
+//!
+//! Standard output carries the protocol alone. Runs are those of the working folder: with its settings and rights, in its journal.
+
+mod host;
+mod offered;
+
+use std::{pin::pin, sync::Arc};
+
+use aime_tools::McpService;
+use tokio_util::sync::CancellationToken;
+
+use self::host::Host;
+use crate::{
+    commands::run::interrupted,
+    failure::{Failure, code},
+    output,
+    wiring::Setup,
+};
+
+/// Serves one client until it closes its end, or this process is told to end.
+pub(super) async fn serve(setup: Setup) -> Result<u8, Failure> {
+    let setup = Arc::new(setup);
+    let stop = CancellationToken::new();
+    let host = Arc::new(Host::new(Arc::clone(&setup)));
+    let service = McpService {
+        tools: offered::tools(&host),
+        instructions: include_str!("serve/instructions.md").trim().to_owned(),
+        context: setup.tool_context()?.with_whole_results(),
+    };
+    output::note(&format!("serving MCP for {} on standard input and output; it ends when the input is closed", setup.folder.display()));
+    let mut served = pin!(service.serve(tokio::io::stdin(), tokio::io::stdout(), &stop));
+    let served = tokio::select! {
+        served = &mut served => served,
+        () = interrupted() => {
+            stop.cancel();
+            served.await
+        }
+    };
+    host.end().await;
+    served.map(|()| 0).map_err(|error| Failure::caused(code::USAGE, &error).hint("its client speaks MCP, one JSON object on each line"))
+}

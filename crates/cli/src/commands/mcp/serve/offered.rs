@@ -1,0 +1,304 @@
+//! The tools that other agents are given: what may be asked, and what they are told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aime_orchestrator::{RunRequest, RunResult};
+use aime_progress::{Plan, RunId, RunStatus, TaskKind};
+use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::host::{Going, Host};
+use crate::{
+    args::ModeArg,
+    commands::{
+        plan::make,
+        resume::{find_run, resumable},
+        run::{Work, checked_plan, configured, mode_of, new_run_id, summary},
+        runs::{listed, read},
+        steering::{Answered, is_driven, pause, put_answer},
+    },
+    failure::Failure,
+    output::plain,
+};
+
+/// What it takes to carry out a goal is not known; the client cancels what it no longer wants.
+const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The longest goal or answer, in bytes.
+const LONGEST_TEXT: usize = 100_000;
+/// Runs that are listed unless more are asked for, and at most.
+const USUAL_RUNS: usize = 20;
+const MOST_RUNS: usize = 1_000;
+
+#[derive(Deserialize, JsonSchema)]
+struct PlanParameters {
+    /// What is to be reached
+    goal: String,
+    /// How the goal is worked on; aime decides when left out
+    mode: Option<ModeArg>,
+    /// The model, by a name of aime's configuration or its server's own
+    model: Option<String>,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+struct RunParameters {
+    /// What is to be reached
+    goal: Option<String>,
+    /// A plan (`aime.plan/v1`) to be carried out, instead of making one
+    plan: Option<Map<String, Value>>,
+    /// Go on with this run, which was stopped, instead of starting one
+    run_id: Option<String>,
+    /// How the goal is worked on; aime decides when left out
+    mode: Option<ModeArg>,
+    /// The model, by a name of aime's configuration or its server's own
+    model: Option<String>,
+    /// The most tokens it may use, sent and received
+    #[schemars(range(min = 1))]
+    max_tokens: Option<u64>,
+    /// The most it may cost, in US dollars
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    max_cost_usd: Option<f64>,
+    /// The longest it may work, in seconds
+    #[schemars(range(min = 1))]
+    max_seconds: Option<u64>,
+    /// Whether to wait for its end, which is usual; if not, its id is given at once and `progress` tells the rest
+    wait: Option<bool>,
+    /// Whether nobody will answer: instead of being left waiting it ends with a report
+    unattended: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct AnswerParameters {
+    /// The run
+    run_id: String,
+    /// The answer to its first open question; `yes`, `always` or `no` where it asks for consent
+    text: String,
+    /// Whether to wait for its end, which is usual
+    wait: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct OneRun {
+    /// The run: its id, the beginning of it, or `last`
+    run_id: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct RunsParameters {
+    /// How many, the latest first; 20 when left out
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+}
+
+/// All tools.
+pub(super) fn tools(host: &Arc<Host>) -> ToolRegistry {
+    /// A tool that does something with the host.
+    macro_rules! tool {
+        ($name:literal, $description:literal, $act:path) => {{
+            let host = Arc::clone(host);
+            TypedTool::new($name, $description, move |parameters, context| {
+                let host = Arc::clone(&host);
+                async move { $act(&host, parameters, context).await }
+            })
+            .time_limit(NO_LIMIT)
+        }};
+    }
+    let all: [Arc<dyn aime_tools::Tool>; 6] = [
+        Arc::new(tool!("plan", "Make a plan for a goal and run nothing. Gives it as `aime.plan/v1`.", plan).idempotent()),
+        Arc::new(tool!(
+            "run",
+            "Carry out a goal, or a plan, in aime's working folder, and give the result (`aime.result/v1`). When it needs a person it is left \
+             waiting: the result has the question.",
+            run
+        )),
+        Arc::new(tool!("progress", "Tell where a run stands: its status, its progress list, and what it asks.", progress).read_only()),
+        Arc::new(tool!("answer", "Answer what a run asks. One that was left waiting goes on, and its result is given.", answer)),
+        Arc::new(tool!("stop", "Stop a run so that `run` with its id goes on later.", stop).idempotent()),
+        Arc::new(tool!("runs", "List the runs of the working folder, the latest first.", runs).read_only()),
+    ];
+    all.into_iter().collect()
+}
+
+async fn plan(host: &Arc<Host>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+    let goal = text_of("goal", parameters.goal)?;
+    let planned = async {
+        host.ready().await?;
+        let models = host.models(parameters.model.as_deref(), true).await?.ok_or_else(crate::models::none_configured)?;
+        make(goal, parameters.mode, &models, &host.setup).await
+    };
+    let plan = context.cancel.run_until_cancelled(planned).await.ok_or(ToolError::Cancelled)?.map_err(failed)?;
+    whole(&plan)
+}
+
+async fn run(host: &Arc<Host>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+    let wait = parameters.wait.unwrap_or(true);
+    let begun = async {
+        match parameters {
+            RunParameters { run_id: Some(run_id), goal: None, plan: None, mode: None, .. } => {
+                let run = find_run(&run_id, &host.setup).map_err(failed)?;
+                go_on(host, run, parameters.model.as_deref(), &context, wait).await
+            }
+            RunParameters { run_id: Some(_), .. } => {
+                Err(ToolError::InvalidParameters("`run_id` goes on with a run as it is: leave out `goal`, `plan` and `mode`.".to_owned()))
+            }
+            RunParameters { goal: None, plan: None, .. } => {
+                Err(ToolError::InvalidParameters("One of `goal`, `plan` and `run_id` is needed.".to_owned()))
+            }
+            new => start(host, new, &context, wait).await,
+        }
+    };
+    let (run, going) = context.cancel.run_until_cancelled(begun).await.ok_or(ToolError::Cancelled)??;
+    settle(&run, going, &context, wait).await
+}
+
+/// Starts a run.
+async fn start(host: &Arc<Host>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<(RunId, Going), ToolError> {
+    host.ready().await.map_err(failed)?;
+    let plan = new.plan.map(|plan| checked_plan(&Value::Object(plan).to_string(), "the plan", &host.setup)).transpose().map_err(failed)?;
+    let goal = match (new.goal, &plan) {
+        (Some(goal), _) => text_of("goal", goal)?,
+        (None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),
+        (None, _) => "carry out the plan".to_owned(),
+    };
+    let models = host.models(new.model.as_deref(), plan.as_ref().is_none_or(needs_model)).await.map_err(failed)?;
+    let run = new_run_id().map_err(failed)?;
+    let mut settings = configured(&host.setup.config);
+    // Another agent has handed over the plan, and no person: its tool tasks need the consent that they need.
+    settings.plan_approved = false;
+    settings.mode = new.mode.map_or(settings.mode, mode_of);
+    settings.unattended = new.unattended.unwrap_or(false);
+    let bounds = &mut settings.bounds;
+    bounds.max_tokens = new.max_tokens.or(bounds.max_tokens);
+    bounds.max_cost_usd = new.max_cost_usd.or(bounds.max_cost_usd);
+    bounds.max_seconds = new.max_seconds.or(bounds.max_seconds);
+    let request = RunRequest { run: run.clone(), goal, plan, settings };
+    let going = host.carry(run.clone(), Work::Start(Box::new(request)), models, who(context, wait));
+    Ok((run, going.map_err(failed)?))
+}
+
+/// Goes on with a run that was left.
+async fn go_on(host: &Arc<Host>, run: RunId, model: Option<&str>, context: &ToolContext, wait: bool) -> Result<(RunId, Going), ToolError> {
+    host.ready().await.map_err(failed)?;
+    let seen = resumable(&run, &host.setup).map_err(failed)?;
+    let models = host.models(model, seen.input.can_plan && !seen.over).await.map_err(failed)?;
+    let work = Work::Resume { bounds: None, before: Box::new(seen.state) };
+    let going = host.carry(run.clone(), work, models, who(context, wait));
+    Ok((run, going.map_err(failed)?))
+}
+
+/// Who hears and answers a run: nobody, where nobody waits for it.
+fn who(context: &ToolContext, wait: bool) -> (Option<aime_tools::AskPerson>, Option<aime_tools::TellProgress>) {
+    if wait { (context.person.clone(), context.progress.clone()) } else { (None, None) }
+}
+
+/// Waits for the end of a run, or tells its id at once.
+async fn settle(run: &RunId, going: Going, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
+    if !wait {
+        let text = format!("Run {run} is under way. `progress` tells how far it is.");
+        return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
+    }
+    let stop = going.stop.clone();
+    let Some(result) = context.cancel.run_until_cancelled(going.result()).await else {
+        stop.cancel();
+        return Err(ToolError::Cancelled);
+    };
+    told(&result.map_err(failed)?)
+}
+
+/// The result of a run, for a model and for a program.
+fn told(result: &RunResult) -> Result<ToolOutput, ToolError> {
+    let mut text = anstream::adapter::strip_str(&summary(result)).to_string();
+    if !result.answer.is_empty() {
+        text = format!("{text}\n\n{}", result.answer);
+    }
+    if let Some(error) = &result.error {
+        let then = match result.status {
+            RunStatus::WaitingForHuman => Some(format!("give the answer with `answer`, run_id {:?}", result.run_id.as_str())),
+            _ if error.code == "interrupted" => Some(format!("`run` with run_id {:?} goes on", result.run_id.as_str())),
+            _ => error.hint.clone(),
+        };
+        text = format!("{text}\n\n{}: {}{}", error.code, error.message, then.map(|then| format!("\n({then})")).unwrap_or_default());
+    }
+    result.notes.iter().for_each(|note| text = format!("{text}\n{note}"));
+    Ok(ToolOutput { value: whole(result)?.value, ..ToolOutput::text(text) })
+}
+
+async fn progress(host: &Arc<Host>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    let (run, seen) = read(&parameters.run_id, &host.setup).map_err(failed)?;
+    let under_way = is_driven(&run, &host.setup);
+    let state = &seen.state;
+    let asks: Vec<_> = state.questions.iter().filter(|question| question.answer.is_none()).collect();
+    let status = match &seen.output {
+        _ if under_way => "under_way".to_owned(),
+        Some(output) => output.error.as_ref().map_or_else(|| output.status.to_string(), |error| error.code.word().to_owned()),
+        None => "interrupted".to_owned(),
+    };
+    let tasks = state.tasks.values().map(|task| json!({"id": task.spec.id, "name": task.spec.title(), "status": task.status}));
+    let value = json!({
+        "run_id": run, "status": status, "goal": state.goal, "plan_version": state.version, "tasks": tasks.collect::<Vec<_>>(),
+        "asks": asks.iter().map(|asked| json!({"id": asked.id, "kind": asked.kind, "question": asked.question})).collect::<Vec<_>>(),
+        "answer": state.answer,
+    });
+    let mut text = format!("{}\n\nrun {run}: {status}", plain(&state.to_markdown()).trim_end());
+    asks.iter().for_each(|asked| text = format!("{text}\nit asks ({}): {}", asked.kind, plain(&asked.question)));
+    Ok(ToolOutput { value, ..ToolOutput::text(text) })
+}
+
+async fn answer(host: &Arc<Host>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+    let text = text_of("text", parameters.text)?;
+    let wait = parameters.wait.unwrap_or(true);
+    let Answered { run, question, .. } = put_answer(&parameters.run_id, &text, &host.setup).await.map_err(failed)?;
+    if is_driven(&run, &host.setup) {
+        let text = format!("Answered: {question}\nThe run is under way and takes it up.");
+        return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
+    }
+    let begun = context.cancel.run_until_cancelled(go_on(host, run, None, &context, wait)).await;
+    let (run, going) = begun.ok_or(ToolError::Cancelled)??;
+    settle(&run, going, &context, wait).await
+}
+
+async fn stop(host: &Arc<Host>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    pause(&parameters.run_id, &host.setup).await.map_err(failed)?;
+    Ok(ToolOutput::text("It stops; `run` with its run_id goes on."))
+}
+
+async fn runs(host: &Arc<Host>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    let limit = parameters.limit.unwrap_or(USUAL_RUNS).clamp(1, MOST_RUNS);
+    let runs: Vec<Value> = listed(&host.setup).map_err(failed)?.into_iter().take(limit).collect();
+    let line = |run: &Value| {
+        ["run_id", "status", "created", "goal"].map(|key| run.get(key).and_then(Value::as_str).unwrap_or_default()).join("  ")
+    };
+    let text = if runs.is_empty() {
+        "There are no runs in this folder yet.".to_owned()
+    } else {
+        runs.iter().map(line).collect::<Vec<_>>().join("\n")
+    };
+    Ok(ToolOutput { value: json!({"runs": runs}), ..ToolOutput::text(text) })
+}
+
+/// Whether a plan has work for a model.
+fn needs_model(plan: &Plan) -> bool {
+    plan.tasks.iter().any(|task| task.kind == TaskKind::Actor)
+}
+
+/// A text that is there and not too long.
+fn text_of(name: &str, text: String) -> Result<String, ToolError> {
+    match text.trim() {
+        "" => Err(ToolError::InvalidParameters(format!("`{name}` is empty."))),
+        _ if text.len() > LONGEST_TEXT => Err(ToolError::InvalidParameters(format!("`{name}` is longer than {LONGEST_TEXT} bytes."))),
+        trimmed => Ok(trimmed.to_owned()),
+    }
+}
+
+/// A document, as text and as it is.
+fn whole<T: Serialize>(document: &T) -> Result<ToolOutput, ToolError> {
+    let value = serde_json::to_value(document).map_err(|error| ToolError::Failed(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&value).map_err(|error| ToolError::Failed(error.to_string()))?;
+    Ok(ToolOutput { value, ..ToolOutput::text(text) })
+}
+
+fn failed(Failure { message, hint, .. }: Failure) -> ToolError {
+    ToolError::Failed(hint.map_or_else(|| message.clone(), |hint| format!("{message}\n({hint})")))
+}

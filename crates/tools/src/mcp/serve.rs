@@ -1,0 +1,216 @@
+//! The other side: tools of one's own, offered to other agents over a pair of streams.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use rmcp::{
+    ErrorData, Peer, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequestParams, ElicitationAction, ElicitationSchema,
+        Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerCapabilities,
+        ServerConfig, Tool as Offered, ToolAnnotations,
+    },
+    service::{ElicitationMode, QuitReason, RequestContext, ServerInitializeError, serve_server_with_ct},
+    transport::async_rw::AsyncRwTransport,
+};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    sync::mpsc,
+    task::JoinHandle,
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::connection::chain;
+use crate::{AskPerson, TellProgress, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSheet};
+
+/// How long the last news of a call may take on their way before its result is sent all the same.
+const LAST_NEWS: Duration = Duration::from_secs(1);
+/// The field of the form by which the person behind a client is asked.
+const ANSWER: &str = "answer";
+
+/// What is offered.
+#[derive(Debug, Clone)]
+pub struct McpService {
+    /// The tools, under their own names.
+    pub tools: ToolRegistry,
+    /// What a model behind the client is told of them all.
+    pub instructions: String,
+    /// Where and with what calls run. Each call has its own `cancel`, `person` and `progress`: the person is the one behind the client, where
+    /// the client can ask one.
+    pub context: ToolContext,
+}
+
+/// Why a service ended before its client wanted it to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the MCP client could not be served: {reason}")]
+pub struct McpServeError {
+    /// In the words of the protocol.
+    pub reason: String,
+}
+
+impl McpService {
+    /// Serves one client until it closes its end, or `stop` is cancelled. Calls that are under way then are cancelled, and have some seconds to
+    /// come to an end.
+    ///
+    /// # Errors
+    /// [`McpServeError`] for a client that does not speak the protocol. One that goes away is no error.
+    pub async fn serve<R, W>(self, input: R, output: W, stop: &CancellationToken) -> Result<(), McpServeError>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        // The end of the input ends the calls, not yet the service: what came before is still answered.
+        let closed = stop.child_token();
+        let handler = Handler { service: self, closed: closed.clone() };
+        let transport = AsyncRwTransport::new_server(UntilClosed { input, closed }, output);
+        let running = match serve_server_with_ct(handler, transport, CancellationToken::new()).await {
+            Ok(running) => running,
+            Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
+            Err(error) => return Err(McpServeError { reason: chain(&error) }),
+        };
+        let ended = running.cancellation_token();
+        let mut waiting = std::pin::pin!(running.waiting());
+        let quit = tokio::select! {
+            quit = &mut waiting => quit,
+            () = stop.cancelled() => {
+                ended.cancel();
+                waiting.await
+            }
+        };
+        match quit {
+            Ok(QuitReason::JoinError(error)) | Err(error) => Err(McpServeError { reason: error.to_string() }),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+struct Handler {
+    service: McpService,
+    /// Nobody wants an answer any more.
+    closed: CancellationToken,
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("aime", env!("CARGO_PKG_VERSION")))
+            .with_instructions(self.service.instructions.clone())
+    }
+
+    async fn list_tools(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.service.tools.all_sheets().map(|sheet| offered(sheet)).collect()))
+    }
+
+    async fn call_tool(&self, call: CallToolRequestParams, request: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let mut context = self.service.context.clone().with_cancel(request.ct.child_token());
+        context.person = person(&request.peer);
+        let telling = request.meta.get_progress_token().map(|token| telling(request.peer.clone(), token));
+        let (progress, telling) = telling.unzip();
+        context.progress = progress;
+        let cancel = context.cancel.clone();
+        let called = async {
+            let context = context;
+            self.service.tools.call(&call.name, call.arguments.unwrap_or_default(), &context).await
+        };
+        let mut called = std::pin::pin!(called);
+        let outcome = tokio::select! {
+            outcome = &mut called => outcome,
+            () = self.closed.cancelled() => {
+                cancel.cancel();
+                called.await
+            }
+        };
+        if let Some(telling) = telling {
+            // News that nobody reads are not waited for.
+            let _told = timeout(LAST_NEWS, telling).await;
+        }
+        answered(outcome)
+    }
+}
+
+/// A tool as it is told to a client.
+fn offered(sheet: &ToolSheet) -> Offered {
+    let definition = &sheet.definition;
+    let schema = definition.parameters.as_object().cloned().unwrap_or_default();
+    let annotations = ToolAnnotations::from_raw(None, Some(sheet.read_only), None, Some(sheet.idempotent), None);
+    Offered::new(definition.name.clone(), definition.description.clone(), Arc::new(schema)).with_annotations(annotations)
+}
+
+/// What came of a call, for its client.
+fn answered(outcome: Result<ToolOutput, ToolError>) -> Result<CallToolResponse, ErrorData> {
+    let result = match outcome {
+        Ok(ToolOutput { text, value: value @ Value::Object(_), .. }) => {
+            let mut result = CallToolResult::structured(value);
+            result.content = vec![ContentBlock::text(text)];
+            result
+        }
+        Ok(ToolOutput { text, .. }) => CallToolResult::success(vec![ContentBlock::text(text)]),
+        Err(ToolError::Unknown(unknown)) => return Err(ErrorData::invalid_params(unknown.to_string(), None)),
+        Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
+    };
+    Ok(CallToolResponse::Complete(result))
+}
+
+/// The person behind a client, where it says that it can ask one.
+fn person(peer: &Peer<RoleServer>) -> Option<AskPerson> {
+    if !peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
+        return None;
+    }
+    let peer = peer.clone();
+    Some(AskPerson::new(move |question| {
+        let peer = peer.clone();
+        Box::pin(async move {
+            let form = ElicitationSchema::builder().required_string(ANSWER).build().ok()?;
+            let asked = ElicitRequestParams::FormElicitationParams { meta: None, message: question, requested_schema: form };
+            let result = peer.create_elicitation(asked).await;
+            let result = result.inspect_err(|error| tracing::debug!(%error, "the person behind an MCP client could not be asked")).ok()?;
+            if result.action != ElicitationAction::Accept {
+                return None;
+            }
+            result.content?.get(ANSWER)?.as_str().map(str::to_owned)
+        })
+    }))
+}
+
+/// Tells a client how far a call has come, in order.
+fn telling(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinHandle<()>) {
+    let (news, mut heard) = mpsc::unbounded_channel::<String>();
+    let telling = tokio::spawn(async move {
+        // The protocol wants a number that grows: it counts the news.
+        let mut count = 0_u32;
+        while let Some(news) = heard.recv().await {
+            count += 1;
+            let told = ProgressNotificationParam::new(token.clone(), f64::from(count)).with_message(news);
+            if let Err(error) = peer.notify_progress(told).await {
+                tracing::debug!(%error, "an MCP client could not be told of progress");
+                return;
+            }
+        }
+    });
+    // After the call nobody listens any more.
+    (TellProgress::new(move |text| drop(news.send(text))), telling)
+}
+
+/// An input that says when it has come to its end.
+struct UntilClosed<R> {
+    input: R,
+    closed: CancellationToken,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for UntilClosed<R> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.input).poll_read(context, buffer);
+        if matches!(&read, Poll::Ready(outcome) if outcome.is_err() || buffer.filled().len() == before) {
+            self.closed.cancel();
+        }
+        read
+    }
+}
