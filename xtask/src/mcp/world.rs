@@ -98,8 +98,8 @@ pub(crate) fn done() -> Reply {
 
 /// The last result of a tool in a request.
 pub(crate) fn last_result(request: &Value) -> String {
-    let messages = request.get("messages").and_then(Value::as_array).into_iter().flatten();
-    let last = messages.filter(|message| message.get("role").is_some_and(|role| role == "tool")).next_back();
+    let messages = request.get("messages").and_then(Value::as_array);
+    let last = messages.and_then(|messages| messages.iter().rfind(|message| message.get("role").is_some_and(|role| role == "tool")));
     let content = last.and_then(|message| message.get("content"));
     content.map(|content| content.as_str().map_or_else(|| content.to_string(), str::to_owned)).unwrap_or_default()
 }
