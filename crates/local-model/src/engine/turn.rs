@@ -171,7 +171,7 @@ impl Turn {
             Some(matcher) => Some(matcher.compute_mask_or_eos().map_err(|error| failed(error.to_string()))?),
             None => None,
         };
-        let Some(token) = self.sampler.choose(scores, allowed.as_ref()) else {
+        let Some(token) = self.sampler.choose(scores, allowed.as_ref(), &self.written) else {
             return Err(failed("no token fits".to_owned()));
         };
         if engine.vocabulary.is_end(token) {
