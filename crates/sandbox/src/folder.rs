@@ -2,6 +2,7 @@
 
 mod error;
 mod path;
+mod plain;
 mod write;
 
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 
 use std::{
     ffi::OsString,
+    fmt,
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
@@ -21,6 +23,7 @@ use cap_std::{
 };
 
 pub use error::FileError;
+pub use plain::{EntryFacts, Stamp};
 pub use write::Written;
 
 use error::fault;
@@ -47,6 +50,14 @@ const O_NONBLOCK: i32 = 0x4;
 #[derive(Debug, Clone)]
 pub struct ConfinedFolder {
     folder: Arc<Folder>,
+    watcher: Option<Arc<dyn WatchChanges>>,
+}
+
+/// Sees each change that [`ConfinedFolder::write`] and [`ConfinedFolder::remove_file`] make.
+pub trait WatchChanges: fmt::Debug + Send + Sync {
+    /// A file is about to be changed. `make` makes the change and is to be called once, whatever comes of looking at the file before and
+    /// after it; missing folders above the file may come with it. `path` is relative to the folder, and no link.
+    fn change(&self, path: &Path, make: &mut dyn FnMut());
 }
 
 #[derive(Debug)]
@@ -131,7 +142,14 @@ impl ConfinedFolder {
         let given = std::path::absolute(path).map_err(named)?;
         let canonical = given.canonicalize().map_err(named)?;
         let handle = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(named)?;
-        Ok(Self { folder: Arc::new(Folder { handle, canonical, given }) })
+        Ok(Self { folder: Arc::new(Folder { handle, canonical, given }), watcher: None })
+    }
+
+    /// The same folder with somebody who sees each change of a file.
+    #[must_use]
+    pub fn watched_by(mut self, watcher: Arc<dyn WatchChanges>) -> Self {
+        self.watcher = Some(watcher);
+        self
     }
 
     /// The folder itself: absolute and without links.

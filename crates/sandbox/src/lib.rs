@@ -9,7 +9,9 @@ mod terminal;
 
 pub use confine::{Confinement, ConfinementError, ConfinementSettings, Guarantee, Network, ResourceLimits, UnknownGuarantee};
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
-pub use folder::{ConfinedFolder, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Written};
+pub use folder::{
+    ConfinedFolder, EntryFacts, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Stamp, WatchChanges, Written,
+};
 pub use probe::{Protection, probe};
 pub use process::{
     Bound, Captured, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service, ServiceRequest, run,

@@ -39,10 +39,26 @@ impl ConfinedFolder {
             return Err(FileError::TooLarge { path: inside.shown, size: bytes.len() as u64, limit: MAX_FILE_BYTES });
         }
         let target = self.target(&inside)?;
+        let mut written = None;
+        self.watched(&target, &mut || written = Some(self.write_at(&target, &inside, bytes)));
+        // Whoever watches does the work, whatever it thinks of it.
+        written.unwrap_or_else(|| self.write_at(&target, &inside, bytes))
+    }
+
+    /// Lets whoever watches see a change of a file.
+    fn watched(&self, target: &Path, make: &mut dyn FnMut()) {
+        match &self.watcher {
+            Some(watcher) => watcher.change(target, make),
+            None => make(),
+        }
+    }
+
+    fn write_at(&self, target: &Path, inside: &Inside, bytes: &[u8]) -> Result<Written, FileError> {
         let failed = |error| fault(&inside.shown, "written", error);
+        let not_a_file = |kind| FileError::NotAFile { path: inside.shown.clone(), kind };
         let (parent, name) = match (target.parent(), target.file_name()) {
             (Some(parent), Some(name)) => (parent, Path::new(name)),
-            _ => return Err(FileError::NotAFile { path: inside.shown, kind: EntryKind::Folder }),
+            _ => return Err(not_a_file(EntryKind::Folder)),
         };
         let folder = if parent.as_os_str().is_empty() {
             self.handle().try_clone().map_err(failed)?
@@ -53,13 +69,36 @@ impl ConfinedFolder {
         let permissions = match folder.symlink_metadata(name) {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
-            Ok(old) if !old.is_file() => return Err(FileError::NotAFile { path: inside.shown, kind: old.file_type().into() }),
-            Ok(old) if old.permissions().readonly() => return Err(FileError::ReadOnly { path: inside.shown }),
+            Ok(old) if !old.is_file() => return Err(not_a_file(old.file_type().into())),
+            Ok(old) if old.permissions().readonly() => return Err(FileError::ReadOnly { path: inside.shown.clone() }),
             Ok(old) => Some(old.permissions()),
         };
         let created = permissions.is_none();
         replace(&folder, name, bytes, permissions).map_err(failed)?;
-        Ok(Written { path: inside.path, created })
+        Ok(Written { path: inside.path.clone(), created })
+    }
+
+    /// Removes a regular file. A link is removed itself; where it leads to stays.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path.
+    pub fn remove_file(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let inside = self.inside(path.as_ref())?;
+        inside.must_name_a_file()?;
+        // Its folder may be a link inside the folder; the file itself is the one that is named.
+        let name = inside.path.file_name().map(PathBuf::from).unwrap_or_default();
+        let target = match inside.path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => {
+                self.handle().canonicalize(parent).map_err(|error| fault(&inside.shown, "removed", error))?.join(name)
+            }
+            _ => name,
+        };
+        if reserved(&target) || reserved(&inside.path) {
+            return Err(FileError::Reserved { path: inside.shown });
+        }
+        let mut removed = None;
+        self.watched(&target, &mut || removed = Some(self.handle().remove_file(&target)));
+        removed.unwrap_or_else(|| self.handle().remove_file(&target)).map_err(|error| fault(&inside.shown, "removed", error))
     }
 
     /// Where a file to write really lies: links followed as far as the path exists, and not the runtime's own folder.
@@ -86,19 +125,24 @@ impl ConfinedFolder {
     }
 }
 
-fn replace(folder: &Dir, name: &Path, bytes: &[u8], permissions: Option<cap_std::fs::Permissions>) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    let (temporary, mut file) = loop {
+/// Makes something under a name that nothing has, and gives that name.
+pub(super) fn temporary<T>(mut make: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+    loop {
         let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
-        let temporary = PathBuf::from(format!(".aime-{}-{number}.tmp", std::process::id()));
-        match folder.open_with(&temporary, &options) {
-            Ok(file) => break (temporary, file),
+        let name = PathBuf::from(format!(".aime-{}-{number}.tmp", std::process::id()));
+        match make(&name) {
+            Ok(made) => return Ok((name, made)),
             // Left by a crash.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
-    };
+    }
+}
+
+fn replace(folder: &Dir, name: &Path, bytes: &[u8], permissions: Option<cap_std::fs::Permissions>) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let (temporary, mut file) = temporary(|name| folder.open_with(name, &options))?;
     let written = (|| {
         file.write_all(bytes)?;
         if let Some(permissions) = permissions {

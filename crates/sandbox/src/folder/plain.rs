@@ -1,0 +1,267 @@
+//! What stands at a path itself: no link is followed, neither at the path's end nor on the way to it.
+//!
+//! This is how a folder is looked at as a whole, and put back as it was. A path that leads through a link has nothing at it here.
+
+use std::{
+    fs::File,
+    io::{self, ErrorKind, Read, Write},
+    path::{Component, Path, PathBuf},
+};
+
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, MetadataExt, OpenOptions, Permissions, PermissionsExt};
+use rustix::fs::{Mode, OFlags, openat};
+
+use super::{
+    ConfinedFolder, EntryKind, FileError,
+    error::fault,
+    path::{Inside, reserved},
+    write::temporary,
+};
+
+/// The bits of a mode that say who may do what.
+const MODE: u32 = 0o7777;
+
+/// Tells one state of a file from another without reading it. Equal stamps mean equal content, unless the file was changed within the
+/// resolution of the file system's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// The file system.
+    pub device: u64,
+    /// The file on it.
+    pub inode: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// When its content was changed, in nanoseconds since the Unix epoch.
+    pub modified: i64,
+    /// When anything of it was changed, in the same.
+    pub changed: i64,
+}
+
+/// What stands at a path itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryFacts {
+    /// What it is; a link is a link.
+    pub kind: EntryKind,
+    /// Who may do what with it: the lowest 12 bits.
+    pub mode: u32,
+    /// Tells this state of it from others.
+    pub stamp: Stamp,
+}
+
+impl EntryFacts {
+    fn new(metadata: &Metadata) -> Self {
+        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        Self {
+            kind: metadata.file_type().into(),
+            mode: MetadataExt::mode(metadata) & MODE,
+            stamp: Stamp {
+                device: MetadataExt::dev(metadata),
+                inode: MetadataExt::ino(metadata),
+                size: metadata.len(),
+                modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+                changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+            },
+        }
+    }
+}
+
+/// Where a path ends: the folder that it stands in, and its name there.
+struct Spot {
+    folder: Dir,
+    name: PathBuf,
+    shown: PathBuf,
+}
+
+impl ConfinedFolder {
+    /// What stands at a path; nothing where there is nothing.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path.
+    pub fn entry(&self, path: impl AsRef<Path>) -> Result<Option<EntryFacts>, FileError> {
+        let inside = self.inside(path.as_ref())?;
+        if inside.path == Path::new(".") {
+            let metadata = self.handle().dir_metadata().map_err(|error| fault(&inside.shown, "looked at", error))?;
+            return Ok(Some(EntryFacts::new(&metadata)));
+        }
+        let spot = match self.spot_inside(inside) {
+            Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => return Ok(None),
+            spot => spot?,
+        };
+        match spot.folder.symlink_metadata(&spot.name) {
+            Ok(metadata) => Ok(Some(EntryFacts::new(&metadata))),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(fault(&spot.shown, "looked at", error)),
+        }
+    }
+
+    /// What stands in a folder, by name.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path; [`FileError::NotAFolder`] for anything else, a link to a folder among it.
+    pub fn entries(&self, path: impl AsRef<Path>) -> Result<Vec<(PathBuf, EntryFacts)>, FileError> {
+        let inside = self.inside(path.as_ref())?;
+        let listed = |error| fault(&inside.shown, "listed", error);
+        let folder = self.plain_folder(&inside.path).map_err(listed)?;
+        let mut found = Vec::new();
+        for entry in folder.entries().map_err(listed)? {
+            let entry = entry.map_err(listed)?;
+            match entry.metadata() {
+                Ok(metadata) => found.push((PathBuf::from(entry.file_name()), EntryFacts::new(&metadata))),
+                // What vanishes while it is listed is left out.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(listed(error)),
+            }
+        }
+        found.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(found)
+    }
+
+    /// Reads the regular file at a path whole, up to `limit` bytes, and tells what it was while it was read.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path; [`FileError::TooLarge`] over the limit, [`FileError::NotAFile`] for what is none.
+    pub fn read_entry(&self, path: impl AsRef<Path>, limit: u64) -> Result<(Vec<u8>, EntryFacts), FileError> {
+        let spot = self.spot(path.as_ref())?;
+        let failed = |error| fault(&spot.shown, "read", error);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&spot.folder, &spot.name, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
+        let file = cap_std::fs::File::from_std(File::from(file));
+        let facts = EntryFacts::new(&file.metadata().map_err(failed)?);
+        if facts.kind != EntryKind::File {
+            return Err(FileError::NotAFile { path: spot.shown, kind: facts.kind });
+        }
+        let mut bytes = Vec::new();
+        if facts.stamp.size <= limit {
+            file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        }
+        let size = facts.stamp.size.max(bytes.len() as u64);
+        if size > limit { Err(FileError::TooLarge { path: spot.shown, size, limit }) } else { Ok((bytes, facts)) }
+    }
+
+    /// Where the link at a path points, as it is written.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path.
+    pub fn read_link_entry(&self, path: impl AsRef<Path>) -> Result<PathBuf, FileError> {
+        let spot = self.spot(path.as_ref())?;
+        spot.folder.read_link_contents(&spot.name).map_err(|error| fault(&spot.shown, "read", error))
+    }
+
+    /// Puts a file at a path, whole or not at all, in the place of a file or link that is there. Its folder must be there.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path. What was there then stands as it was.
+    pub fn put_file(&self, path: impl AsRef<Path>, bytes: &[u8], mode: u32) -> Result<(), FileError> {
+        let spot = self.spot_to_change(path.as_ref())?;
+        let failed = |error| fault(&spot.shown, "written", error);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let (name, mut file) = temporary(|name| spot.folder.open_with(name, &options)).map_err(failed)?;
+        let put = file.write_all(bytes).and_then(|()| {
+            file.set_permissions(Permissions::from_mode(mode & MODE))?;
+            file.sync_all()?;
+            spot.folder.rename(&name, &spot.folder, &spot.name)
+        });
+        spot.finish(&name, put)
+    }
+
+    /// Puts a link at a path, in the place of a file or link that is there. Its folder must be there; where it points is not looked at.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path. What was there then stands as it was.
+    pub fn put_link(&self, path: impl AsRef<Path>, target: &Path) -> Result<(), FileError> {
+        let spot = self.spot_to_change(path.as_ref())?;
+        let (name, ()) = temporary(|name| spot.folder.symlink_contents(target, name)).map_err(|error| fault(&spot.shown, "made", error))?;
+        let put = spot.folder.rename(&name, &spot.folder, &spot.name);
+        spot.finish(&name, put)
+    }
+
+    /// Makes a folder at a path where nothing is. Until [`set_mode`](Self::set_mode) says otherwise only its owner may use it.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path.
+    pub fn put_folder(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let spot = self.spot_to_change(path.as_ref())?;
+        let mut builder = DirBuilder::new();
+        builder.mode(0o700);
+        spot.folder.create_dir_with(&spot.name, &builder).map_err(|error| fault(&spot.shown, "made", error))
+    }
+
+    /// Sets the mode of the file or folder at a path.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path; [`FileError::NotAFile`] for a link, which has no mode of its own.
+    pub fn set_mode(&self, path: impl AsRef<Path>, mode: u32) -> Result<(), FileError> {
+        let spot = self.spot_to_change(path.as_ref())?;
+        let failed = |error| fault(&spot.shown, "changed", error);
+        let kind = EntryKind::from(spot.folder.symlink_metadata(&spot.name).map_err(failed)?.file_type());
+        if !matches!(kind, EntryKind::File | EntryKind::Folder) {
+            return Err(FileError::NotAFile { path: spot.shown, kind });
+        }
+        // A link that takes its place now leads nowhere outside of the folder.
+        spot.folder.set_permissions(&spot.name, Permissions::from_mode(mode & MODE)).map_err(failed)
+    }
+
+    /// Removes the file or link at a path, or the folder, which must be empty.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path; [`FileError::NotFound`] where nothing is.
+    pub fn remove_entry(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let spot = self.spot_to_change(path.as_ref())?;
+        let failed = |error| fault(&spot.shown, "removed", error);
+        let kind = EntryKind::from(spot.folder.symlink_metadata(&spot.name).map_err(failed)?.file_type());
+        let removed = match kind {
+            EntryKind::Folder => spot.folder.remove_dir(&spot.name),
+            EntryKind::File | EntryKind::Link | EntryKind::Other => spot.folder.remove_file(&spot.name),
+        };
+        removed.map_err(failed)
+    }
+
+    fn spot_to_change(&self, path: &Path) -> Result<Spot, FileError> {
+        let inside = self.inside(path)?;
+        if reserved(&inside.path) { Err(FileError::Reserved { path: inside.shown }) } else { self.spot_inside(inside) }
+    }
+
+    fn spot(&self, path: &Path) -> Result<Spot, FileError> {
+        self.spot_inside(self.inside(path)?)
+    }
+
+    fn spot_inside(&self, inside: Inside) -> Result<Spot, FileError> {
+        let Inside { path, shown } = inside;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(FileError::NotAFile { path: shown, kind: EntryKind::Folder });
+        };
+        match self.plain_folder(parent) {
+            Ok(folder) => Ok(Spot { folder, name: PathBuf::from(name), shown }),
+            Err(error) => Err(fault(&shown, "found", error)),
+        }
+    }
+
+    /// Opens a folder step by step, through folders alone.
+    fn plain_folder(&self, path: &Path) -> io::Result<Dir> {
+        let mut folder = self.handle().try_clone()?;
+        for component in path.components() {
+            let Component::Normal(name) = component else { continue };
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            folder = match openat(&folder, name, flags, Mode::empty()) {
+                Ok(open) => Dir::from_std_file(File::from(open)),
+                // A link: where it leads to is not this path.
+                Err(rustix::io::Errno::LOOP) => return Err(ErrorKind::NotADirectory.into()),
+                Err(error) => return Err(error.into()),
+            };
+        }
+        Ok(folder)
+    }
+}
+
+impl Spot {
+    /// The end of putting something in place of what was there.
+    fn finish(self, temporary: &Path, put: io::Result<()>) -> Result<(), FileError> {
+        put.map_err(|error| {
+            if let Err(error) = self.folder.remove_file(temporary) {
+                tracing::warn!(%error, file = %temporary.display(), "a temporary file is left");
+            }
+            fault(&self.shown, "written", error)
+        })
+    }
+}

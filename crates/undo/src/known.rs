@@ -1,0 +1,104 @@
+//! A folder as it was last looked at, in memory and in a file.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufWriter, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use aime_sandbox::Stamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{Entry, UndoError, error::store};
+
+/// The form of the file.
+const SCHEMA: &str = "aime.undo_index/v1";
+
+/// How long after a change a file is read again although it looks the same: a clock has ticks, and a second change may come within one.
+const TICK: i64 = 100_000_000;
+/// The same where the file system tells whole seconds.
+const SECOND: i64 = 2_000_000_000;
+
+/// What is known of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) entry: Entry,
+    /// What told this state from others when it was read; none where it must be read again.
+    pub(crate) stamp: Option<Stamp>,
+    /// When it was read: nanoseconds since the Unix epoch.
+    pub(crate) read_at: i64,
+}
+
+impl Known {
+    /// Whether a file with this stamp is surely still what it was when it was read.
+    pub(crate) fn stands(&self, stamp: &Stamp) -> bool {
+        let whole = |time: i64| time % 1_000_000_000 == 0;
+        let tick = if whole(stamp.changed) || whole(stamp.modified) { SECOND } else { TICK };
+        self.stamp.as_ref() == Some(stamp) && stamp.changed.max(stamp.modified).saturating_add(tick) < self.read_at
+    }
+}
+
+/// What is known of a folder, by path.
+pub(crate) type KnownFolder = BTreeMap<PathBuf, Known>;
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    #[serde(with = "crate::name")]
+    path: PathBuf,
+    entry: Entry,
+    /// Device, inode, size, modified, changed.
+    stamp: Option<(u64, u64, u64, i64, i64)>,
+    read_at: i64,
+}
+
+/// The first and the last line.
+#[derive(Serialize, Deserialize, PartialEq)]
+struct Frame {
+    schema: String,
+    entries: usize,
+    /// How many records of the log stood when this was true; 0 where it belongs to no log.
+    records: usize,
+}
+
+/// Keeps what is known in a file, whole or not at all.
+pub(crate) fn write(path: &Path, known: &KnownFolder, records: usize) -> Result<(), UndoError> {
+    let write = || {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
+        let frame = Frame { schema: SCHEMA.to_owned(), entries: known.len(), records };
+        serde_json::to_writer(&mut file, &frame)?;
+        for (path, Known { entry, stamp, read_at }) in known {
+            let stamp = stamp.map(|stamp| (stamp.device, stamp.inode, stamp.size, stamp.modified, stamp.changed));
+            file.write_all(b"\n")?;
+            serde_json::to_writer(&mut file, &Line { path: path.clone(), entry: entry.clone(), stamp, read_at: *read_at })?;
+        }
+        file.write_all(b"\n")?;
+        let file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        file.persist(path).map(drop).map_err(|error| error.error)
+    };
+    write().map_err(store(path, "written"))
+}
+
+/// Reads it again, with the number of records that stood then; nothing where there is no such file.
+pub(crate) fn read(path: &Path) -> Result<Option<(KnownFolder, usize)>, UndoError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(store(path, "read")(error)),
+    };
+    let damaged = || UndoError::Damaged { path: path.to_path_buf() };
+    let mut lines = text.lines();
+    let frame: Frame = lines.next().and_then(|line| serde_json::from_str(line).ok()).ok_or_else(damaged)?;
+    if frame.schema != SCHEMA {
+        return Err(UndoError::Newer { path: path.to_path_buf(), found: frame.schema });
+    }
+    let mut known = KnownFolder::new();
+    for line in lines {
+        let Line { path, entry, stamp, read_at } = serde_json::from_str(line).map_err(|_| damaged())?;
+        let stamp = stamp.map(|(device, inode, size, modified, changed)| Stamp { device, inode, size, modified, changed });
+        known.insert(path, Known { entry, stamp, read_at });
+    }
+    if known.len() == frame.entries { Ok(Some((known, frame.records))) } else { Err(damaged()) }
+}

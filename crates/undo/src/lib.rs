@@ -1,0 +1,27 @@
+#![doc = include_str!("../README.md")]
+
+mod chain;
+mod entry;
+mod error;
+mod known;
+mod log;
+mod name;
+mod objects;
+mod plan;
+mod recorder;
+mod restore;
+mod scan;
+mod scope;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use entry::{Author, Change, Entry, NotKept};
+pub use error::UndoError;
+pub use log::LeftOut;
+pub use plan::{Conflict, ConflictKind, UndoPlan};
+pub use recorder::{Recorder, Undone, Window};
+pub use restore::Failed;
+pub use scan::LookCounts;
+pub use scope::Scope;
+pub use store::{UndoSettings, clean};

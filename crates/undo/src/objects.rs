@@ -1,0 +1,140 @@
+//! Contents of files, each kept once under the hash of its bytes, for all runs in a folder.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{ErrorKind, Write},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use crate::{UndoError, error::store};
+
+/// How much may be written before it is looked again how much room there is.
+const LOOK_EVERY: u64 = 4 * 1024 * 1024;
+
+/// The contents. Whoever has it open shares a lock, so that nobody sweeps meanwhile.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    folder: PathBuf,
+    /// What must stay free on the disk, in bytes.
+    reserve: u64,
+    /// Bytes written since it was looked how much is free.
+    unlooked: AtomicU64,
+    _shared: File,
+}
+
+impl Objects {
+    /// Opens what is kept in `root`, and makes it where it is not there.
+    pub(crate) fn open(root: &Path, reserve: u64) -> Result<Self, UndoError> {
+        let folder = root.join("objects");
+        private_folder(&folder)?;
+        let lock = lock_file(root)?;
+        lock.lock_shared().map_err(store(root, "locked"))?;
+        Ok(Self { folder, reserve, unlooked: AtomicU64::new(LOOK_EVERY), _shared: lock })
+    }
+
+    /// Keeps bytes and gives their hash. Those that are kept already are not written again.
+    pub(crate) fn put(&self, bytes: &[u8]) -> Result<String, UndoError> {
+        let hash = blake3::hash(bytes).to_hex().to_string();
+        let path = self.path(&hash);
+        if self.has(&hash, bytes.len() as u64) {
+            return Ok(hash);
+        }
+        self.leave_room(bytes.len() as u64)?;
+        let failed = store(&path, "written");
+        let parent = path.parent().unwrap_or(&self.folder);
+        let put = || {
+            private(parent)?;
+            let mut file = tempfile::NamedTempFile::new_in(parent)?;
+            file.write_all(bytes)?;
+            file.persist(&path).map_err(|error| error.error)
+        };
+        put().map(|_| hash).map_err(failed)
+    }
+
+    /// The bytes with this hash.
+    pub(crate) fn get(&self, hash: &str) -> Result<Vec<u8>, UndoError> {
+        let path = self.path(hash);
+        let bytes = fs::read(&path).map_err(store(&path, "read"))?;
+        if blake3::hash(&bytes).to_hex().as_str() == hash { Ok(bytes) } else { Err(UndoError::Damaged { path }) }
+    }
+
+    /// Whether bytes of this hash and number are kept.
+    pub(crate) fn has(&self, hash: &str, size: u64) -> bool {
+        fs::metadata(self.path(hash)).is_ok_and(|found| found.len() == size)
+    }
+
+    fn path(&self, hash: &str) -> PathBuf {
+        path_of(&self.folder, hash)
+    }
+
+    /// Refuses to fill the disk: the journal of the run needs it more.
+    fn leave_room(&self, wanted: u64) -> Result<(), UndoError> {
+        if self.unlooked.fetch_add(wanted, Ordering::Relaxed) + wanted < LOOK_EVERY {
+            return Ok(());
+        }
+        let free = rustix::fs::statvfs(&self.folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
+        let free = free.map_err(|error| store(&self.folder, "looked at")(error.into()))?;
+        if free < self.reserve.saturating_add(wanted) {
+            return Err(UndoError::NoSpace { free });
+        }
+        self.unlooked.store(0, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Removes what is in none of `wanted`, which is asked when nobody else can add to it any more. Does nothing while somebody has the
+/// contents open. Gives the bytes that are left, if it could look.
+pub(crate) fn sweep(root: &Path, wanted: impl FnOnce() -> Result<BTreeSet<String>, UndoError>) -> Result<Option<u64>, UndoError> {
+    let folder = root.join("objects");
+    if !folder.is_dir() {
+        return Ok(None);
+    }
+    let lock = lock_file(root)?;
+    if lock.try_lock().is_err() {
+        return Ok(None);
+    }
+    let wanted = wanted()?;
+    let mut left = 0;
+    for parent in fs::read_dir(&folder).map_err(store(&folder, "listed"))? {
+        let parent = parent.map_err(store(&folder, "listed"))?.path();
+        let Some(start) = parent.file_name().and_then(|name| name.to_str()) else { continue };
+        for entry in fs::read_dir(&parent).map_err(store(&parent, "listed"))? {
+            let entry = entry.map_err(store(&parent, "listed"))?;
+            let hash = format!("{start}{}", entry.file_name().to_string_lossy());
+            if wanted.contains(&hash) {
+                left += entry.metadata().map_or(0, |found| found.len());
+            } else {
+                fs::remove_file(entry.path()).map_err(store(&entry.path(), "removed"))?;
+            }
+        }
+        // One that is not empty stays.
+        drop(fs::remove_dir(&parent));
+    }
+    Ok(Some(left))
+}
+
+fn path_of(folder: &Path, hash: &str) -> PathBuf {
+    let (start, rest) = hash.split_at_checked(2).unwrap_or(("", hash));
+    folder.join(start).join(rest)
+}
+
+/// A folder that only its owner may look into: what is kept may be secret.
+pub(crate) fn private_folder(path: &Path) -> Result<(), UndoError> {
+    private(path).map_err(store(path, "made"))
+}
+
+fn private(path: &Path) -> std::io::Result<()> {
+    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+fn lock_file(root: &Path) -> Result<File, UndoError> {
+    let path = root.join("lock");
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(store(&path, "opened"))
+}

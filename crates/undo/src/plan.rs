@@ -1,0 +1,154 @@
+//! What an undo would do. Pure.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use crate::{Author, Change, Entry, NotKept, UndoError, chain::History, scope::Scope};
+
+/// What an undo would do, path by path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndoPlan {
+    /// What is undone.
+    pub of: Scope,
+    /// What is put back: each from what stands there now to what stood there.
+    pub changes: Vec<Change>,
+    /// What is left as it is, and why.
+    pub conflicts: Vec<Conflict>,
+}
+
+impl UndoPlan {
+    /// Nothing is to be done, and nothing stands against it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.conflicts.is_empty()
+    }
+}
+
+/// A path that is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// Relative to the folder.
+    pub path: PathBuf,
+    /// Why it is.
+    pub why: ConflictKind,
+}
+
+/// Why a path is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConflictKind {
+    /// It no longer stands as it was left.
+    ChangedSince,
+    /// Somebody else changed it between two changes that are to be undone.
+    ChangedBetween,
+    /// Other tasks changed it later, or ran at the same time and may have: their names.
+    AlsoBy(Vec<String>),
+    /// What stood there was not kept.
+    NotKept(NotKept),
+    /// What stands there now could not be kept, so it is not removed.
+    Stays(NotKept),
+}
+
+impl ConflictKind {
+    /// In words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::ChangedSince => "it was changed since, by you or by another run".to_owned(),
+            Self::ChangedBetween => "somebody else changed it in between".to_owned(),
+            Self::AlsoBy(names) => format!("changed later, or at the same time, by {}", names.join(", ")),
+            Self::NotKept(why) => format!("how it was is not kept ({})", why.words()),
+            Self::Stays(why) => format!("it came with the run and is not kept ({}), so it is not removed", why.words()),
+        }
+    }
+
+    /// Whether force helps against it.
+    #[must_use]
+    pub const fn can_be_forced(&self) -> bool {
+        !matches!(self, Self::NotKept(_) | Self::Stays(_))
+    }
+}
+
+/// Plans an undo. `now` says what stands at a path, with its content kept.
+pub(crate) fn plan(
+    history: &History,
+    changes_of_undo: &[Change],
+    scope: &Scope,
+    force: bool,
+    mut now: impl FnMut(&Path) -> Result<Option<Entry>, UndoError>,
+) -> Result<UndoPlan, UndoError> {
+    let mut plan = UndoPlan { of: scope.clone(), changes: Vec::new(), conflicts: Vec::new() };
+    let wanted: Vec<Wanted> = match scope {
+        Scope::Undo { .. } => changes_of_undo.iter().map(Wanted::back).collect(),
+        Scope::Run {} | Scope::Tasks { .. } => history.chains.iter().filter_map(|(path, links)| Wanted::of(path, links, scope)).collect(),
+    };
+    for Wanted { path, target, left, against } in wanted {
+        let current = now(&path)?;
+        if current == target {
+            continue;
+        }
+        let why = match (&target, &current) {
+            (Some(Entry::NotKept { why, .. }), _) => Some(ConflictKind::NotKept(*why)),
+            (_, Some(Entry::NotKept { why, .. })) => Some(ConflictKind::Stays(*why)),
+            _ if current != left => Some(ConflictKind::ChangedSince),
+            _ => against,
+        };
+        match why.filter(|why| !(force && why.can_be_forced())) {
+            Some(why) => plan.conflicts.push(Conflict { path, why }),
+            None => plan.changes.push(Change { path, before: current, after: target }),
+        }
+    }
+    add_parents(&mut plan.changes, &mut now)?;
+    Ok(plan)
+}
+
+/// A path that somebody wants back.
+struct Wanted {
+    path: PathBuf,
+    target: Option<Entry>,
+    /// What stands there if nobody has touched it since.
+    left: Option<Entry>,
+    /// What speaks against it although nobody has.
+    against: Option<ConflictKind>,
+}
+
+impl Wanted {
+    fn back(change: &Change) -> Self {
+        let Change { path, before, after } = change.clone();
+        Self { path, target: before, left: after, against: None }
+    }
+
+    fn of(path: &Path, links: &[crate::chain::Link], scope: &Scope) -> Option<Self> {
+        let first = links.iter().position(|link| link.by.iter().any(|author| scope.holds(author)))?;
+        let links = links.get(first..)?;
+        let others: BTreeSet<&Author> = links.iter().flat_map(|link| &link.by).filter(|author| !scope.holds(author)).collect();
+        let against = if links.iter().any(|link| link.by.is_empty()) {
+            Some(ConflictKind::ChangedBetween)
+        } else {
+            let names: BTreeSet<String> =
+                others.into_iter().map(|author| author.task.clone().unwrap_or_else(|| author.tool.clone())).collect();
+            (!names.is_empty()).then(|| ConflictKind::AlsoBy(names.into_iter().collect()))
+        };
+        let target = links.first()?.before.clone();
+        Some(Self { path: path.to_path_buf(), target, left: links.last()?.after.clone(), against })
+    }
+}
+
+/// Folders above what is put back that are no longer there: somebody else removed them.
+fn add_parents(changes: &mut Vec<Change>, now: &mut impl FnMut(&Path) -> Result<Option<Entry>, UndoError>) -> Result<(), UndoError> {
+    /// What a folder that nobody remembers gets.
+    const MODE: u32 = 0o755;
+    let planned: BTreeSet<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
+    let mut missing = BTreeSet::new();
+    for change in changes.iter().filter(|change| change.after.is_some()) {
+        for parent in change.path.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty()) {
+            if !planned.contains(parent) && now(parent)?.is_none() {
+                missing.insert(parent.to_path_buf());
+            }
+        }
+    }
+    let after = || Some(Entry::Folder { mode: MODE });
+    changes.extend(missing.into_iter().map(|path| Change { path, before: None, after: after() }));
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Looking at a folder: what stands at each path, where only what may have changed is read.
+
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use aime_sandbox::{ConfinedFolder, EntryFacts, EntryKind, FileError, RESERVED_FOLDER};
+
+use crate::{
+    Entry, NotKept, UndoError, UndoSettings,
+    known::{Known, KnownFolder},
+    objects::Objects,
+};
+
+/// Folders of version control.
+const REPOSITORIES: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
+/// Folders that are made again by those who need them.
+const CACHES: [&str; 6] = ["node_modules", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle"];
+/// Files that say of their folder that it can be made again: the first by a standard, the second for Python's environments.
+const SIGNS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+
+/// How often a file is read that changes while it is.
+const TRIES: usize = 3;
+
+/// How much work looking was.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LookCounts {
+    /// Times that the whole folder was looked at.
+    pub looks: u64,
+    /// Paths that were looked at.
+    pub paths: u64,
+    /// Files that were read.
+    pub files_read: u64,
+}
+
+/// Looks at a folder.
+pub(crate) struct Look<'a> {
+    pub(crate) folder: &'a ConfinedFolder,
+    pub(crate) objects: &'a Objects,
+    pub(crate) settings: &'a UndoSettings,
+    /// Not looked at: where what is kept stands.
+    pub(crate) own: Option<&'a Path>,
+    pub(crate) counts: &'a mut LookCounts,
+}
+
+impl Look<'_> {
+    /// What stands at each path. `known` is what stood there before, none at first; `cache` saves reading and says nothing else.
+    pub(crate) fn all(&mut self, known: Option<&KnownFolder>, cache: &KnownFolder) -> Result<KnownFolder, UndoError> {
+        self.counts.looks += 1;
+        let device = self.folder.entry(".")?.map(|facts| facts.stamp.device);
+        let mut found = KnownFolder::new();
+        let mut bytes = 0_u64;
+        let mut folders = vec![PathBuf::from(".")];
+        while let Some(folder) = folders.pop() {
+            let entries = match self.folder.entries(&folder) {
+                Ok(entries) => entries,
+                // It has gone meanwhile, or may not be listed.
+                Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => {
+                    found.remove(&folder);
+                    continue;
+                }
+                Err(_) if folder != Path::new(".") => {
+                    let before = known.filter(|known| known.get(&folder).is_some_and(|before| before.entry.is_folder()));
+                    match before {
+                        // What was in it is still there, as far as anybody can tell.
+                        Some(known) => found.extend(beneath(known, &folder).map(|(path, known)| (path.clone(), known.clone()))),
+                        None => drop(found.insert(folder, not_kept(NotKept::Unreadable, None))),
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let before = known.and_then(|known| known.get(&folder));
+            let was_kept = before.is_some_and(|before| before.entry.is_folder());
+            let made_again = entries.iter().any(|(name, _)| SIGNS.iter().any(|sign| name == Path::new(sign)));
+            if folder != Path::new(".") && !was_kept && made_again {
+                found.insert(folder, not_kept(NotKept::Cache, None));
+                continue;
+            }
+            let mut within = Vec::new();
+            for (name, facts) in entries {
+                let path = if folder == Path::new(".") { name } else { folder.join(name) };
+                if path == Path::new(RESERVED_FOLDER) || Some(path.as_path()) == self.own {
+                    continue;
+                }
+                self.counts.paths += 1;
+                let room = found.len() < self.settings.max_entries && bytes < self.settings.max_folder_bytes;
+                let elsewhere = device.is_some_and(|device| device != facts.stamp.device);
+                let before = known.and_then(|known| known.get(&path));
+                let looked = match left_out(&path, &facts, before, room, elsewhere) {
+                    Some(why) => Some(not_kept(why, Some(&facts))),
+                    None => self.one(&path, &facts, before.or_else(|| cache.get(&path)))?,
+                };
+                let Some(looked) = looked else { continue };
+                match &looked.entry {
+                    Entry::Folder { .. } => within.push(path.clone()),
+                    Entry::File { size, .. } => bytes = bytes.saturating_add(*size),
+                    _ => {}
+                }
+                found.insert(path, looked);
+            }
+            // They are taken from the end.
+            folders.extend(within.into_iter().rev());
+        }
+        Ok(found)
+    }
+
+    /// What stands at one path now, its content kept; nothing where nothing is.
+    pub(crate) fn at(&mut self, path: &Path, known: Option<&Known>) -> Result<Option<Known>, UndoError> {
+        let facts = match self.folder.entry(path) {
+            Ok(Some(facts)) => facts,
+            Ok(None) => return Ok(None),
+            Err(FileError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+                return Ok(Some(not_kept(NotKept::Unreadable, None)));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        match known {
+            // What was not kept stays so, that its going can be told from its change.
+            Some(Known { entry: Entry::NotKept { why, .. }, .. }) if *why != NotKept::TooLarge => Ok(Some(not_kept(*why, Some(&facts)))),
+            known => self.one(path, &facts, known),
+        }
+    }
+
+    fn one(&mut self, path: &Path, facts: &EntryFacts, known: Option<&Known>) -> Result<Option<Known>, UndoError> {
+        let gone = |error: &FileError| matches!(error, FileError::NotFound { .. } | FileError::NotAFolder { .. });
+        let entry = match facts.kind {
+            EntryKind::Folder => Entry::Folder { mode: facts.mode },
+            EntryKind::Other => return Ok(Some(not_kept(NotKept::Special, Some(facts)))),
+            EntryKind::Link => match self.folder.read_link_entry(path) {
+                Ok(target) => Entry::Link { target },
+                Err(error) if gone(&error) => return Ok(None),
+                Err(error) => return Err(error.into()),
+            },
+            EntryKind::File => {
+                if let Some(known) = known.filter(|known| known.stands(&facts.stamp))
+                    && let Entry::File { size, hash, .. } = &known.entry
+                    && self.objects.has(hash, *size)
+                {
+                    let entry = Entry::File { mode: facts.mode, size: *size, hash: hash.clone() };
+                    return Ok(Some(Known { entry, ..known.clone() }));
+                }
+                return self.read(path);
+            }
+        };
+        Ok(Some(Known { entry, stamp: None, read_at: 0 }))
+    }
+
+    fn read(&mut self, path: &Path) -> Result<Option<Known>, UndoError> {
+        let mut last = None;
+        for _ in 0..TRIES {
+            let read_at = now();
+            self.counts.files_read += 1;
+            let (bytes, facts) = match self.folder.read_entry(path, self.settings.max_file_bytes) {
+                Ok(read) => read,
+                Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => return Ok(None),
+                Err(FileError::TooLarge { .. }) => {
+                    return Ok(self.folder.entry(path)?.map(|facts| not_kept(NotKept::TooLarge, Some(&facts))));
+                }
+                Err(_) => return Ok(self.folder.entry(path)?.map(|facts| not_kept(NotKept::Unreadable, Some(&facts)))),
+            };
+            let hash = self.objects.put(&bytes)?;
+            let entry = Entry::File { mode: facts.mode, size: bytes.len() as u64, hash };
+            let after = self.folder.entry(path)?;
+            if after.is_some_and(|after| after.stamp == facts.stamp) {
+                return Ok(Some(Known { entry, stamp: Some(facts.stamp), read_at }));
+            }
+            last = Some(Known { entry, stamp: None, read_at: 0 });
+        }
+        Ok(last)
+    }
+}
+
+/// What is known beneath a folder.
+fn beneath<'a>(known: &'a KnownFolder, folder: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Known)> {
+    known.range(folder.to_path_buf()..).skip(1).take_while(move |(path, _)| path.starts_with(folder))
+}
+
+/// Why a path is not kept, as far as that can be told without reading. What was kept once stays kept.
+fn left_out(path: &Path, facts: &EntryFacts, before: Option<&Known>, room: bool, elsewhere: bool) -> Option<NotKept> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match before.map(|before| &before.entry) {
+        Some(Entry::NotKept { why, size, modified }) => {
+            // As long as it stands as it did: room that has come since makes no change of it.
+            let same = facts.kind == EntryKind::Folder || (*size, *modified) == (facts.stamp.size, facts.stamp.modified);
+            return (same && !matches!(why, NotKept::Special)).then_some(*why);
+        }
+        Some(_) => return None,
+        None => {}
+    }
+    match facts.kind {
+        _ if REPOSITORIES.contains(&name) => Some(NotKept::Repository),
+        EntryKind::Folder if CACHES.contains(&name) => Some(NotKept::Cache),
+        EntryKind::Folder if elsewhere => Some(NotKept::Mount),
+        EntryKind::File | EntryKind::Folder | EntryKind::Link if !room => Some(NotKept::NoRoom),
+        _ => None,
+    }
+}
+
+fn not_kept(why: NotKept, facts: Option<&EntryFacts>) -> Known {
+    // The size and time of a folder say nothing of what is in it.
+    let facts = facts.filter(|facts| facts.kind == EntryKind::File);
+    let (size, modified) = facts.map_or((0, 0), |facts| (facts.stamp.size, facts.stamp.modified));
+    Known { entry: Entry::NotKept { why, size, modified }, stamp: None, read_at: 0 }
+}
+
+/// Nanoseconds since the Unix epoch.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
