@@ -37,3 +37,4 @@ mod servers;
 mod steering;
 mod triggers;
 mod typing;
+mod undo;

@@ -323,11 +323,35 @@ pub(crate) enum RunsCommand {
     },
     /// How planning goes: over all runs of this folder, how often a plan was made, how long that took, and how often it reached its goal
     Stats,
+    /// Put files back as they were before a run, or one of its tasks, changed them
+    Undo {
+        #[command(flatten)]
+        args: UndoArgs,
+        /// The task; without one all that the run did
+        task: Option<String>,
+    },
+    /// Take back the last undo of a run
+    Redo {
+        #[command(flatten)]
+        args: UndoArgs,
+    },
     /// Forget a run and all it kept
     Delete {
         /// The run
         run: String,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UndoArgs {
+    /// The run
+    pub(crate) run: String,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Put back also what somebody else has changed since
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Subcommand)]

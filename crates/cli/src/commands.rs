@@ -19,6 +19,7 @@ mod schema;
 mod stats;
 mod steering;
 mod tools;
+mod undo;
 
 use std::{
     io::{self, Read, Write},

@@ -8,6 +8,7 @@ mod places;
 mod read;
 mod sandbox;
 mod show;
+mod undo;
 mod web;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub(crate) use places::{Environment, Places};
 pub(crate) use read::ConfigFault;
 pub(crate) use sandbox::{SandboxConfig, SandboxMode};
 pub(crate) use show::show;
+pub(crate) use undo::UndoConfig;
 #[cfg(feature = "web")]
 pub(crate) use web::SearchProviderConfig;
 pub(crate) use web::WebConfig;
@@ -70,6 +72,8 @@ pub(crate) struct Config {
     pub(crate) mcp: McpConfig,
     /// What of the web actors may read.
     pub(crate) web: WebConfig,
+    /// How much is kept of what runs do to files, so that it can be undone.
+    pub(crate) undo: UndoConfig,
     /// Profiles, categories and prompts of one's own.
     pub(crate) extensions: ExtensionConfig,
     /// Models in this process.

@@ -76,6 +76,11 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
     asked.await.ok().flatten()
 }
 
+/// Asks for a yes; nothing else is one.
+pub(crate) async fn agrees(question: &str) -> bool {
+    answers(&format!("{question} [y/N]")).await.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes"))
+}
+
 /// Asks for a yes; anything but a no is one.
 pub(crate) async fn confirms(question: &str) -> bool {
     let question = question.to_owned();

@@ -343,6 +343,7 @@ impl Setup {
             kept_plans: self.config.planning.cache.then(|| self.kept_plans()),
             memory: self.memory().map(RunMemory::new).map(Arc::new),
             project: project_context(&self.folder),
+            undo: self.config.undo.enabled.then(|| self.config.undo.settings()),
             hooks: self.hooks()?,
             human,
             clock: Arc::new(SystemClock),

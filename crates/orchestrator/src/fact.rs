@@ -157,6 +157,11 @@ pub enum RunFact {
         /// What it did.
         act: crate::HookAct,
     },
+    /// What tasks do to files is no longer kept.
+    UndoLost {
+        /// What that means, and why.
+        message: String,
+    },
     /// The run is to stop and stay resumable.
     StopRequested {
         /// Why.

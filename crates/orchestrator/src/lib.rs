@@ -54,7 +54,7 @@ mod stats;
 mod words;
 
 /// The crates whose types stand in this one's, so that one import is enough to bring a model and tools and to read a plan and a result.
-pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools};
+pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools, aime_undo as undo};
 
 pub use budget::{Budget, BudgetError, Estimate, Reservation};
 pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run};
@@ -76,7 +76,10 @@ pub use parts::{Parts, PartsError};
 pub use publish::PublishedEvent;
 pub use request::{RunControl, RunRequest};
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
-pub use runner::answer::{AnswerPrompt, NoFacts};
+pub use runner::{
+    answer::{AnswerPrompt, NoFacts},
+    kept_files::with_children,
+};
 pub use settings::{Bounds, Reflect, RunInput, RunSettings};
 pub use stats::{RunStats, stats};
 

@@ -241,6 +241,7 @@ impl Machine for RunMachine {
             | RunFact::PersonSaid { .. }
             | RunFact::BoundReached { .. }
             | RunFact::HookActed { .. }
+            | RunFact::UndoLost { .. }
             | RunFact::StopRequested { .. }
             | RunFact::CancelRequested { .. }
             | RunFact::Forked {}
@@ -329,6 +330,10 @@ impl RunMachine {
             (RunFact::PersonSaid { id, task, text }, _) => self.person_said(id, task.as_ref(), text, out),
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
+            (RunFact::UndoLost { message }, _) => {
+                let detail = [("message".to_owned(), message.as_str().into())].into();
+                self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);
+            }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::CancelRequested { task: None, reason }, _) => self.cancel(reason, out),
             (RunFact::CancelRequested { task: Some(task), reason }, _) => self.cancel_task(task, reason, out),

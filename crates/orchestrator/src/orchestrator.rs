@@ -7,15 +7,17 @@ use aime_durable::{
 };
 use aime_progress::{Inconsistency, LiveStore, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::HandledBy;
+use aime_undo::Recorder;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Bounds, Budget, FailureCode, Parts, PublishedEvent, RunControl, RunFact, RunInput, RunMachine, RunOutput, RunRequest, RunResult,
+    Bounds, Budget, FailureCode, HookPoint, Parts, PublishedEvent, RunControl, RunFact, RunInput, RunMachine, RunOutput, RunRequest,
+    RunResult,
     inbox::{CANCELLED, fact_in, read_inbox},
     publish::PublishingStream,
     questions::Answers,
-    runner::{RunRunner, plan::ToolsOfPlans},
+    runner::{RunRunner, kept_files::KeptFiles, plan::ToolsOfPlans},
     words::Words,
 };
 
@@ -224,8 +226,15 @@ impl Orchestrator {
     ) -> Result<RunResult, OrchestratorError> {
         let run = start.input.run.clone();
         let (answers, words) = (Arc::new(start.answers), Arc::new(start.words));
+        let recorder = self
+            .parts
+            .undo
+            .clone()
+            .map(|settings| Recorder::new(self.parts.tool_context.folder.clone(), &self.parts.keep, run.as_str(), settings));
+        let kept_files = KeptFiles::new(recorder, run.clone(), Arc::clone(&self.live));
         let runner = Arc::new(RunRunner {
             run: run.clone(),
+            kept_files: kept_files.clone(),
             input: start.input,
             parts: self.parts.clone(),
             plan_tools: self.plan_tools.clone(),
@@ -262,6 +271,9 @@ impl Orchestrator {
         let ended = drive(&mut host, resume).await;
         host.close().await;
         drop(beside);
+        if ended.is_err() {
+            kept_files.finish().await;
+        }
         let ended = ended.map_err(|error| match error {
             DriveError::Host(error) => OrchestratorError::Journal(error),
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
@@ -275,7 +287,10 @@ impl Orchestrator {
         let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
         let mut result = RunResult::new(run, state, &ended.output);
-        self.parts.hooks.stopped(&mut result).await;
+        if self.parts.hooks.are_at(HookPoint::Stop) {
+            kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;
+        }
+        result.notes.extend(kept_files.finish().await);
         Ok(result)
     }
 

@@ -12,6 +12,7 @@ use aime_llm::Tiers;
 use aime_planner::{Category, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_sandbox::{ConfinedFolder, FileError};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
+use aime_undo::UndoSettings;
 
 use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, RunMemory};
 
@@ -48,6 +49,8 @@ pub struct Parts {
     pub memory: Option<Arc<RunMemory>>,
     /// What the project says of itself, such as its `AGENTS.md`; may be empty.
     pub project: String,
+    /// How much is kept of what tasks do to files, so that it can be undone; nothing is kept without.
+    pub undo: Option<UndoSettings>,
     /// What of one's own sees, changes or blocks what a run does.
     pub hooks: Hooks,
     /// How people are asked.
@@ -105,6 +108,7 @@ impl Parts {
             kept_plans: None,
             memory: None,
             project: String::new(),
+            undo: Some(UndoSettings::default()),
             hooks: Hooks::default(),
             human: Arc::new(NobodyThere),
             clock: Arc::new(SystemClock),

@@ -4,6 +4,7 @@ mod actor;
 pub(crate) mod answer;
 mod evidence;
 mod hooked;
+pub(crate) mod kept_files;
 mod kept_plans;
 mod memory;
 pub(crate) mod plan;
@@ -35,6 +36,7 @@ pub(crate) struct RunRunner {
     pub(crate) budget: Arc<Budget>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,
+    pub(crate) kept_files: kept_files::KeptFiles,
 }
 
 type Context = EffectContext<RunMachine>;

@@ -11,6 +11,7 @@ mod list_dir;
 mod near_miss;
 mod python;
 mod read_file;
+mod undo_task;
 mod walk;
 mod write_file;
 
@@ -46,7 +47,7 @@ pub fn builtin() -> ToolRegistry {
 /// All built-in tools with other settings.
 #[must_use]
 pub fn builtin_with(settings: &BuiltinSettings) -> ToolRegistry {
-    let runtime: [Arc<dyn Tool>; 8] = [
+    let runtime: [Arc<dyn Tool>; 9] = [
         Arc::new(read_file::tool()),
         Arc::new(write_file::tool()),
         Arc::new(edit_file::tool()),
@@ -55,6 +56,7 @@ pub fn builtin_with(settings: &BuiltinSettings) -> ToolRegistry {
         Arc::new(grep::tool()),
         Arc::new(bash::tool(settings.bash_time_limit)),
         Arc::new(python::tool(settings.python_time_limit)),
+        Arc::new(undo_task::tool()),
     ];
     runtime.into_iter().chain(actor::tools()).collect()
 }

@@ -21,6 +21,7 @@ pub const BUNDLES: &[Bundle] = &[
         tools: &["read_file", "write_file", "edit_file", "list_dir", "glob", "grep"],
     },
     Bundle { name: "files_read", description: "read and search files", tools: &["read_file", "list_dir", "glob", "grep"] },
+    Bundle { name: "undo", description: "put back what a task did to files", tools: &["undo_task"] },
     Bundle { name: "shell", description: "run shell commands", tools: &["bash"] },
     Bundle {
         name: "code",

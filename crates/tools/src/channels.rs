@@ -47,3 +47,37 @@ impl fmt::Debug for TellProgress {
         f.write_str("TellProgress")
     }
 }
+
+/// Takes back what a task of the run did to files. Cheap to clone.
+#[derive(Clone)]
+pub struct UndoTask(Arc<dyn Fn(String) -> BoxFuture<'static, Result<TaskUndone, String>> + Send + Sync>);
+
+/// What came of taking back what a task did to files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskUndone {
+    /// The files that are as they were, or gone as they were.
+    pub restored: Vec<String>,
+    /// The files that were left as they are, each with its reason.
+    pub left: Vec<(String, String)>,
+}
+
+impl UndoTask {
+    /// Takes the id of a task back with `undo`.
+    pub fn new(undo: impl Fn(String) -> BoxFuture<'static, Result<TaskUndone, String>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(undo))
+    }
+
+    /// Takes it back.
+    ///
+    /// # Errors
+    /// Why nothing was done, in words.
+    pub async fn undo(&self, task: String) -> Result<TaskUndone, String> {
+        (self.0)(task).await
+    }
+}
+
+impl fmt::Debug for UndoTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UndoTask")
+    }
+}

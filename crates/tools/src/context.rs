@@ -17,7 +17,7 @@ use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskPerson, TellProgress,
+    AskPerson, TellProgress, UndoTask,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -40,6 +40,8 @@ pub struct ToolContext {
     pub person: Option<AskPerson>,
     /// Who wants to know how far a call has come.
     pub progress: Option<TellProgress>,
+    /// Who takes back what a task of the run did to files, where that is kept.
+    pub undo: Option<UndoTask>,
 }
 
 impl ToolContext {
@@ -56,6 +58,7 @@ impl ToolContext {
             cancel: CancellationToken::new(),
             person: None,
             progress: None,
+            undo: None,
         }
     }
 
@@ -98,6 +101,13 @@ impl ToolContext {
     #[must_use]
     pub fn with_progress(mut self, progress: TellProgress) -> Self {
         self.progress = Some(progress);
+        self
+    }
+
+    /// The same for a call that may take back what a task did to files.
+    #[must_use]
+    pub fn with_undo(mut self, undo: UndoTask) -> Self {
+        self.undo = Some(undo);
         self
     }
 

@@ -26,7 +26,7 @@ mod web;
 pub use approval::{Approval, Decision, ProposedCall, consent_scope, decide};
 pub use builtin::{BuiltinSettings, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_of_servers, tools_of};
-pub use channels::{AskPerson, TellProgress};
+pub use channels::{AskPerson, TaskUndone, TellProgress, UndoTask};
 pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};
 pub use cut::{MAX_SHOWN_CHARS, cut_output};

@@ -19,7 +19,7 @@ use crate::{
 pub enum Touches {
     /// Nothing outside the run.
     Nothing,
-    /// Files of the working folder.
+    /// Files of the working folder, through [`ToolContext::folder`](crate::ToolContext::folder): what a call changes otherwise is not known, and cannot be undone.
     Files,
     /// Whatever a process may.
     Processes,

@@ -44,6 +44,8 @@ pub enum ConflictKind {
     ChangedBetween,
     /// Other tasks changed it later, or ran at the same time and may have: their names.
     AlsoBy(Vec<String>),
+    /// Something in the folder stays.
+    NotEmpty,
     /// What stood there was not kept.
     NotKept(NotKept),
     /// What stands there now could not be kept, so it is not removed.
@@ -58,6 +60,7 @@ impl ConflictKind {
             Self::ChangedSince => "it was changed since, by you or by another run".to_owned(),
             Self::ChangedBetween => "somebody else changed it in between".to_owned(),
             Self::AlsoBy(names) => format!("changed later, or at the same time, by {}", names.join(", ")),
+            Self::NotEmpty => "something in it stays".to_owned(),
             Self::NotKept(why) => format!("how it was is not kept ({})", why.words()),
             Self::Stays(why) => format!("it came with the run and is not kept ({}), so it is not removed", why.words()),
         }
@@ -66,7 +69,7 @@ impl ConflictKind {
     /// Whether force helps against it.
     #[must_use]
     pub const fn can_be_forced(&self) -> bool {
-        !matches!(self, Self::NotKept(_) | Self::Stays(_))
+        !matches!(self, Self::NotEmpty | Self::NotKept(_) | Self::Stays(_))
     }
 }
 
@@ -99,8 +102,20 @@ pub(crate) fn plan(
             None => plan.changes.push(Change { path, before: current, after: target }),
         }
     }
+    keep_folders_that_are_needed(&mut plan);
     add_parents(&mut plan.changes, &mut now)?;
     Ok(plan)
+}
+
+/// A folder that would go stays where something in it stays.
+fn keep_folders_that_are_needed(plan: &mut UndoPlan) {
+    let left: Vec<PathBuf> = plan.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
+    let goes =
+        |change: &Change| change.before.as_ref().is_some_and(Entry::is_folder) && !change.after.as_ref().is_some_and(Entry::is_folder);
+    let needed = |change: &Change| goes(change) && left.iter().any(|path| path != &change.path && path.starts_with(&change.path));
+    let stay = plan.changes.extract_if(.., |change| needed(change));
+    plan.conflicts.extend(stay.map(|change| Conflict { path: change.path, why: ConflictKind::NotEmpty }));
+    plan.conflicts.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
 /// A path that somebody wants back.

@@ -29,6 +29,8 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Set
         RunsCommand::Events { run } => events(&run, form, setup)?,
         RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, setup).await,
         RunsCommand::Stats => super::stats::stats(form, setup)?,
+        RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, setup).await,
+        RunsCommand::Redo { args } => return super::undo::redo(&args, form, setup).await,
         RunsCommand::Delete { run } => delete(&run, setup).await?,
     }
     Ok(0)
@@ -236,6 +238,9 @@ async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
     }
     for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != std::io::ErrorKind::NotFound) {
         output::note(&format!("not everything of {run} could be removed: {error}"));
+    }
+    if let Err(error) = aime_undo::clean(&setup.keep()) {
+        output::note(&format!("what was kept of files could not be removed: {error}"));
     }
     output::note(&format!("deleted {run}"));
     Ok(())

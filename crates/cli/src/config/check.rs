@@ -72,6 +72,10 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     for (key, number) in [("recall", memory.recall), ("chunks", memory.chunks)] {
         want(number <= MOST_RECALLED, &format!("memory.{key}"), &number, &format!("0 to {MOST_RECALLED}"));
     }
+    let undo = &config.undo;
+    for (key, number) in [("file_mb", undo.file_mb), ("folder_mb", undo.folder_mb), ("store_mb", undo.store_mb)] {
+        want(number > 0, &format!("undo.{key}"), &number, "at least 1, or undo.enabled = false");
+    }
     want(memory.max_entries > 0, "memory.max_entries", &memory.max_entries, "at least 1");
     if config.local.threads == Some(0) {
         found.push("local.threads is 0: write at least 1, or leave it out".to_owned());

@@ -22,7 +22,7 @@ pub(crate) struct Loaded {
 }
 
 /// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted.
-const SAFETY: [&str; 7] = ["permissions", "sandbox", "hooks", "mcp", "web", "extensions", "local"];
+const SAFETY: [&str; 8] = ["permissions", "sandbox", "hooks", "mcp", "web", "undo", "extensions", "local"];
 
 /// Reads every place and merges them.
 pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {

@@ -100,6 +100,10 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::ActorTold { task, .. } => format!("{DIM}{task}: was told what you said{DIM:#}"),
         E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
+        E::Noted { topic, detail } if topic == "undo" => {
+            let message = detail.get("message").and_then(Value::as_str).unwrap_or_default();
+            format!("{YELLOW}undo{YELLOW:#}    {}", first_line(message, 2 * WIDTH))
+        }
         _ => return None,
     };
     Some(line)

@@ -8,7 +8,7 @@ mod tool;
 use aime_durable::FactSender;
 use aime_progress::{RunId, TaskId};
 
-use super::RunRunner;
+use super::{RunRunner, kept_files::KeptFiles};
 use crate::{
     HookPoint, Hooks, RunFact, RunMachine,
     hooks::{Heard, HookEvent, HookPayload},
@@ -23,6 +23,7 @@ pub(super) struct Asking {
     run: RunId,
     task: Option<TaskId>,
     facts: FactSender<RunMachine>,
+    kept_files: KeptFiles,
 }
 
 /// An event as the hooks left it.
@@ -35,7 +36,13 @@ struct Passed {
 impl RunRunner {
     /// For what is done for a task, or for the run as a whole.
     pub(super) fn asking(&self, facts: &FactSender<RunMachine>, task: Option<&TaskId>) -> Asking {
-        Asking { hooks: self.parts.hooks.clone(), run: self.run.clone(), task: task.cloned(), facts: facts.clone() }
+        Asking {
+            hooks: self.parts.hooks.clone(),
+            run: self.run.clone(),
+            task: task.cloned(),
+            facts: facts.clone(),
+            kept_files: self.kept_files.clone(),
+        }
     }
 }
 
@@ -50,7 +57,16 @@ impl Asking {
     /// # Errors
     /// The words of the block.
     async fn ask(&self, point: HookPoint, payload: HookPayload) -> Result<Passed, String> {
-        let heard = self.hooks.ask(HookEvent::new(point, self.run.clone(), self.task.clone(), payload)).await;
+        let asked = self.hooks.ask(HookEvent::new(point, self.run.clone(), self.task.clone(), payload));
+        // What hooks do to files belongs to the call, where it is one.
+        let heard = if matches!(point, HookPoint::BeforeTool | HookPoint::AfterTool) || !self.at(point) {
+            asked.await
+        } else {
+            let window = self.kept_files.open(self.task.as_ref(), "hook", &self.facts).await;
+            let heard = asked.await;
+            self.kept_files.close(window, &self.facts).await;
+            heard
+        };
         let changed_by = heard.changed_by();
         let Heard { event, acts, blocked } = heard;
         for act in acts {

@@ -34,7 +34,7 @@ impl RunRunner {
             tool_context = tool_context.with_person(self.person(&context.facts, &spec.id));
         }
         let asking = self.asking(&context.facts, Some(&spec.id));
-        let conclusion = conclusion(self.call_with_hooks(&asking, tool, &mut parameters, &tool_context).await);
+        let conclusion = conclusion(self.call_with_hooks(&asking, tool, &mut parameters, tool_context).await);
         let told = Value::Object(parameters).to_string();
         let evidence = || Ok(of_tool(tool, &told, &conclusion));
         let (checks, calls) = self.verify_task(spec, &conclusion, evidence, context).await;

@@ -88,7 +88,7 @@ impl ActorRunner {
             tool_context = tool_context.with_person(runner.person(facts, task));
         }
         let asking = self.attempt.asking();
-        match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, &tool_context).await {
+        match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, tool_context).await {
             Ok(ToolOutput { text, value, references }) => {
                 ActorFact::ToolEnded { id, outcome: CallOutcome::Ok, text, value, references, duration_ms: millis_since(begun) }
             }

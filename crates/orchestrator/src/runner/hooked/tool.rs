@@ -7,12 +7,35 @@ use super::{Asking, Passed};
 use crate::{
     HookPoint,
     hooks::{HookPayload, HookToolResult},
-    runner::RunRunner,
+    runner::{RunRunner, kept_files::may_change_anything},
 };
 
 impl RunRunner {
-    /// Makes one call. The parameters are left as they were used: hooks may have changed them, within what is allowed anyway.
+    /// Makes one call. The parameters are left as they were used: hooks may have changed them, within what is allowed anyway. What the call
+    /// and its hooks do to files is kept as the task's.
     pub(in crate::runner) async fn call_with_hooks(
+        &self,
+        asking: &Asking,
+        tool: &str,
+        parameters: &mut Map<String, Value>,
+        context: ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
+        let context = kept_files.watched(context, task, tool);
+        let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
+        if !hooked && !self.parts.tools.get(tool).is_some_and(|known| may_change_anything(known.sheet())) {
+            let result = self.call_between(asking, tool, parameters, &context).await;
+            kept_files.tell(facts);
+            return result;
+        }
+        let window = kept_files.open(task, tool, facts).await;
+        let result = self.call_between(asking, tool, parameters, &context).await;
+        kept_files.close(window, facts).await;
+        result
+    }
+
+    /// The call between its hooks.
+    async fn call_between(
         &self,
         asking: &Asking,
         tool: &str,

@@ -1,0 +1,205 @@
+//! `aime runs undo` and `aime runs redo`.
+
+use std::{path::Path, sync::Arc};
+
+use aime_durable::RunLock;
+use aime_orchestrator::{RunView, with_children};
+use aime_progress::RunId;
+use aime_sandbox::ConfinedFolder;
+use aime_undo::{Change, Conflict, LeftOut, NotKept, Recorder, Scope, UndoError, UndoPlan, Undone};
+use serde_json::{Value, json};
+
+use super::runs::read;
+use crate::{
+    args::{Output, UndoArgs},
+    failure::{Failure, code},
+    output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
+    person::agrees,
+    wiring::Setup,
+};
+
+/// The `schema` member of what is printed as JSON.
+const SCHEMA: &str = "aime.undo/v1";
+
+/// The most paths that are listed for a person.
+const LISTED: usize = 200;
+
+/// Puts back what a run, or one of its tasks, did to files.
+pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
+    let (run, seen) = read(&args.run, setup)?;
+    let scope = task.map_or(Ok(Scope::Run {}), |task| of_task(&run, &seen, task))?;
+    let what = task.map_or_else(|| format!("run {run}"), |task| format!("{task} of run {run}"));
+    carry_out(&run, &what, args, form, setup, move |_| Ok(Some(scope))).await
+}
+
+/// Puts back what the last undo of a run did.
+pub(super) async fn redo(args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
+    let (run, _) = read(&args.run, setup)?;
+    let what = format!("the last undo of run {run}");
+    let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
+    carry_out(&run, &what, args, form, setup, last).await
+}
+
+fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
+    if seen.state.tasks.keys().any(|id| id.as_str() == task) {
+        return Ok(Scope::Tasks { tasks: with_children(&seen.state, task) });
+    }
+    let known: Vec<&str> = seen.state.tasks.keys().map(aime_progress::TaskId::as_str).collect();
+    Err(Failure::usage(format!("run {run} has no task {task:?}")).hint(format!("its tasks are {}", known.join(", "))))
+}
+
+async fn carry_out(
+    run: &RunId,
+    what: &str,
+    args: &UndoArgs,
+    form: Output,
+    setup: &Setup,
+    scope: impl FnOnce(&Recorder) -> Result<Option<Scope>, UndoError>,
+) -> Result<u8, Failure> {
+    let kept = setup.keep().join("runs").join(run.as_str());
+    let lock = RunLock::take(&kept.join("lock"));
+    let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint("stop the run first"))?;
+    let folder = ConfinedFolder::open(&setup.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    let recorder = Arc::new(Recorder::new(folder, &setup.keep(), run.as_str(), setup.config.undo.settings()));
+    let failed = |error: UndoError| Failure::caused(code::USAGE, &error);
+    let Some(scope) = scope(&recorder).map_err(failed)? else {
+        return Err(Failure::usage(format!("run {run} has no undo that could be put back")));
+    };
+    let plan = recorder.plan(&scope, args.force).map_err(failed)?;
+    let lost = recorder.lost().map_err(failed)?;
+    let left_out = recorder.left_out().map_err(failed)?;
+    let done = if plan.changes.is_empty() {
+        None
+    } else {
+        if form == Output::Text {
+            output::tell(&listing(&plan, what));
+        }
+        if !args.yes && !consent(&plan).await? {
+            output::note("nothing was changed");
+            return Ok(code::NOT_REACHED);
+        }
+        Some(recorder.undo(&plan).map_err(failed)?)
+    };
+    recorder.finish();
+    let report = Report { run, plan: &plan, done: done.as_ref(), lost: lost.as_deref(), left_out: &left_out };
+    match form {
+        Output::Text => output::result(&report.text(what)),
+        Output::Json | Output::Jsonl => output::json(&report.document(), form == Output::Json)?,
+    }
+    if form == Output::Text && plan.conflicts.iter().any(|conflict| conflict.why.can_be_forced()) {
+        output::note("`--force` puts these back too; what stands there now is kept for `aime runs redo`");
+    }
+    Ok(if report.is_whole() { 0 } else { code::NOT_REACHED })
+}
+
+/// Whether the person at the terminal agrees.
+async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
+    if !output::can_type() {
+        return Err(Failure::usage(format!("{} would be put back, and nobody is here to agree", count(plan.changes.len(), "path")))
+            .hint("say --yes"));
+    }
+    Ok(agrees("Put these back?").await)
+}
+
+/// What is going to be done.
+fn listing(plan: &UndoPlan, what: &str) -> String {
+    let mut lines = vec![format!("{BOLD}undo{BOLD:#}    {what}: {}", count(plan.changes.len(), "path"))];
+    lines.extend(plan.changes.iter().take(LISTED).map(change_line));
+    lines.extend(more(plan.changes.len()));
+    lines.join("\n")
+}
+
+fn more(number: usize) -> Option<String> {
+    (number > LISTED).then(|| format!("  {DIM}… {} more{DIM:#}", number - LISTED))
+}
+
+/// What happens to a path, in one word.
+const fn deed(change: &Change) -> &'static str {
+    match (&change.before, &change.after) {
+        (_, None) => "delete",
+        (None, _) => "recreate",
+        _ => "restore",
+    }
+}
+
+fn shown(path: &Path) -> String {
+    plain(&path.to_string_lossy()).into_owned()
+}
+
+fn change_line(change: &Change) -> String {
+    let (deed, path) = (deed(change), shown(&change.path));
+    let color = match deed {
+        "delete" => RED,
+        "recreate" => GREEN,
+        _ => YELLOW,
+    };
+    format!("  {color}{deed:<8}{color:#} {path}")
+}
+
+/// What came of it.
+struct Report<'a> {
+    run: &'a RunId,
+    plan: &'a UndoPlan,
+    done: Option<&'a Undone>,
+    lost: Option<&'a str>,
+    left_out: &'a (Vec<LeftOut>, usize),
+}
+
+impl Report<'_> {
+    /// Whether everything that was asked for was done.
+    fn is_whole(&self) -> bool {
+        self.plan.conflicts.is_empty() && self.done.is_none_or(|done| done.failed.is_empty()) && self.lost.is_none()
+    }
+
+    fn text(&self, what: &str) -> String {
+        let mut lines = Vec::new();
+        match self.done {
+            Some(done) => {
+                lines.push(format!("{GREEN}put back{GREEN:#} {}", count(done.changes.len(), "path")));
+                for failed in &done.failed {
+                    lines.push(format!("  {RED}failed{RED:#}   {}: {}", shown(&failed.path), plain(&failed.why.to_string())));
+                }
+            }
+            None if self.plan.is_empty() && self.lost.is_none() => lines.push(format!("nothing is to be put back for {what}")),
+            None => lines.push("nothing was changed".to_owned()),
+        }
+        for Conflict { path, why } in self.plan.conflicts.iter().take(LISTED) {
+            lines.push(format!("  {YELLOW}left{YELLOW:#}     {}: {}", shown(path), plain(&why.words())));
+        }
+        lines.extend(more(self.plan.conflicts.len()));
+        if let Some(lost) = self.lost {
+            lines.push(format!("{YELLOW}from some moment on the changes of this run were not kept{YELLOW:#}: {}", plain(lost)));
+        }
+        lines.extend(not_covered(self.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
+        lines.join("\n")
+    }
+
+    fn document(&self) -> Value {
+        let path = |path: &Path| path.to_string_lossy().into_owned();
+        let done = self.done.map(|done| done.changes.as_slice()).unwrap_or_default();
+        let changes = done.iter().map(|change| json!({"path": path(&change.path), "did": deed(change)}));
+        let failed = self.done.map(|done| done.failed.as_slice()).unwrap_or_default();
+        let failed = failed.iter().map(|failed| json!({"path": path(&failed.path), "reason": failed.why.to_string()}));
+        let conflicts = self.plan.conflicts.iter().map(
+            |conflict| json!({"path": path(&conflict.path), "reason": conflict.why.words(), "can_be_forced": conflict.why.can_be_forced()}),
+        );
+        let left_out = self.left_out.0.iter().map(|left| json!({"path": path(&left.path), "reason": left.why.words()}));
+        json!({
+            "schema": SCHEMA, "run_id": self.run, "undo": self.done.and_then(|done| done.number),
+            "changes": changes.collect::<Vec<_>>(), "conflicts": conflicts.collect::<Vec<_>>(), "failed": failed.collect::<Vec<_>>(),
+            "not_covered": left_out.collect::<Vec<_>>(), "lost": self.lost,
+        })
+    }
+}
+
+/// What of the folder an undo does not cover, in one line.
+fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
+    /// How many are named.
+    const NAMED: usize = 5;
+    let named: Vec<String> = first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), why.words())).collect();
+    let rest = number.saturating_sub(named.len());
+    let rest = if rest > 0 { format!(", {rest} more") } else { String::new() };
+    let covered = (!named.is_empty()).then(|| format!("not covered: {}{rest}", named.join(", ")))?;
+    let small = first.iter().any(|left| matches!(left.why, NotKept::TooLarge | NotKept::NoRoom));
+    Some(if small { format!("{covered}; undo.file_mb and undo.folder_mb say how much is") } else { covered })
+}

@@ -1,0 +1,137 @@
+//! What tasks do to files is kept, so that it can be undone.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use aime_progress::{LiveStore, RunId, TaskId};
+use aime_tools::{TaskUndone, ToolContext, ToolSheet, Touches, UndoTask};
+use aime_undo::{Author, Recorder, Scope, Window};
+use tokio::task::spawn_blocking;
+
+use crate::{RunFact, RunMachine};
+
+type Facts = aime_durable::FactSender<RunMachine>;
+
+/// Keeps what the tasks of a run do to files; nothing where that is turned off. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct KeptFiles {
+    recorder: Option<Arc<Recorder>>,
+    run: RunId,
+    live: Arc<LiveStore>,
+}
+
+impl KeptFiles {
+    pub(crate) fn new(recorder: Option<Recorder>, run: RunId, live: Arc<LiveStore>) -> Self {
+        Self { recorder: recorder.map(Arc::new), run, live }
+    }
+
+    /// The context of a call: what it changes through its folder is kept as the task's, and tasks can be undone by it.
+    pub(super) fn watched(&self, context: ToolContext, task: Option<&TaskId>, tool: &str) -> ToolContext {
+        let Some(recorder) = &self.recorder else { return context };
+        let folder = context.folder.clone().watched_by(recorder.watcher(author(task, tool)));
+        let (here, recorder) = (self.clone(), Arc::clone(recorder));
+        let undo = UndoTask::new(move |task| {
+            let scope = here.scope(&task);
+            let recorder = Arc::clone(&recorder);
+            Box::pin(async move {
+                let scope = scope?;
+                spawn_blocking(move || undo(&recorder, &scope)).await.map_err(|error| error.to_string())?
+            })
+        });
+        ToolContext { folder, ..context }.with_undo(undo)
+    }
+
+    /// What a task is: itself and all below it.
+    fn scope(&self, task: &str) -> Result<Scope, String> {
+        let state = self.live.get(&self.run).ok_or("the run is not live")?;
+        if !state.tasks.keys().any(|id| id.as_str() == task) {
+            let known = state.tasks.keys().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ");
+            return Err(format!("the plan has no task `{task}`: its tasks are {known}"));
+        }
+        Ok(Scope::Tasks { tasks: with_children(&state, task) })
+    }
+
+    /// Something begins that may change any file.
+    pub(super) async fn open(&self, task: Option<&TaskId>, what: &str, facts: &Facts) -> Option<Window> {
+        let recorder = Arc::clone(self.recorder.as_ref()?);
+        let author = author(task, what);
+        let opened = self.blocking(facts, move || recorder.open(author)).await;
+        opened.flatten()
+    }
+
+    /// It has ended.
+    pub(super) async fn close(&self, window: Option<Window>, facts: &Facts) {
+        if let (Some(window), Some(recorder)) = (window, self.recorder.clone()) {
+            self.blocking(facts, move || recorder.close(window)).await;
+        }
+    }
+
+    /// The same where nobody is left to be told.
+    pub(crate) async fn around<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
+        let Some(recorder) = self.recorder.clone() else { return work.await };
+        let (author, opening) = (author(None, what), Arc::clone(&recorder));
+        let window = spawn_blocking(move || opening.open(author)).await.ok().flatten();
+        let done = work.await;
+        if let Some(window) = window {
+            // A fault there has been told by its panic.
+            drop(spawn_blocking(move || recorder.close(window)).await);
+        }
+        done
+    }
+
+    /// The run ends, or is left. What is to be told of it.
+    pub(crate) async fn finish(&self) -> Vec<String> {
+        let Some(recorder) = self.recorder.clone() else { return Vec::new() };
+        let finished = spawn_blocking(move || {
+            recorder.finish();
+            recorder.notes()
+        });
+        finished.await.unwrap_or_default()
+    }
+
+    /// Does what blocks, and tells the run what there is to be told.
+    async fn blocking<T: Send + 'static>(&self, facts: &Facts, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let done = spawn_blocking(work).await.ok();
+        self.tell(facts);
+        done
+    }
+
+    /// Tells the run what there is to be told.
+    pub(super) fn tell(&self, facts: &Facts) {
+        for message in self.recorder.iter().flat_map(|recorder| recorder.notes()) {
+            // A run that is gone tells it with its result.
+            let _gone = facts.send(RunFact::UndoLost { message });
+        }
+    }
+}
+
+/// A task and all below it, by their ids.
+#[must_use]
+pub fn with_children(state: &aime_progress::ProgressState, task: &str) -> BTreeSet<String> {
+    let mut tasks = BTreeSet::from([task.to_owned()]);
+    loop {
+        let below = state.tasks.values().filter(|task| task.spec.parent.as_ref().is_some_and(|parent| tasks.contains(parent.as_str())));
+        let below: Vec<String> = below.map(|task| task.spec.id.to_string()).filter(|id| !tasks.contains(id)).collect();
+        if below.is_empty() {
+            return tasks;
+        }
+        tasks.extend(below);
+    }
+}
+
+/// Whether a call of a tool may change any file, and not through its folder alone.
+pub(super) fn may_change_anything(sheet: &ToolSheet) -> bool {
+    !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network)
+}
+
+fn author(task: Option<&TaskId>, tool: &str) -> Author {
+    Author::new(task.map(TaskId::as_str), tool)
+}
+
+fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, String> {
+    let plan = recorder.plan(scope, false).map_err(|error| error.to_string())?;
+    let undone = recorder.undo(&plan).map_err(|error| error.to_string())?;
+    let named = |path: &std::path::Path| path.display().to_string();
+    let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.why.words()));
+    let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.why.to_string()));
+    Ok(TaskUndone { restored: undone.changes.iter().map(|change| named(&change.path)).collect(), left: conflicts.chain(failed).collect() })
+}

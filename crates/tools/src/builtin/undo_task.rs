@@ -1,0 +1,54 @@
+//! `undo_task`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::files::counted;
+use crate::{TaskUndone, Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+
+/// The most paths that are named in the text.
+const NAMED: usize = 50;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Undo {
+    /// Task of this run, which must have ended
+    task_id: String,
+}
+
+pub(super) fn tool() -> impl Tool {
+    let description = "Put files back as they were before a task changed them.";
+    TypedTool::new("undo_task", description, |parameters: Undo, context: ToolContext| async move {
+        let Some(undo) = context.undo else {
+            return Err(ToolError::Failed("what tasks change is not kept here, so nothing can be put back".to_owned()));
+        };
+        let undone = undo.undo(parameters.task_id.clone()).await.map_err(ToolError::Failed)?;
+        told(&parameters.task_id, undone)
+    })
+    .idempotent()
+    .touches(Touches::Files)
+}
+
+/// What came of it. A rollback that could not put everything back has not done what it is for.
+fn told(task: &str, TaskUndone { restored, left }: TaskUndone) -> Result<ToolOutput, ToolError> {
+    let back = counted(restored.len(), "path");
+    if !left.is_empty() {
+        let stay = counted(left.len(), "path");
+        let left = left.into_iter().map(|(path, why)| format!("{path}: {why}")).collect();
+        let text = format!("of what `{task}` changed, {stay} left as they are:{}\n{back} put back.{}", named(left), named(restored));
+        return Err(ToolError::Failed(text));
+    }
+    let text = match restored.len() {
+        0 => format!("`{task}` has changed nothing that is not as it was."),
+        _ => format!("Put back what `{task}` changed: {back}.{}", named(restored.clone())),
+    };
+    Ok(ToolOutput { text, value: json!({"task_id": task, "restored": restored}), references: Vec::new() })
+}
+
+/// The first of the names, a line each.
+fn named(names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let shown: String = names.into_iter().take(NAMED).map(|name| format!("\n{name}")).collect();
+    if more > 0 { format!("{shown}\n… {more} more") } else { shown }
+}
