@@ -2,11 +2,10 @@
 
 use toktrie::SimpleVob;
 
-/// A model may say the same stretch of tokens over and over for so many tokens; then none of the stretch is chosen next. Small models get into such
-/// circles, and do not leave them before the bound on the answer.
-const MOST_REPEATED: usize = 160;
-/// The longest stretch that is looked for, in tokens.
-const LONGEST_STRETCH: usize = 64;
+/// Small models say the same over and over, and do not leave such a circle before the bound on the answer. A stretch of so many tokens may stand in an
+/// answer so many times; when it comes once more, what followed it before is not chosen.
+const STRETCH: usize = 16;
+const MOST_TIMES: usize = 3;
 
 /// How the next token is chosen.
 #[derive(Debug)]
@@ -31,10 +30,9 @@ impl Sampler {
             .zip(scores.iter().copied())
             .filter(|(token, score)| !score.is_nan() && allowed.is_none_or(|allowed| allowed.is_allowed(*token)))
             .collect();
-        if let Some(stretch) = circle(said)
-            && candidates.iter().any(|(token, _)| !stretch.contains(token))
-        {
-            candidates.retain(|(token, _)| !stretch.contains(token));
+        let barred = worn(said);
+        if candidates.iter().any(|(token, _)| !barred.contains(token)) {
+            candidates.retain(|(token, _)| !barred.contains(token));
         }
         let better = |one: &(u32, f32), other: &(u32, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
         if self.temperature <= 0.0 {
@@ -68,11 +66,18 @@ impl Sampler {
     }
 }
 
-/// The stretch of tokens that the end of what was said consists of, if it has been repeated for too long.
-fn circle(said: &[u32]) -> Option<&[u32]> {
-    let end = said.get(said.len().checked_sub(MOST_REPEATED)?..)?;
-    let length = (1..=LONGEST_STRETCH).find(|length| end.iter().zip(end.iter().skip(*length)).all(|(before, after)| before == after))?;
-    end.get(..length)
+/// What followed the last stretch of what was said wherever it stood before, if that was often.
+fn worn(said: &[u32]) -> Vec<u32> {
+    let Some((before, last)) = said.len().checked_sub(STRETCH).and_then(|at| said.split_at_checked(at)) else { return Vec::new() };
+    let mut followers = Vec::new();
+    let mut free = 0;
+    for (at, stretch) in before.windows(STRETCH).enumerate() {
+        if at >= free && stretch == last {
+            followers.extend(said.get(at + STRETCH));
+            free = at + STRETCH;
+        }
+    }
+    if followers.len() < MOST_TIMES { Vec::new() } else { followers }
 }
 
 #[cfg(test)]
@@ -90,26 +95,29 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_left_after_a_while() {
-        let circle = |stretch: &[u32], length: usize| stretch.iter().copied().cycle().take(length).collect::<Vec<u32>>();
-        let long: Vec<u32> = (100..100 + LONGEST_STRETCH as u32).chain([1]).collect();
+    fn what_was_said_too_often_is_not_said_again() {
+        let over = |stretch: &[u32], times: usize| stretch.repeat(times);
+        let lines = |ends: &[u32]| ends.iter().flat_map(|end| (10..26).chain([*end])).chain(10..26).collect::<Vec<u32>>();
         let table = [
             // what was said, the next token
             (vec![], 1),
-            (circle(&[1], MOST_REPEATED - 1), 1),
-            (circle(&[1], MOST_REPEATED), 2),
-            (circle(&[1, 2], MOST_REPEATED), 3),
-            ([vec![7; 50], circle(&[2, 1], MOST_REPEATED)].concat(), 3),
-            ([circle(&[1, 2], MOST_REPEATED), vec![3]].concat(), 1),
-            (circle(&long[1..], 3 * MOST_REPEATED), 2),
-            (circle(&long, 3 * MOST_REPEATED), 1),
-            (circle(&[0, 1, 2, 3], MOST_REPEATED), 1),
+            (over(&[1], 4 * STRETCH - 1), 1),
+            (over(&[1], 4 * STRETCH), 2),
+            (over(&[1, 2], 2 * STRETCH), 2),
+            (over(&[2, 1], 2 * STRETCH), 1),
+            (over(&[0, 1, 2, 3], STRETCH), 1),
+            (lines(&[1, 1]), 1),
+            (lines(&[1, 1, 1]), 2),
+            (lines(&[1, 2, 1]), 3),
+            (lines(&[1, 2, 3]), 0),
+            ([over(&[7], 50), lines(&[2, 2, 2])].concat(), 1),
+            ([lines(&[1, 1, 1]), vec![9]].concat(), 1),
         ];
         for (said, expected) in table {
             assert_eq!(next(&said, None), Some(expected), "{said:?}");
         }
-        assert_eq!(next(&circle(&[1, 2], MOST_REPEATED), Some(&[1, 2])), Some(1), "what must be said is said");
-        assert_eq!(next(&circle(&[1, 2], MOST_REPEATED), Some(&[1, 0])), Some(0));
+        assert_eq!(next(&lines(&[1, 1, 1]), Some(&[1])), Some(1), "what must be said is said");
+        assert_eq!(next(&lines(&[1, 1, 1]), Some(&[1, 0])), Some(0));
         assert_eq!(next(&[], Some(&[])), None);
     }
 }
