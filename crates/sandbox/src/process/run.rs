@@ -26,7 +26,7 @@ use super::{
     guardian,
     mark::Mark,
     start::start,
-    watch::Watch,
+    watch::{self, Watch},
 };
 use crate::ResourceLimits;
 
@@ -128,6 +128,11 @@ impl Group {
         matches!(self.child.inner_mut().try_wait(), Ok(None))
     }
 
+    /// Begins to look at what it takes, where that is bounded.
+    pub(super) fn bounded(&self, ticks: u32) -> Option<Watch> {
+        self.limits.map(|limits| Watch::over(self.family.clone(), self.child.id(), limits, ticks))
+    }
+
     /// Waits for the leader alone: the others of its group may live on. May be dropped and called again.
     async fn leader(&mut self) -> io::Result<ExitStatus> {
         self.child.inner_mut().wait().await
@@ -143,7 +148,7 @@ impl Group {
         let mut flow = pin!(flow);
         let mut flowed = false;
         let mut deadline = pin!(sleep(time_limit));
-        let watch = self.limits.map(|limits| Watch::over(self.family.clone(), self.child.id(), limits));
+        let watch = self.bounded(watch::OFTEN);
         let mut end = loop {
             select! {
                 biased;

@@ -15,9 +15,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ProcessEnd, ProcessError, ProcessRequest,
+    Bound, ProcessEnd, ProcessError, ProcessRequest,
     capture::Keeper,
     run::{Group, check, name},
+    watch::{SELDOM, Watch},
 };
 use crate::Confinement;
 
@@ -41,10 +42,11 @@ pub struct ServiceRequest {
     pub confinement: Confinement,
 }
 
-/// A started program. Dropped, it and all that it started is killed at once, as it is when this process is gone; see [`run`](super::run).
+/// A started program. One that takes more than its confinement allows is killed with all that it started. Dropped, it and all that it started is killed at once, as it is when this process is gone; see [`run`](super::run).
 #[derive(Debug)]
 pub struct Service {
     group: Group,
+    watch: Option<Watch>,
     program: String,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
@@ -70,12 +72,13 @@ impl Service {
         };
         check(&request)?;
         let mut group = Group::start(&request, true)?;
+        let watch = group.bounded(SELDOM);
         let (stdin, stdout, stderr) = group.pipes();
         let said = Arc::new(Mutex::new(Keeper::new(error_limit)));
         if let Some(stderr) = stderr {
             tokio::spawn(listen(stderr, Arc::clone(&said)));
         }
-        Ok(Self { group, program: name(&request.program), stdin, stdout, said })
+        Ok(Self { group, watch, program: name(&request.program), stdin, stdout, said })
     }
 
     /// Its standard output and input, once. Closing the input tells it to end.
@@ -87,6 +90,12 @@ impl Service {
     #[must_use]
     pub fn said(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).so_far().text()
+    }
+
+    /// What it took too much of, where it was killed for that.
+    #[must_use]
+    pub fn exceeded(&self) -> Option<Bound> {
+        self.watch.as_ref().and_then(Watch::exceeded)
     }
 
     /// Whether it runs; its end may be noticed a moment late.

@@ -1,6 +1,6 @@
-//! Looking at what a confined command takes while it runs, and ending it when that is too much.
+//! Looking at what a confined program takes while it runs, and ending it when that is too much.
 //!
-//! A command that starts others without end leaves little of the machine to anybody. So the look has a thread of its own, which goes before
+//! A program that starts others without end leaves little of the machine to anybody. So the look has a thread of its own, which goes before
 //! others where it may (as root, whom the kernel does not bound), and costs little as long as the machine does not fill.
 
 use std::{
@@ -20,8 +20,10 @@ use crate::ResourceLimits;
 
 /// How often it is looked whether the machine fills.
 const TICK: Duration = Duration::from_millis(20);
-/// After how many of these it is looked at the command itself in any case.
-const TICKS: u32 = 10;
+/// After how many of these it is looked at a command itself in any case.
+pub(super) const OFTEN: u32 = 10;
+/// The same for a program that stays: the look costs milliseconds, and it may stay for hours.
+pub(super) const SELDOM: u32 = 100;
 /// Before all others.
 const FIRST: i32 = -20;
 
@@ -33,13 +35,14 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Begins to look at a command, which leads a process group.
-    pub(super) fn over(family: Family, leader: Option<u32>, limits: ResourceLimits) -> Self {
+    /// Begins to look at a command, which leads a process group: in any case after so many ticks, and whenever the machine fills.
+    pub(super) fn over(family: Family, leader: Option<u32>, limits: ResourceLimits, ticks: u32) -> Self {
         let found = Arc::new(OnceLock::new());
         let find = Arc::clone(&found);
         let over = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&over);
-        let started = thread::Builder::new().name("aime-watch".to_owned()).spawn(move || look(family, leader, limits, &ended, &find));
+        let started =
+            thread::Builder::new().name("aime-watch".to_owned()).spawn(move || look(family, leader, (limits, ticks), &ended, &find));
         if let Err(error) = started {
             tracing::warn!(%error, "what a command takes is not watched");
         }
@@ -58,17 +61,17 @@ impl Drop for Watch {
     }
 }
 
-fn look(mut family: Family, leader: Option<u32>, limits: ResourceLimits, over: &AtomicBool, found: &OnceLock<Bound>) {
+fn look(mut family: Family, leader: Option<u32>, (limits, ticks): (ResourceLimits, u32), over: &AtomicBool, found: &OnceLock<Bound>) {
     // Only root may; the kernel bounds the processes of anybody else.
     let _ = setpriority_process(None, FIRST);
-    let before = threads();
+    let mut before = threads();
     for tick in 1_u32.. {
         thread::sleep(TICK);
         if over.load(Ordering::Relaxed) {
             return;
         }
         let fills = threads().saturating_sub(before) > limits.processes;
-        if !fills && !tick.is_multiple_of(TICKS) {
+        if !fills && !tick.is_multiple_of(ticks) {
             continue;
         }
         if let Some(bound) = family.exceeds(limits) {
@@ -81,6 +84,8 @@ fn look(mut family: Family, leader: Option<u32>, limits: ResourceLimits, over: &
             family.end();
             return;
         }
+        // Others have filled it.
+        before = threads();
     }
 }
 

@@ -199,7 +199,9 @@ type Process = Option<std::sync::Mutex<Service>>;
 
 fn said(process: &Process) -> String {
     let Some(process) = process else { return String::new() };
-    process.lock().unwrap_or_else(std::sync::PoisonError::into_inner).said()
+    let process = process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let said = process.said();
+    process.exceeded().map_or_else(|| said.clone(), |bound| format!("{said}\n[aime has killed it: it took {bound}]"))
 }
 
 fn broken(settings: &McpServerSettings, reason: &str, process: &Process) -> McpError {

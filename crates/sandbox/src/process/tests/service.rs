@@ -64,6 +64,30 @@ async fn its_end_is_noticed_and_what_it_said_is_kept_within_bounds() {
 }
 
 #[tokio::test]
+async fn one_that_takes_too_much_is_killed_and_says_why() {
+    if !rustix::process::getuid().is_root() {
+        // The kernel gives an ordinary user no more.
+        return;
+    }
+    let folder = here();
+    let ProcessRequest { program, arguments, working_folder, environment, .. } =
+        bash(folder.path(), "for i in $(seq 30); do sleep 600 & done; echo $! > one; wait");
+    let mut settings = crate::ConfinementSettings::new(folder.path(), &environment);
+    settings.limits.processes = 10;
+    let confinement = Confinement::new(settings).unwrap();
+    let request = ServiceRequest { program, arguments, working_folder, environment, error_limit: 100, confinement };
+    let mut service = Service::start(request).unwrap();
+    for _ in 0..LOOKS {
+        if !service.is_running() {
+            break;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    assert!(!service.is_running());
+    assert_eq!(service.exceeded(), Some(Bound::Processes(10)));
+}
+
+#[tokio::test]
 async fn one_that_is_not_there_is_told() {
     let folder = here();
     let ProcessRequest { working_folder, environment, .. } = bash(folder.path(), "");
