@@ -13,6 +13,7 @@ mod handler;
 mod http;
 mod listed;
 mod names;
+mod offers;
 mod result;
 mod serve;
 mod server;

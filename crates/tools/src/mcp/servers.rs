@@ -11,11 +11,11 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    McpError, McpLoading, McpOffer, McpServerSettings, McpSettings, McpTransport,
-    demand::{CallTool, FindTools},
+    McpError, McpLoading, McpOffer, McpServerSettings, McpSettings, McpTransport, demand,
     names::{Names, Origin},
+    offers,
     server::Server,
-    tools::{GetPrompt, ListOffer, ReadResource, ServerTool},
+    tools::ServerTool,
 };
 use crate::Tool;
 
@@ -91,24 +91,14 @@ impl McpServers {
         let names = all.names();
         let listed = all.listed();
         let mut tools: Vec<_> = listed.iter().flat_map(|server| of_server(server, &names)).collect();
-        let has = |what: fn(&McpOffer) -> bool| all.servers.iter().any(|server| server.offer().is_some_and(|offer| what(&offer)));
-        let unlisted = |server: &&Arc<Server>| {
-            !listed.iter().any(|known| Arc::ptr_eq(known, server)) && server.offer().is_some_and(|o| !o.tools.is_empty())
-        };
-        if all.servers.iter().any(|server| unlisted(&server)) || has(|offer| offer.changes) {
-            let searched: Vec<_> = all.servers.iter().filter(unlisted).cloned().collect();
-            tools.push(Arc::new(FindTools::new(Arc::clone(all), &searched)));
-            tools.push(Arc::new(CallTool::new(Arc::clone(all))));
+        let has_tools = |server: &Server| server.offer().is_some_and(|offer| !offer.tools.is_empty());
+        let is_listed = |server: &Arc<Server>| listed.iter().any(|known| Arc::ptr_eq(known, server));
+        let searched: Vec<_> = all.servers.iter().filter(|server| !is_listed(server) && has_tools(server)).collect();
+        let may_change = all.servers.iter().any(|server| server.offer().is_some_and(|offer| offer.changes));
+        if !searched.is_empty() || may_change {
+            tools.extend(demand::tools(all, &searched));
         }
-        if has(|offer| offer.resources || offer.prompts) {
-            tools.push(Arc::new(ListOffer::new(Arc::clone(all))));
-        }
-        if has(|offer| offer.resources) {
-            tools.push(Arc::new(ReadResource::new(Arc::clone(all))));
-        }
-        if has(|offer| offer.prompts) {
-            tools.push(Arc::new(GetPrompt::new(Arc::clone(all))));
-        }
+        tools.extend(offers::tools(all));
         tools
     }
 
