@@ -2,11 +2,12 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    sync::Arc,
     time::Duration,
 };
 
 use http::{HeaderName, HeaderValue};
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{common::client_side_sse::ExponentialBackoff, streamable_http_client::StreamableHttpClientTransportConfig};
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
@@ -14,6 +15,11 @@ use crate::tls::secured;
 
 /// How long a server may take to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
+/// How often an answer that broke off is asked for again, and how long is waited before, at first and at most. After that the call is lost: the
+/// library would wait for ever, and ever longer.
+const RETRIES: usize = 4;
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// A client for one server. Redirects are not followed: they would take the token elsewhere.
 pub(super) fn client(
@@ -38,6 +44,9 @@ pub(super) fn client(
         custom.insert(header, value);
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(custom);
+    let mut backoff = ExponentialBackoff::default();
+    (backoff.max_times, backoff.base_duration, backoff.max_delay) = (Some(RETRIES), FIRST_WAIT, Some(LONGEST_WAIT));
+    config.retry_config = Arc::new(backoff);
     if let Some(bearer) = bearer {
         config = config.auth_header(bearer.expose_secret());
     }

@@ -125,6 +125,14 @@ impl Server {
         }
     }
 
+    /// Nobody knows whether anything can come of this connection: the next call makes another, and calls that hold it go on.
+    pub(super) async fn is_doubtful(&self, doubtful: &Arc<Connection>) {
+        let mut life = self.life.lock().await;
+        if life.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, doubtful)) {
+            life.connection = None;
+        }
+    }
+
     /// Ends it, if it runs.
     pub(super) async fn end(&self) {
         let connection = self.life.lock().await.connection.take();

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    McpError, McpTool,
+    McpError, McpTool, McpTransport,
     call::{CallError, call_tool},
     connection::{Connection, chain},
     listed::{self, one_line},
@@ -83,6 +83,10 @@ pub(super) async fn settled<T>(server: &Server, connection: &Arc<Connection>, an
     match &answered {
         Ok(_) | Err(CallError::Refused(_)) => server.is_sound().await,
         Err(CallError::Gone) => server.is_gone(connection).await,
+        // A program that is slow is still there; what has an address may have lost the session.
+        Err(CallError::Slow(_) | CallError::Long(_)) if matches!(server.settings.transport, McpTransport::Http { .. }) => {
+            server.is_doubtful(connection).await;
+        }
         Err(_) => {}
     }
     answered.map_err(|error| result::error(error, &server.settings))

@@ -44,6 +44,24 @@ async fn what_is_known_is_checked_like_what_is_told() {
 }
 
 #[tokio::test]
+async fn one_behind_an_address_that_is_lost_in_mid_call_is_told_and_reached_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Http::start(folder.path(), &[]).await;
+    let port = first.url.rsplit(':').next().unwrap().trim_end_matches("/mcp").to_owned();
+    let mut settings = McpServerSettings::new("odd", first.transport(None));
+    settings.first_wait = Duration::from_millis(5);
+    let world = World::of(McpSettings::new(vec![settings])).await;
+    let lost = async {
+        until("the call is under way", || folder.path().join("endless.txt").exists()).await;
+        first.service.end(Duration::ZERO).await.unwrap();
+        Http::start(folder.path(), &["--port", &port]).await
+    };
+    let (fault, _second) = tokio::join!(world.fault("mcp__odd__endless", json!({})), lost);
+    assert!(fault.starts_with("the MCP server `odd` ended, or was lost, in the middle of the call"), "{fault}");
+    assert_eq!(world.text("mcp__odd__echo", json!({"text": "again"})).await, "again");
+}
+
+#[tokio::test]
 async fn one_killed_in_mid_call_is_told_and_started_again() {
     let world = World::odd(|_| ()).await;
     let pid = world.text("mcp__odd__pid", json!({})).await;
