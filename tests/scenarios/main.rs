@@ -21,6 +21,8 @@ mod local_models;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "mcp")]
+mod mcp_login;
+#[cfg(feature = "mcp")]
 mod mcp_serve;
 mod memory;
 mod modes;

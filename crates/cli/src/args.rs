@@ -381,6 +381,16 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
+    /// Log in to a server that asks for it: prints an address, and waits until you have said yes there in your browser
+    Login {
+        /// The server
+        name: String,
+    },
+    /// Forget the login at a server
+    Logout {
+        /// The server
+        name: String,
+    },
     /// Be a server over standard input and output: other agents plan, run, look and answer
     #[command(after_help = SERVE_EXAMPLE)]
     Serve,

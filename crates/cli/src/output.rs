@@ -40,7 +40,7 @@ pub(crate) fn start_log(verbose: u8) {
         1 => "info",
         _ => "debug",
     };
-    let filter = EnvFilter::new(format!("{level},hyper=warn,reqwest=warn,rustls=warn"));
+    let filter = EnvFilter::new(format!("{level},hyper=warn,reqwest=warn,rustls=warn,rmcp::transport::auth=info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).with_target(false);
     // A second log in one process (tests) keeps the first.
     drop(log.try_init());

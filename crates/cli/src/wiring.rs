@@ -169,7 +169,7 @@ impl Setup {
         let mut settings = ConfinementSettings::new(&self.folder, &self.clean_environment());
         settings.read = expanded(&sandbox.read);
         settings.write = expanded(&sandbox.write);
-        settings.secrets.extend(self.places.user_folder().map(Path::to_owned));
+        settings.secrets.extend([self.places.user_folder(), self.places.state_folder()].into_iter().flatten().map(Path::to_owned));
         settings.network = sandbox.network();
         settings.limits = sandbox.limits();
         settings.go_without = sandbox.go_without().collect();

@@ -3,6 +3,7 @@
 //! A server is not trusted: what it answers is data, its schemas are checked before they are used, its words are bounded, and its hints
 //! give it no rights.
 
+mod auth;
 mod call;
 mod connection;
 mod demand;
@@ -12,6 +13,7 @@ mod find;
 mod handler;
 mod http;
 mod listed;
+mod login;
 mod names;
 mod offers;
 mod result;

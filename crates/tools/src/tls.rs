@@ -2,10 +2,15 @@
 
 use reqwest::{Certificate, Client, ClientBuilder};
 
-/// A client with what `more` sets. On systems without any certificate authorities those of Mozilla's list serve.
-pub(crate) fn secured(more: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
+/// Names who computes for TLS, once for the whole process.
+pub(crate) fn install_provider() {
     // Fails only where a provider stands already: then that one serves.
     rustls::crypto::ring::default_provider().install_default().ok();
+}
+
+/// A client with what `more` sets. On systems without any certificate authorities those of Mozilla's list serve.
+pub(crate) fn secured(more: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
+    install_provider();
     let builder = || more(Client::builder().user_agent(concat!("aime/", env!("CARGO_PKG_VERSION"))));
     let own_roots = || {
         let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|root| Certificate::from_der(root).ok());

@@ -9,6 +9,7 @@ use crate::{args::McpCommand, failure::Failure, wiring::Setup};
 pub(super) async fn mcp(command: Option<McpCommand>, _: Setup) -> Result<u8, Failure> {
     let what = match command {
         Some(McpCommand::Test { name }) => format!("it cannot test {name}"),
+        Some(McpCommand::Login { name } | McpCommand::Logout { name }) => format!("it cannot reach {name}"),
         Some(McpCommand::List) | None => "it has no servers".to_owned(),
         Some(McpCommand::Serve) => "it can be none".to_owned(),
     };
@@ -20,6 +21,8 @@ pub(super) async fn mcp(command: Option<McpCommand>, setup: Setup) -> Result<u8,
     match command.unwrap_or(McpCommand::List) {
         McpCommand::List => list(&setup),
         McpCommand::Test { name } => test(&name, &setup).await,
+        McpCommand::Login { name } => log_in(&name, &setup).await,
+        McpCommand::Logout { name } => log_out(&name, &setup),
         McpCommand::Serve => serve::serve(setup).await,
     }
 }
@@ -38,6 +41,7 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
             Some(offer) => format!("{} {}", count(offer.tools.len(), "tool"), software(&offer)),
             None => "not asked yet".to_owned(),
         };
+        let known = if servers.all.is_logged_in(&server.name) { format!("{known}, logged in") } else { known };
         let name = &server.name;
         output::result(&format!("{BOLD}{name:<16}{BOLD:#} {:<40} {DIM}{}{DIM:#}", server.transport.describe(), output::plain(&known)));
     }
@@ -54,20 +58,13 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
 #[cfg(feature = "mcp")]
 async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     use crate::{
-        failure::code,
         output::{self, BOLD, GREEN, count},
         wiring::Servers,
     };
 
     let servers = Servers::of(setup)?;
     let tested = servers.all.test(name, &tokio_util::sync::CancellationToken::new()).await;
-    let offer = match tested {
-        Ok(offer) => offer,
-        Err(error @ aime_tools::McpError::NoSuchServer { .. }) => {
-            return Err(Failure::caused(code::USAGE, &error).hint("`aime mcp list` lists them"));
-        }
-        Err(error) => return Err(Failure::caused(code::NOT_REACHED, &error)),
-    };
+    let offer = tested.map_err(|error| failure(&error))?;
     for tool in &offer.tools {
         let known = servers.all.tool_name(name, &tool.name).unwrap_or_default();
         let line = tool.description.lines().next().unwrap_or_default();
@@ -81,6 +78,43 @@ async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     servers.keep(setup);
     servers.all.end().await;
     Ok(0)
+}
+
+/// Logs in to one server. The address is the result: a program may open it.
+#[cfg(feature = "mcp")]
+async fn log_in(name: &str, setup: &Setup) -> Result<u8, Failure> {
+    use crate::{output, wiring::Servers};
+
+    let servers = Servers::of(setup)?;
+    let announce = |address: &str| {
+        output::note("open this address in a browser on this machine, and say yes there (Ctrl-C gives up):");
+        output::result(address);
+    };
+    servers.all.log_in(name, announce).await.map_err(|error| failure(&error))?;
+    output::note(&format!("logged in to {name}; `aime mcp logout {name}` forgets it"));
+    Ok(0)
+}
+
+#[cfg(feature = "mcp")]
+fn log_out(name: &str, setup: &Setup) -> Result<u8, Failure> {
+    use crate::{output, wiring::Servers};
+
+    let was_there = Servers::of(setup)?.all.log_out(name).map_err(|error| failure(&error))?;
+    output::note(&if was_there { format!("the login at {name} is forgotten here") } else { format!("nobody was logged in to {name}") });
+    Ok(0)
+}
+
+#[cfg(feature = "mcp")]
+fn failure(error: &aime_tools::McpError) -> Failure {
+    use aime_tools::McpError as E;
+
+    use crate::failure::code;
+
+    match error {
+        E::NoSuchServer { .. } => Failure::caused(code::USAGE, error).hint("`aime mcp list` lists them"),
+        E::Settings { .. } => Failure::caused(code::USAGE, error),
+        _ => Failure::caused(code::NOT_REACHED, error),
+    }
 }
 
 #[cfg(feature = "mcp")]

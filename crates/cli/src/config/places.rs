@@ -68,13 +68,21 @@ pub(crate) struct Places {
     pub(crate) project: PathBuf,
     /// What `--config` names.
     pub(crate) flag: Option<PathBuf>,
+    /// `$XDG_STATE_HOME/aime`.
+    state: Option<PathBuf>,
 }
 
 impl Places {
     pub(crate) fn new(environment: &Environment, folder: &Path, flag: Option<PathBuf>) -> Self {
         let base = environment.path("XDG_CONFIG_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".config")));
         let user = base.map(|base| first_of(&base.join("aime"), "config"));
-        Self { user, project: first_of(folder, "aime"), flag }
+        let state = environment.path("XDG_STATE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".local/state")));
+        Self { user, project: first_of(folder, "aime"), flag, state: state.map(|state| state.join("aime")) }
+    }
+
+    /// The folder that keeps logins.
+    pub(crate) fn state_folder(&self) -> Option<&Path> {
+        self.state.as_deref()
     }
 
     /// The folder of the user's own profiles, prompts and categories.

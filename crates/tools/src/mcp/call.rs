@@ -9,6 +9,7 @@ use rmcp::{
         ClientRequest, InputRequest, InputRequiredResult, InputResponses, ServerResult,
     },
     service::PeerRequestOptions,
+    transport::{auth::AuthError, streamable_http_client::AuthRequiredError},
 };
 use tokio::{
     select,
@@ -32,6 +33,8 @@ pub(super) enum CallError {
     Long(Duration),
     /// Nobody wants it any more, and the server has been told.
     Cancelled,
+    /// The server wants to know, now, who asks.
+    Unauthorized,
     /// The server is gone. Whether it did what was asked is not known.
     Gone,
     /// It answered something else.
@@ -117,9 +120,16 @@ pub(super) async fn request(
     Err(error)
 }
 
+/// Whether a request was refused for want of a login that stands.
+fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
+    let refused = matches!(error.downcast_ref(), Some(AuthError::AuthorizationRequired)) || error.is::<AuthRequiredError>();
+    refused || error.source().is_some_and(wants_login)
+}
+
 fn fault(error: ServiceError) -> CallError {
     match error {
         ServiceError::McpError(error) => CallError::Refused(error.message.into_owned()),
+        ServiceError::TransportSend(error) if wants_login(&error) => CallError::Unauthorized,
         ServiceError::TransportSend(error) => {
             tracing::debug!(%error, "an MCP server could not be reached");
             CallError::Gone

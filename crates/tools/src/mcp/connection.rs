@@ -7,12 +7,12 @@ use rmcp::{
     RoleClient,
     model::{PaginatedRequestParams, ProtocolVersion, SubscriptionFilter},
     service::{ClientInitializeError, ClientLifecycleMode, Peer, RunningService, serve_client_with_lifecycle},
-    transport::{StreamableHttpClientTransport, async_rw::AsyncRwTransport},
+    transport::{StreamableHttpClientTransport, async_rw::AsyncRwTransport, auth::AuthClient},
 };
 use serde_json::Value;
 use tokio::{task::JoinHandle, time::timeout};
 
-use super::{McpError, McpOffer, McpPlace, McpServerSettings, McpTool, McpTransport, handler::Handler, http, listed::one_line};
+use super::{McpError, McpOffer, McpPlace, McpServerSettings, McpTool, McpTransport, auth, handler::Handler, http, listed::one_line};
 
 /// Bytes kept of a server's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
@@ -75,11 +75,27 @@ impl Connection {
                 let transport = AsyncRwTransport::new_client(output, input);
                 timeout(limit, serve_client_with_lifecycle(Arc::clone(&handler), transport, lifecycle)).await
             }
-            McpTransport::Http { url, bearer, headers } => {
+            McpTransport::Http { url, bearer, login, headers } => {
                 let fault = |reason: String| McpError::Settings { server: settings.name.clone(), reason };
                 let (client, config) = http::client(url, bearer.as_ref(), headers).map_err(|reason| Refusal::Failed(fault(reason)))?;
-                let transport = StreamableHttpClientTransport::with_client(client, config);
-                timeout(limit, serve_client_with_lifecycle(Arc::clone(&handler), transport, lifecycle)).await
+                let logged_in = match login.as_ref().filter(|_| bearer.is_none()) {
+                    Some(file) => match timeout(limit, auth::manager(url, file)).await {
+                        Ok(found) => found.map_err(|error| Refusal::Failed(broken(settings, &chain(&error), &process)))?,
+                        Err(_) => return Err(Refusal::Failed(slow(settings, &process))),
+                    },
+                    None => None,
+                };
+                let handler = Arc::clone(&handler);
+                match logged_in {
+                    Some(manager) => {
+                        let transport = StreamableHttpClientTransport::with_client(AuthClient::new(client, manager), config);
+                        timeout(limit, serve_client_with_lifecycle(handler, transport, lifecycle)).await
+                    }
+                    None => {
+                        let transport = StreamableHttpClientTransport::with_client(client, config);
+                        timeout(limit, serve_client_with_lifecycle(handler, transport, lifecycle)).await
+                    }
+                }
             }
         };
         let running = match running {

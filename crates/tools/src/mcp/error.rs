@@ -41,10 +41,20 @@ pub enum McpError {
         mend: String,
     },
     /// It wants to know who asks.
-    #[error("the MCP server `{server}` wants to know who asks: it needs a token")]
+    #[error(
+        "the MCP server `{server}` wants to know who asks: log in with `aime mcp login {server}`, or name its token by bearer_token_env"
+    )]
     Unauthorized {
         /// The server.
         server: String,
+    },
+    /// Nobody was logged in.
+    #[error("the login at the MCP server `{server}` failed: {reason}")]
+    Login {
+        /// The server.
+        server: String,
+        /// Why.
+        reason: String,
     },
     /// It failed too often in a row and is not tried again in this run.
     #[error("the MCP server `{server}` failed {failures} times in a row and is not started again; the last time: {reason}")]

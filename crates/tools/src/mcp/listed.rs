@@ -181,7 +181,10 @@ mod tests {
     use crate::NamePatterns;
 
     fn settings() -> McpServerSettings {
-        McpServerSettings::new("s", McpTransport::Http { url: String::new(), bearer: None, headers: std::collections::BTreeMap::new() })
+        McpServerSettings::new(
+            "s",
+            McpTransport::Http { url: String::new(), bearer: None, login: None, headers: std::collections::BTreeMap::new() },
+        )
     }
 
     fn tool(name: &str, parameters: Value) -> McpTool {

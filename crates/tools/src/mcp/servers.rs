@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -11,7 +11,8 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    McpError, McpLoading, McpOffer, McpServerSettings, McpSettings, McpTransport, demand,
+    McpError, McpLoading, McpOffer, McpServerSettings, McpSettings, McpTransport, auth, demand,
+    login::Kept,
     names::{Names, Origin},
     offers,
     server::Server,
@@ -75,6 +76,42 @@ impl McpServers {
         let server = self.all.server(name)?;
         server.connection(cancel).await?;
         Ok(server.offer().map(|offer| offer.as_ref().clone()).unwrap_or_default())
+    }
+
+    /// Logs in to a server that asks for it. A person opens the address that `announce` is told, in a browser on this machine, and says yes there.
+    ///
+    /// # Errors
+    /// [`McpError`] says why nobody is logged in.
+    pub async fn log_in(&self, name: &str, announce: impl Fn(&str) + Send + Sync) -> Result<(), McpError> {
+        let (url, file) = self.login(name)?;
+        let done = auth::log_in(url, file, &announce).await;
+        done.map_err(|reason| McpError::Login { server: name.to_owned(), reason })
+    }
+
+    /// Forgets the login at a server. Answers whether there was one.
+    ///
+    /// # Errors
+    /// [`McpError`] says why it is still there.
+    pub fn log_out(&self, name: &str) -> Result<bool, McpError> {
+        let (url, file) = self.login(name)?;
+        let removed = Kept::new(file, url).remove();
+        removed.map_err(|error| McpError::Login { server: name.to_owned(), reason: format!("{}: {error}", file.display()) })
+    }
+
+    /// Whether somebody has logged in at a server.
+    #[must_use]
+    pub fn is_logged_in(&self, name: &str) -> bool {
+        self.login(name).is_ok_and(|(url, file)| Kept::new(file, url).is_there())
+    }
+
+    fn login(&self, name: &str) -> Result<(&str, &Path), McpError> {
+        let fault = |reason: &str| McpError::Settings { server: name.to_owned(), reason: reason.to_owned() };
+        match &self.all.server(name)?.settings.transport {
+            McpTransport::Stdio { .. } => Err(fault("it is a program here, which asks for no login")),
+            McpTransport::Http { bearer: Some(_), .. } => Err(fault("its token is named by bearer_token_env: take that out to log in")),
+            McpTransport::Http { login: None, .. } => Err(fault("there is no place for a login: HOME is not set")),
+            McpTransport::Http { url, login: Some(file), .. } => Ok((url, file)),
+        }
     }
 
     /// The name under which a model knows a tool of a server.

@@ -1,6 +1,6 @@
 //! What is known of a server before it is asked.
 
-use std::{collections::BTreeMap, ffi::OsString, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
 use aime_sandbox::Confinement;
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -69,6 +69,8 @@ pub enum McpTransport {
         url: String,
         /// What is sent as `Authorization: Bearer`.
         bearer: Option<SecretString>,
+        /// The file that keeps what came of a login, where the server may ask for one and there is no `bearer`.
+        login: Option<PathBuf>,
         /// Headers that are sent with every request.
         headers: BTreeMap<String, SecretString>,
     },

@@ -64,7 +64,8 @@ impl Http {
     }
 
     fn transport(&self, bearer: Option<&str>) -> McpTransport {
-        McpTransport::Http { url: self.url.clone(), bearer: bearer.map(|token| token.to_owned().into()), headers: BTreeMap::new() }
+        let bearer = bearer.map(|token| token.to_owned().into());
+        McpTransport::Http { url: self.url.clone(), bearer, login: None, headers: BTreeMap::new() }
     }
 }
 

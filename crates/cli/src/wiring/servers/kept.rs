@@ -136,7 +136,8 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
                 Err(missing) => return Ok(Err(missing)),
             };
             let headers = config.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone())));
-            McpTransport::Http { url: url.clone().unwrap_or_default(), bearer, headers: headers.collect() }
+            let login = setup.places.state_folder().map(|folder| folder.join("mcp").join(file_name(name)));
+            McpTransport::Http { url: url.clone().unwrap_or_default(), bearer, login, headers: headers.collect() }
         }
     };
     Ok(Ok(McpServerSettings {
@@ -154,6 +155,14 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
     }))
 }
 
+/// The name of the file that keeps the login of a server: what leads elsewhere in a path is spelt out.
+fn file_name(server: &str) -> String {
+    let plain = |byte: u8| {
+        if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") }
+    };
+    format!("{}.json", server.bytes().map(plain).collect::<String>())
+}
+
 /// What confines the program of a server: what confines commands, with what its settings allow beside, and a temp folder of its own.
 fn confinement(config: &McpServerConfig, setup: &Setup) -> Confinement {
     if !config.confined {
@@ -167,4 +176,16 @@ fn confinement(config: &McpServerConfig, setup: &Setup) -> Confinement {
             settings.network = Network::All;
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_stands_in_its_folder_whatever_its_server_is_called() {
+        for (server, file) in [("tracker", "tracker.json"), ("../x", "%2e%2e%2fx.json"), ("é b", "%c3%a9%20b.json")] {
+            assert_eq!(file_name(server), file);
+        }
+    }
 }

@@ -1,0 +1,91 @@
+//! Logging in to a server that asks for it: OAuth with an authorisation code and PKCE, as the protocol has it. The library speaks with the servers; here
+//! are the person's part, and the file that keeps what came of it.
+
+use std::{path::Path, time::Duration};
+
+use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    time::timeout,
+};
+use url::Url;
+
+use super::{connection::chain, listed::one_line, login::Kept};
+use crate::tls;
+
+/// How long a person has to say yes in their browser.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// How long a browser has to say what it wants.
+const ASKING: Duration = Duration::from_secs(10);
+/// The most bytes of what a browser asks.
+const MOST_ASKED: usize = 16 * 1024;
+/// Where the browser comes back to.
+const CALLBACK: &str = "/callback";
+
+/// What a login that stands needs to be used. None where nobody has logged in, or at another authorisation server than the one of today.
+pub(super) async fn manager(url: &str, file: &Path) -> Result<Option<AuthorizationManager>, AuthError> {
+    let kept = Kept::new(file, url);
+    if !kept.is_there() {
+        return Ok(None);
+    }
+    tls::install_provider();
+    let mut manager = AuthorizationManager::new(url).await?;
+    manager.set_credential_store(kept);
+    Ok(manager.initialize_from_store().await?.then_some(manager))
+}
+
+/// Logs in: finds out where, tells `announce` the address that a person opens in their browser, and waits until they have said yes there.
+pub(super) async fn log_in(url: &str, file: &Path, announce: &(dyn Fn(&str) + Send + Sync)) -> Result<(), String> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| format!("no port on 127.0.0.1 can be opened: {error}"))?;
+    let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+    let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
+    tls::install_provider();
+    let told = |error: AuthError| one_line(&chain(&error));
+    let mut manager = AuthorizationManager::new(url).await.map_err(told)?;
+    manager.set_credential_store(Kept::new(file, url));
+    let resolved = manager.resolve_metadata().await.map_err(told)?;
+    manager.set_metadata(resolved.metadata);
+    let request = AuthorizationRequest::new(redirect.clone()).with_client_name("aime").with_initial_scope_selection();
+    let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| told(error))?;
+    announce(session.get_authorization_url());
+    let asked = timeout(PATIENCE, come_back(&listener)).await.map_err(|_| "nobody has said yes in the browser".to_owned())??;
+    let back = Url::parse(&redirect).and_then(|redirect| redirect.join(&asked)).map_err(|error| error.to_string())?;
+    if let Some((_, reason)) = back.query_pairs().find(|(name, _)| name == "error") {
+        return Err(format!("it was refused: {}", one_line(&reason).chars().take(200).collect::<String>()));
+    }
+    session.handle_callback_url(back.as_str()).await.map(drop).map_err(told)
+}
+
+/// Waits until a browser comes back; gives what it asks for, with the code in it.
+async fn come_back(listener: &TcpListener) -> Result<String, String> {
+    loop {
+        let (mut browser, _) = listener.accept().await.map_err(|error| error.to_string())?;
+        let Ok(Some(asked)) = timeout(ASKING, asked(&mut browser)).await else { continue };
+        let is_it = asked.split('?').next() == Some(CALLBACK);
+        let (status, text) = if is_it { ("200 OK", "aime has heard. You may close this page.") } else { ("404 Not Found", "") };
+        let head =
+            format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len());
+        // A browser that does not wait for it has its own way.
+        let _said = timeout(ASKING, browser.write_all(head.as_bytes())).await;
+        if is_it {
+            return Ok(asked);
+        }
+    }
+}
+
+/// What the first line of a request asks for.
+async fn asked(browser: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    let mut chunk = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let count = browser.read(&mut chunk).await.ok()?;
+        head.extend_from_slice(chunk.get(..count)?);
+        if count == 0 || head.len() > MOST_ASKED {
+            return None;
+        }
+    }
+    let head = String::from_utf8_lossy(&head);
+    let mut words = head.lines().next()?.split(' ');
+    (words.next() == Some("GET")).then(|| words.next().map(str::to_owned)).flatten()
+}

@@ -1,0 +1,175 @@
+//! The file that keeps a login: tokens of one server, for its user alone.
+
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use futures::future::BoxFuture;
+use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
+use serde::{Deserialize, Serialize};
+
+/// The form of the file.
+const SCHEMA: &str = "aime.mcp_login/v1";
+
+/// What the file holds. The tokens were given for this address, and go to no other.
+#[derive(Serialize, Deserialize)]
+struct Login {
+    schema: String,
+    url: String,
+    credentials: StoredCredentials,
+}
+
+/// The login of one server at one address.
+#[derive(Debug, Clone)]
+pub(super) struct Kept {
+    file: PathBuf,
+    url: String,
+}
+
+impl Kept {
+    pub(super) fn new(file: &Path, url: &str) -> Self {
+        Self { file: file.to_path_buf(), url: url.to_owned() }
+    }
+
+    /// Whether somebody has logged in at this address.
+    pub(super) fn is_there(&self) -> bool {
+        matches!(self.read(), Ok(Some(_)))
+    }
+
+    /// Forgets the login. Answers whether there was one.
+    pub(super) fn remove(&self) -> io::Result<bool> {
+        match fs::remove_file(&self.file) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(&self) -> io::Result<Option<StoredCredentials>> {
+        let text = match fs::read(&self.file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let login: Login = serde_json::from_slice(&text).map_err(|_| io::Error::other("it is no login that aime can read"))?;
+        Ok((login.schema == SCHEMA && login.url == self.url).then_some(login.credentials))
+    }
+
+    /// Writes the file whole or not at all; nobody else can read it at any moment.
+    fn write(&self, credentials: StoredCredentials) -> io::Result<()> {
+        let folder = self.folder()?;
+        let text = serde_json::to_vec(&Login { schema: SCHEMA.to_owned(), url: self.url.clone(), credentials })?;
+        let new = folder.join(format!(".{}.new", std::process::id()));
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = private(OpenOptions::new().write(true).create_new(true)).open(&new)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        fs::rename(&new, &self.file)
+    }
+
+    /// The folder of the file, made for its user alone.
+    fn folder(&self) -> io::Result<&Path> {
+        let folder = self.file.parent().ok_or_else(|| io::Error::other("it stands in no folder"))?;
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(folder)?;
+        Ok(folder)
+    }
+
+    /// Waits until no other process renews these tokens: one may be used once only.
+    fn lock(&self) -> io::Result<File> {
+        self.folder()?;
+        let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(self.file.with_extension("lock"))?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    fn fault(&self, error: &io::Error) -> AuthError {
+        AuthError::CredentialStoreError(format!("{}: {error}", self.file.display()))
+    }
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+// The trait is one of `async_trait`, whose signatures these are.
+impl CredentialStore for Kept {
+    fn load<'a, 'b>(&'a self) -> BoxFuture<'b, Result<Option<StoredCredentials>, AuthError>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move { self.read().map_err(|error| self.fault(&error)) })
+    }
+
+    fn save<'a, 'b>(&'a self, credentials: StoredCredentials) -> BoxFuture<'b, Result<(), AuthError>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move { self.write(credentials).map_err(|error| self.fault(&error)) })
+    }
+
+    fn clear<'a, 'b>(&'a self) -> BoxFuture<'b, Result<(), AuthError>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move { self.remove().map(drop).map_err(|error| self.fault(&error)) })
+    }
+
+    fn acquire_refresh_guard<'a, 'b>(&'a self) -> BoxFuture<'b, Result<Option<CredentialRefreshGuard>, AuthError>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move {
+            let kept = self.clone();
+            let locked = tokio::task::spawn_blocking(move || kept.lock()).await;
+            let locked = locked.map_err(io::Error::other).and_then(|locked| locked);
+            locked.map(|file| Some(CredentialRefreshGuard::new(file))).map_err(|error| self.fault(&error))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credentials(client: &str) -> StoredCredentials {
+        StoredCredentials::new(client.to_owned(), None, Vec::new(), Some(7))
+    }
+
+    #[tokio::test]
+    async fn a_login_is_its_users_alone_and_goes_to_one_address() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("state/logins/tracker.json");
+        let kept = Kept::new(&file, "https://tracker.example.org/mcp");
+        assert!(!kept.is_there() && kept.load().await.unwrap().is_none());
+        kept.save(credentials("one")).await.unwrap();
+        kept.save(credentials("two")).await.unwrap();
+        assert_eq!(kept.load().await.unwrap().unwrap().client_id, "two");
+        #[cfg(unix)]
+        for (path, mode) in [(file.as_path(), 0o600), (file.parent().unwrap(), 0o700)] {
+            let found = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
+            assert_eq!(found & 0o777, mode, "{}", path.display());
+        }
+        let _guard = kept.acquire_refresh_guard().await.unwrap();
+        let elsewhere = Kept::new(&file, "https://other.example.org/mcp");
+        assert!(!elsewhere.is_there() && elsewhere.load().await.unwrap().is_none());
+        assert!(kept.remove().unwrap() && !kept.remove().unwrap() && !kept.is_there());
+        fs::write(&file, "{}").unwrap();
+        assert!(!kept.is_there());
+        let fault = kept.load().await.unwrap_err().to_string();
+        assert!(fault.contains("tracker.json") && fault.contains("no login that aime can read"), "{fault}");
+    }
+}

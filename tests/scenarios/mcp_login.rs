@@ -1,0 +1,247 @@
+//! Logging in to an MCP server that asks for it: a server and its authorisation server in one, as bare as the protocol allows.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt,
+    sync::{Arc, Mutex},
+};
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{World, done, said, wait_until};
+
+/// What the server knows of logins.
+#[derive(Default)]
+struct Known {
+    /// How often tokens were given: the last number is good.
+    given: u32,
+    /// Nothing that was given is good any more.
+    revoked: bool,
+    /// The person says no.
+    refuses: bool,
+    /// Seconds that a token is good for.
+    expires_in: u64,
+    challenge: String,
+    /// What was asked, a line each.
+    record: Vec<String>,
+}
+
+/// A server, as long as this process lives.
+#[derive(Clone)]
+struct Authority {
+    address: SocketAddr,
+    known: Arc<Mutex<Known>>,
+}
+
+impl Authority {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let authority = Self { address: listener.local_addr().unwrap(), known: Arc::default() };
+        authority.known.lock().unwrap().expires_in = 1;
+        let here = authority.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let here = here.clone();
+                std::thread::spawn(move || here.answer(stream));
+            }
+        });
+        authority
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    fn answer(&self, mut stream: TcpStream) -> Option<()> {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
+            match line.trim_end() {
+                "" => break,
+                line => lines.push(line.to_owned()),
+            }
+        }
+        let header = |name: &str| {
+            let found = lines.iter().filter_map(|line| line.split_once(": ")).find(|(key, _)| key.eq_ignore_ascii_case(name));
+            found.map(|(_, value)| value.to_owned()).unwrap_or_default()
+        };
+        let mut body = vec![0; header("content-length").parse().unwrap_or(0)];
+        reader.read_exact(&mut body).ok()?;
+        let body = String::from_utf8(body).unwrap();
+        let mut words = lines[0].split(' ');
+        let (method, target) = (words.next().unwrap(), words.next().unwrap());
+        let (path, query) = target.split_once('?').unwrap_or((target, ""));
+        let (status, headers, text) = self.route((method, path, query), &header("authorization"), &body);
+        let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n", text.len());
+        stream.write_all((head + &text).as_bytes()).ok()
+    }
+
+    fn route(&self, (method, path, query): (&str, &str, &str), authorization: &str, body: &str) -> (&'static str, String, String) {
+        let mut known = self.known.lock().unwrap();
+        let json_type = || "Content-Type: application/json\r\n".to_owned();
+        let good = |document: Value| ("200 OK", json_type(), document.to_string());
+        let field = |text: &str, name: &str| {
+            let found = text.split('&').filter_map(|pair| pair.split_once('=')).find(|(key, _)| *key == name);
+            found.map(|(_, value)| value.to_owned()).unwrap_or_default()
+        };
+        match (method, path) {
+            ("POST", "/mcp") if known.revoked || known.given == 0 || authorization != format!("Bearer access-{}", known.given) => {
+                let place = self.at("/.well-known/oauth-protected-resource");
+                ("401 Unauthorized", format!("WWW-Authenticate: Bearer resource_metadata=\"{place}\"\r\n"), String::new())
+            }
+            ("POST", "/mcp") => match speak(&serde_json::from_str(body).unwrap()) {
+                Some(document) => good(document),
+                None => ("202 Accepted", String::new(), String::new()),
+            },
+            ("GET", "/.well-known/oauth-protected-resource") => {
+                good(json!({"resource": self.at("/mcp"), "authorization_servers": [self.at("")]}))
+            }
+            ("GET", "/.well-known/oauth-authorization-server") => good(json!({
+                "issuer": self.at(""), "authorization_endpoint": self.at("/authorize"), "token_endpoint": self.at("/token"),
+                "registration_endpoint": self.at("/register"), "response_types_supported": ["code"],
+                "code_challenge_methods_supported": ["S256"],
+            })),
+            ("POST", "/register") => {
+                let asked: Value = serde_json::from_str(body).unwrap();
+                known.record.push(format!("register {}", asked["client_name"]));
+                ("201 Created", json_type(), json!({"client_id": "client-7", "redirect_uris": asked["redirect_uris"]}).to_string())
+            }
+            ("GET", "/authorize") => {
+                known.record.push(format!("authorize {}", field(query, "code_challenge_method")));
+                known.challenge = field(query, "code_challenge");
+                let (back, state) = (field(query, "redirect_uri").replace("%3A", ":").replace("%2F", "/"), field(query, "state"));
+                let what = if known.refuses { "error=access_denied" } else { "code=code-7" };
+                ("302 Found", format!("Location: {back}?{what}&state={state}\r\n"), String::new())
+            }
+            ("POST", "/token") => {
+                let grant = field(body, "grant_type");
+                let fits = match grant.as_str() {
+                    "authorization_code" => {
+                        let asked = ["code", "client_id"].map(|name| field(body, name));
+                        asked == ["code-7", "client-7"] && field(body, "code_verifier").len() >= 43 && known.challenge.len() == 43
+                    }
+                    _ => !known.revoked && field(body, "refresh_token") == format!("refresh-{}", known.given),
+                };
+                known.record.push(format!("{grant} {fits}"));
+                if !fits {
+                    return ("400 Bad Request", json_type(), json!({"error": "invalid_grant"}).to_string());
+                }
+                known.given += 1;
+                let (access, refresh) = (format!("access-{}", known.given), format!("refresh-{}", known.given));
+                let expires_in = known.expires_in;
+                good(json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": expires_in}))
+            }
+            _ => ("404 Not Found", String::new(), String::new()),
+        }
+    }
+
+    fn record(&self) -> Vec<String> {
+        self.known.lock().unwrap().record.clone()
+    }
+}
+
+/// What a server for the weather says.
+fn speak(asked: &Value) -> Option<Value> {
+    let result = match asked["method"].as_str()? {
+        "initialize" => json!({
+            "protocolVersion": asked["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "weather", "version": "1"}}),
+        "tools/list" => json!({"tools": [{"name": "look", "inputSchema": {"type": "object"}}]}),
+        "tools/call" => json!({"content": [{"type": "text", "text": "it rains"}]}),
+        _ => return None,
+    };
+    Some(json!({"jsonrpc": "2.0", "id": asked["id"], "result": result}))
+}
+
+/// Gets a page as a browser does, and gives where it leads to.
+fn visit(address: &str) -> Option<String> {
+    let (host, path) = address.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(stream, "GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.lines().find_map(|line| line.strip_prefix("Location: ")).map(str::to_owned)
+}
+
+/// A server that asks for a login, and a world that knows it.
+fn world(script: Script) -> (Authority, World) {
+    let authority = Authority::start();
+    let mut world = World::with(script);
+    world.user_settings(&format!("[permissions]\napprove = \"all\"\n[mcp.servers.weather]\nurl = \"{}\"\n", authority.at("/mcp")));
+    let state = world.path("state").display().to_string();
+    world.set("XDG_STATE_HOME", &state);
+    (authority, world)
+}
+
+/// Logs in as a person does who says yes, or no.
+fn log_in(world: &World) -> crate::harness::Ended {
+    let running = world.start(["-vv", "mcp", "login", "weather"]);
+    running.shows("/authorize?");
+    wait_until("the address is whole", || running.stdout().ends_with('\n'));
+    let back = visit(running.stdout().trim()).expect("the person is led back");
+    assert!(visit(&back.replace("/callback", "/favicon.ico")).is_none());
+    assert!(visit(&back).is_none());
+    running.wait()
+}
+
+/// Whether a token stands in what was said, or in what runs keep.
+fn told_of(world: &World, said: &str) -> bool {
+    let tokens = |text: &str| ["access-", "refresh-", "code-7"].iter().any(|token| text.contains(token));
+    let kept = fs::read_dir(world.path(".aime")).into_iter().flatten().flatten().filter(|entry| entry.path().is_file());
+    tokens(said) || kept.into_iter().any(|entry| tokens(&String::from_utf8_lossy(&fs::read(entry.path()).unwrap())))
+}
+
+#[test]
+fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
+    let script = Script::new().on(When::tools().and_turn(0), [Reply::call("mcp__weather__look", json!({}))]);
+    let (authority, world) = world(script.on(When::tools(), [done("it rains")]));
+    world.aime(["mcp", "test", "weather"]).must(1).tells(&["wants to know who asks: log in with `aime mcp login weather`"]);
+
+    let ended = log_in(&world).must(0).tells(&["logged in to weather"]);
+    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    assert_eq!(authority.record(), ["register \"aime\"", "authorize S256", "authorization_code true"]);
+    let file = world.path("state/aime/mcp/weather.json");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(fs::read_to_string(&file).unwrap().contains("access-1"));
+    assert!(world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
+
+    // It is good for a second, and so renewed before it is used.
+    let ended = world.aime(["-vv", "run", "what is the weather?", "--mode", "direct"]).must(0);
+    assert!(said(&world.server().requests()[1]).contains("it rains"), "{ended}");
+    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    assert!(authority.record().contains(&"refresh_token true".to_owned()), "{:?}", authority.record());
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+    authority.known.lock().unwrap().revoked = true;
+    world.aime(["mcp", "test", "weather"]).must(1).tells(&["log in with `aime mcp login weather`"]);
+    world.aime(["mcp", "logout", "weather"]).must(0).tells(&["forgotten"]);
+    assert!(!file.exists());
+    world.aime(["mcp", "logout", "weather"]).must(0).tells(&["nobody was logged in"]);
+}
+
+#[test]
+fn a_login_goes_to_no_other_address() {
+    let (_, mut world) = world(Script::new());
+    log_in(&world).must(0);
+    let other = Authority::start();
+    other.known.lock().unwrap().given = 1;
+    world.user_settings(&format!("[mcp.servers.weather]\nurl = \"{}\"\n", other.at("/mcp")));
+    world.aime(["mcp", "test", "weather"]).must(1).tells(&["wants to know who asks"]);
+    assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
+}
+
+#[test]
+fn a_login_that_is_refused_or_makes_no_sense_is_told() {
+    let (authority, mut world) = world(Script::new());
+    authority.known.lock().unwrap().refuses = true;
+    log_in(&world).must(1).tells(&["the login at the MCP server `weather` failed: it was refused: access_denied"]);
+    assert!(!world.exists("state/aime/mcp/weather.json"));
+    world.user_settings("[mcp.servers.clock]\ncommand = \"sh\"\n[mcp.servers.gone]\nurl = \"http://127.0.0.1:9/mcp\"\n");
+    world.aime(["mcp", "login", "clock"]).must(2).tells(&["asks for no login"]);
+    world.aime(["mcp", "login", "nowhere"]).must(2).tells(&["there is no MCP server `nowhere`"]);
+    world.aime(["mcp", "login", "gone"]).must(1).tells(&["the login at the MCP server `gone` failed"]);
+}
