@@ -6,7 +6,7 @@ mod skills;
 
 use aime_llm::{ModelLimits, estimate_tokens};
 use aime_progress::{ActorId, InvalidId, PlanId, Risk, TaskKind, TaskSpec, Timestamp};
-use aime_tools::{Approval, SkillCatalog, ToolRegistry};
+use aime_tools::{Approval, PermissionRules, SkillCatalog, ToolRegistry};
 
 use crate::{
     ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, ProfileCatalog, PromptError, Prompts, Selection,
@@ -69,6 +69,8 @@ pub struct ActorContext<'a> {
     pub tools: &'a ToolRegistry,
     /// Which calls need consent.
     pub approval: Approval,
+    /// Rules that come before that.
+    pub rules: Option<&'a PermissionRules>,
     /// Whether a person can be asked.
     pub attended: bool,
     /// The role of the model, unless the profile names one.
@@ -103,6 +105,7 @@ impl<'a> ActorContext<'a> {
             delegated: None,
             tools,
             approval: Approval::default(),
+            rules: None,
             attended: true,
             model: "default",
             limits: ModelLimits::default(),
@@ -211,7 +214,7 @@ impl ActorFactory {
     ///
     /// The tools are those of the profile and of the task's bundles, without those the profile denies, and always the coordination tools;
     /// an actor of a read-only profile gets none that could change something, whoever asks for it. One that is made for the call of
-    /// another actor has no tool that that one has not, no more steps, the same approval mode, and stands one deeper.
+    /// another actor has no tool that that one has not, no more steps, no wider approval mode and rules, and stands one deeper.
     ///
     /// # Errors
     /// [`ComposeError`] says which task cannot have an actor, and why.
@@ -233,6 +236,8 @@ impl ActorFactory {
         let tools = gather(profile, task, context, may_delegate, &mut selection.reasons)?;
         let budget = u64::from(context.limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
+        let none = PermissionRules::default();
+        let rules = context.rules.unwrap_or(&none);
         let max_steps = profile.max_steps.unwrap_or(context.max_steps).max(1);
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
         let mut input = ActorInput {
@@ -251,7 +256,8 @@ impl ActorFactory {
                 task: task.id.clone(),
                 max_steps: standing.max_steps.map_or(max_steps, |most| most.min(max_steps)),
                 created_at: context.created_at,
-                approval: standing.approval.unwrap_or(context.approval),
+                approval: standing.approval.map_or(context.approval, |most| most.narrower(context.approval)),
+                rules: delegated.map_or_else(|| rules.clone(), |delegated| rules.at_most(&delegated.by.spec.rules)),
             },
             execution: context.execution,
             call: delegated.map(|delegated| delegated.call.to_owned()),

@@ -88,8 +88,6 @@ pub struct ActorMachine {
     urged: bool,
     /// Whether a call was refused by a person or the approval mode.
     denied: bool,
-    /// Tools that a person has allowed for good.
-    always_allowed: BTreeSet<String>,
     /// Ids of calls that stand in the history.
     call_ids: BTreeSet<String>,
     stopping: Option<Reason>,
@@ -176,7 +174,6 @@ impl ActorMachine {
             last_failed: false,
             urged: false,
             denied: false,
-            always_allowed: BTreeSet::new(),
             call_ids: BTreeSet::new(),
             stopping: None,
             conclusion: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aime_llm::ModelLimits;
 use aime_progress::{ActorId, EvidenceId, PlanId, TaskId, Timestamp};
-use aime_tools::{Approval, FAILURES_BEFORE_HINT, ToolSheet};
+use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +94,9 @@ pub struct ActorSpec {
     pub created_at: Timestamp,
     /// Which calls it may make by itself.
     pub approval: Approval,
+    /// The rules that come before that.
+    #[serde(default, skip_serializing_if = "PermissionRules::is_unset")]
+    pub rules: PermissionRules,
 }
 
 impl ActorSpec {

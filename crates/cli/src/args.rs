@@ -1,5 +1,6 @@
 //! What can be typed. What it means is decided in one place for each command.
 
+mod permissions;
 #[cfg(test)]
 mod tests;
 
@@ -8,6 +9,8 @@ use std::{path::PathBuf, time::Duration};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+pub(crate) use self::permissions::{PermissionsCommand, PermissionsFormat};
 
 /// The heading of the options that every command has.
 const ALL: &str = "Options of all commands";
@@ -152,6 +155,14 @@ pub(crate) enum Command {
         /// The form of the output
         #[arg(long, value_enum, global = true, default_value_t = MemoryFormat::Text)]
         output: MemoryFormat,
+    },
+    /// Look at what may be done without asking, or forget what "always" has allowed here
+    Permissions {
+        #[command(subcommand)]
+        command: Option<PermissionsCommand>,
+        /// The form of the output
+        #[arg(long, value_enum, global = true, default_value_t = PermissionsFormat::Text)]
+        output: PermissionsFormat,
     },
     /// Look at the configuration
     Config {

@@ -10,6 +10,7 @@ mod look;
 mod mcp;
 mod memory;
 mod models;
+mod permissions;
 mod plan;
 mod resume;
 mod review;
@@ -75,6 +76,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
         Command::Memory { command, output } => memory::memory(command, output, &setup),
+        Command::Permissions { command, output } => permissions::permissions(command, output, &setup),
         Command::Models { command } => on_runtime(models::models(command, &setup)),
         Command::Doctor => on_runtime(doctor::doctor(&setup)),
         Command::Completions { .. } | Command::Schema { .. } | Command::Config { .. } => Ok(0),

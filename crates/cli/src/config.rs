@@ -4,6 +4,7 @@ mod check;
 mod hooks;
 mod load;
 mod mcp;
+mod permissions;
 mod places;
 mod read;
 mod sandbox;
@@ -20,7 +21,6 @@ use aime_actors::ActorSettings;
 use aime_orchestrator::Reflect;
 use aime_planner::{Adaptive, BypassSettings, GrowthSettings, PlanLimits, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
-use aime_tools::Approval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,7 @@ pub(crate) use load::{Loaded, check_files, load};
 pub(crate) use mcp::McpConfig;
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{McpLoadConfig, McpServerConfig};
+pub(crate) use permissions::PermissionConfig;
 pub(crate) use places::{Environment, Places};
 pub(crate) use read::ConfigFault;
 pub(crate) use sandbox::{SandboxConfig, SandboxMode};
@@ -295,22 +296,6 @@ impl Default for MemoryConfig {
             knowledge_tokens: prompt.knowledge_tokens,
             max_entries: aime_memory::MemorySettings::default().max_entries,
         }
-    }
-}
-
-/// What actors may do without asking, and which folders are trusted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct PermissionConfig {
-    /// `ask`, `edits`, `all` or `read-only`.
-    pub(crate) approve: Approval,
-    /// Folders whose `aime.toml` has a say in what is safe, and all folders in them. `~/` is the home folder.
-    pub(crate) trusted_folders: Vec<PathBuf>,
-}
-
-impl Default for PermissionConfig {
-    fn default() -> Self {
-        Self { approve: Approval::Edits, trusted_folders: Vec::new() }
     }
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod config;
+mod consents;
 mod failure;
 mod keyboard;
 mod models;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use aime_orchestrator::{HumanChannel, HumanQuestion};
+use aime_tools::offers_always;
 use futures::future::BoxFuture;
 
 use crate::{
@@ -51,7 +52,11 @@ impl HumanChannel for AtTerminal {
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
     output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", question.kind, output::plain(&question.text)));
-    let prompt = if question.kind == "approval" { "[y]es, [a]lways, [N]o > " } else { "> " };
+    let prompt = match question.kind.as_str() {
+        "approval" if offers_always(&question.text) => "[y]es, [a]lways, [N]o > ",
+        "approval" => "[y]es, [N]o > ",
+        _ => "> ",
+    };
     let mut stderr = anstream::stderr();
     drop(write!(stderr, "{prompt}"));
     drop(stderr.flush());

@@ -23,11 +23,12 @@ use aime_memory::{MemorySettings, PromptBounds};
 use aime_orchestrator::{AnswerPrompt, HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment, looks_secret};
-use aime_tools::{BuiltinSettings, ToolContext, ToolRegistry, builtin_with, load_skill};
+use aime_tools::{BuiltinSettings, PermissionRules, ToolContext, ToolRegistry, builtin_with, load_skill};
 use secrecy::SecretString;
 
 use crate::{
     config::{Config, Environment, FallbackConfig, Loaded, Places, SandboxMode, load},
+    consents::Consents,
     failure::{Failure, code},
     output,
 };
@@ -177,11 +178,39 @@ impl Setup {
         Confinement::or_refuse(settings)
     }
 
+    /// What people have allowed here for good; none where it has no place outside of the working folder.
+    pub(crate) fn consents(&self) -> Option<Consents> {
+        Consents::of(&self.environment, &self.folder)
+    }
+
+    /// The rules of the configuration.
+    fn configured_rules(&self) -> PermissionRules {
+        let permissions = &self.config.permissions;
+        // They were read once when the configuration was checked.
+        let read = |rules: &[String]| rules.iter().filter_map(|rule| rule.parse().ok()).collect();
+        PermissionRules {
+            folder: self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone()).display().to_string(),
+            allow: read(&permissions.allow),
+            ask: read(&permissions.ask),
+            deny: read(&permissions.deny),
+            remembered: Vec::new(),
+        }
+    }
+
+    /// The same with what is remembered for this folder. A list that cannot be read holds for nothing, and that is said.
+    pub(crate) fn rules(&self) -> PermissionRules {
+        let remembered = self.consents().map(|consents| consents.rules()).transpose().unwrap_or_else(|failure| {
+            output::note(&format!("what \"always\" has allowed is left out: {}", failure.message));
+            None
+        });
+        PermissionRules { remembered: remembered.unwrap_or_default(), ..self.configured_rules() }
+    }
+
     pub(crate) fn tool_context(&self) -> Result<ToolContext, Failure> {
         let files = ConfinedFolder::open(&self.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
         let mut context = ToolContext::new(files, self.clean_environment()).with_confinement(self.confinement().clone());
         context.text_limit = Some(self.config.tools.output_characters);
-        Ok(context)
+        Ok(context.with_rules(self.configured_rules()))
     }
 
     pub(crate) fn profiles(&self) -> Result<ProfileCatalog, Failure> {

@@ -1,9 +1,9 @@
 //! What a run is given: its goal, its settings and its bounds.
 
 use aime_planner::{Adaptive, GrowthSettings, Strategy};
-use aime_progress::{Plan, PlanId, PlanMode, RunId};
+use aime_progress::{Plan, PlanId, PlanMode, ProgressState, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
-use aime_tools::{Approval, ToolSheet};
+use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,9 @@ pub struct RunSettings {
     pub reflect: Reflect,
     /// What actors may do without asking.
     pub approval: Approval,
+    /// The rules that come before that.
+    #[serde(default, skip_serializing_if = "PermissionRules::is_unset")]
+    pub rules: PermissionRules,
     /// The tool tasks of a plan that a person handed over need no further approval. Those that a replan adds or changes do.
     pub plan_approved: bool,
     /// Nobody is there and nobody will come: questions are not asked, an escalation ends the run.
@@ -89,10 +92,17 @@ impl Default for RunSettings {
             adaptive: Adaptive::default(),
             reflect: Reflect::default(),
             approval: Approval::Edits,
+            rules: PermissionRules::default(),
             plan_approved: false,
             unattended: false,
         }
     }
+}
+
+/// The rules of a run, with what people have allowed for good since it began.
+pub(crate) fn in_force(rules: &PermissionRules, state: &ProgressState) -> PermissionRules {
+    let consents: Vec<PermissionRule> = state.consents.iter().filter_map(|rule| rule.parse().ok()).collect();
+    rules.clone().with_remembered(&consents)
 }
 
 /// What a run starts from. Kept as the first record of its journal.

@@ -305,6 +305,13 @@ pub enum ProgressEvent {
         /// The answer.
         answer: String,
     },
+    /// A person allowed something for good, in this folder.
+    ConsentGiven {
+        /// The task that asked.
+        task: TaskId,
+        /// What is allowed, as rules of `[permissions] allow`.
+        rules: Vec<String>,
+    },
     /// A completion or success criterion was looked at.
     CriterionChecked {
         /// The task; absent for the goal's own criteria.
@@ -387,6 +394,7 @@ impl ProgressEvent {
             Self::EvidenceProcessed { .. } => "evidence_processed",
             Self::QuestionAsked { .. } => "question_asked",
             Self::QuestionAnswered { .. } => "question_answered",
+            Self::ConsentGiven { .. } => "consent_given",
             Self::CriterionChecked { .. } => "criterion_checked",
             Self::BoundReached { .. } => "bound_reached",
             Self::RunStatusChanged { .. } => "run_status_changed",

@@ -139,6 +139,7 @@ impl ProgressState {
             evidence: Vec::new(),
             decisions: Vec::new(),
             questions: Vec::new(),
+            consents: Vec::new(),
             spent: Spent::default(),
             tool_calls: 0,
             started_at: at,
@@ -250,6 +251,14 @@ impl ProgressState {
                 }
                 question.answer = Some(answer.clone());
                 self.moved(at);
+            }
+            ProgressEvent::ConsentGiven { task, rules } => {
+                self.task_mut(task)?;
+                for rule in rules {
+                    if !self.consents.contains(rule) {
+                        self.consents.push(rule.clone());
+                    }
+                }
             }
             ProgressEvent::CriterionChecked { task, .. } => {
                 task.as_ref().map(|task| self.task_mut(task)).transpose()?;

@@ -75,6 +75,9 @@ pub struct ProgressState {
     pub decisions: Vec<Decision>,
     /// What was asked of people.
     pub questions: Vec<Question>,
+    /// What people have allowed for good since the run began, as rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consents: Vec<String>,
     /// What it has cost.
     pub spent: Spent,
     /// Tool calls that were started.

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    HandledBy, ToolSheet, Touches,
+    HandledBy, PermissionRule, PermissionRules, ToolSheet, Touches,
     hosts::{host_fits, host_of},
+    permission::Verdict,
 };
 
 /// The most characters of a command or of code in a question.
@@ -25,7 +26,7 @@ pub enum Approval {
     Edits,
     /// Everything may be done.
     All,
-    /// Nothing may be changed, and nobody is asked.
+    /// Nothing may be changed, and nobody is asked but where a rule says so.
     ReadOnly,
 }
 
@@ -38,13 +39,36 @@ pub struct ProposedCall<'a> {
     pub sheet: &'a ToolSheet,
     /// What it is called with.
     pub parameters: &'a Map<String, Value>,
+    /// Rules that come before the mode.
+    pub rules: Option<&'a PermissionRules>,
+}
+
+impl Approval {
+    /// The one of two that allows less.
+    #[must_use]
+    pub fn narrower(self, other: Self) -> Self {
+        let freedom = |mode: Self| match mode {
+            Self::ReadOnly => 0,
+            Self::Ask => 1,
+            Self::Edits => 2,
+            Self::All => 3,
+        };
+        if freedom(other) < freedom(self) { other } else { self }
+    }
 }
 
 impl<'a> ProposedCall<'a> {
     /// A call of a tool, where nothing but the mode decides.
     #[must_use]
     pub const fn new(approval: Approval, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> Self {
-        Self { approval, sheet, parameters }
+        Self { approval, sheet, parameters, rules: None }
+    }
+
+    /// The same under rules.
+    #[must_use]
+    pub const fn under(mut self, rules: &'a PermissionRules) -> Self {
+        self.rules = Some(rules);
+        self
     }
 }
 
@@ -57,6 +81,8 @@ pub enum Decision {
     Ask {
         /// The question, for a person.
         question: String,
+        /// The rules that "always" would add; none where it would allow more than can be told, or where a rule wants the question each time.
+        always: Vec<PermissionRule>,
     },
     /// It must not be made.
     Deny {
@@ -65,10 +91,12 @@ pub enum Decision {
     },
 }
 
-/// Decides on one call. What stays inside the run and what asks a person is always allowed.
+/// Decides on one call: a rule that denies comes first, then read-only mode, then rules that ask, then those that allow, then the mode.
+///
+/// What stays inside the run and what asks a person is allowed unless a rule holds it back. Pure.
 #[must_use]
 pub fn decide(call: ProposedCall<'_>) -> Decision {
-    let ProposedCall { approval, sheet, parameters } = call;
+    let ProposedCall { approval, sheet, parameters, rules } = call;
     // What reads an address reads it without consent only where its host is one of those that the user named.
     let elsewhere = sheet.hosts.as_ref().is_some_and(|hosts| {
         let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
@@ -76,31 +104,49 @@ pub fn decide(call: ProposedCall<'_>) -> Decision {
     });
     let reads = sheet.read_only && !elsewhere;
     let harmless = sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People);
+    let verdict = rules.map_or(Verdict::Silent, |rules| rules.judge(approval, sheet.name(), parameters));
+    let ask = |why: String| Decision::Ask { question: question(sheet.name(), parameters) + &why, always: Vec::new() };
+    if let Verdict::Denied(rule) = verdict {
+        return Decision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", sheet.name()) };
+    }
+    if approval == Approval::ReadOnly && !reads && !harmless {
+        let why = if elsewhere { "reads a host that web.allowed_hosts does not name" } else { "may change something" };
+        return Decision::Deny { reason: format!("`{}` {why}, and this run is read-only", sheet.name()) };
+    }
     let allowed = match approval {
         Approval::All => true,
         Approval::Ask | Approval::ReadOnly => reads,
         Approval::Edits => reads || sheet.touches == Touches::Files,
     };
-    if harmless || allowed {
-        Decision::Allow
-    } else if approval == Approval::ReadOnly {
-        let why = if elsewhere { "reads a host that web.allowed_hosts does not name" } else { "may change something" };
-        Decision::Deny { reason: format!("`{}` {why}, and this run is read-only", sheet.name()) }
-    } else {
-        Decision::Ask { question: question(sheet.name(), parameters) }
+    match verdict {
+        Verdict::PerhapsDenied(rule) => {
+            ask(format!("\nThe rule `{rule}` denies some of what it may do, and nobody can tell before it runs whether it does."))
+        }
+        Verdict::Asked(rule) => ask(format!("\nThe rule `{rule}` wants this asked.")),
+        Verdict::Denied(_) | Verdict::Allowed => Decision::Allow,
+        Verdict::Silent if harmless || allowed => Decision::Allow,
+        Verdict::Silent => {
+            let none = PermissionRules::default();
+            let always = rules.unwrap_or(&none).to_remember(approval, sheet.name(), parameters);
+            Decision::Ask { question: question(sheet.name(), parameters), always }
+        }
     }
 }
 
-/// What a person consents to who says "always": the tool, but where one tool stands for many, what it is used for.
+/// How the line of a question begins that says what "always" would allow.
+const ALWAYS: &str = "Always allows here: ";
+
+/// The end of a question: what "always" would allow from now on. Empty where it is not offered.
 #[must_use]
-pub fn consent_scope(tool: &str, parameters: &Map<String, Value>) -> String {
-    let of = |name: &str| parameters.get(name).and_then(Value::as_str);
-    match tool {
-        "mcp_call_tool" => format!("{tool} {}", of("name").unwrap_or_default()),
-        "mcp_list" | "mcp_read_resource" | "mcp_get_prompt" => format!("{tool} {}", of("server").unwrap_or_default()),
-        "web_fetch" => format!("{tool} {}", of("url").and_then(host_of).unwrap_or_default()),
-        _ => tool.to_owned(),
-    }
+pub fn always_note(always: &[PermissionRule]) -> String {
+    let rules: Vec<String> = always.iter().map(|rule| format!("`{}`", line(rule.as_str()))).collect();
+    if rules.is_empty() { String::new() } else { format!("\n{ALWAYS}{}", rules.join(", ")) }
+}
+
+/// Whether a question offers "always".
+#[must_use]
+pub fn offers_always(question: &str) -> bool {
+    question.lines().last().is_some_and(|line| line.starts_with(ALWAYS))
 }
 
 /// The question for a person, with what they need to decide.
@@ -224,21 +270,6 @@ mod tests {
             let denied = decide(ProposedCall::new(Approval::ReadOnly, &page, &parameters(json!({"url": url}))));
             assert_eq!(matches!(denied, Decision::Deny { .. }), !free, "{url}");
             assert_eq!(decide(ProposedCall::new(Approval::All, &page, &parameters(json!({"url": url})))), Decision::Allow);
-        }
-    }
-
-    #[test]
-    fn always_is_for_what_was_asked() {
-        let table = [
-            ("bash", json!({"command": "ls"}), "bash"),
-            ("mcp__git__log", json!({"name": "x"}), "mcp__git__log"),
-            ("mcp_call_tool", json!({"name": "mcp__git__log"}), "mcp_call_tool mcp__git__log"),
-            ("mcp_read_resource", json!({"server": "git", "uri": "x"}), "mcp_read_resource git"),
-            ("web_fetch", json!({"url": "https://Docs.rs/serde"}), "web_fetch docs.rs"),
-            ("web_fetch", json!({"url": "docs"}), "web_fetch "),
-        ];
-        for (tool, given, expected) in table {
-            assert_eq!(consent_scope(tool, &parameters(given)), expected);
         }
     }
 

@@ -17,7 +17,7 @@ use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskPerson, TellProgress, UndoTask,
+    AskPerson, PermissionRules, TellProgress, UndoTask,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -30,6 +30,8 @@ pub struct ToolContext {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// What child processes may read, write, reach and take.
     pub confinement: Confinement,
+    /// Rules of which those that deny hold for every call, and those for reading also for what is found in folders.
+    pub rules: Arc<PermissionRules>,
     /// How many characters of a result are shown, for a model; nothing where the result goes to another task and must be whole.
     pub text_limit: Option<usize>,
     /// Where the whole of a result is kept that was cut. It is made when it is needed.
@@ -53,6 +55,7 @@ impl ToolContext {
             confinement: Confinement::or_refuse(ConfinementSettings::new(folder.path(), &environment)),
             folder,
             environment: Arc::new(environment),
+            rules: Arc::default(),
             text_limit: Some(MAX_SHOWN_CHARS),
             output_folder: None,
             cancel: CancellationToken::new(),
@@ -73,6 +76,13 @@ impl ToolContext {
     #[must_use]
     pub fn with_confinement(mut self, confinement: Confinement) -> Self {
         self.confinement = confinement;
+        self
+    }
+
+    /// The same under rules.
+    #[must_use]
+    pub fn with_rules(mut self, rules: PermissionRules) -> Self {
+        self.rules = Arc::new(rules);
         self
     }
 

@@ -12,6 +12,7 @@ mod hosts;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod names;
+mod permission;
 mod registry;
 mod router;
 mod schema;
@@ -23,7 +24,7 @@ mod typed;
 #[cfg(feature = "web")]
 mod web;
 
-pub use approval::{Approval, Decision, ProposedCall, consent_scope, decide};
+pub use approval::{Approval, Decision, ProposedCall, always_note, decide, offers_always};
 pub use builtin::{BuiltinSettings, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_of_servers, tools_of};
 pub use channels::{AskPerson, TaskUndone, TellProgress, UndoTask};
@@ -36,6 +37,7 @@ pub use mcp::{
     MCP_PREFIX, McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool,
     McpTransport, NamePatternError, NamePatterns,
 };
+pub use permission::{PermissionRule, PermissionRules, RuleError};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};

@@ -13,7 +13,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool, schema::Checker};
+use crate::{HandledBy, PermissionRules, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool, schema::Checker};
 
 /// How long a tool that was cancelled has to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
@@ -93,7 +93,7 @@ impl ToolRegistry {
 
     /// Makes one call: checks the parameters, keeps the time limit, and cuts the text of the result, or of the error, to
     /// [`ToolContext::text_limit`]. A call that is cancelled or out of time is told to stop, and left behind if it does not within
-    /// 3 seconds.
+    /// 3 seconds. What a rule of the context denies is not made, whoever allowed it.
     ///
     /// # Errors
     /// [`ToolError`]; its text is for the model.
@@ -103,7 +103,10 @@ impl ToolRegistry {
             return Err(ToolError::Failed(format!("`{name}` changes the state of the actor that calls it; it cannot be run by itself")));
         }
         let result = match self.check(name, parameters) {
-            Ok(parameters) => within_limits(tool.as_ref(), parameters, context).await,
+            Ok(parameters) => match denied(&context.rules, name, &parameters) {
+                Some(error) => Err(error),
+                None => within_limits(tool.as_ref(), parameters, context).await,
+            },
             Err(error) => Err(error),
         };
         match result {
@@ -122,6 +125,11 @@ impl ToolRegistry {
     fn known(&self, name: &str) -> Result<&Entry, UnknownTool> {
         self.entry(name).ok_or_else(|| UnknownTool::new(name, self.names()))
     }
+}
+
+/// Whether a rule denies a call, and which: the wall behind all that decide before it.
+fn denied(rules: &PermissionRules, name: &str, parameters: &Map<String, Value>) -> Option<ToolError> {
+    rules.denies(name, parameters).map(|rule| ToolError::Denied(format!("`{name}` is denied here by the rule `{rule}`")))
 }
 
 async fn within_limits(tool: &dyn Tool, parameters: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {

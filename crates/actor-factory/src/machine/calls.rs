@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, ProgressEvent, QuestionId};
-use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, consent_scope, decide};
+use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, always_note, decide};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -56,23 +56,38 @@ impl ActorMachine {
         let call = call.clone();
         match self.sheet(&call.name).map(|sheet| (sheet.handled_by, self.permission(sheet, &call))) {
             None => {}
-            Some((HandledBy::Actor, _)) => self.answer_own(index, &call, at, out),
+            Some((HandledBy::Actor, Decision::Allow)) => self.answer_own(index, &call, at, out),
             Some((HandledBy::Runtime, Decision::Allow)) => self.run(index, &call, out),
-            Some((HandledBy::Runtime, Decision::Ask { question })) if self.input.attended => {
-                self.ask(index, question, QuestionKind::Approval, out);
+            Some((_, Decision::Ask { question, always })) if self.input.attended => {
+                self.ask(index, question + &always_note(&always), QuestionKind::Approval, out);
             }
-            Some((HandledBy::Runtime, Decision::Ask { question })) => {
+            Some((_, Decision::Ask { question, .. })) => {
                 self.deny(index, &format!("not allowed: nobody is there to answer {question:?}"), out);
             }
-            Some((HandledBy::Runtime, Decision::Deny { reason })) => self.deny(index, &reason, out),
+            Some((_, Decision::Deny { reason })) => self.deny(index, &reason, out),
         }
     }
 
     fn permission(&self, sheet: &ToolSheet, call: &Call) -> Decision {
-        if call.approved || self.always_allowed.contains(&consent_scope(&call.name, &call.parameters)) {
-            return Decision::Allow;
+        let spec = &self.input.spec;
+        match decide(ProposedCall::new(spec.approval, sheet, &call.parameters).under(&spec.rules)) {
+            // A person's consent to this call answers a question. It does not make good what is denied.
+            Decision::Ask { .. } if call.approved => Decision::Allow,
+            decision => decision,
         }
-        decide(ProposedCall::new(self.input.spec.approval, sheet, &call.parameters))
+    }
+
+    /// What was just asked for is allowed for good, as far as the question said.
+    fn allow_for_good(&mut self, index: usize, out: &mut Outbox<Self>) {
+        let Some(call) = self.turn.as_ref().and_then(|turn| turn.calls.get(index)) else { return };
+        let asked = self.sheet(&call.name).map(|sheet| self.permission(sheet, call));
+        let Some(Decision::Ask { always, .. }) = asked.filter(|_| !call.approved) else { return };
+        if always.is_empty() {
+            return;
+        }
+        let rules = always.iter().map(ToString::to_string).collect();
+        self.input.spec.rules.remember(&always);
+        out.emit(ProgressEvent::ConsentGiven { task: self.input.spec.task.clone(), rules });
     }
 
     fn deny(&mut self, index: usize, reason: &str, out: &mut Outbox<Self>) {
@@ -165,13 +180,12 @@ impl ActorMachine {
             (QuestionKind::Question, _) => self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out),
             (QuestionKind::Approval, Approves::No) => self.deny(index, &format!("the user refused: {answer}"), out),
             (QuestionKind::Approval, yes) => {
-                let scope = self.call_mut(index).map(|call| {
+                if yes == Approves::Always {
+                    self.allow_for_good(index, out);
+                }
+                if let Some(call) = self.call_mut(index) {
                     call.approved = true;
                     call.state = CallState::Waiting;
-                    consent_scope(&call.name, &call.parameters)
-                });
-                if yes == Approves::Always {
-                    self.always_allowed.extend(scope);
                 }
             }
         }

@@ -159,7 +159,7 @@ pub enum ActorEffect {
 pub enum QuestionKind {
     /// Knowledge, or a choice.
     Question,
-    /// Whether a call may be made: `yes`, `always` (this tool, for this actor), or anything else for no.
+    /// Whether a call may be made: `yes`, `always` (and what the question says from now on), or anything else for no.
     Approval,
 }
 

@@ -33,6 +33,9 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     for (point, hook) in setup.config.hooks.all() {
         good(&format!("hook {point}"), &describe(hook));
     }
+    if let Some(code) = tell_permissions(setup) {
+        worst = code;
+    }
     match journal(setup) {
         Ok(detail) => good("journal", &detail),
         Err(failure) => {
@@ -66,6 +69,23 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
         worst = if worst == 0 { code } else { worst };
     }
     Ok(worst)
+}
+
+/// How many rules there are, and how many things are allowed here for good.
+fn tell_permissions(setup: &Setup) -> Option<u8> {
+    let config = &setup.config.permissions;
+    let remembered = match setup.consents().map(|consents| consents.list()).transpose() {
+        Ok(remembered) => remembered.unwrap_or_default().len(),
+        Err(failure) => {
+            broken("permissions", &failure, "");
+            return Some(failure.code);
+        }
+    };
+    let mode = serde_json::to_value(config.approve).ok();
+    let mode = mode.as_ref().and_then(|mode| mode.as_str()).unwrap_or_default();
+    let (deny, ask, allow) = (config.deny.len(), config.ask.len(), config.allow.len());
+    good("permissions", &format!("{mode}; rules: {deny} deny, {ask} ask, {allow} allow; {remembered} remembered for this folder"));
+    None
 }
 
 /// The skills that there are, by where they lie, and those that are left out.

@@ -5,13 +5,13 @@ mod tests;
 
 use std::sync::Arc;
 
-use aime_durable::JournalError;
+use aime_durable::{Clock, JournalError, SystemClock};
 use aime_orchestrator::{
     Bounds, FailureCode, HumanChannel, Models, NobodyThere, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunRequest,
     RunResult, RunSettings,
 };
-use aime_progress::{Plan, PlanMode, ProgressState, RunId};
-use aime_tools::Approval;
+use aime_progress::{Plan, PlanMode, ProgressEvent, ProgressState, RunId};
+use aime_tools::{Approval, PermissionRules};
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,7 @@ use super::{check::checker_parts, listening::Listening, plan::make, read_goal, r
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
     config::{Config, ModeConfig},
+    consents::Consents,
     failure::{Failure, code},
     models,
     output::{self, BOLD, DIM, count},
@@ -53,7 +54,7 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
         (true, None, Some(models)) => Some(review(&make(goal.clone(), args.choice.mode, models, setup).await?, setup).await?),
         (true, None, None) => return Err(models::none_configured()),
     };
-    let settings = settings(&args, &setup.config, plan.is_some());
+    let settings = RunSettings { rules: setup.rules(), ..settings(&args, &setup.config, plan.is_some()) };
     let priced = choice.as_ref().and_then(|choice| choice.models.get("default")).is_some_and(|model| model.prices.is_some());
     if settings.bounds.max_cost_usd.is_some() && models.is_some() && !priced {
         output::note("the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens");
@@ -173,6 +174,8 @@ pub(super) fn configured(config: &Config) -> RunSettings {
         adaptive: config.planning.adaptive,
         reflect: config.planning.reflect,
         approval: config.permissions.approve,
+        // What is remembered for the folder is read where the run is begun.
+        rules: PermissionRules::default(),
         plan_approved: false,
         unattended: false,
     }
@@ -235,7 +238,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     let orchestrator = Orchestrator::new(setup.parts(models, human)?);
     let (control, watched) = RunControl::new();
     let stop = control.stop.clone();
-    let shown = tokio::spawn(show(Arc::clone(&screen), watched));
+    let shown = tokio::spawn(show(Arc::clone(&screen), watched, setup.consents()));
     let carried = async {
         match work {
             Work::Start(request) => orchestrator.run(*request, control).await,
@@ -258,7 +261,11 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
 }
 
 /// Shows events until there are no more.
-async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<PublishedEvent>) -> Result<(), Failure> {
+async fn show(
+    screen: Arc<Screen>,
+    mut events: mpsc::UnboundedReceiver<PublishedEvent>,
+    consents: Option<Consents>,
+) -> Result<(), Failure> {
     let drawing = match screen.as_ref() {
         Screen::Live(live) => {
             let live = Arc::clone(live);
@@ -268,12 +275,24 @@ async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<Published
     };
     while let Some(event) = events.recv().await {
         screen.show(&event)?;
+        remember(&event, consents.as_ref(), &screen);
     }
     screen.close();
     if let Some(drawing) = drawing {
         drawing.abort();
     }
     Ok(())
+}
+
+/// Keeps what a person has allowed for good. A run goes on without.
+fn remember(event: &PublishedEvent, consents: Option<&Consents>, screen: &Screen) {
+    let ProgressEvent::ConsentGiven { rules, .. } = &event.event else { return };
+    let kept = consents.map(|consents| consents.add(rules, SystemClock.now()));
+    match kept {
+        Some(Ok(())) => {}
+        Some(Err(failure)) => screen.say(&format!("allowed for this run only: {}", failure.message)),
+        None => screen.say("allowed for this run only: there is no folder of your own outside of the working folder to keep it in"),
+    }
 }
 
 async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) -> Result<(), Failure> {

@@ -80,6 +80,7 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     if config.local.threads == Some(0) {
         found.push("local.threads is 0: write at least 1, or leave it out".to_owned());
     }
+    found.extend(config.permissions.faults().map(|(_, fault)| fault));
     found.extend(config.hooks.faults());
     found.extend(config.sandbox.faults());
     found.extend(config.mcp.faults());

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Config, ConfigFault, Environment, HooksConfig, Places,
+    permissions::Permissions,
     read::{explain, read_file, read_variable},
 };
 
@@ -21,8 +22,8 @@ pub(crate) struct Loaded {
     pub(crate) notes: Vec<String>,
 }
 
-/// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted.
-const SAFETY: [&str; 8] = ["permissions", "sandbox", "hooks", "mcp", "web", "undo", "extensions", "local"];
+/// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted. Permissions it may only narrow.
+const SAFETY: [&str; 7] = ["sandbox", "hooks", "mcp", "web", "undo", "extensions", "local"];
 
 /// Reads every place and merges them.
 pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
@@ -43,9 +44,11 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
     let mut notes = Vec::new();
     let mut keyless = Vec::new();
     let mut hooks = HooksConfig::default();
+    let mut permissions = Permissions::default();
     let mut builder = config::Config::builder();
     for (file, mut document) in documents {
         if file.whose == Whose::Project && !trusted {
+            notes.extend(permissions.narrow(&mut document, file.path));
             notes.extend(drop_safety(&mut document, file.path));
             notes.extend(drop_outside(&mut document, file.path, environment));
             keyless = with_server(&document);
@@ -54,15 +57,18 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
         }
         let place = file.path.display().to_string();
         hooks.take(&mut document, &place)?;
+        permissions.take(&mut document, environment);
         builder = builder.add_source(source(&document, &place)?);
         sources.push(place);
     }
     for (name, mut document) in variables {
         hooks.take(&mut document, name)?;
+        permissions.take(&mut document, environment);
         keyless.retain(|model| !names_server(&document, model));
         builder = builder.add_source(source(&document, name)?);
         sources.push(name.to_owned());
     }
+    builder = builder.add_source(source(&permissions.document(), "rules")?);
     let merged = builder.build().map_err(|error| explain("configuration", &error.to_string()))?;
     let mut config: Config = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
     config.hooks = hooks;

@@ -78,6 +78,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ReplanSuppressed { reason, .. } => format!("{YELLOW}no replan{YELLOW:#}: {}", plain(reason)),
         E::QuestionAsked { kind, question, .. } => format!("{BOLD}{kind}{BOLD:#} {}", plain(question)),
         E::QuestionAnswered { answer, .. } => format!("{BOLD}answer{BOLD:#}  {}", first_line(answer, WIDTH)),
+        E::ConsentGiven { rules, .. } => format!("{BOLD}always{BOLD:#} {}", plain(&rules.join(", "))),
         E::CriterionChecked { criterion, passed, reason, .. } => {
             let verdict = match passed {
                 Some(true) => format!("{GREEN}holds{GREEN:#}  "),

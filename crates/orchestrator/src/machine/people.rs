@@ -129,13 +129,13 @@ impl RunMachine {
 
     /// What a person said of a tool task's call; asks if nobody did. The task waits meanwhile, held ready to run again.
     /// An answer holds for this call of this execution alone.
-    pub(super) fn approval(&mut self, task: &TaskId, parameters: &Map<String, Value>, question: &str, out: &mut Out) -> Option<bool> {
+    pub(super) fn approval(&mut self, task: &TaskId, parameters: &Map<String, Value>, question: &str, out: &mut Out) -> Option<Consent> {
         let execution = self.executions.get(task).copied().unwrap_or(1);
         let asked = self.approvals.get(task).filter(|asked| asked.execution == execution && asked.parameters == *parameters);
         let id = match asked {
             Some(asked) => asked.question.clone(),
             None => {
-                let Ok(question) = QuestionId::new(format!("approval-{}", self.state.questions.len() + 1)) else { return Some(false) };
+                let Ok(question) = QuestionId::new(format!("approval-{}", self.state.questions.len() + 1)) else { return Some(Consent::No) };
                 self.withdraw_questions(|_, asked_by| asked_by == task, out);
                 let parameters = parameters.clone();
                 self.approvals.insert(task.clone(), Approval { execution, parameters, question: question.clone() });
@@ -144,7 +144,7 @@ impl RunMachine {
         };
         let known = self.state.questions.iter().find(|known| known.id == id);
         if let Some(answer) = known.and_then(|known| known.answer.as_deref()) {
-            return Some(is_yes(answer));
+            return Some(Consent::of(answer));
         }
         self.asked(Some(task), &id, "approval", question, out);
         None
@@ -244,9 +244,23 @@ impl RunMachine {
 }
 
 /// Whether a person's answer to an approval allows the call.
-fn is_yes(answer: &str) -> bool {
-    matches!(
-        answer.trim().to_lowercase().as_str(),
-        "y" | "yes" | "ok" | "allow" | "approve" | "approved" | "true" | "1" | "是" | "好" | "允许"
-    )
+/// What a person says to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Consent {
+    /// To this one.
+    Yes,
+    /// To this one, and to what the question says from now on.
+    Always,
+    No,
+}
+
+impl Consent {
+    /// Only a clear yes is one.
+    fn of(answer: &str) -> Self {
+        match answer.trim().to_lowercase().as_str() {
+            "y" | "yes" | "ok" | "allow" | "approve" | "approved" | "true" | "1" | "是" | "好" | "允许" => Self::Yes,
+            "a" | "always" | "总是" | "始终允许" => Self::Always,
+            _ => Self::No,
+        }
+    }
 }

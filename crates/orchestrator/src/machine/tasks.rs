@@ -6,11 +6,11 @@ use aime_progress::{
     TaskId, TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
-use aime_tools::{Decision as Permission, ProposedCall, decide};
+use aime_tools::{Decision as Permission, ProposedCall, always_note, decide};
 use serde_json::Value;
 
-use super::{FailureCode, Out, Phase, RunMachine, Work};
-use crate::{RunEffect, fact::CriterionResult};
+use super::{FailureCode, Out, Phase, RunMachine, Work, people::Consent};
+use crate::{RunEffect, fact::CriterionResult, settings::in_force};
 
 /// How much of a tool's output stands in an event, in characters.
 const PREVIEW_CHARS: usize = 2_000;
@@ -143,22 +143,27 @@ impl RunMachine {
             Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
         let spec = Box::new(known.spec.clone());
-        if !self.was_handed_over(known) || sheet_denied(&self.input.settings.approval, &sheet) {
-            match decide(ProposedCall::new(self.input.settings.approval, &sheet, &parameters)) {
-                Permission::Allow => {}
-                Permission::Deny { reason } => return self.cannot_begin(task, reason, Some(FailureCause::Denied), out),
-                Permission::Ask { question } if self.input.settings.unattended => {
-                    let error = format!("not allowed: nobody is there to answer {question:?}");
-                    return self.cannot_begin(task, error, Some(FailureCause::Denied), out);
-                }
-                Permission::Ask { question } => match self.approval(task, &parameters, &question, out) {
-                    Some(true) => {}
-                    Some(false) => {
-                        return self.cannot_begin(task, "a person refused the call".to_owned(), Some(FailureCause::Denied), out);
-                    }
-                    None => return,
-                },
+        let rules = in_force(&self.input.settings.rules, &self.state);
+        match decide(ProposedCall::new(self.input.settings.approval, &sheet, &parameters).under(&rules)) {
+            Permission::Allow => {}
+            Permission::Deny { reason } => return self.cannot_begin(task, reason, Some(FailureCause::Denied), out),
+            // Whoever hands over a plan consents to the calls in it.
+            Permission::Ask { .. } if self.was_handed_over(known) => {}
+            Permission::Ask { question, .. } if self.input.settings.unattended => {
+                let error = format!("not allowed: nobody is there to answer {question:?}");
+                return self.cannot_begin(task, error, Some(FailureCause::Denied), out);
             }
+            Permission::Ask { question, always } => match self.approval(task, &parameters, &(question + &always_note(&always)), out) {
+                Some(Consent::Always) if !always.is_empty() => {
+                    let rules = always.iter().map(ToString::to_string).collect();
+                    self.emit(ProgressEvent::ConsentGiven { task: task.clone(), rules }, out);
+                }
+                Some(Consent::Yes | Consent::Always) => {}
+                Some(Consent::No) => {
+                    return self.cannot_begin(task, "a person refused the call".to_owned(), Some(FailureCause::Denied), out);
+                }
+                None => return,
+            },
         }
         let started =
             ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
@@ -325,11 +330,6 @@ impl RunMachine {
     }
 }
 
-/// Read-only mode holds even for a plan that a person handed over.
-fn sheet_denied(approval: &aime_tools::Approval, sheet: &aime_tools::ToolSheet) -> bool {
-    *approval == aime_tools::Approval::ReadOnly && !sheet.read_only
-}
-
 pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion {
     let summary = error.clone();
     Conclusion { outcome: Outcome::Failure, summary, text: None, result: Value::Null, references: Vec::new(), error: Some(error), cause }
@@ -339,6 +339,7 @@ pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion 
 fn may_come_from_actor(event: &ProgressEvent, own: &TaskId) -> bool {
     match event {
         ProgressEvent::ActorCreated { task, .. }
+        | ProgressEvent::ConsentGiven { task, .. }
         | ProgressEvent::ToolCallStarted { task, .. }
         | ProgressEvent::ToolCallFinished { task, .. }
         | ProgressEvent::ProgressReported { task, .. }

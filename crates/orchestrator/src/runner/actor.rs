@@ -23,7 +23,7 @@ use super::{
     hooked::{Asking, HookedModel},
     millis_since, on_bound,
 };
-use crate::{RunFact, RunMachine, models::OnBound, words::Listener};
+use crate::{RunFact, RunMachine, models::OnBound, settings::in_force, words::Listener};
 
 /// How many tasks of the plan an actor is shown, its own among them.
 const OVERVIEW: usize = 12;
@@ -222,6 +222,7 @@ impl Attempt {
         let knowledge = format!("{project}\n\n{known}");
         let overview = state.overview(&self.task, OVERVIEW);
         let category = runner.parts.categories.iter().find(|known| known.name == state.category);
+        let rules = in_force(&runner.input.settings.rules, state);
         let made = runner.parts.actors.compose(
             spec,
             &ActorContext {
@@ -234,6 +235,7 @@ impl Attempt {
                 risks: if delegated.is_none() { &state.strategic.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
+                rules: Some(&rules),
                 attended: !runner.input.settings.unattended,
                 model: &role,
                 limits,

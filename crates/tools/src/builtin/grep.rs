@@ -52,11 +52,15 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
     })?;
     let wanted = parameters.glob.as_deref().filter(|glob| !glob.trim().is_empty()).map(name_filter).transpose()?;
     let base = context.folder.resolve(parameters.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."))?;
-    let mut search = Search { context, regex, searcher: searcher(), matches: Vec::new(), files: 0 };
+    let mut search = Search { context, regex, searcher: searcher(), matches: Vec::new(), files: 0, held_back: 0 };
     if context.folder.facts(&base)?.kind == EntryKind::Folder {
         walk(context, &base, |path| {
             let beneath = path.strip_prefix(&base).unwrap_or(path);
             if wanted.as_ref().is_some_and(|wanted| !wanted(beneath)) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if context.rules.holds_back(&path.to_string_lossy()) {
+                search.held_back += 1;
                 return Ok(ControlFlow::Continue(()));
             }
             match search.file(path) {
@@ -72,7 +76,12 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
     } else {
         search.file(&base)?;
     }
-    Ok(output(pattern, &search.matches, search.files))
+    let mut output = output(pattern, &search.matches, search.files);
+    if search.held_back > 0 {
+        let files = super::files::counted(search.held_back, "file");
+        output.text.push_str(&format!("\n[{files} not searched: a rule holds them back]"));
+    }
+    Ok(output)
 }
 
 fn output(pattern: &str, matches: &[Match], files: usize) -> ToolOutput {
@@ -107,11 +116,12 @@ struct Search<'a> {
     searcher: Searcher,
     matches: Vec<Match>,
     files: usize,
+    held_back: usize,
 }
 
 impl Search<'_> {
     fn file(&mut self, path: &Path) -> Result<(), FileError> {
-        let Self { context, regex, searcher, matches, files } = self;
+        let Self { context, regex, searcher, matches, files, .. } = self;
         let file = context.folder.open_file(path)?;
         *files += 1;
         let name = path.to_string_lossy();

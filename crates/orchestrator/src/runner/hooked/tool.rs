@@ -1,6 +1,6 @@
 //! Calls of tools, with hooks around them.
 
-use aime_tools::{Decision, ProposedCall, ToolContext, ToolError, ToolOutput, decide};
+use aime_tools::{Decision, ProposedCall, ToolContext, ToolError, ToolOutput, ToolSheet, decide};
 use serde_json::{Map, Value};
 
 use super::{Asking, Passed};
@@ -42,6 +42,7 @@ impl RunRunner {
         parameters: &mut Map<String, Value>,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
+        self.wall(tool, parameters)?;
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
             return self.parts.tools.call(tool, parameters.clone(), context).await;
         }
@@ -62,6 +63,20 @@ impl RunRunner {
         result
     }
 
+    fn proposed<'a>(&'a self, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> ProposedCall<'a> {
+        let settings = &self.input.settings;
+        ProposedCall::new(settings.approval, sheet, parameters).under(&settings.rules)
+    }
+
+    /// What is denied, or changes something in a run that is read-only, is not done, whatever a machine has decided before.
+    fn wall(&self, tool: &str, parameters: &Map<String, Value>) -> Result<(), ToolError> {
+        let Some(known) = self.parts.tools.get(tool) else { return Ok(()) };
+        match decide(self.proposed(known.sheet(), parameters)) {
+            Decision::Deny { reason } => Err(ToolError::Denied(reason)),
+            Decision::Allow | Decision::Ask { .. } => Ok(()),
+        }
+    }
+
     /// Asks before a call; who changed the parameters, if anybody did.
     async fn before_tool(&self, asking: &Asking, tool: &str, parameters: &mut Map<String, Value>) -> Result<Option<String>, ToolError> {
         if !asking.at(HookPoint::BeforeTool) {
@@ -74,7 +89,7 @@ impl RunRunner {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
         })?;
         let decision =
-            self.parts.tools.get(tool).map(|known| decide(ProposedCall::new(self.input.settings.approval, known.sheet(), &checked)));
+            self.parts.tools.get(tool).map(|known| decide(self.proposed(known.sheet(), &checked)));
         // Consent was to the call as it was. A hook gives none in a person's place.
         if !matches!(decision, Some(Decision::Allow)) {
             return Err(ToolError::Denied(format!(

@@ -1,0 +1,18 @@
+//! Permissions: rules by tool, command and path, and what they say of a call. Pure.
+
+mod act;
+mod path;
+mod remember;
+mod rule;
+mod rules;
+mod shell;
+mod sign;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use self::rules::Verdict;
+pub use self::{
+    rule::{PermissionRule, RuleError},
+    rules::PermissionRules,
+};

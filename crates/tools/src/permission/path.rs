@@ -1,0 +1,286 @@
+//! Paths as rules see them: relative to the working folder, without `.` and `..`, by their letters alone. Links are not followed here.
+
+use super::sign::{Fit, Piece, Sign, fit, known, text_of};
+
+/// A path of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CallPath {
+    /// As it is below the working folder; empty for the folder itself, none outside of it.
+    pub(super) inside: Option<Vec<Sign>>,
+    /// From the root; none where the working folder is not known.
+    whole: Option<Vec<Sign>>,
+}
+
+impl CallPath {
+    /// A path as a call names it, from the working folder.
+    pub(super) fn new(folder: &str, path: &str) -> Self {
+        let path = path.trim();
+        let whole = if path.starts_with('/') { clean(path) } else { clean(&format!("{folder}/{path}")) };
+        // Without a known folder, `..` at the beginning leads out of it.
+        let leads_out = !path.starts_with('/') && clean_relative(path).is_none();
+        let inside = match whole.strip_prefix(folder) {
+            _ if folder.is_empty() => if path.starts_with('/') || leads_out { None } else { clean_relative(path) },
+            Some("") => Some(String::new()),
+            Some(rest) => rest.strip_prefix('/').or_else(|| (folder == "/").then_some(rest)).map(str::to_owned),
+            None => None,
+        };
+        Self { inside: inside.as_deref().map(known), whole: (!folder.is_empty() || path.starts_with('/')).then(|| known(&whole)) }
+    }
+
+    /// The paths that a word of a command may name. `from` are the folders from which it may go; none where nobody can tell.
+    pub(super) fn of_word(folder: &str, word: &[Sign], from: Option<&[String]>) -> Vec<Self> {
+        let from = match from {
+            // Without links in it, this is the folder itself.
+            Some([only]) if only == folder => return vec![Self::from_here(folder, word, false)],
+            Some(from) if word.first() != Some(&Sign::Char('/')) => from,
+            Some(_) => return vec![Self::from_here(folder, word, false)],
+            None => return vec![Self::from_here(folder, word, true)],
+        };
+        let moved = |from: &String| -> Vec<Sign> { known(from).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect() };
+        from.iter().map(|from| Self::from_here(folder, &if word.contains(&Sign::Any) { word.to_vec() } else { moved(from) }, false)).collect()
+    }
+
+    fn from_here(folder: &str, word: &[Sign], moved: bool) -> Self {
+        match text_of(word) {
+            Some(path) if path.starts_with('/') || !moved => Self::new(folder, &path),
+            Some(path) => {
+                let tail = path.rsplit("../").next().unwrap_or_default();
+                let tail = clean_relative(tail).filter(|tail| !tail.is_empty() && !path.ends_with(".."));
+                Self::unknown(tail.map_or_else(Vec::new, |tail| known(&format!("/{tail}"))))
+            }
+            None if !moved && only_globs(word) => {
+                let absolute = word.first() == Some(&Sign::Char('/'));
+                let below: Vec<Sign> = known(folder).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect();
+                let whole = if absolute { word.to_vec() } else { below };
+                let start: Vec<Sign> = known(folder).into_iter().chain([Sign::Char('/')]).collect();
+                Self { inside: whole.strip_prefix(start.as_slice()).map(<[Sign]>::to_vec), whole: Some(whole) }
+            }
+            None => Self::unknown(Vec::new()),
+        }
+    }
+
+    fn unknown(end: Vec<Sign>) -> Self {
+        let path: Vec<Sign> = std::iter::once(Sign::Any).chain(end).collect();
+        Self { inside: Some(path.clone()), whole: Some(path) }
+    }
+
+    /// What lies in this folder, whatever it is.
+    pub(super) fn all_below(&self) -> Self {
+        let below = |path: &Vec<Sign>| {
+            let slash = (!path.is_empty()).then_some(Sign::Char('/'));
+            path.iter().copied().chain(slash).chain([Sign::Any]).collect()
+        };
+        Self { inside: self.inside.as_ref().map(below), whole: self.whole.as_ref().map(below) }
+    }
+
+    /// Another name below it.
+    pub(super) fn child(&self, name: &[Sign]) -> Self {
+        let below = |path: &Vec<Sign>| {
+            let slash = (!path.is_empty()).then_some(Sign::Char('/'));
+            path.iter().copied().chain(slash).chain(name.iter().copied()).collect()
+        };
+        Self { inside: self.inside.as_ref().map(below), whole: self.whole.as_ref().map(below) }
+    }
+
+    /// Where it is in the working folder, if that is known.
+    pub(super) fn known_inside(&self) -> Option<String> {
+        self.inside.as_deref().and_then(text_of)
+    }
+}
+
+/// `*` and `?` stand for parts of names, unless they may stand for `..`.
+fn only_globs(word: &[Sign]) -> bool {
+    let dotted = |name: &[Sign]| matches!(name, [] | [Sign::Char('.')] | [Sign::Char('.'), Sign::Char('.')] | [Sign::Char('.'), Sign::Glob, ..]);
+    let mut names = word.split(|sign| *sign == Sign::Char('/'));
+    let first = names.next().unwrap_or_default();
+    !word.iter().any(|sign| matches!(sign, Sign::Any | Sign::Gap)) && (first.is_empty() || !dotted(first)) && !names.any(dotted)
+}
+
+/// An absolute path without `.`, `..` and doubled `/`.
+fn clean(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
+}
+
+/// The same of a relative one; none where it leads out of where it begins.
+fn clean_relative(path: &str) -> Option<String> {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()?),
+            name => names.push(name),
+        }
+    }
+    Some(names.join("/"))
+}
+
+/// The path of a rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PathPattern {
+    /// Whether it begins at the root.
+    absolute: bool,
+    /// Whether it is a name alone, in whatever folder.
+    anywhere: bool,
+    /// Any of these.
+    forms: Vec<Vec<Piece>>,
+}
+
+impl PathPattern {
+    /// Reads the path of a rule; says what is wrong with it.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let text = text.trim().strip_prefix("./").unwrap_or(text.trim());
+        if text.is_empty() || text == "." {
+            return Err("the path is empty: write `**` for all files of the folder".to_owned());
+        }
+        if text.starts_with("~/") || text == "~" {
+            return Err("only a setting knows the home folder: write the path from the root".to_owned());
+        }
+        if text.ends_with('/') {
+            return Err(format!("a path of a file does not end with `/`: write `{text}**` for all that is in the folder"));
+        }
+        if text.split('/').skip(usize::from(text.starts_with('/'))).any(|name| matches!(name, "" | "." | "..")) {
+            return Err("a path with `.`, `..` or nothing between two `/` matches nothing: write the path as it is below the folder".to_owned());
+        }
+        if text.matches("**/").count() > 3 {
+            return Err("more than three `**/` are too many".to_owned());
+        }
+        let mut forms = vec![Vec::new()];
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if let Some(after) = rest.strip_prefix("**/") {
+                // No folder at all, or some.
+                let deep: Vec<Vec<Piece>> =
+                    forms.iter().map(|form: &Vec<Piece>| form.iter().copied().chain([Piece::Star, Piece::Char('/')]).collect()).collect();
+                forms.extend(deep);
+                rest = after;
+                continue;
+            }
+            let (piece, after) = match rest.strip_prefix("**") {
+                Some(after) => (Piece::Star, after),
+                None => {
+                    let piece = match first {
+                        '*' => Piece::InName,
+                        '?' => Piece::One,
+                        other => Piece::Char(other),
+                    };
+                    (piece, rest.get(first.len_utf8()..).unwrap_or_default())
+                }
+            };
+            forms.iter_mut().for_each(|form| form.push(piece));
+            rest = after;
+        }
+        let anywhere = !text.contains('/');
+        if anywhere {
+            let deep: Vec<Vec<Piece>> = forms.iter().map(|form| [Piece::Star, Piece::Char('/')].into_iter().chain(form.iter().copied()).collect()).collect();
+            forms.extend(deep);
+        }
+        Ok(Self { absolute: text.starts_with('/'), anywhere, forms })
+    }
+
+    /// How it stands to a path. With `and_below` also to all that is in a folder which it names, and a name alone is also
+    /// looked for outside of the working folder.
+    pub(super) fn fit(&self, path: &CallPath, and_below: bool) -> Fit {
+        let outside = (self.absolute || (self.anywhere && and_below)).then_some(path.whole.as_deref()).flatten();
+        let inside = (!self.absolute).then_some(path.inside.as_deref()).flatten();
+        let texts = [outside, inside];
+        let all = texts.into_iter().flatten().flat_map(|text| self.forms.iter().map(move |form| fit_below(form, text, and_below)));
+        all.max().unwrap_or(Fit::No)
+    }
+}
+
+fn fit_below(form: &[Piece], path: &[Sign], and_below: bool) -> Fit {
+    let itself = fit(form, path);
+    if !and_below || itself == Fit::Surely {
+        return itself;
+    }
+    let below: Vec<Piece> = form.iter().copied().chain([Piece::Char('/'), Piece::Star]).collect();
+    itself.max(fit(&below, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pattern: &str, path: &str, and_below: bool) -> Fit {
+        PathPattern::read(pattern).unwrap().fit(&CallPath::new("/work/it", path), and_below)
+    }
+
+    #[test]
+    fn a_path_means_what_the_guide_says() {
+        let table = [
+            // pattern, path, in allow, in ask and deny
+            (".env", ".env", true, true),
+            (".env", "./a/../.env", true, true),
+            (".env", "/work/it/.env", true, true),
+            (".env", "/work/it/../it//.env", true, true),
+            (".env", "sub/deep/.env", true, true),
+            (".env", ".ENV", false, false),
+            (".env", ".env.local", false, false),
+            (".env", "/etc/.env", false, true),
+            ("docs/**", "docs/a.md", true, true),
+            ("docs/**", "docs/a/b.md", true, true),
+            ("docs/**", "docs", false, false),
+            ("docs/**", "docs/../.env", false, false),
+            ("docs/**", "a/docs/b", false, false),
+            ("docs/*", "docs/a.md", true, true),
+            ("docs/*", "docs/a/b.md", false, true),
+            ("docs/**/x.md", "docs/x.md", true, true),
+            ("docs/**/x.md", "docs/a/b/x.md", true, true),
+            ("docs/**/x.md", "docs/ax.md", false, false),
+            ("*.md", "a.md", true, true),
+            ("*.md", "a/b.md", true, true),
+            ("*.md", "a.mdx", false, false),
+            ("secrets", "secrets/key", false, true),
+            ("secrets", "a/secrets/key", false, true),
+            ("secrets", "secrets2", false, false),
+            ("/etc/*", "/etc/passwd", true, true),
+            ("/etc/*", "../../etc/passwd", true, true),
+            ("/etc/*", "etc/passwd", false, false),
+            ("**", "a/b", true, true),
+            ("**", "/etc/passwd", false, true),
+            ("[id].ts", "[id].ts", true, true),
+            ("a?.md", "ab.md", true, true),
+        ];
+        for (pattern, path, allows, holds) in table {
+            let got = [false, true].map(|and_below| check(pattern, path, and_below) == Fit::Surely);
+            assert_eq!(got, [allows, holds], "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_may_be_the_path() {
+        let any = |text: &str| -> Vec<Sign> {
+            text.chars().map(|c| if c == '$' { Sign::Any } else if c == '*' { Sign::Glob } else { Sign::Char(c) }).collect()
+        };
+        let table = [
+            (".env", "$", false, Fit::Perhaps),
+            (".env", ".e*", false, Fit::Perhaps),
+            (".env", "*.rs", false, Fit::No),
+            ("src/a", "docs/$", false, Fit::Perhaps),
+            ("src/a", "docs/*", false, Fit::No),
+            ("src/a", "docs/../*/a", false, Fit::Perhaps),
+            ("src/a", "a", true, Fit::Perhaps),
+            ("src/a.rs", "b.rs", true, Fit::Perhaps),
+            ("*.rs", "b.md", true, Fit::Perhaps),
+            ("src/*.rs", "b", false, Fit::No),
+            ("src/a", "../src/a", true, Fit::Perhaps),
+            ("src/a", "..", true, Fit::Perhaps),
+            (".env", ".env", true, Fit::Surely),
+            (".env", "README.md", true, Fit::Perhaps),
+        ];
+        for (pattern, word, moved, expected) in table {
+            let here = ["/work/it".to_owned()];
+            let paths = CallPath::of_word("/work/it", &any(word), (!moved).then_some(&here));
+            let fits = paths.iter().map(|path| PathPattern::read(pattern).unwrap().fit(path, true)).max();
+            assert_eq!(fits, Some(expected), "{pattern} {word} {moved}");
+        }
+    }
+}

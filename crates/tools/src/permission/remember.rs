@@ -1,0 +1,101 @@
+//! What "always" stands for: rules that allow a call, and little more.
+
+use serde_json::{Map, Value};
+
+use super::{
+    act::Act,
+    rule::PermissionRule,
+    shell::SimpleCommand,
+    sign::text_of,
+};
+
+/// The most rules that one answer gives.
+const MOST: usize = 5;
+
+/// Programs whose second word says what they do: the first two are remembered, with anything behind them.
+const WITH_SUBCOMMANDS: [&str; 22] = [
+    "brew", "bundle", "cargo", "composer", "dotnet", "gh", "git", "go", "gradle", "helm", "jj", "just", "make", "mix", "mvn", "npm", "pip", "pnpm",
+    "poetry", "rustup", "uv", "yarn",
+];
+/// Second words that only lead to a third: it is remembered too.
+const LEADS: [&str; 6] = ["compose", "exec", "pr", "run", "stash", "tool"];
+/// Programs that only look: anything may stand behind them.
+const LOOKING: [&str; 16] =
+    ["basename", "cat", "df", "diff", "dirname", "du", "echo", "grep", "head", "ls", "pwd", "stat", "tail", "tree", "wc", "which"];
+
+/// The rules that would allow a call for good. `allowed` says which parts of it are allowed already. None where no rule could: code, a
+/// command of which something is unknown, a page of no host.
+pub(super) fn to_remember(
+    tool: &str,
+    parameters: &Map<String, Value>,
+    allowed: impl Fn(&Act) -> bool,
+    acts: &[Act],
+) -> Vec<PermissionRule> {
+    let rule = |text: String| text.parse::<PermissionRule>().ok();
+    let text = |name: &str| parameters.get(name).and_then(Value::as_str);
+    match tool {
+        // Every other code is another deed.
+        "python" => Vec::new(),
+        "bash" => of_parts(acts, allowed).unwrap_or_default(),
+        "web_fetch" => acts.iter().find_map(|act| if let Act::Host(Some(host)) = act { rule(format!("web_fetch({host})")) } else { None }).into_iter().collect(),
+        "mcp_call_tool" => text("name").and_then(|name| rule(name.to_owned())).filter(|rule| !rule.as_str().contains('*')).into_iter().collect(),
+        "mcp_list" | "mcp_read_resource" | "mcp_get_prompt" => {
+            let server = text("server").filter(|server| !server.contains('*'));
+            server.and_then(|server| rule(format!("{tool}({server})"))).into_iter().collect()
+        }
+        _ => rule(tool.to_owned()).into_iter().collect(),
+    }
+}
+
+fn of_parts(acts: &[Act], allowed: impl Fn(&Act) -> bool) -> Option<Vec<PermissionRule>> {
+    let mut rules: Vec<PermissionRule> = Vec::new();
+    for act in acts.iter().filter(|act| !matches!(act, Act::Call { .. }) && !allowed(act)) {
+        let rule = match act {
+            Act::Command(command) => of_command(command)?,
+            Act::Writes { path, .. } => path.known_inside().map(|path| format!("write_file({path})"))?,
+            _ => return None,
+        };
+        let rule: PermissionRule = rule.parse().ok()?;
+        // It must allow just this, whatever signs stand in it.
+        if rule.fit(act, false) != super::sign::Fit::Surely {
+            return None;
+        }
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
+    (rules.len() <= MOST).then_some(rules)
+}
+
+/// The beginning of a command where that says what it does, else the command to the letter.
+fn of_command(command: &SimpleCommand) -> Option<String> {
+    if command.sets {
+        return None;
+    }
+    let words: Option<Vec<String>> = command.words.iter().map(|word| text_of(word)).collect();
+    let words = words?;
+    let (program, rest) = words.split_first()?;
+    let plain = |word: &&String| word.starts_with(|first: char| first.is_ascii_lowercase()) && word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_:".contains(sign));
+    let count = match rest.first().filter(plain) {
+        _ if LOOKING.contains(&program.as_str()) => 1,
+        Some(second) if WITH_SUBCOMMANDS.contains(&program.as_str()) => {
+            if LEADS.contains(&second.as_str()) { if rest.get(1).as_ref().is_some_and(plain) { 3 } else { 0 } } else { 2 }
+        }
+        _ => 0,
+    };
+    let kept: Vec<String> = words.iter().take(if count == 0 { usize::MAX } else { count }).map(|word| escaped(word)).collect();
+    let end = if count == 0 { "" } else { " *" };
+    Some(format!("bash({}{end})", kept.join(" ")))
+}
+
+/// A word so that it stands for itself in a rule.
+fn escaped(word: &str) -> String {
+    let mut text = String::with_capacity(word.len());
+    for character in word.chars() {
+        if !(character.is_alphanumeric() || "-_./:=@%+,#^~![]{}?".contains(character)) {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}

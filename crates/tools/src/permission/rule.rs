@@ -1,0 +1,297 @@
+//! One rule: `bash(git log *)`, `write_file(docs/**)`, `mcp__git__*`.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    act::Act,
+    path::PathPattern,
+    sign::{Fit, Piece, fit, known},
+};
+use crate::{
+    hosts::host_fits,
+    names::{nearest, quoted},
+};
+
+/// The tools that a rule can name, beside those of MCP servers and of other programs that use this crate.
+const TOOLS: [(&str, Argument); 17] = [
+    ("bash", Argument::Command),
+    ("delegate_task", Argument::None),
+    ("edit_file", Argument::Writes),
+    ("glob", Argument::None),
+    ("grep", Argument::None),
+    ("list_dir", Argument::None),
+    ("load_skill", Argument::Text("name")),
+    ("mcp_call_tool", Argument::None),
+    ("mcp_find_tools", Argument::None),
+    ("mcp_get_prompt", Argument::Text("server")),
+    ("mcp_list", Argument::Text("server")),
+    ("mcp_read_resource", Argument::Text("server")),
+    ("python", Argument::None),
+    ("read_file", Argument::Reads),
+    ("web_fetch", Argument::Host),
+    ("web_search", Argument::None),
+    ("write_file", Argument::Writes),
+];
+
+/// Tools by which an actor tells and asks: they change nothing outside of the run, and nobody is asked before them.
+const FREE: [&str; 5] = ["ask_human", "report_evidence", "terminate", "todo", "update_progress"];
+
+/// What the names of tools of MCP servers begin with.
+const OF_SERVERS: &str = "mcp__";
+
+/// What may stand in the parentheses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Argument {
+    None,
+    Command,
+    Reads,
+    Writes,
+    Host,
+    /// This parameter of the tool.
+    Text(&'static str),
+}
+
+/// A rule for calls: a tool, and what of it. See the guide for what each form means. It is written and read as its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PermissionRule {
+    text: String,
+    tool: String,
+    name: Vec<Piece>,
+    about: About,
+}
+
+/// What of a tool's calls a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum About {
+    All,
+    Command(Vec<Vec<Piece>>),
+    Reads(PathPattern),
+    Writes(PathPattern),
+    Host(String),
+    Text { parameter: &'static str, pattern: Vec<Piece> },
+}
+
+/// What is wrong with a rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// It has not the form of a rule.
+    #[error("the rule `{rule}` cannot be read: {problem}")]
+    Form {
+        /// The rule.
+        rule: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// It names no tool.
+    #[error("the rule `{rule}` names no tool: there is no `{tool}`{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
+    UnknownTool {
+        /// The rule.
+        rule: String,
+        /// What it names.
+        tool: String,
+        /// The tool with the nearest name.
+        near: Option<String>,
+    },
+    /// No call can ever be one that it is about.
+    #[error("the rule `{rule}` can never hold: {problem}")]
+    Never {
+        /// The rule.
+        rule: String,
+        /// Why not.
+        problem: String,
+    },
+}
+
+impl PermissionRule {
+    /// The rule as it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Checks that the rule is about a tool: a built-in one, one of an MCP server, or one of `others`.
+    ///
+    /// # Errors
+    /// [`RuleError::UnknownTool`] names the nearest one; [`RuleError::Never`] for a tool that needs no permission.
+    pub fn check_tool<'a>(&self, others: impl IntoIterator<Item = &'a str>) -> Result<(), RuleError> {
+        let (rule, tool) = (self.text.clone(), self.tool.clone());
+        let usual: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).chain(others).collect();
+        let names = |known: &&str| fit(&self.name, &super::sign::known(known)) == Fit::Surely;
+        if usual.iter().any(names) || tool.starts_with(OF_SERVERS) {
+            return Ok(());
+        }
+        if FREE.iter().any(names) {
+            return Err(RuleError::Never { rule, problem: format!("`{tool}` stays inside the run and needs no permission") });
+        }
+        let near = nearest(&tool, usual.iter().copied()).map(str::to_owned);
+        Err(RuleError::UnknownTool { rule, tool, near })
+    }
+
+    /// How the rule stands to one thing that a call does. Those that ask or deny (`strictly`) are about more than those that allow: a
+    /// path is about all tools that touch the file and about all that is in a folder, a command about the same program at another path.
+    pub(super) fn fit(&self, act: &Act, strictly: bool) -> Fit {
+        match (&self.about, act) {
+            (About::All, Act::Call { names }) => names.iter().map(|name| fit(&self.name, &known(name))).max().unwrap_or(Fit::No),
+            (About::Command(forms), Act::Command(command)) => {
+                let mut of_command = command.forms(strictly);
+                of_command.iter_mut().flat_map(|text| forms.iter().map(|form| fit(form, text))).max().unwrap_or(Fit::No)
+            }
+            (About::Command(_) | About::Reads(_) | About::Writes(_), Act::Unknown) => Fit::Perhaps,
+            (About::Reads(path), Act::Reads { path: read, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
+                path.fit(read, strictly).min(certainty(*certain))
+            }
+            (About::Reads(path), Act::Looks { path: folder }) if strictly => match path.fit(folder, true).max(path.fit(&folder.all_below(), true)) {
+                // What is held back below it is left out by the tool itself.
+                Fit::Perhaps if folder.known_inside().is_some() => Fit::No,
+                other => other,
+            },
+            (About::Writes(path), Act::Writes { path: written, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
+                path.fit(written, strictly).min(certainty(*certain))
+            }
+            (About::Host(pattern), Act::Host(host)) => match host {
+                Some(host) if host_fits(pattern, host) => Fit::Surely,
+                Some(_) => Fit::No,
+                None => Fit::Perhaps,
+            },
+            (About::Text { parameter, pattern }, Act::Text { tool, parameter: given, text }) if *tool == self.tool && given == parameter => {
+                fit(pattern, &known(text))
+            }
+            _ => Fit::No,
+        }
+    }
+
+    /// Whether it allows files to be read, and which; for tools that search many.
+    pub(super) fn holds_back(&self, path: &super::path::CallPath) -> bool {
+        matches!(&self.about, About::Reads(pattern) if pattern.fit(path, true) != Fit::No)
+    }
+}
+
+const fn certainty(certain: bool) -> Fit {
+    if certain { Fit::Surely } else { Fit::Perhaps }
+}
+
+impl fmt::Display for PermissionRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<PermissionRule> for String {
+    fn from(rule: PermissionRule) -> Self {
+        rule.text
+    }
+}
+
+impl TryFrom<String> for PermissionRule {
+    type Error = RuleError;
+
+    fn try_from(text: String) -> Result<Self, RuleError> {
+        text.parse()
+    }
+}
+
+impl FromStr for PermissionRule {
+    type Err = RuleError;
+
+    /// Reads a rule. Whether there is such a tool is for [`PermissionRule::check_tool`].
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let text = text.trim();
+        let form = |problem: String| RuleError::Form { rule: text.to_owned(), problem };
+        let (tool, inner) = match text.split_once('(') {
+            Some((tool, rest)) => {
+                let inner = rest.strip_suffix(')').ok_or_else(|| form("`)` is missing at its end".to_owned()))?;
+                (tool, Some(inner.trim()))
+            }
+            None => (text, None),
+        };
+        let named = |character: char| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '*');
+        if tool.is_empty() || !tool.chars().all(named) {
+            return Err(form("it begins with the name of a tool, such as `bash(git log *)`".to_owned()));
+        }
+        let name: Vec<Piece> = tool.chars().map(|character| if character == '*' { Piece::Star } else { Piece::Char(character) }).collect();
+        let about = match inner {
+            None => About::All,
+            Some("") => return Err(form(format!("nothing stands in the parentheses: write `{tool}` for all of its calls"))),
+            Some(inner) => about(tool, inner).map_err(|problem| match problem {
+                Problem::Form(problem) => form(problem),
+                Problem::Never(problem) => RuleError::Never { rule: text.to_owned(), problem },
+            })?,
+        };
+        Ok(Self { text: text.to_owned(), tool: tool.to_owned(), name, about })
+    }
+}
+
+enum Problem {
+    Form(String),
+    Never(String),
+}
+
+fn about(tool: &str, inner: &str) -> Result<About, Problem> {
+    let argument = TOOLS.iter().find(|(name, _)| *name == tool).map_or(Argument::None, |(_, argument)| *argument);
+    match argument {
+        Argument::Command => command(inner).map(About::Command),
+        Argument::Reads => PathPattern::read(inner).map(About::Reads).map_err(Problem::Form),
+        Argument::Writes => PathPattern::read(inner).map(About::Writes).map_err(Problem::Form),
+        Argument::Host => host(inner).map(About::Host),
+        Argument::Text(parameter) => {
+            let pattern = inner.chars().map(|character| if character == '*' { Piece::Star } else { Piece::Char(character) }).collect();
+            Ok(About::Text { parameter, pattern })
+        }
+        Argument::None => {
+            let with: Vec<&str> = TOOLS.iter().filter(|(_, argument)| *argument != Argument::None).map(|(name, _)| *name).collect();
+            let hint = if matches!(tool, "grep" | "glob" | "list_dir") { "; a rule `read_file(PATH)` is about it too" } else { "" };
+            Err(Problem::Form(format!("only {} take something in parentheses, not `{tool}`{hint}", quoted(with))))
+        }
+    }
+}
+
+/// The words of a command: `*` is anything, a `*` alone at the end also nothing, a backslash makes the next character stand for itself.
+fn command(text: &str) -> Result<Vec<Vec<Piece>>, Problem> {
+    // `git log:*` is how some write `git log *`.
+    let text = text.strip_suffix(":*").map_or_else(|| text.to_owned(), |before| format!("{before} *"));
+    let mut words: Vec<Vec<Piece>> = vec![Vec::new()];
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        let piece = match character {
+            '\\' => Piece::Char(characters.next().ok_or_else(|| Problem::Form("a backslash stands at its end".to_owned()))?),
+            '*' => Piece::Star,
+            ' ' | '\t' => {
+                words.extend(words.last().is_some_and(|word| !word.is_empty()).then(Vec::new));
+                continue;
+            }
+            '"' | '\'' => {
+                return Err(Problem::Form("write words without quotes; a space within a word is `\\ `, a quote that belongs to it `\\\"`".to_owned()));
+            }
+            ';' | '|' | '&' | '<' | '>' | '`' | '\n' | '(' | ')' => {
+                return Err(Problem::Never(format!(
+                    "each command of a line is looked at by itself, so none holds `{}`: write one rule for each, and `write_file(PATH)` for a redirection; a sign that belongs to a word is written with a backslash",
+                    character.escape_debug()
+                )));
+            }
+            other => Piece::Char(other),
+        };
+        if let Some(word) = words.last_mut() {
+            word.push(piece);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    let bare = (words.len() > 1 && words.last().is_some_and(|word| *word == [Piece::Star])).then(|| joined(words.split_last().map_or(&[], |(_, words)| words)));
+    Ok(std::iter::once(joined(&words)).chain(bare).collect())
+}
+
+fn joined(words: &[Vec<Piece>]) -> Vec<Piece> {
+    words.join(&Piece::Gap)
+}
+
+fn host(text: &str) -> Result<String, Problem> {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    let fits = |character: char| character.is_alphanumeric() || matches!(character, '.' | '-' | ':');
+    if text == "*" || (!name.is_empty() && name.chars().all(fits)) {
+        Ok(text.to_owned())
+    } else {
+        Err(Problem::Form("a host is written alone: `docs.rs`, `*.python.org`, or `*` for all".to_owned()))
+    }
+}

@@ -1,0 +1,167 @@
+//! All rules of a run, and what they say of a call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    act::{Act, acts},
+    path::CallPath,
+    remember::to_remember,
+    rule::PermissionRule,
+    sign::Fit,
+};
+use crate::Approval;
+
+/// Folders in which no redirection writes without consent, as no file tool does: the runs themselves.
+const RESERVED: &str = ".aime";
+
+/// Rules by tool, command and path: what is denied, asked and allowed before the mode decides. `deny` wins, then `ask`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PermissionRules {
+    /// The working folder, as an absolute path without links: paths of calls are compared from there.
+    pub folder: String,
+    /// What may be done without asking.
+    pub allow: Vec<PermissionRule>,
+    /// What a person is asked before.
+    pub ask: Vec<PermissionRule>,
+    /// What is never done.
+    pub deny: Vec<PermissionRule>,
+    /// What people have allowed for good in this folder: as `allow`.
+    pub remembered: Vec<PermissionRule>,
+}
+
+/// What the rules say of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict<'a> {
+    /// It is denied.
+    Denied(&'a PermissionRule),
+    /// It may be one that is denied, which nobody can tell before it runs.
+    PerhapsDenied(&'a PermissionRule),
+    /// A person is asked.
+    Asked(&'a PermissionRule),
+    /// It is allowed, in all that it does.
+    Allowed,
+    /// They say nothing.
+    Silent,
+}
+
+impl PermissionRules {
+    /// Whether there is no rule.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.allow.is_empty() && self.ask.is_empty() && self.deny.is_empty() && self.remembered.is_empty()
+    }
+
+    /// Whether there is nothing in it at all, as in what was kept before there were rules.
+    #[must_use]
+    pub fn is_unset(&self) -> bool {
+        self.is_empty() && self.folder.is_empty()
+    }
+
+    /// The same with more that people have allowed for good.
+    #[must_use]
+    pub fn with_remembered<'a>(mut self, more: impl IntoIterator<Item = &'a PermissionRule>) -> Self {
+        self.remember(more);
+        self
+    }
+
+    /// Adds what people have allowed for good, each once.
+    pub fn remember<'a>(&mut self, more: impl IntoIterator<Item = &'a PermissionRule>) {
+        for rule in more {
+            if !self.remembered.contains(rule) {
+                self.remembered.push(rule.clone());
+            }
+        }
+    }
+
+    /// What is left where one is told what another may do at most: what both deny and ask, and what `most` allows.
+    #[must_use]
+    pub fn at_most(&self, most: &Self) -> Self {
+        let both = |ours: &[PermissionRule], theirs: &[PermissionRule]| {
+            let more = ours.iter().filter(|rule| !theirs.contains(rule));
+            theirs.iter().chain(more).cloned().collect()
+        };
+        Self { ask: both(&self.ask, &most.ask), deny: both(&self.deny, &most.deny), ..most.clone() }
+    }
+
+    /// Whether a file is held back from tools that search many: a rule denies that it is read, or wants a person asked before. `path` is
+    /// from the working folder.
+    #[must_use]
+    pub fn holds_back(&self, path: &str) -> bool {
+        let rules = || self.deny.iter().chain(&self.ask);
+        rules().next().is_some() && {
+            let path = CallPath::new(&self.folder, path);
+            rules().any(|rule| rule.holds_back(&path))
+        }
+    }
+
+    /// The rule that denies a call, if one surely does.
+    #[must_use]
+    pub fn denies(&self, tool: &str, parameters: &Map<String, Value>) -> Option<&PermissionRule> {
+        if self.deny.is_empty() {
+            return None;
+        }
+        strongest(&self.deny, &acts(&self.folder, tool, parameters)).filter(|(_, fit)| *fit == Fit::Surely).map(|(rule, _)| rule)
+    }
+
+    /// What the rules say of a call, under a mode: it allows a redirection into a file that the file tools may write.
+    pub(crate) fn judge(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> Verdict<'_> {
+        if self.is_empty() {
+            return Verdict::Silent;
+        }
+        let acts = acts(&self.folder, tool, parameters);
+        if let Some((rule, fit)) = strongest(&self.deny, &acts) {
+            return if fit == Fit::Surely { Verdict::Denied(rule) } else { Verdict::PerhapsDenied(rule) };
+        }
+        if let Some((rule, _)) = strongest(&self.ask, &acts) {
+            return Verdict::Asked(rule);
+        }
+        if self.allows(approval, &acts) { Verdict::Allowed } else { Verdict::Silent }
+    }
+
+    /// The rules that would allow a call for good; none where no rule could without allowing more than this.
+    pub(crate) fn to_remember(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> Vec<PermissionRule> {
+        to_remember(tool, parameters, |act| self.allows_act(approval, act), &acts(&self.folder, tool, parameters))
+    }
+
+    fn allowing(&self) -> impl Iterator<Item = &PermissionRule> {
+        self.allow.iter().chain(&self.remembered)
+    }
+
+    /// Whether every part of a call is allowed.
+    fn allows(&self, approval: Approval, acts: &[Act]) -> bool {
+        let tool = acts.iter().find(|act| matches!(act, Act::Call { .. }));
+        if tool.is_some_and(|tool| self.allowing().any(|rule| rule.fit(tool, false) == Fit::Surely)) {
+            return true;
+        }
+        let parts = || acts.iter().filter(|act| !matches!(act, Act::Call { .. }));
+        parts().next().is_some() && parts().all(|act| self.allows_act(approval, act))
+    }
+
+    fn allows_act(&self, approval: Approval, act: &Act) -> bool {
+        let by_rule = || self.allowing().any(|rule| rule.fit(act, false) == Fit::Surely);
+        match act {
+            Act::Call { .. } | Act::Host(_) | Act::Text { .. } => by_rule(),
+            Act::Command(command) => !command.sets && (command.transparent || command.words.is_empty() || by_rule()),
+            Act::Unknown => false,
+            // What a program does with its arguments belongs to it; reading needs no rule. What a tool reads beside writing neither.
+            Act::Reads { tool, .. } => *tool != Some("read_file") || by_rule(),
+            Act::Writes { tool: None, .. } => true,
+            Act::Looks { .. } => false,
+            Act::Writes { path, tool: Some("write_file"), .. } => {
+                let by_mode = matches!(approval, Approval::Edits | Approval::All)
+                    && path.known_inside().is_some_and(|path| !path.is_empty() && path.split('/').next() != Some(RESERVED));
+                by_mode || by_rule()
+            }
+            Act::Writes { .. } => by_rule(),
+        }
+    }
+}
+
+/// The first rule that is about something in a call, before those that only may be.
+fn strongest<'a>(rules: &'a [PermissionRule], acts: &[Act]) -> Option<(&'a PermissionRule, Fit)> {
+    let fits = rules.iter().map(|rule| (rule, acts.iter().map(|act| rule.fit(act, true)).max().unwrap_or(Fit::No)));
+    // The first of the highest.
+    fits.filter(|(_, fit)| *fit != Fit::No).rev().max_by_key(|(_, fit)| *fit)
+}

@@ -1,0 +1,195 @@
+//! From the grammar's tree to simple commands and redirections.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use super::{
+    Redirect, SimpleCommand,
+    word::{children, word},
+};
+use crate::permission::sign::{Sign, text_of};
+
+/// How often the parser may report, about every hundred steps of its own: a text on which it takes longer counts as unreadable.
+const MOST_REPORTS: u32 = 600;
+
+/// What a text holds at its own level and in its substitutions.
+#[derive(Default)]
+pub(super) struct Read {
+    pub(super) commands: Vec<SimpleCommand>,
+    pub(super) redirects: Vec<Redirect>,
+    pub(super) unknown: bool,
+    /// Whether it holds a loop or a function.
+    pub(super) repeats: bool,
+}
+
+/// Reads a text; none where the grammar cannot.
+pub(super) fn read(text: &str) -> Option<Read> {
+    let tree = parse(text)?;
+    let root = tree.root_node();
+    if root.has_error() {
+        return None;
+    }
+    let mut read = Read::default();
+    // A list, not recursion: how deep the text is must not matter.
+    let mut open = vec![root];
+    while let Some(node) = open.pop() {
+        read.visit(node, text)?;
+        open.extend(children(node).into_iter().rev());
+    }
+    Some(read)
+}
+
+fn parse(text: &str) -> Option<Tree> {
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+    let mut reports = 0;
+    let mut go_on = |state: &tree_sitter::ParseState| {
+        reports += 1;
+        if state.has_error() || reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    let bytes = text.as_bytes();
+    parser.parse_with_options(&mut |offset, _| bytes.get(offset..).unwrap_or_default(), None, Some(options))
+}
+
+impl Read {
+    /// Takes one node; none where it is of a kind that nobody has thought of.
+    fn visit(&mut self, node: Node<'_>, source: &str) -> Option<()> {
+        let text = source.get(node.byte_range())?;
+        self.repeats |= matches!(node.kind(), "for_statement" | "while_statement" | "c_style_for_statement" | "function_definition");
+        match node.kind() {
+            _ if !node.is_named() => {}
+            "command" => self.command(node, source)?,
+            "declaration_command" | "unset_command" => self.declaration(node, source),
+            "variable_assignment" => {
+                let alone = node.parent().is_none_or(|parent| !matches!(parent.kind(), "command" | "declaration_command"));
+                if alone && !is_harmless(text, true) {
+                    self.commands.push(SimpleCommand { words: Vec::new(), sets: true, transparent: false });
+                }
+            }
+            "for_statement" => {
+                let variable = node.child_by_field_name("variable").and_then(|name| source.get(name.byte_range()))?;
+                self.unknown |= !is_harmless(variable, true);
+            }
+            "file_redirect" => self.redirect(node, source),
+            "heredoc_redirect" => self.unknown |= !ends_where_it_says(node, source),
+            // These set variables, or run what stands in one.
+            "expansion" => self.unknown |= text.contains('=') || text.contains('@') && !text.contains("[@]") || text.starts_with("${!"),
+            "raw_string" | "ansi_c_string" | "extglob_pattern" | "regex" => {
+                // Text that a later evaluation would run.
+                self.unknown |= text.contains("$(") || text.contains('`') || text.contains("${");
+            }
+            "comment" => {
+                let before = node.start_byte().checked_sub(1).and_then(|at| source.as_bytes().get(at));
+                self.unknown |= !before.is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')'));
+            }
+            "program" | "redirected_statement" | "list" | "pipeline" | "subshell" | "compound_statement" | "do_group" | "if_statement"
+            | "elif_clause" | "else_clause" | "while_statement" | "c_style_for_statement" | "case_statement" | "case_item"
+            | "function_definition" | "negated_command" | "test_command" | "variable_assignments" | "command_name" | "command_substitution"
+            | "process_substitution" | "concatenation" | "string" | "string_content" | "translated_string" | "word" | "number" | "array"
+            | "variable_name" | "special_variable_name" | "simple_expansion" | "arithmetic_expansion" | "brace_expression"
+            | "binary_expression" | "unary_expression" | "postfix_expression" | "ternary_expression" | "parenthesized_expression"
+            | "subscript" | "test_operator" | "file_descriptor" | "heredoc_start" | "heredoc_body" | "heredoc_content" | "heredoc_end"
+            | "herestring_redirect" => {
+                let escaped = matches!(node.kind(), "word" | "string_content");
+                self.unknown |= escaped && (text.contains("\\$(") || text.contains("\\`") || text.contains("\\${"));
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn command(&mut self, node: Node<'_>, source: &str) -> Option<()> {
+        let (mut words, mut sets) = (Vec::new(), false);
+        let mut end: Option<usize> = None;
+        for child in children(node) {
+            match child.kind() {
+                "variable_assignment" => sets |= !is_harmless(source.get(child.byte_range())?, false),
+                "file_redirect" | "herestring_redirect" => {}
+                // A function's call with something in parentheses is no command that anybody writes.
+                "subshell" => return None,
+                _ => {
+                    // Two words that nothing parts would be one to the shell.
+                    let touches = end.is_some_and(|end| end == child.start_byte());
+                    self.unknown |= touches;
+                    words.push(word(child, source));
+                }
+            }
+            end = Some(child.end_byte());
+        }
+        self.commands.push(SimpleCommand { words, sets, transparent: false });
+        Some(())
+    }
+
+    /// `export`, `declare` and their kin.
+    fn declaration(&mut self, node: Node<'_>, source: &str) {
+        let mut sets = false;
+        let mut words = Vec::new();
+        for child in children(node) {
+            let text = source.get(child.byte_range()).unwrap_or_default();
+            sets |= child.is_named() && !is_harmless(text, false);
+            words.push(word(child, source));
+        }
+        self.commands.push(SimpleCommand { words, sets, transparent: false });
+    }
+
+    fn redirect(&mut self, node: Node<'_>, source: &str) {
+        let operator = children(node).into_iter().find(|child| !child.is_named()).map_or("", |child| child.kind());
+        let (reads, writes) = match operator {
+            "<" => (true, false),
+            ">" | ">>" | ">|" | "&>" | "&>>" | ">&" => (false, true),
+            "<&" | "<&-" | ">&-" => (false, false),
+            _ => (true, true),
+        };
+        let mut cursor = node.walk();
+        for destination in node.children_by_field_name("destination", &mut cursor) {
+            let path = word(destination, source);
+            let known = text_of(&path);
+            let is_number = |path: &str| path == "-" || (!path.is_empty() && path.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()));
+            let descriptor = matches!(operator, ">&" | "<&") && known.as_deref().is_some_and(is_number);
+            if descriptor || known.as_deref().is_some_and(is_standard) {
+                continue;
+            }
+            // A descriptor that is not known may be a file.
+            let either = operator == "<&";
+            self.redirects.push(Redirect { path, writes: writes || either, reads: reads || either });
+        }
+    }
+}
+
+/// Files that are no files.
+fn is_standard(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/zero" | "/dev/tty")
+}
+
+/// Whether the shell ends a text within the command at the line where the grammar does.
+fn ends_where_it_says(node: Node<'_>, source: &str) -> bool {
+    let of = |kind: &str| children(node).into_iter().find(|child| child.kind() == kind).and_then(|child| source.get(child.byte_range()));
+    let (Some(start), Some(end)) = (of("heredoc_start"), of("heredoc_end")) else { return false };
+    let quoted = ['\'', '"'].iter().find_map(|quote| start.strip_prefix(*quote)?.strip_suffix(*quote));
+    let word = quoted.unwrap_or(start);
+    let plain = !word.is_empty() && word.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+    let body = of("heredoc_body").unwrap_or_default();
+    plain && end.trim_start_matches('\t') == word && !body.lines().any(|line| line.trim() == word)
+}
+
+/// Whether setting a variable, given as `NAME=VALUE` or `NAME`, cannot change what programs do. One in small letters that is not handed on
+/// (`alone`) is the shell's own.
+pub(super) fn is_harmless(assignment: &str, alone: bool) -> bool {
+    let name = assignment.split(['=', '+', '[']).next().unwrap_or_default();
+    let own = alone && !name.is_empty() && name.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit());
+    let value = assignment.split_once('=').map_or("", |(_, value)| value);
+    own || (!value.contains('$')
+        && matches!(
+            name,
+            "CI" | "COLUMNS" | "FORCE_COLOR" | "LANG" | "LANGUAGE" | "LC_ALL" | "LC_COLLATE" | "LC_CTYPE" | "LINES" | "NO_COLOR"
+                | "NODE_ENV" | "PYTHONDONTWRITEBYTECODE" | "PYTHONHASHSEED" | "PYTHONUNBUFFERED" | "RUST_BACKTRACE" | "RUST_LOG" | "TERM"
+                | "TZ" | "_"
+        ))
+}
+
+/// Words that no person's rule can look into.
+pub(super) const fn anything() -> [Sign; 1] {
+    [Sign::Any]
+}

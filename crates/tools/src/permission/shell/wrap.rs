@@ -1,0 +1,228 @@
+//! Commands that run other commands.
+
+use super::{
+    super::sign::{Sign, text_of},
+    Word,
+    tree::{anything, is_harmless},
+};
+
+/// What a command runs beside itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Inner {
+    /// A simple command.
+    Command {
+        words: Vec<Word>,
+        /// Whether it is given variables that may change what it does.
+        sets: bool,
+    },
+    /// A text for another shell.
+    Text(String),
+    /// Nobody knows what.
+    Unknown,
+}
+
+/// A command that runs the one which follows its own options.
+struct Wrapper {
+    /// Options that are followed by a value.
+    valued: &'static [&'static str],
+    /// Options without one. Any other makes the inner command unknown.
+    plain: &'static [&'static str],
+    /// Words of its own before the inner command.
+    own_words: usize,
+    /// Whether it changes nothing itself, so that a rule for the inner command is enough.
+    transparent: bool,
+}
+
+fn wrapper(program: &str) -> Option<Wrapper> {
+    let (valued, plain, own_words, transparent): (&[&str], &[&str], usize, bool) = match program {
+        "timeout" | "gtimeout" => (&["-s", "--signal", "-k", "--kill-after"], &["--foreground", "--preserve-status", "-v", "--verbose"], 1, true),
+        "nice" => (&["-n", "--adjustment"], &[], 0, true),
+        "ionice" => (&["-c", "--class", "-n", "--classdata"], &["-t", "--ignore"], 0, true),
+        "nohup" => (&[], &[], 0, true),
+        "setsid" => (&[], &["-c", "--ctty", "-f", "--fork", "-w", "--wait"], 0, true),
+        "stdbuf" => (&["-i", "--input", "-o", "--output", "-e", "--error"], &[], 0, true),
+        "time" => (&[], &["-p"], 0, true),
+        "builtin" | "coproc" => (&[], &[], 0, true),
+        "command" => (&[], &["-p"], 0, true),
+        "exec" => (&["-a"], &["-c", "-l"], 0, true),
+        "env" => (&["-u", "--unset"], &["-i", "--ignore-environment", "-0", "--null", "-v", "--debug", "-"], 0, true),
+        "sudo" => (
+            &["-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "--close-from", "-T", "--command-timeout"],
+            &["-n", "--non-interactive", "-E", "--preserve-env", "-H", "--set-home", "-k", "--reset-timestamp", "-S", "--stdin", "-b", "--background"],
+            0,
+            false,
+        ),
+        "doas" => (&["-u"], &["-n"], 0, false),
+        "xargs" => (
+            &["-n", "--max-args", "-P", "--max-procs", "-L", "--max-lines", "-d", "--delimiter", "-a", "--arg-file", "-E", "-s", "--max-chars"],
+            &["-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-p", "--interactive", "-x", "--exit"],
+            0,
+            true,
+        ),
+        _ => return None,
+    };
+    Some(Wrapper { valued, plain, own_words, transparent })
+}
+
+/// Programs that run what they are given in ways that are not read here.
+const OPAQUE: [&str; 34] = [
+    "alias", "at", "batch", "bind", "busybox", "chroot", "chrt", "complete", "doas-edit", "enable", "expect", "fakeroot", "flock", "gdb",
+    "hash", "ltrace", "mapfile", "newgrp", "nsenter", "numactl", "parallel", "pkexec", "prlimit", "readarray", "rlwrap", "runuser", "script",
+    "setpriv", "start-stop-daemon", "strace", "su", "systemd-run", "unshare", "watch",
+];
+
+const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash"];
+
+/// What a command runs beside itself, and whether a rule for that is enough.
+pub(super) fn inner(words: &[Word]) -> (Vec<Inner>, bool) {
+    let Some((name, arguments)) = words.split_first() else { return (Vec::new(), false) };
+    // What is run is unknown: rules see that in the words themselves.
+    let Some(name) = text_of(name) else { return (Vec::new(), false) };
+    let program = name.rsplit('/').next().unwrap_or_default();
+    let (inner, transparent) = of_program(program, arguments);
+    // What lies at a path may be anything of that name.
+    (inner, transparent && program == name)
+}
+
+fn of_program(program: &str, arguments: &[Word]) -> (Vec<Inner>, bool) {
+    match program {
+        "eval" => (vec![text(arguments)], true),
+        "trap" => (trap(arguments), false),
+        "find" | "gfind" => (find(arguments), false),
+        "fd" | "fdfind" => {
+            let runs = |word: &Word| text_of(word).is_none_or(|word| word.starts_with("-x") || word.starts_with("-X") || word.starts_with("--exec"));
+            (arguments.iter().any(runs).then_some(Inner::Unknown).into_iter().collect(), false)
+        }
+        _ if SHELLS.contains(&program) => shell(arguments),
+        _ if OPAQUE.contains(&program) => (vec![Inner::Unknown], false),
+        // `command -v` only tells.
+        "command" if arguments.first().and_then(|word| text_of(word)).is_some_and(|word| word == "-v" || word == "-V") => (Vec::new(), false),
+        _ => wrapper(program).map_or_else(|| (Vec::new(), false), |wrapper| wrapped(program, &wrapper, arguments)),
+    }
+}
+
+fn wrapped(program: &str, wrapper: &Wrapper, arguments: &[Word]) -> (Vec<Inner>, bool) {
+    let unknown = (vec![Inner::Unknown], false);
+    let (mut at, mut sets, mut replaced) = (0, false, None);
+    while let Some(argument) = arguments.get(at) {
+        let assigns = |name: &str| !name.is_empty() && name.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
+        let shown: String = argument.iter().map(|sign| if let Sign::Char(character) = sign { *character } else { '$' }).collect();
+        if program == "env" && shown.split_once('=').is_some_and(|(name, _)| assigns(name)) {
+            sets |= !is_harmless(&shown, false);
+            at += 1;
+            continue;
+        }
+        let Some(option) = text_of(argument) else { break };
+        if option == "--" {
+            at += 1;
+            break;
+        }
+        if !option.starts_with('-') || (option == "-" && program != "env") {
+            break;
+        }
+        let long = option.split_once('=').map(|(name, _)| name);
+        let attached = wrapper.valued.iter().any(|valued| valued.len() == 2 && option.len() > 2 && option.starts_with(valued));
+        let number = program == "nice" && option.get(1..).is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        if program == "xargs" && (option == "-I" || option.starts_with("-I") || option == "-i" || option.starts_with("--replace")) {
+            let Some((mark, step)) = replacement(&option, arguments.get(at + 1)) else { return unknown };
+            replaced = Some(mark);
+            at += step;
+        } else if wrapper.valued.contains(&option.as_str()) {
+            at += 2;
+        } else if wrapper.plain.contains(&option.as_str()) || long.is_some_and(|long| wrapper.valued.contains(&long)) || attached || number {
+            at += 1;
+        } else {
+            return unknown;
+        }
+    }
+    let mut words: Vec<Word> = arguments.get(at + wrapper.own_words..).unwrap_or_default().to_vec();
+    if words.is_empty() {
+        return (Vec::new(), false);
+    }
+    if program == "xargs" {
+        match replaced {
+            Some(mark) => words.iter_mut().filter(|word| text_of(word).is_none_or(|word| word.contains(&mark))).for_each(|word| *word = anything().to_vec()),
+            None => words.push(anything().to_vec()),
+        }
+    }
+    (vec![Inner::Command { words, sets }], wrapper.transparent)
+}
+
+/// What xargs replaces, and how many words say so.
+fn replacement(option: &str, next: Option<&Word>) -> Option<(String, usize)> {
+    match option {
+        "-I" => text_of(next?).filter(|mark| !mark.is_empty()).map(|mark| (mark, 2)),
+        "-i" | "--replace" => Some(("{}".to_owned(), 1)),
+        _ => {
+            let mark = option.strip_prefix("--replace=").or_else(|| option.strip_prefix("-I"))?;
+            Some((mark.to_owned(), 1)).filter(|(mark, _)| !mark.is_empty())
+        }
+    }
+}
+
+/// Words joined to a text for a shell.
+fn text(words: &[Word]) -> Inner {
+    let words: Option<Vec<String>> = words.iter().map(|word| text_of(word)).collect();
+    words.map_or(Inner::Unknown, |words| Inner::Text(words.join(" ")))
+}
+
+/// `sh -c TEXT`; a shell that reads its commands from elsewhere is unknown, one that runs a file is a program like others.
+fn shell(arguments: &[Word]) -> (Vec<Inner>, bool) {
+    let unknown = (vec![Inner::Unknown], false);
+    let mut rest = arguments.iter();
+    let mut runs_text = false;
+    while let Some(argument) = rest.next() {
+        let Some(option) = text_of(argument) else { return unknown };
+        match option.as_str() {
+            "--norc" | "--noprofile" | "--posix" | "--login" | "--" => {}
+            "--version" | "--help" => return (Vec::new(), false),
+            _ if runs_text && !option.starts_with(['-', '+']) => return (vec![Inner::Text(option)], true),
+            _ if option.starts_with("--") => return unknown,
+            _ if option.starts_with(['-', '+']) && option.len() > 1 => {
+                runs_text |= option.starts_with('-') && option.contains('c');
+                if option.contains('s') || option.contains('i') {
+                    return unknown;
+                }
+                if option.ends_with('o') || option.ends_with('O') {
+                    rest.next();
+                }
+            }
+            "-" => return unknown,
+            // A file.
+            _ => return (Vec::new(), false),
+        }
+    }
+    unknown
+}
+
+fn trap(arguments: &[Word]) -> Vec<Inner> {
+    let Some(first) = arguments.first() else { return Vec::new() };
+    match text_of(first).as_deref() {
+        Some("-" | "" | "-p" | "-l") => Vec::new(),
+        Some("--") | None => vec![Inner::Unknown],
+        Some(code) => vec![Inner::Text(code.to_owned())],
+    }
+}
+
+/// What `-exec` and its kin run. `{}` is a path that nobody knows.
+fn find(arguments: &[Word]) -> Vec<Inner> {
+    let mut found = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match text_of(argument).as_deref() {
+            Some("-exec" | "-execdir" | "-ok" | "-okdir") => {
+                let ends = |word: &&Word| !matches!(text_of(word).as_deref(), Some(";" | "+"));
+                let words: Vec<Word> = rest.by_ref().take_while(ends).cloned().collect();
+                let filled = words.into_iter().map(|word| if text_of(&word).is_none_or(|word| word.contains("{}")) { anything().to_vec() } else { word });
+                found.push(Inner::Command { words: filled.collect(), sets: false });
+                // In the folder of each file, that is.
+                found.extend(argument.ends_with(&super::super::sign::known("dir")).then_some(Inner::Unknown));
+            }
+            // It may be one of these.
+            None => found.push(Inner::Unknown),
+            Some(_) => {}
+        }
+    }
+    found
+}
+

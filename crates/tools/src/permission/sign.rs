@@ -1,0 +1,224 @@
+//! Text of which parts may be unknown, and patterns for it.
+
+/// One sign of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// A character.
+    Char(char),
+    /// Where one word ends and the next begins.
+    Gap,
+    /// Anything, also nothing and also several words: a variable, what another command prints.
+    Any,
+    /// Anything within one name: `*` and `?` of a shell.
+    Glob,
+}
+
+impl Sign {
+    const fn is_unknown(self) -> bool {
+        matches!(self, Self::Any | Self::Glob)
+    }
+
+    /// Whether it is unknown and may hold this piece.
+    const fn may_be(self, piece: Piece) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Glob => !matches!(piece, Piece::Char('/') | Piece::Gap),
+            Self::Char(_) | Self::Gap => false,
+        }
+    }
+}
+
+/// A text that is known whole.
+pub(super) fn known(text: &str) -> Vec<Sign> {
+    text.chars().map(Sign::Char).collect()
+}
+
+/// The text itself, where it is known whole.
+pub(super) fn text_of(signs: &[Sign]) -> Option<String> {
+    signs.iter().map(|sign| if let Sign::Char(character) = sign { Some(*character) } else { None }).collect()
+}
+
+/// One piece of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// This character.
+    Char(char),
+    /// Where one word ends and the next begins.
+    Gap,
+    /// One character, but not `/`.
+    One,
+    /// Anything within one name of a path.
+    InName,
+    /// Anything.
+    Star,
+}
+
+impl Piece {
+    /// Whether it takes this sign and may take more.
+    const fn takes(self, sign: Sign) -> bool {
+        match self {
+            Self::Star => true,
+            Self::InName => !matches!(sign, Sign::Char('/') | Sign::Gap | Sign::Any),
+            Self::Char(_) | Self::Gap | Self::One => false,
+        }
+    }
+
+    const fn repeats(self) -> bool {
+        matches!(self, Self::Star | Self::InName)
+    }
+
+    fn is(self, sign: Sign) -> bool {
+        match (self, sign) {
+            (Self::Char(wanted), Sign::Char(found)) => wanted == found,
+            (Self::One, Sign::Char(found)) => found != '/',
+            (Self::Gap, Sign::Gap) => true,
+            _ => false,
+        }
+    }
+}
+
+/// How a rule and a call stand to one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// The rule is about something else.
+    No,
+    /// That depends on what is not known before the call runs.
+    Perhaps,
+    /// It is about this call.
+    Surely,
+}
+
+/// How a pattern stands to a text, whatever stands for what is unknown in it.
+pub(super) fn fit(pattern: &[Piece], text: &[Sign]) -> Fit {
+    if meet(pattern, text, true) {
+        Fit::Surely
+    } else if text.iter().any(|sign| sign.is_unknown()) && meet(pattern, text, false) {
+        Fit::Perhaps
+    } else {
+        Fit::No
+    }
+}
+
+/// Whether the pattern holds the text: with `surely` for all that the unknown may be, else for something that it may be. One row of a
+/// table for each piece, so that time grows with the product of both and nothing else.
+fn meet(pattern: &[Piece], text: &[Sign], surely: bool) -> bool {
+    let mut above: Vec<bool> = Vec::new();
+    for row in 0..=pattern.len() {
+        let (before, here) = (row.checked_sub(1).and_then(|row| pattern.get(row)), pattern.get(row));
+        let mut reached: Vec<bool> = Vec::with_capacity(text.len() + 1);
+        for column in 0..=text.len() {
+            let (last, next) = (column.checked_sub(1).and_then(|column| text.get(column)), text.get(column));
+            let from_above = above.get(column).copied().unwrap_or(false);
+            let from_left = reached.last().copied().unwrap_or(false);
+            let from_corner = column.checked_sub(1).and_then(|column| above.get(column)).copied().unwrap_or(false);
+            let start = row == 0 && column == 0;
+            let empty = from_above && before.is_some_and(|piece| piece.repeats());
+            let stands_for = !surely && from_above && before.zip(next).is_some_and(|(piece, sign)| sign.may_be(*piece));
+            let nothing = !surely && from_left && last.is_some_and(|sign| sign.is_unknown());
+            let taken = from_left && here.zip(last).is_some_and(|(piece, sign)| piece.takes(*sign));
+            let same = from_corner && before.zip(last).is_some_and(|(piece, sign)| piece.is(*sign));
+            reached.push(start || empty || stands_for || nothing || taken || same);
+        }
+        above = reached;
+    }
+    above.last().copied().unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<Piece> {
+        text.chars()
+            .map(|character| match character {
+                '*' => Piece::Star,
+                '+' => Piece::InName,
+                '?' => Piece::One,
+                '_' => Piece::Gap,
+                other => Piece::Char(other),
+            })
+            .collect()
+    }
+
+    fn signs(text: &str) -> Vec<Sign> {
+        text.chars()
+            .map(|character| match character {
+                '$' => Sign::Any,
+                '*' => Sign::Glob,
+                '_' => Sign::Gap,
+                other => Sign::Char(other),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn patterns_hold_what_is_known_and_know_what_is_not() {
+        let table = [
+            ("", "", Fit::Surely),
+            ("a", "a", Fit::Surely),
+            ("a", "b", Fit::No),
+            ("a*", "a", Fit::Surely),
+            ("a*", "abc_d", Fit::Surely),
+            ("*c", "abc", Fit::Surely),
+            ("*c*d", "abcd", Fit::Surely),
+            ("a?c", "abc", Fit::Surely),
+            ("a?c", "a/c", Fit::No),
+            ("+.md", "x.md", Fit::Surely),
+            ("+.md", "a/x.md", Fit::No),
+            ("*.md", "a/x.md", Fit::Surely),
+            ("rm_*", "rm_$", Fit::Surely),
+            ("rm_*", "$_x", Fit::Perhaps),
+            ("rm_*", "r$_x", Fit::Perhaps),
+            ("rm_*", "g$", Fit::No),
+            ("rm", "$", Fit::Perhaps),
+            ("*", "$", Fit::Surely),
+            ("+", "*", Fit::Surely),
+            ("+", "$", Fit::Perhaps),
+            (".env", ".*", Fit::Perhaps),
+            (".env", "*.rs", Fit::No),
+            (".env/*", "*.rs", Fit::No),
+            ("a/b", "*", Fit::No),
+            ("a/b", "$", Fit::Perhaps),
+            ("git_log_*", "git_log_--stat_$", Fit::Surely),
+            ("git_log_*", "git_$_--stat", Fit::Perhaps),
+            ("a", "_", Fit::No),
+        ];
+        for (pattern, text, expected) in table {
+            assert_eq!(fit(&pieces(pattern), &signs(text)), expected, "{pattern} {text}");
+        }
+    }
+
+    /// The same by trying.
+    fn slow(pattern: &[Piece], text: &[char]) -> bool {
+        match (pattern, text) {
+            ([], []) => true,
+            ([piece, rest @ ..], _) if piece.repeats() => {
+                slow(rest, text)
+                    || text.split_first().is_some_and(|(first, left)| piece.takes(Sign::Char(*first)) && slow(pattern, left))
+            }
+            ([piece, rest @ ..], [first, left @ ..]) => piece.is(Sign::Char(*first)) && slow(rest, left),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_known_is_held_as_by_trying(pattern in "[ab/?*+]{0,6}", text in "[ab/]{0,7}") {
+            let held = slow(&pieces(&pattern), &text.chars().collect::<Vec<_>>());
+            prop_assert_eq!(fit(&pieces(&pattern), &known(&text)), if held { Fit::Surely } else { Fit::No });
+        }
+
+        #[test]
+        fn what_is_unknown_may_be_anything(pattern in "[ab/?*+]{0,5}", text in "[ab$*/]{0,5}", any in "[ab/]{0,3}", name in "[ab]{0,3}") {
+            let filled = text.replace('*', &name).replace('$', &any);
+            let of_filled = fit(&pieces(&pattern), &known(&filled));
+            match fit(&pieces(&pattern), &signs(&text)) {
+                Fit::Surely => prop_assert_eq!(of_filled, Fit::Surely, "{}", filled),
+                Fit::No => prop_assert_eq!(of_filled, Fit::No, "{}", filled),
+                Fit::Perhaps => {}
+            }
+        }
+    }
+}

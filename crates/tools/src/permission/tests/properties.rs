@@ -1,0 +1,122 @@
+//! What holds for all rules and calls.
+
+use proptest::{prelude::*, sample::select};
+use serde_json::{Value, json};
+
+use super::{decision, rules, word};
+use crate::{Approval, Decision, PermissionRule, PermissionRules};
+
+const RULES: [&str; 22] = [
+    "bash", "bash(*)", "bash(rm *)", "bash(git *)", "bash(git log *)", "bash(ls)", "bash(echo *)", "bash(cat *)", "write_file", "write_file(**)",
+    "write_file(.env)", "write_file(docs/**)", "edit_file(*.md)", "read_file(.env)", "read_file(docs)", "read_file(**)", "python", "*", "mcp__*",
+    "mcp__git__log", "web_fetch(docs.rs)", "web_fetch(*)",
+];
+const COMMANDS: [&str; 18] = [
+    "ls", "git log -1", "git push", "rm x", "echo a", "echo a > .env", "cat .env", "cat $x", "$x", "eval $y", "echo $(rm x)", "x=1", "PATH=y", "cd docs",
+    "cat < docs/a", "sh -c 'ls'", "timeout 3 git log", "echo x > docs/a.md",
+];
+
+fn a_rule() -> impl Strategy<Value = &'static str> {
+    select(RULES.to_vec())
+}
+
+fn some_rules() -> impl Strategy<Value = PermissionRules> {
+    let list = || proptest::collection::vec(a_rule(), 0..4);
+    (list(), list(), list()).prop_map(|(allow, ask, deny)| rules(&allow, &ask, &deny))
+}
+
+fn a_command() -> impl Strategy<Value = String> {
+    proptest::collection::vec(select(COMMANDS.to_vec()), 1..4).prop_map(|parts| parts.join(" && "))
+}
+
+fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
+    let path = || select(vec![".env", "docs/a.md", "a.md", "./docs/../.env", "/etc/passwd", "../x"]);
+    prop_oneof![
+        a_command().prop_map(|command| ("bash", json!({"command": command}))),
+        path().prop_map(|path| ("read_file", json!({"path": path}))),
+        path().prop_map(|path| ("write_file", json!({"path": path, "content": ""}))),
+        path().prop_map(|path| ("edit_file", json!({"path": path}))),
+        path().prop_map(|path| ("grep", json!({"pattern": "x", "path": path}))),
+        Just(("python", json!({"code": "1"}))),
+        Just(("mcp__git__log", json!({}))),
+        select(vec!["https://docs.rs/", "https://a.example/"]).prop_map(|url| ("web_fetch", json!({"url": url}))),
+    ]
+}
+
+fn a_mode() -> impl Strategy<Value = Approval> {
+    select(vec![Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly])
+}
+
+fn freedom(decision: &Decision) -> u8 {
+    match word(decision) {
+        "allow" => 2,
+        "ask" => 1,
+        _ => 0,
+    }
+}
+
+fn read(rule: &str) -> PermissionRule {
+    rule.parse().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn what_is_added_to_deny_and_ask_never_frees(rules in some_rules(), rule in a_rule(), (tool, given) in a_call(), mode in a_mode()) {
+        let before = decision(mode, &rules, tool, given.clone());
+        let mut denying = rules.clone();
+        denying.deny.push(read(rule));
+        prop_assert!(freedom(&decision(mode, &denying, tool, given.clone())) <= freedom(&before));
+        let mut asking = rules;
+        asking.ask.push(read(rule));
+        prop_assert!(freedom(&decision(mode, &asking, tool, given)) <= freedom(&before));
+    }
+
+    #[test]
+    fn what_is_added_to_allow_never_frees_what_is_denied_or_asked_by_a_rule(
+        rules in some_rules(), rule in a_rule(), (tool, given) in a_call(), mode in a_mode(), for_good in any::<bool>(),
+    ) {
+        let before = decision(mode, &rules, tool, given.clone());
+        let mut allowing = rules.clone();
+        if for_good { allowing.remembered.push(read(rule)) } else { allowing.allow.push(read(rule)) }
+        let after = decision(mode, &allowing, tool, given.clone());
+        if matches!(before, Decision::Deny { .. }) {
+            prop_assert_eq!(&after, &before);
+        }
+        let held = PermissionRules { allow: Vec::new(), remembered: Vec::new(), ..rules };
+        if !matches!(decision(Approval::All, &held, tool, given), Decision::Allow) && mode != Approval::ReadOnly {
+            prop_assert!(!matches!(after, Decision::Allow));
+        }
+    }
+
+    #[test]
+    fn a_list_of_commands_is_allowed_only_if_each_is(
+        rules in some_rules(), parts in proptest::collection::vec(select(COMMANDS.to_vec()), 1..4),
+        by in select(vec![" && ", "; ", " | ", " || ", "\n", " & "]), mode in a_mode(),
+    ) {
+        let of = |command: &str| decision(mode, &rules, "bash", json!({"command": command}));
+        if of(&parts.join(by)) == Decision::Allow && !rules.is_empty() {
+            for part in parts {
+                // A part that sets a variable alone is nothing by itself.
+                prop_assert!(of(part) == Decision::Allow || part == "x=1", "{part}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_narrower_mode_never_frees(rules in some_rules(), (tool, given) in a_call(), one in a_mode(), other in a_mode()) {
+        let narrower = one.narrower(other);
+        prop_assert!(freedom(&decision(narrower, &rules, tool, given.clone())) <= freedom(&decision(one, &rules, tool, given)));
+    }
+
+    #[test]
+    fn no_chain_of_limits_widens(chain in proptest::collection::vec(some_rules(), 1..5), (tool, given) in a_call(), mode in a_mode()) {
+        let mut above: Option<PermissionRules> = None;
+        for rules in chain {
+            let here = above.as_ref().map_or_else(|| rules.clone(), |most| rules.at_most(most));
+            if let Some(most) = &above {
+                prop_assert!(freedom(&decision(mode, &here, tool, given.clone())) <= freedom(&decision(mode, most, tool, given.clone())));
+            }
+            above = Some(here);
+        }
+    }
+}
