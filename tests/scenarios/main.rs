@@ -29,6 +29,7 @@ mod modes;
 mod output;
 mod parallel;
 mod people;
+mod permissions;
 mod planning;
 mod plans;
 mod replan;

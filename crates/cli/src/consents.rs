@@ -109,10 +109,13 @@ impl Consents {
             Err(error) => return Err(self.failed(&error)),
         };
         let kept: Kept = serde_json::from_str(&text).map_err(|error| {
-            Failure::usage(format!("{} cannot be read: {error}", self.file.display())).hint("mend it, or move it away: it holds what you have allowed for good")
+            Failure::usage(format!("{} cannot be read: {error}", self.file.display()))
+                .hint("mend it, or move it away: it holds what you have allowed for good")
         })?;
         if kept.version > VERSION {
-            return Err(Failure::usage(format!("{} was written by a newer aime", self.file.display())).hint("use that one, or move the file away"));
+            return Err(
+                Failure::usage(format!("{} was written by a newer aime", self.file.display())).hint("use that one, or move the file away")
+            );
         }
         Ok(kept)
     }

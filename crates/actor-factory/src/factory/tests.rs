@@ -1,3 +1,5 @@
+mod rights;
+
 use aime_progress::TaskId;
 use aime_tools::{InstalledSkill, Skill, builtin, load_skill};
 

@@ -36,7 +36,8 @@ fn list(consents: Option<&Consents>, form: PermissionsFormat, setup: &Setup) -> 
     let config = &setup.config.permissions;
     let lists = [("deny", &config.deny), ("ask", &config.ask), ("allow", &config.allow)];
     if form == PermissionsFormat::Json {
-        let document = |(number, consent): (usize, &Consent)| json!({"number": number + 1, "rule": consent.rule, "time": rfc3339(consent.at)});
+        let document =
+            |(number, consent): (usize, &Consent)| json!({"number": number + 1, "rule": consent.rule, "time": rfc3339(consent.at)});
         let remembered: Vec<_> = remembered.iter().enumerate().map(document).collect();
         return output::json(
             &json!({"approve": config.approve, "deny": config.deny, "ask": config.ask, "allow": config.allow, "remembered": remembered}),

@@ -261,11 +261,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
 }
 
 /// Shows events until there are no more.
-async fn show(
-    screen: Arc<Screen>,
-    mut events: mpsc::UnboundedReceiver<PublishedEvent>,
-    consents: Option<Consents>,
-) -> Result<(), Failure> {
+async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<PublishedEvent>, consents: Option<Consents>) -> Result<(), Failure> {
     let drawing = match screen.as_ref() {
         Screen::Live(live) => {
             let live = Arc::clone(live);

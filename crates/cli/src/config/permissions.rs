@@ -81,7 +81,8 @@ impl Permissions {
         let section = document.get_mut("permissions").and_then(Value::as_object_mut)?;
         let narrows = approve_of(section).is_some_and(|approve| approve.narrower(self.approve) == approve);
         let wider = ["approve", "allow", "trusted_folders"].into_iter().filter(|key| !(narrows && *key == "approve"));
-        let dropped: Vec<String> = wider.filter(|key| section.shift_remove(*key).is_some()).map(|key| format!("permissions.{key}")).collect();
+        let dropped: Vec<String> =
+            wider.filter(|key| section.shift_remove(*key).is_some()).map(|key| format!("permissions.{key}")).collect();
         (!dropped.is_empty()).then(|| {
             format!(
                 "{} in {} is left out, because a project may only narrow what is allowed: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",

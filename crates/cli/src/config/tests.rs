@@ -1,6 +1,7 @@
 //! Files and variables as people write them, well and badly.
 
 mod hooks;
+mod permissions;
 
 use std::{fs, path::PathBuf};
 
@@ -286,7 +287,7 @@ fn a_projects_file_has_no_say_in_what_is_safe() {
     let loaded = world.load().unwrap();
     assert_eq!(loaded.config, Config { run: RunConfig { max_steps: 5, ..RunConfig::default() }, ..Config::default() });
     assert_eq!(loaded.notes.len(), 6);
-    for (note, section) in loaded.notes.iter().zip(["[permissions]", "[sandbox]", "[mcp]", "[web]", "[extensions]", "[local]"]) {
+    for (note, section) in loaded.notes.iter().zip(["permissions.approve", "[sandbox]", "[mcp]", "[web]", "[extensions]", "[local]"]) {
         assert!(note.starts_with(section) && note.contains("aime.toml") && note.contains("trusted_folders"), "{note}");
     }
 }

@@ -81,7 +81,8 @@ fn the_first_form_of_the_file_is_still_read() {
     let world = World::new();
     let here = world.of("work").unwrap();
     fs::create_dir_all(here.file().parent().unwrap()).unwrap();
-    let text = include_str!("../../data/fixtures/permissions-v1.json").replace("FOLDER", &world.dir.path().join("work").canonicalize().unwrap().display().to_string());
+    let text = include_str!("../../data/fixtures/permissions-v1.json")
+        .replace("FOLDER", &world.dir.path().join("work").canonicalize().unwrap().display().to_string());
     fs::write(here.file(), text).unwrap();
     assert_eq!(rules(&here), ["bash(cargo test *)", "mcp__git__log"]);
 }

@@ -135,7 +135,9 @@ impl RunMachine {
         let id = match asked {
             Some(asked) => asked.question.clone(),
             None => {
-                let Ok(question) = QuestionId::new(format!("approval-{}", self.state.questions.len() + 1)) else { return Some(Consent::No) };
+                let Ok(question) = QuestionId::new(format!("approval-{}", self.state.questions.len() + 1)) else {
+                    return Some(Consent::No);
+                };
                 self.withdraw_questions(|_, asked_by| asked_by == task, out);
                 let parameters = parameters.clone();
                 self.approvals.insert(task.clone(), Approval { execution, parameters, question: question.clone() });

@@ -109,8 +109,42 @@ fn of_script(folder: &str, text: &str) -> Vec<Act> {
 
 /// Programs whose arguments are files that they read.
 const READERS: [&str; 37] = [
-    ".", "awk", "base32", "base64", "bat", "cat", "cmp", "comm", "cut", "diff", "egrep", "fgrep", "file", "fold", "gawk", "grep", "head", "hexdump",
-    "jq", "less", "md5sum", "more", "nl", "od", "paste", "rev", "rg", "sed", "sha256sum", "sort", "source", "strings", "tac", "tail", "uniq", "wc",
+    ".",
+    "awk",
+    "base32",
+    "base64",
+    "bat",
+    "cat",
+    "cmp",
+    "comm",
+    "cut",
+    "diff",
+    "egrep",
+    "fgrep",
+    "file",
+    "fold",
+    "gawk",
+    "grep",
+    "head",
+    "hexdump",
+    "jq",
+    "less",
+    "md5sum",
+    "more",
+    "nl",
+    "od",
+    "paste",
+    "rev",
+    "rg",
+    "sed",
+    "sha256sum",
+    "sort",
+    "source",
+    "strings",
+    "tac",
+    "tail",
+    "uniq",
+    "wc",
     "xxd",
 ];
 /// Programs whose arguments are files that they change.
@@ -163,12 +197,7 @@ fn named_files(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -
     let known = command.words.iter().skip(1).filter(|word| text_of(word).is_some());
     let paths = known.flat_map(|word| argument(folder, word, from));
     paths
-        .flat_map(|path| {
-            [
-                Act::Reads { path: path.clone(), certain: false, tool: None },
-                Act::Writes { path, certain: false, tool: None },
-            ]
-        })
+        .flat_map(|path| [Act::Reads { path: path.clone(), certain: false, tool: None }, Act::Writes { path, certain: false, tool: None }])
         .collect()
 }
 

@@ -19,7 +19,13 @@ impl CallPath {
         // Without a known folder, `..` at the beginning leads out of it.
         let leads_out = !path.starts_with('/') && clean_relative(path).is_none();
         let inside = match whole.strip_prefix(folder) {
-            _ if folder.is_empty() => if path.starts_with('/') || leads_out { None } else { clean_relative(path) },
+            _ if folder.is_empty() => {
+                if path.starts_with('/') || leads_out {
+                    None
+                } else {
+                    clean_relative(path)
+                }
+            }
             Some("") => Some(String::new()),
             Some(rest) => rest.strip_prefix('/').or_else(|| (folder == "/").then_some(rest)).map(str::to_owned),
             None => None,
@@ -37,7 +43,9 @@ impl CallPath {
             None => return vec![Self::from_here(folder, word, true)],
         };
         let moved = |from: &String| -> Vec<Sign> { known(from).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect() };
-        from.iter().map(|from| Self::from_here(folder, &if word.contains(&Sign::Any) { word.to_vec() } else { moved(from) }, false)).collect()
+        from.iter()
+            .map(|from| Self::from_here(folder, &if word.contains(&Sign::Any) { word.to_vec() } else { moved(from) }, false))
+            .collect()
     }
 
     fn from_here(folder: &str, word: &[Sign], moved: bool) -> Self {
@@ -90,7 +98,8 @@ impl CallPath {
 
 /// `*` and `?` stand for parts of names, unless they may stand for `..`.
 fn only_globs(word: &[Sign]) -> bool {
-    let dotted = |name: &[Sign]| matches!(name, [] | [Sign::Char('.')] | [Sign::Char('.'), Sign::Char('.')] | [Sign::Char('.'), Sign::Glob, ..]);
+    let dotted =
+        |name: &[Sign]| matches!(name, [] | [Sign::Char('.')] | [Sign::Char('.'), Sign::Char('.')] | [Sign::Char('.'), Sign::Glob, ..]);
     let mut names = word.split(|sign| *sign == Sign::Char('/'));
     let first = names.next().unwrap_or_default();
     !word.iter().any(|sign| matches!(sign, Sign::Any | Sign::Gap)) && (first.is_empty() || !dotted(first)) && !names.any(dotted)
@@ -147,7 +156,9 @@ impl PathPattern {
             return Err(format!("a path of a file does not end with `/`: write `{text}**` for all that is in the folder"));
         }
         if text.split('/').skip(usize::from(text.starts_with('/'))).any(|name| matches!(name, "" | "." | "..")) {
-            return Err("a path with `.`, `..` or nothing between two `/` matches nothing: write the path as it is below the folder".to_owned());
+            return Err(
+                "a path with `.`, `..` or nothing between two `/` matches nothing: write the path as it is below the folder".to_owned()
+            );
         }
         if text.matches("**/").count() > 3 {
             return Err("more than three `**/` are too many".to_owned());
@@ -179,7 +190,8 @@ impl PathPattern {
         }
         let anywhere = !text.contains('/');
         if anywhere {
-            let deep: Vec<Vec<Piece>> = forms.iter().map(|form| [Piece::Star, Piece::Char('/')].into_iter().chain(form.iter().copied()).collect()).collect();
+            let deep: Vec<Vec<Piece>> =
+                forms.iter().map(|form| [Piece::Star, Piece::Char('/')].into_iter().chain(form.iter().copied()).collect()).collect();
             forms.extend(deep);
         }
         Ok(Self { absolute: text.starts_with('/'), anywhere, forms })
@@ -258,7 +270,17 @@ mod tests {
     #[test]
     fn what_is_not_known_may_be_the_path() {
         let any = |text: &str| -> Vec<Sign> {
-            text.chars().map(|c| if c == '$' { Sign::Any } else if c == '*' { Sign::Glob } else { Sign::Char(c) }).collect()
+            text.chars()
+                .map(|c| {
+                    if c == '$' {
+                        Sign::Any
+                    } else if c == '*' {
+                        Sign::Glob
+                    } else {
+                        Sign::Char(c)
+                    }
+                })
+                .collect()
         };
         let table = [
             (".env", "$", false, Fit::Perhaps),

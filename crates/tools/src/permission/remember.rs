@@ -2,26 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use super::{
-    act::Act,
-    rule::PermissionRule,
-    shell::SimpleCommand,
-    sign::text_of,
-};
+use super::{act::Act, rule::PermissionRule, shell::SimpleCommand, sign::text_of};
 
 /// The most rules that one answer gives.
 const MOST: usize = 5;
 
 /// Programs whose second word says what they do: the first two are remembered, with anything behind them.
 const WITH_SUBCOMMANDS: [&str; 22] = [
-    "brew", "bundle", "cargo", "composer", "dotnet", "gh", "git", "go", "gradle", "helm", "jj", "just", "make", "mix", "mvn", "npm", "pip", "pnpm",
-    "poetry", "rustup", "uv", "yarn",
+    "brew", "bundle", "cargo", "composer", "dotnet", "gh", "git", "go", "gradle", "helm", "jj", "just", "make", "mix", "mvn", "npm", "pip",
+    "pnpm", "poetry", "rustup", "uv", "yarn",
 ];
 /// Second words that only lead to a third: it is remembered too.
 const LEADS: [&str; 6] = ["compose", "exec", "pr", "run", "stash", "tool"];
 /// Programs that only look: anything may stand behind them.
-const LOOKING: [&str; 16] =
-    ["basename", "cat", "df", "diff", "dirname", "du", "echo", "grep", "head", "ls", "pwd", "stat", "tail", "tree", "wc", "which"];
+const LOOKING: [&str; 15] =
+    ["basename", "cat", "df", "diff", "dirname", "du", "echo", "grep", "head", "ls", "pwd", "stat", "tail", "wc", "which"];
+/// Programs that run whatever they are given.
+const RUNNING_ALL: [&str; 12] = ["bash", "bun", "deno", "env", "node", "perl", "php", "python", "python3", "ruby", "sh", "zsh"];
 
 /// The rules that would allow a call for good. `allowed` says which parts of it are allowed already. None where no rule could: code, a
 /// command of which something is unknown, a page of no host.
@@ -37,8 +34,14 @@ pub(super) fn to_remember(
         // Every other code is another deed.
         "python" => Vec::new(),
         "bash" => of_parts(acts, allowed).unwrap_or_default(),
-        "web_fetch" => acts.iter().find_map(|act| if let Act::Host(Some(host)) = act { rule(format!("web_fetch({host})")) } else { None }).into_iter().collect(),
-        "mcp_call_tool" => text("name").and_then(|name| rule(name.to_owned())).filter(|rule| !rule.as_str().contains('*')).into_iter().collect(),
+        "web_fetch" => acts
+            .iter()
+            .find_map(|act| if let Act::Host(Some(host)) = act { rule(format!("web_fetch({host})")) } else { None })
+            .into_iter()
+            .collect(),
+        "mcp_call_tool" => {
+            text("name").and_then(|name| rule(name.to_owned())).filter(|rule| !rule.as_str().contains('*')).into_iter().collect()
+        }
         "mcp_list" | "mcp_read_resource" | "mcp_get_prompt" => {
             let server = text("server").filter(|server| !server.contains('*'));
             server.and_then(|server| rule(format!("{tool}({server})"))).into_iter().collect()
@@ -75,11 +78,19 @@ fn of_command(command: &SimpleCommand) -> Option<String> {
     let words: Option<Vec<String>> = command.words.iter().map(|word| text_of(word)).collect();
     let words = words?;
     let (program, rest) = words.split_first()?;
-    let plain = |word: &&String| word.starts_with(|first: char| first.is_ascii_lowercase()) && word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_:".contains(sign));
+    let plain = |word: &&String| {
+        word.starts_with(|first: char| first.is_ascii_lowercase())
+            && word.chars().all(|sign| sign.is_ascii_alphanumeric() || "-_:".contains(sign))
+    };
     let count = match rest.first().filter(plain) {
         _ if LOOKING.contains(&program.as_str()) => 1,
         Some(second) if WITH_SUBCOMMANDS.contains(&program.as_str()) => {
-            if LEADS.contains(&second.as_str()) { if rest.get(1).as_ref().is_some_and(plain) { 3 } else { 0 } } else { 2 }
+            let third = rest.get(1).filter(plain).filter(|third| !RUNNING_ALL.contains(&third.as_str()));
+            match third {
+                _ if !LEADS.contains(&second.as_str()) => 2,
+                Some(_) => 3,
+                None => 0,
+            }
         }
         _ => 0,
     };

@@ -143,11 +143,13 @@ impl PermissionRule {
             (About::Reads(path), Act::Reads { path: read, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
                 path.fit(read, strictly).min(certainty(*certain))
             }
-            (About::Reads(path), Act::Looks { path: folder }) if strictly => match path.fit(folder, true).max(path.fit(&folder.all_below(), true)) {
-                // What is held back below it is left out by the tool itself.
-                Fit::Perhaps if folder.known_inside().is_some() => Fit::No,
-                other => other,
-            },
+            (About::Reads(path), Act::Looks { path: folder }) if strictly => {
+                match path.fit(folder, true).max(path.fit(&folder.all_below(), true)) {
+                    // What is held back below it is left out by the tool itself.
+                    Fit::Perhaps if folder.known_inside().is_some() => Fit::No,
+                    other => other,
+                }
+            }
             (About::Writes(path), Act::Writes { path: written, certain, tool }) if strictly || *tool == Some(self.tool.as_str()) => {
                 path.fit(written, strictly).min(certainty(*certain))
             }
@@ -156,7 +158,9 @@ impl PermissionRule {
                 Some(_) => Fit::No,
                 None => Fit::Perhaps,
             },
-            (About::Text { parameter, pattern }, Act::Text { tool, parameter: given, text }) if *tool == self.tool && given == parameter => {
+            (About::Text { parameter, pattern }, Act::Text { tool, parameter: given, text })
+                if *tool == self.tool && given == parameter =>
+            {
                 fit(pattern, &known(text))
             }
             _ => Fit::No,
@@ -263,7 +267,9 @@ fn command(text: &str) -> Result<Vec<Vec<Piece>>, Problem> {
                 continue;
             }
             '"' | '\'' => {
-                return Err(Problem::Form("write words without quotes; a space within a word is `\\ `, a quote that belongs to it `\\\"`".to_owned()));
+                return Err(Problem::Form(
+                    "write words without quotes; a space within a word is `\\ `, a quote that belongs to it `\\\"`".to_owned(),
+                ));
             }
             ';' | '|' | '&' | '<' | '>' | '`' | '\n' | '(' | ')' => {
                 return Err(Problem::Never(format!(
@@ -278,7 +284,8 @@ fn command(text: &str) -> Result<Vec<Vec<Piece>>, Problem> {
         }
     }
     words.retain(|word| !word.is_empty());
-    let bare = (words.len() > 1 && words.last().is_some_and(|word| *word == [Piece::Star])).then(|| joined(words.split_last().map_or(&[], |(_, words)| words)));
+    let bare = (words.len() > 1 && words.last().is_some_and(|word| *word == [Piece::Star]))
+        .then(|| joined(words.split_last().map_or(&[], |(_, words)| words)));
     Ok(std::iter::once(joined(&words)).chain(bare).collect())
 }
 

@@ -99,17 +99,17 @@ impl Script {
             };
             let target = target.filter(|target| !target.starts_with('-') && !self.repeats && folders.len() <= MOST_FOLDERS)?;
             // Whether it is run, and for which of the commands that follow, is not known here.
-            let moved: Vec<String> = folders
-                .iter()
-                .map(|folder| if target.starts_with('/') { target.clone() } else { format!("{folder}/{target}") })
-                .collect();
+            let moved: Vec<String> =
+                folders.iter().map(|folder| if target.starts_with('/') { target.clone() } else { format!("{folder}/{target}") }).collect();
             folders.extend(moved);
         }
         (!self.unknown).then_some(folders)
     }
 
     fn add(&mut self, text: &str, deepest: u32) {
-        let odd = |character: char| (character.is_control() && !matches!(character, '\n' | '\t')) || (character.is_whitespace() && !character.is_ascii());
+        let odd = |character: char| {
+            (character.is_control() && !matches!(character, '\n' | '\t')) || (character.is_whitespace() && !character.is_ascii())
+        };
         if deepest == 0 || text.len() > LONGEST || text.contains(odd) || joins_lines(text) {
             self.unknown = true;
             return;

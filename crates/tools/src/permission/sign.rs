@@ -195,8 +195,7 @@ mod tests {
         match (pattern, text) {
             ([], []) => true,
             ([piece, rest @ ..], _) if piece.repeats() => {
-                slow(rest, text)
-                    || text.split_first().is_some_and(|(first, left)| piece.takes(Sign::Char(*first)) && slow(pattern, left))
+                slow(rest, text) || text.split_first().is_some_and(|(first, left)| piece.takes(Sign::Char(*first)) && slow(pattern, left))
             }
             ([piece, rest @ ..], [first, left @ ..]) => piece.is(Sign::Char(*first)) && slow(rest, left),
             _ => false,

@@ -193,7 +193,10 @@ fn rules_for_paths_hold_for_all_tools_that_touch_the_file() {
         assert_eq!(word(&decision(Approval::Edits, &rules, tool, given.clone())), expected, "{tool} {given}");
     }
     let asked = |tool, given| word(&decision(Approval::Ask, &rules, tool, given));
-    assert_eq!([asked("edit_file", path("a.md")), asked("write_file", path("a.md")), asked("edit_file", path("a.rs"))], ["allow", "ask", "ask"]);
+    assert_eq!(
+        [asked("edit_file", path("a.md")), asked("write_file", path("a.md")), asked("edit_file", path("a.rs"))],
+        ["allow", "ask", "ask"]
+    );
 }
 
 #[test]
@@ -271,6 +274,8 @@ fn always_stands_for_little_more_than_what_was_asked() {
         ("bash", json!({"command": "ls && git log"}), "bash(git log *)"),
         ("bash", json!({"command": "npm run build -- x"}), "bash(npm run build *)"),
         ("bash", json!({"command": "npm run"}), "bash(npm run)"),
+        ("bash", json!({"command": "uv run pytest -q"}), "bash(uv run pytest *)"),
+        ("bash", json!({"command": "uv run python x.py"}), "bash(uv run python x.py)"),
         ("bash", json!({"command": "git -C x log"}), "bash(git -C x log)"),
         ("bash", json!({"command": "rm -rf target"}), "bash(rm -rf target)"),
         ("bash", json!({"command": "python3 -c 'print(1)'"}), "bash(python3 -c print\\(1\\))"),
@@ -340,7 +345,17 @@ fn what_is_wrong_with_a_rule_is_said() {
         assert!(error.to_string().contains(expected), "{text}: {error}");
     }
     let fine = [
-        "bash", "*", "mcp__*", "mcp__git__log", "write_*", "bash(ls)", "bash(npm run test:*)", "read_file(/etc/**)", "web_fetch(*)", "bash(a\\;)", "delegate_task",
+        "bash",
+        "*",
+        "mcp__*",
+        "mcp__git__log",
+        "write_*",
+        "bash(ls)",
+        "bash(npm run test:*)",
+        "read_file(/etc/**)",
+        "web_fetch(*)",
+        "bash(a\\;)",
+        "delegate_task",
     ];
     for text in fine {
         text.parse::<PermissionRule>().and_then(|rule| rule.check_tool([])).unwrap_or_else(|error| panic!("{error}"));

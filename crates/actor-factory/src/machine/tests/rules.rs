@@ -2,10 +2,10 @@
 
 use aime_llm::{ChatResponse, FinishReason, ToolChoice};
 use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent};
-use aime_tools::Approval;
+use aime_tools::{Approval, PermissionRules};
 use serde_json::json;
 
-use super::support::{Play, answer, call, input, read, terminate, tool_ended, write};
+use super::support::{Play, answer, call, delegating, input, read, terminate, tool_ended, write};
 use crate::{ActorInput, ActorSettings, ActorStatus, ModelAnswer, ModelFault};
 
 #[test]
@@ -126,6 +126,54 @@ fn only_a_clear_yes_is_consent() {
     let mut play = Play::start(asking);
     play.calls(vec![write("a", "1"), write("b", "2")]).person("t/1/1/1/ask1", "always").tool("t/1/1/1", "ok");
     assert_eq!(play.open_ids(), ["t/1/1/2"], "a tool that is always allowed is not asked for again");
+}
+
+#[test]
+fn always_is_for_what_the_question_says_and_is_told() {
+    let mut asking = input();
+    asking.spec.approval = Approval::Edits;
+    let mut play = Play::start(asking);
+    let bash = |id: &str, command: &str| call(id, "bash", &json!({"command": command}));
+    play.calls(vec![bash("a", "git log -1"), bash("b", "git log -2"), bash("c", "git push")]).person("t/1/1/1/ask1", "always");
+    let asked = play
+        .events
+        .iter()
+        .find_map(|event| if let ProgressEvent::QuestionAsked { question, .. } = event { Some(question.as_str()) } else { None });
+    assert_eq!(asked, Some("Run this command?\n    git log -1\nAlways allows here: `bash(git log *)`"));
+    let given =
+        play.events.iter().find_map(|event| if let ProgressEvent::ConsentGiven { rules, .. } = event { Some(rules.clone()) } else { None });
+    assert_eq!(given, Some(vec!["bash(git log *)".to_owned()]));
+    play.tool("t/1/1/1", "ok").tool("t/1/1/2", "ok");
+    assert_eq!(play.open_ids(), ["t/1/1/3/ask1"], "another command is asked for");
+}
+
+#[test]
+fn rules_deny_and_ask_whatever_a_person_has_allowed() {
+    let rules = |ask: &str, deny: &str| PermissionRules {
+        ask: vec![ask.parse().unwrap()],
+        deny: vec![deny.parse().unwrap()],
+        ..PermissionRules::default()
+    };
+    let mut asking = input();
+    (asking.spec.approval, asking.spec.rules) = (Approval::All, rules("bash(git push *)", "bash(rm *)"));
+    let mut play = Play::start(asking);
+    let bash = |id: &str, command: &str| call(id, "bash", &json!({"command": command}));
+    play.calls(vec![bash("a", "rm x"), bash("b", "git push"), bash("c", "git push")])
+        .person("t/1/1/2/ask1", "always")
+        .tool("t/1/1/2", "ok");
+    assert_eq!(play.open_ids(), ["t/1/1/3/ask1"], "what a rule asks is asked each time");
+    assert!(!play.events.iter().any(|event| matches!(event, ProgressEvent::ConsentGiven { .. })));
+    play.person("t/1/1/3/ask1", "no");
+    assert_eq!(play.results()[0], "a: Error: `bash` is denied here by the rule `bash(rm *)`");
+}
+
+#[test]
+fn another_actor_may_be_denied_by_rule() {
+    let mut input = delegating();
+    input.spec.rules.deny = vec!["delegate_task".parse().unwrap()];
+    let mut play = Play::start(input);
+    play.calls(vec![call("a", "delegate_task", &json!({"description": "all of it"}))]);
+    assert_eq!(play.results(), ["a: Error: `delegate_task` is denied here by the rule `delegate_task`"]);
 }
 
 #[test]

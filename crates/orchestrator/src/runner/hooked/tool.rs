@@ -88,8 +88,7 @@ impl RunRunner {
         let checked = self.parts.tools.check(tool, changed).map_err(|error| {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
         })?;
-        let decision =
-            self.parts.tools.get(tool).map(|known| decide(self.proposed(known.sheet(), &checked)));
+        let decision = self.parts.tools.get(tool).map(|known| decide(self.proposed(known.sheet(), &checked)));
         // Consent was to the call as it was. A hook gives none in a person's place.
         if !matches!(decision, Some(Decision::Allow)) {
             return Err(ToolError::Denied(format!(

@@ -84,13 +84,51 @@ impl Read {
                 let before = node.start_byte().checked_sub(1).and_then(|at| source.as_bytes().get(at));
                 self.unknown |= !before.is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')'));
             }
-            "program" | "redirected_statement" | "list" | "pipeline" | "subshell" | "compound_statement" | "do_group" | "if_statement"
-            | "elif_clause" | "else_clause" | "while_statement" | "c_style_for_statement" | "case_statement" | "case_item"
-            | "function_definition" | "negated_command" | "test_command" | "variable_assignments" | "command_name" | "command_substitution"
-            | "process_substitution" | "concatenation" | "string" | "string_content" | "translated_string" | "word" | "number" | "array"
-            | "variable_name" | "special_variable_name" | "simple_expansion" | "arithmetic_expansion" | "brace_expression"
-            | "binary_expression" | "unary_expression" | "postfix_expression" | "ternary_expression" | "parenthesized_expression"
-            | "subscript" | "test_operator" | "file_descriptor" | "heredoc_start" | "heredoc_body" | "heredoc_content" | "heredoc_end"
+            "program"
+            | "redirected_statement"
+            | "list"
+            | "pipeline"
+            | "subshell"
+            | "compound_statement"
+            | "do_group"
+            | "if_statement"
+            | "elif_clause"
+            | "else_clause"
+            | "while_statement"
+            | "c_style_for_statement"
+            | "case_statement"
+            | "case_item"
+            | "function_definition"
+            | "negated_command"
+            | "test_command"
+            | "variable_assignments"
+            | "command_name"
+            | "command_substitution"
+            | "process_substitution"
+            | "concatenation"
+            | "string"
+            | "string_content"
+            | "translated_string"
+            | "word"
+            | "number"
+            | "array"
+            | "variable_name"
+            | "special_variable_name"
+            | "simple_expansion"
+            | "arithmetic_expansion"
+            | "brace_expression"
+            | "binary_expression"
+            | "unary_expression"
+            | "postfix_expression"
+            | "ternary_expression"
+            | "parenthesized_expression"
+            | "subscript"
+            | "test_operator"
+            | "file_descriptor"
+            | "heredoc_start"
+            | "heredoc_body"
+            | "heredoc_content"
+            | "heredoc_end"
             | "herestring_redirect" => {
                 let escaped = matches!(node.kind(), "word" | "string_content");
                 self.unknown |= escaped && (text.contains("\\$(") || text.contains("\\`") || text.contains("\\${"));
@@ -146,7 +184,8 @@ impl Read {
         for destination in node.children_by_field_name("destination", &mut cursor) {
             let path = word(destination, source);
             let known = text_of(&path);
-            let is_number = |path: &str| path == "-" || (!path.is_empty() && path.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()));
+            let is_number =
+                |path: &str| path == "-" || (!path.is_empty() && path.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()));
             let descriptor = matches!(operator, ">&" | "<&") && known.as_deref().is_some_and(is_number);
             if descriptor || known.as_deref().is_some_and(is_standard) {
                 continue;
@@ -171,6 +210,10 @@ fn ends_where_it_says(node: Node<'_>, source: &str) -> bool {
     let word = quoted.unwrap_or(start);
     let plain = !word.is_empty() && word.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     let body = of("heredoc_body").unwrap_or_default();
+    // What the shell would run in the text, the grammar may take for text.
+    if quoted.is_none() && body.contains('`') {
+        return false;
+    }
     plain && end.trim_start_matches('\t') == word && !body.lines().any(|line| line.trim() == word)
 }
 
@@ -183,9 +226,24 @@ pub(super) fn is_harmless(assignment: &str, alone: bool) -> bool {
     own || (!value.contains('$')
         && matches!(
             name,
-            "CI" | "COLUMNS" | "FORCE_COLOR" | "LANG" | "LANGUAGE" | "LC_ALL" | "LC_COLLATE" | "LC_CTYPE" | "LINES" | "NO_COLOR"
-                | "NODE_ENV" | "PYTHONDONTWRITEBYTECODE" | "PYTHONHASHSEED" | "PYTHONUNBUFFERED" | "RUST_BACKTRACE" | "RUST_LOG" | "TERM"
-                | "TZ" | "_"
+            "CI" | "COLUMNS"
+                | "FORCE_COLOR"
+                | "LANG"
+                | "LANGUAGE"
+                | "LC_ALL"
+                | "LC_COLLATE"
+                | "LC_CTYPE"
+                | "LINES"
+                | "NO_COLOR"
+                | "NODE_ENV"
+                | "PYTHONDONTWRITEBYTECODE"
+                | "PYTHONHASHSEED"
+                | "PYTHONUNBUFFERED"
+                | "RUST_BACKTRACE"
+                | "RUST_LOG"
+                | "TERM"
+                | "TZ"
+                | "_"
         ))
 }
 

@@ -35,7 +35,9 @@ struct Wrapper {
 
 fn wrapper(program: &str) -> Option<Wrapper> {
     let (valued, plain, own_words, transparent): (&[&str], &[&str], usize, bool) = match program {
-        "timeout" | "gtimeout" => (&["-s", "--signal", "-k", "--kill-after"], &["--foreground", "--preserve-status", "-v", "--verbose"], 1, true),
+        "timeout" | "gtimeout" => {
+            (&["-s", "--signal", "-k", "--kill-after"], &["--foreground", "--preserve-status", "-v", "--verbose"], 1, true)
+        }
         "nice" => (&["-n", "--adjustment"], &[], 0, true),
         "ionice" => (&["-c", "--class", "-n", "--classdata"], &["-t", "--ignore"], 0, true),
         "nohup" => (&[], &[], 0, true),
@@ -48,13 +50,40 @@ fn wrapper(program: &str) -> Option<Wrapper> {
         "env" => (&["-u", "--unset"], &["-i", "--ignore-environment", "-0", "--null", "-v", "--debug", "-"], 0, true),
         "sudo" => (
             &["-u", "--user", "-g", "--group", "-h", "--host", "-p", "--prompt", "-C", "--close-from", "-T", "--command-timeout"],
-            &["-n", "--non-interactive", "-E", "--preserve-env", "-H", "--set-home", "-k", "--reset-timestamp", "-S", "--stdin", "-b", "--background"],
+            &[
+                "-n",
+                "--non-interactive",
+                "-E",
+                "--preserve-env",
+                "-H",
+                "--set-home",
+                "-k",
+                "--reset-timestamp",
+                "-S",
+                "--stdin",
+                "-b",
+                "--background",
+            ],
             0,
             false,
         ),
         "doas" => (&["-u"], &["-n"], 0, false),
         "xargs" => (
-            &["-n", "--max-args", "-P", "--max-procs", "-L", "--max-lines", "-d", "--delimiter", "-a", "--arg-file", "-E", "-s", "--max-chars"],
+            &[
+                "-n",
+                "--max-args",
+                "-P",
+                "--max-procs",
+                "-L",
+                "--max-lines",
+                "-d",
+                "--delimiter",
+                "-a",
+                "--arg-file",
+                "-E",
+                "-s",
+                "--max-chars",
+            ],
             &["-0", "--null", "-r", "--no-run-if-empty", "-t", "--verbose", "-p", "--interactive", "-x", "--exit"],
             0,
             true,
@@ -66,9 +95,40 @@ fn wrapper(program: &str) -> Option<Wrapper> {
 
 /// Programs that run what they are given in ways that are not read here.
 const OPAQUE: [&str; 34] = [
-    "alias", "at", "batch", "bind", "busybox", "chroot", "chrt", "complete", "doas-edit", "enable", "expect", "fakeroot", "flock", "gdb",
-    "hash", "ltrace", "mapfile", "newgrp", "nsenter", "numactl", "parallel", "pkexec", "prlimit", "readarray", "rlwrap", "runuser", "script",
-    "setpriv", "start-stop-daemon", "strace", "su", "systemd-run", "unshare", "watch",
+    "alias",
+    "at",
+    "batch",
+    "bind",
+    "busybox",
+    "chroot",
+    "chrt",
+    "complete",
+    "doas-edit",
+    "enable",
+    "expect",
+    "fakeroot",
+    "flock",
+    "gdb",
+    "hash",
+    "ltrace",
+    "mapfile",
+    "newgrp",
+    "nsenter",
+    "numactl",
+    "parallel",
+    "pkexec",
+    "prlimit",
+    "readarray",
+    "rlwrap",
+    "runuser",
+    "script",
+    "setpriv",
+    "start-stop-daemon",
+    "strace",
+    "su",
+    "systemd-run",
+    "unshare",
+    "watch",
 ];
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash"];
@@ -90,13 +150,17 @@ fn of_program(program: &str, arguments: &[Word]) -> (Vec<Inner>, bool) {
         "trap" => (trap(arguments), false),
         "find" | "gfind" => (find(arguments), false),
         "fd" | "fdfind" => {
-            let runs = |word: &Word| text_of(word).is_none_or(|word| word.starts_with("-x") || word.starts_with("-X") || word.starts_with("--exec"));
+            let runs = |word: &Word| {
+                text_of(word).is_none_or(|word| word.starts_with("-x") || word.starts_with("-X") || word.starts_with("--exec"))
+            };
             (arguments.iter().any(runs).then_some(Inner::Unknown).into_iter().collect(), false)
         }
         _ if SHELLS.contains(&program) => shell(arguments),
         _ if OPAQUE.contains(&program) => (vec![Inner::Unknown], false),
         // `command -v` only tells.
-        "command" if arguments.first().and_then(|word| text_of(word)).is_some_and(|word| word == "-v" || word == "-V") => (Vec::new(), false),
+        "command" if arguments.first().and_then(|word| text_of(word)).is_some_and(|word| word == "-v" || word == "-V") => {
+            (Vec::new(), false)
+        }
         _ => wrapper(program).map_or_else(|| (Vec::new(), false), |wrapper| wrapped(program, &wrapper, arguments)),
     }
 }
@@ -129,7 +193,8 @@ fn wrapped(program: &str, wrapper: &Wrapper, arguments: &[Word]) -> (Vec<Inner>,
             at += step;
         } else if wrapper.valued.contains(&option.as_str()) {
             at += 2;
-        } else if wrapper.plain.contains(&option.as_str()) || long.is_some_and(|long| wrapper.valued.contains(&long)) || attached || number {
+        } else if wrapper.plain.contains(&option.as_str()) || long.is_some_and(|long| wrapper.valued.contains(&long)) || attached || number
+        {
             at += 1;
         } else {
             return unknown;
@@ -141,7 +206,10 @@ fn wrapped(program: &str, wrapper: &Wrapper, arguments: &[Word]) -> (Vec<Inner>,
     }
     if program == "xargs" {
         match replaced {
-            Some(mark) => words.iter_mut().filter(|word| text_of(word).is_none_or(|word| word.contains(&mark))).for_each(|word| *word = anything().to_vec()),
+            Some(mark) => words
+                .iter_mut()
+                .filter(|word| text_of(word).is_none_or(|word| word.contains(&mark)))
+                .for_each(|word| *word = anything().to_vec()),
             None => words.push(anything().to_vec()),
         }
     }
@@ -213,7 +281,9 @@ fn find(arguments: &[Word]) -> Vec<Inner> {
             Some("-exec" | "-execdir" | "-ok" | "-okdir") => {
                 let ends = |word: &&Word| !matches!(text_of(word).as_deref(), Some(";" | "+"));
                 let words: Vec<Word> = rest.by_ref().take_while(ends).cloned().collect();
-                let filled = words.into_iter().map(|word| if text_of(&word).is_none_or(|word| word.contains("{}")) { anything().to_vec() } else { word });
+                let filled = words
+                    .into_iter()
+                    .map(|word| if text_of(&word).is_none_or(|word| word.contains("{}")) { anything().to_vec() } else { word });
                 found.push(Inner::Command { words: filled.collect(), sets: false });
                 // In the folder of each file, that is.
                 found.extend(argument.ends_with(&super::super::sign::known("dir")).then_some(Inner::Unknown));
@@ -225,4 +295,3 @@ fn find(arguments: &[Word]) -> Vec<Inner> {
     }
     found
 }
-

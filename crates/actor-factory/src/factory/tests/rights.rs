@@ -1,0 +1,62 @@
+//! No actor may do what the one above it may not.
+
+use aime_tools::{Decision, ProposedCall, decide};
+use proptest::{prelude::*, sample::select};
+use serde_json::json;
+
+use super::*;
+
+proptest! {
+    /// Whatever each actor of a row asks for: none may do what the one above it may not.
+    #[test]
+    fn no_row_of_actors_widens_what_the_first_may_do(
+        first in select(vec![Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly]),
+        rules in proptest::collection::vec((select(RULES.to_vec()), 0..3_usize), 0..4),
+        given in proptest::collection::vec((select(RULES.to_vec()), 0..3_usize), 0..4),
+        profiles in proptest::collection::vec(select(vec!["sisyphus", "oracle", "librarian", "explore", "atlas"]), 1..3),
+    ) {
+        let (rules, given) = (rules_of(&rules), rules_of(&given));
+        let mut above = compose(&task("Write report.md"), |context| (context.approval, context.attended) = (first, false)).unwrap().input;
+        above.spec.rules = rules;
+        above.spec.max_steps = 9;
+        for profile in profiles {
+            let Ok(below) = compose_under(Delegated { by: &above, call: "c/1", profile: Some(profile), frame: "" }, "Do a part", &given) else { break };
+            let below = below.input;
+            prop_assert!(below.spec.max_steps <= above.spec.max_steps && below.depth > above.depth && !below.attended);
+            for sheet in &below.spec.tools {
+                prop_assert!(sheet.name() == "terminate" || above.spec.tool(sheet.name()).is_some());
+                for parameters in [json!({"path": "a.md"}), json!({"path": ".env"}), json!({"command": "git log"}), json!({"command": "rm x > .env"})] {
+                    let parameters = parameters.as_object().unwrap();
+                    let freedom = |spec: &crate::ActorSpec| match decide(ProposedCall::new(spec.approval, sheet, parameters).under(&spec.rules)) {
+                        Decision::Allow => 2,
+                        Decision::Ask { .. } => 1,
+                        Decision::Deny { .. } => 0,
+                    };
+                    prop_assert!(freedom(&below.spec) <= freedom(&above.spec), "{} {parameters:?}", sheet.name());
+                }
+            }
+            above = below;
+        }
+    }
+}
+
+const RULES: [&str; 8] = ["bash", "bash(git *)", "bash(rm *)", "write_file", "write_file(**)", "read_file(.env)", "*", "delegate_task"];
+
+/// Rules in the list of that number: allow, ask, deny.
+fn rules_of(rules: &[(&str, usize)]) -> PermissionRules {
+    let list = |number: usize| rules.iter().filter(|(_, list)| *list == number).map(|(rule, _)| rule.parse().unwrap()).collect();
+    PermissionRules { folder: "/work".to_owned(), allow: list(0), ask: list(1), deny: list(2), remembered: Vec::new() }
+}
+
+/// The actor that another one would have made, in a run under these rules that allows more than the other may.
+fn compose_under(delegated: Delegated<'_>, description: &str, rules: &PermissionRules) -> Result<Composed, ComposeError> {
+    let tools = builtin();
+    let context = ActorContext {
+        delegated: Some(delegated),
+        max_steps: 99,
+        approval: Approval::All,
+        rules: Some(rules),
+        ..ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(5))
+    };
+    ActorFactory::builtin().unwrap().compose(&task(description), &context)
+}
