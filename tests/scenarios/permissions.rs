@@ -91,11 +91,11 @@ fn files_that_are_held_back_are_not_found_either() {
 
 #[test]
 fn always_is_remembered_for_the_folder_over_runs() {
-    let script = || one_call(bash("git --version >> log; mkdir -p made"));
+    let script = || one_call(bash("uname >> log; mkdir -p made"));
     let mut world = world(script());
     let ended = world.aime(["run", "do it", "--run-id", "first", "--output", "json"]).must(5);
     let question = ended.json()["error"]["message"].as_str().unwrap().to_owned();
-    assert!(question.contains("Always allows here: `bash(git --version)`, `bash(mkdir -p made)`"), "{question}");
+    assert!(question.contains("Always allows here: `bash(uname)`, `bash(mkdir -p made)`"), "{question}");
     world.aime(["answer", "first", "always"]).must(0);
     world.aime(["resume", "first"]).must(0);
     assert!(world.exists("made"));
@@ -104,13 +104,14 @@ fn always_is_remembered_for_the_folder_over_runs() {
     world.aime(["run", "do it"]).must(0);
     assert_eq!(world.read("log").lines().count(), 2);
     let listed = world.aime(["permissions"]).must(0);
-    assert!(listed.stdout.contains("1  bash(git --version)") && listed.stdout.contains("2  bash(mkdir -p made)"), "{listed}");
+    assert!(listed.stdout.contains("1  bash(uname)") && listed.stdout.contains("2  bash(mkdir -p made)"), "{listed}");
     let listed = world.aime(["permissions", "list", "--output", "json"]).must(0).json();
     assert_eq!(listed["remembered"][1]["rule"], "bash(mkdir -p made)");
-    world.aime(["doctor"]).tells(&["2 remembered for this folder"]);
+    let doctor = world.aime(["doctor"]);
+    assert!(doctor.stdout.contains("2 remembered for this folder"), "{doctor}");
     // Nothing of it stands where a model can write.
     let kept = std::fs::read_to_string(world.root().join("state/aime/permissions.json")).unwrap();
-    assert!(kept.contains("bash(git --version)"));
+    assert!(kept.contains("bash(uname)"));
     // A rule that denies wins, and so does read-only.
     for settings in ["deny = [\"bash(mkdir *)\"]", "approve = \"read-only\""] {
         world.serve(script());
@@ -189,7 +190,8 @@ fn a_faulty_rule_is_told_with_its_place() {
     world.set("AIME__PERMISSIONS__DENY", "[\"read_files(x)\"]");
     world.aime(["config", "show"]).must(2).tells(&["AIME__PERMISSIONS__DENY"]);
     world.set("AIME__PERMISSIONS__DENY", "[\"read_file(x)\"]");
-    world.aime(["config", "show"]).must(0).tells(&["deny = [\"read_file(x)\"]"]);
+    let shown = world.aime(["config", "show"]).must(0);
+    assert!(shown.stdout.contains("deny = [\"read_file(x)\"]"), "{shown}");
 }
 
 /// All that could change something, by an actor and by the one that it makes.

@@ -66,7 +66,7 @@ fn a_faulty_rule_has_its_place_in_every_form() {
     for (name, text, place) in [
         ("config.toml", "[permissions]\nallow = [\n  \"bash\",\n  \"bassh\",\n]\n", "config.toml:4:4"),
         ("config.yaml", "permissions:\n  deny: [\"bassh\"]\n", "config.yaml:2:11"),
-        ("config.json", "{\"permissions\": {\"ask\": [\"bassh\"]}}", "config.json:1:26"),
+        ("config.json", "{\"permissions\": {\"ask\": [\"bassh\"]}}", "config.json:1:27"),
     ] {
         let world = World::new();
         world.file(&format!("config/aime/{name}"), text);

@@ -86,7 +86,7 @@ fn every_simple_command_is_found() {
         ("r$x y", "r$_y"),
         ("/bin/r? y", "/bin/r*_y"),
         ("{rm,-rf,x}", "unknown"),
-        ("a{b,c} d", "a$b,c$_d"),
+        ("a{b,c} d", "$_d"),
         ("$'\\x72m' y", "$_y"),
         ("ls ~ *.rs", "ls_$_*.rs"),
         ("time a", "a | ~time_a"),

@@ -57,6 +57,9 @@ impl Read {
     /// Takes one node; none where it is of a kind that nobody has thought of.
     fn visit(&mut self, node: Node<'_>, source: &str) -> Option<()> {
         let text = source.get(node.byte_range())?;
+        // Text that a later evaluation would run, or that the grammar has not read as the shell does.
+        let text_alone = node.named_child_count() == 0 && !node.kind().starts_with("heredoc") && node.kind() != "comment";
+        self.unknown |= text_alone && node.is_named() && (text.contains('`') || text.contains("$(") || text.contains("${"));
         self.repeats |= matches!(node.kind(), "for_statement" | "while_statement" | "c_style_for_statement" | "function_definition");
         match node.kind() {
             _ if !node.is_named() => {}
@@ -76,10 +79,6 @@ impl Read {
             "heredoc_redirect" => self.unknown |= !ends_where_it_says(node, source),
             // These set variables, or run what stands in one.
             "expansion" => self.unknown |= text.contains('=') || text.contains('@') && !text.contains("[@]") || text.starts_with("${!"),
-            "raw_string" | "ansi_c_string" | "extglob_pattern" | "regex" => {
-                // Text that a later evaluation would run.
-                self.unknown |= text.contains("$(") || text.contains('`') || text.contains("${");
-            }
             "comment" => {
                 let before = node.start_byte().checked_sub(1).and_then(|at| source.as_bytes().get(at));
                 self.unknown |= !before.is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')'));
@@ -129,10 +128,11 @@ impl Read {
             | "heredoc_body"
             | "heredoc_content"
             | "heredoc_end"
-            | "herestring_redirect" => {
-                let escaped = matches!(node.kind(), "word" | "string_content");
-                self.unknown |= escaped && (text.contains("\\$(") || text.contains("\\`") || text.contains("\\${"));
-            }
+            | "herestring_redirect"
+            | "raw_string"
+            | "ansi_c_string"
+            | "extglob_pattern"
+            | "regex" => {}
             _ => return None,
         }
         Some(())
@@ -181,6 +181,8 @@ impl Read {
             _ => (true, true),
         };
         let mut cursor = node.walk();
+        // The grammar takes words behind the file for files too, which are words of the command.
+        self.unknown |= node.children_by_field_name("destination", &mut cursor).count() > 1;
         for destination in node.children_by_field_name("destination", &mut cursor) {
             let path = word(destination, source);
             let known = text_of(&path);

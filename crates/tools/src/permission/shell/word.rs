@@ -7,72 +7,78 @@ use super::Word;
 
 /// The word of a node. Anything that is not plainly known is unknown, never guessed.
 pub(super) fn word(node: Node<'_>, source: &str) -> Word {
-    let mut signs = Vec::new();
-    // Braces become several words only with one of these between them.
     let text = source.get(node.byte_range()).unwrap_or_default();
+    if text == "[" || text == "[[" {
+        return text.chars().map(Sign::Char).collect();
+    }
+    // Braces become several words only with one of these between them.
     let braces = text.contains(',') || text.contains("..");
-    read(node, source, &mut signs, 3, braces);
-    signs
+    let mut reading = Reading { signs: Vec::new(), braces, shapeless: false };
+    reading.read(node, source, 3);
+    if reading.shapeless { vec![Sign::Any] } else { reading.signs }
 }
 
-fn read(node: Node<'_>, source: &str, signs: &mut Word, deepest: u32, braces: bool) {
-    let text = source.get(node.byte_range()).unwrap_or_default();
-    match node.kind() {
-        "word" | "number" | "variable_name" | "test_operator" | "extglob_pattern" | "regex" if node.named_child_count() == 0 => {
-            bare(text, signs, braces);
-        }
-        "raw_string" => {
-            let inner = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-            match inner {
-                Some(inner) => signs.extend(inner.chars().map(Sign::Char)),
-                None => signs.push(Sign::Any),
+struct Reading {
+    signs: Word,
+    /// Whether braces are taken apart.
+    braces: bool,
+    /// Whether some letters of it stand for others, such as `[ab]`: then none is known.
+    shapeless: bool,
+}
+
+impl Reading {
+    fn read(&mut self, node: Node<'_>, source: &str, deepest: u32) {
+        let text = source.get(node.byte_range()).unwrap_or_default();
+        match node.kind() {
+            "word" | "number" | "variable_name" | "test_operator" | "extglob_pattern" | "regex" if node.named_child_count() == 0 => {
+                self.bare(text);
             }
-        }
-        "string" => quoted(node, source, signs),
-        "command_name" | "concatenation" | "variable_assignment" if deepest > 0 => {
-            let mut end = node.start_byte();
-            for child in children(node) {
-                // Between the parts of one word there is nothing, or what no part stands for.
-                signs.extend((child.start_byte() != end).then_some(Sign::Any));
-                end = child.end_byte();
-                if child.is_named() {
-                    read(child, source, signs, deepest - 1, braces);
-                } else {
-                    bare(source.get(child.byte_range()).unwrap_or_default(), signs, braces);
+            "raw_string" => match text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')) {
+                Some(inner) => self.signs.extend(inner.chars().map(Sign::Char)),
+                None => self.signs.push(Sign::Any),
+            },
+            "string" => quoted(node, source, &mut self.signs),
+            "command_name" | "concatenation" | "variable_assignment" if deepest > 0 => {
+                let mut end = node.start_byte();
+                for child in children(node) {
+                    // Between the parts of one word there is nothing, or what no part stands for.
+                    self.signs.extend((child.start_byte() != end).then_some(Sign::Any));
+                    end = child.end_byte();
+                    self.read(child, source, deepest - 1);
                 }
+                self.signs.extend((end != node.end_byte()).then_some(Sign::Any));
             }
-            signs.extend((end != node.end_byte()).then_some(Sign::Any));
+            _ if !node.is_named() => self.bare(text),
+            _ => self.signs.push(Sign::Any),
         }
-        _ if !node.is_named() => bare(text, signs, braces),
-        _ => signs.push(Sign::Any),
+    }
+
+    /// Text outside of quotes.
+    fn bare(&mut self, text: &str) {
+        let Self { signs, braces, shapeless } = self;
+        let mut characters = text.chars();
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' => match characters.next() {
+                    Some('\n') => {}
+                    Some(escaped) => signs.push(Sign::Char(escaped)),
+                    None => signs.push(Sign::Any),
+                },
+                '*' | '?' => signs.push(Sign::Glob),
+                '[' | '(' | ')' => *shapeless = true,
+                '{' | '}' if *braces => *shapeless = true,
+                // Here `$` and quotes should not stand.
+                '`' | '$' | '"' | '\'' => signs.push(Sign::Any),
+                '~' if signs.is_empty() || matches!(signs.last(), Some(Sign::Char('=' | ':'))) => signs.push(Sign::Any),
+                other => signs.push(Sign::Char(other)),
+            }
+        }
     }
 }
 
 pub(super) fn children<'a>(node: Node<'a>) -> Vec<Node<'a>> {
     let mut cursor = node.walk();
     node.children(&mut cursor).collect()
-}
-
-/// Text outside of quotes.
-fn bare(text: &str, signs: &mut Word, braces: bool) {
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => match characters.next() {
-                Some('\n') => {}
-                Some(escaped) => signs.push(Sign::Char(escaped)),
-                None => signs.push(Sign::Any),
-            },
-            '*' | '?' => signs.push(Sign::Glob),
-            // `[` alone is a command.
-            '[' if text != "[" => signs.push(Sign::Any),
-            // `~` may become anything, and here `$` and quotes should not stand.
-            '{' | '}' if braces => signs.push(Sign::Any),
-            '`' | '$' | '"' | '\'' | '(' | ')' => signs.push(Sign::Any),
-            '~' if signs.is_empty() || matches!(signs.last(), Some(Sign::Char('=' | ':'))) => signs.push(Sign::Any),
-            other => signs.push(Sign::Char(other)),
-        }
-    }
 }
 
 /// Text in double quotes, of which parts may be filled in.

@@ -146,7 +146,10 @@ pub(super) fn inner(words: &[Word]) -> (Vec<Inner>, bool) {
 
 fn of_program(program: &str, arguments: &[Word]) -> (Vec<Inner>, bool) {
     match program {
-        "eval" => (vec![text(arguments)], true),
+        "eval" => {
+            let own = arguments.first().and_then(|word| text_of(word)).is_some_and(|word| word == "--");
+            (vec![text(arguments.get(usize::from(own)..).unwrap_or_default())], true)
+        }
         "trap" => (trap(arguments), false),
         "find" | "gfind" => (find(arguments), false),
         "fd" | "fdfind" => {

@@ -65,7 +65,6 @@ fn no_place_hides_a_command() {
         "echo \"\\\"\"; rm x",
         "echo $'\\''; rm x #'",
         "echo $\"a\"; rm x",
-        "echo \\; rm x",
         "echo a\\;b; rm x",
         "cat <<'A' <<B\na\nA\nb\nB\nrm x",
         "cat <<-A\n\ta\n\tA\nrm x",
@@ -81,6 +80,13 @@ fn no_place_hides_a_command() {
         "a || { b; rm x; }",
         "exec rm x",
         "exec 3>a rm x",
+        "env >a rm x",
+        "timeout 3 >a rm x",
+        "sh >a -c 'rm x'",
+        "{rm,-f} x",
+        "/bin/{rm,ls} x",
+        "/bin/@(rm|ls) x",
+        "/bin/r[!x] x",
         "env -- rm x",
         "command -- rm x",
         "nohup -- rm x",
@@ -134,12 +140,14 @@ fn no_place_hides_a_command() {
         "a() { b; }; rm x",
     ];
     let rule: crate::PermissionRule = "bash(rm *)".parse().unwrap();
+    let mut hidden = Vec::new();
     for text in places {
         let script = Script::read(text);
         let seen = script.commands.iter().any(|command| {
             let act = crate::permission::act::Act::Command(Box::new(command.clone()));
             rule.fit(&act, true) != crate::permission::sign::Fit::No
         });
-        assert!(seen || script.unknown, "{text:?}: {script:?}");
+        hidden.extend((!seen && !script.unknown).then_some(text));
     }
+    assert_eq!(hidden, Vec::<&str>::new());
 }
