@@ -79,7 +79,7 @@ async fn call(tools: &ToolRegistry, context: &ToolContext, name: &str, parameter
     if let Some(tool) = tools.get(name) {
         match decide(ProposedCall::new(Approval::Edits, tool.sheet(), &parameters)) {
             Decision::Allow => {}
-            Decision::Ask { question } => return Err(ToolError::Denied(format!("nobody is there who could be asked: {question}"))),
+            Decision::Ask { question, .. } => return Err(ToolError::Denied(format!("nobody is there who could be asked: {question}"))),
             Decision::Deny { reason } => return Err(ToolError::Denied(reason)),
         }
     }

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The tools that a rule can name, beside those of MCP servers and of other programs that use this crate.
-const TOOLS: [(&str, Argument); 17] = [
+const TOOLS: [(&str, Argument); 18] = [
     ("bash", Argument::Command),
     ("delegate_task", Argument::None),
     ("edit_file", Argument::Writes),
@@ -30,6 +30,7 @@ const TOOLS: [(&str, Argument); 17] = [
     ("mcp_read_resource", Argument::Text("server")),
     ("python", Argument::None),
     ("read_file", Argument::Reads),
+    ("undo_task", Argument::None),
     ("web_fetch", Argument::Host),
     ("web_search", Argument::None),
     ("write_file", Argument::Writes),

@@ -27,7 +27,7 @@ proptest! {
                 prop_assert!(sheet.name() == "terminate" || above.spec.tool(sheet.name()).is_some());
                 for parameters in [json!({"path": "a.md"}), json!({"path": ".env"}), json!({"command": "git log"}), json!({"command": "rm x > .env"})] {
                     let parameters = parameters.as_object().unwrap();
-                    let freedom = |spec: &crate::ActorSpec| match decide(ProposedCall::new(spec.approval, sheet, parameters).under(&spec.rules)) {
+                    let freedom = |spec: &ActorSpec| match decide(ProposedCall::new(spec.approval, sheet, parameters).under(&spec.rules)) {
                         Decision::Allow => 2,
                         Decision::Ask { .. } => 1,
                         Decision::Deny { .. } => 0,
