@@ -57,6 +57,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         _ => {}
     }
     let setup = Setup::new(environment, global.directory.as_deref(), global.config.clone())?;
+    crate::output::keep_secret(setup.redactor());
     match command {
         // Their first line is the model that is used.
         Command::Run(_) | Command::Resume(_) => {}

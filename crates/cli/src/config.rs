@@ -65,6 +65,8 @@ pub(crate) struct Config {
     pub(crate) memory: MemoryConfig,
     /// What actors may do without asking, and which folders are trusted.
     pub(crate) permissions: PermissionConfig,
+    /// What is secret beside what looks like it.
+    pub(crate) secrets: SecretConfig,
     /// How processes are run.
     pub(crate) sandbox: SandboxConfig,
     /// Commands that see, change or block what a run does.
@@ -297,6 +299,15 @@ impl Default for MemoryConfig {
             max_entries: aime_memory::MemorySettings::default().max_entries,
         }
     }
+}
+
+/// What is secret beside what looks like it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SecretConfig {
+    /// Environment variables whose values nobody must see, though their names do not say so. Those that settings name as keys and tokens, and
+    /// those that look like one, are secret anyway.
+    pub(crate) environment: Vec<String>,
 }
 
 /// Profiles, categories and prompts of one's own.

@@ -2,13 +2,14 @@
 
 use std::{
     borrow::Cow,
-    io::{ErrorKind, IsTerminal, Write},
+    io::{self, ErrorKind, IsTerminal, Write},
     sync::{
         OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use aime_redact::Redactor;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
@@ -41,19 +42,47 @@ pub(crate) fn start_log(verbose: u8) {
         _ => "debug",
     };
     let filter = EnvFilter::new(format!("{level},hyper=warn,reqwest=warn,rustls=warn,rmcp::transport::auth=info"));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).with_target(false);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| CleanLog).with_ansi(false).with_target(false);
     // A second log in one process (tests) keeps the first.
     drop(log.try_init());
 }
 
+/// What takes secrets out of everything that is written.
+static REDACTOR: OnceLock<Redactor> = OnceLock::new();
+
+/// From here on nothing is written with these secrets in it.
+pub(crate) fn keep_secret(redactor: &Redactor) {
+    // The first stays: they know the same.
+    drop(REDACTOR.set(redactor.clone()));
+}
+
+fn redactor() -> &'static Redactor {
+    static NONE: OnceLock<Redactor> = OnceLock::new();
+    REDACTOR.get().unwrap_or_else(|| NONE.get_or_init(Redactor::default))
+}
+
+/// The log, without secrets. An event is written at once, so that none is cut in two.
+struct CleanLog;
+
+impl Write for CleanLog {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        io::stderr().write_all(redactor().text(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
 /// Whether a person watches standard error.
 pub(crate) fn is_watched() -> bool {
-    std::io::stderr().is_terminal()
+    io::stderr().is_terminal()
 }
 
 /// Whether a person can type.
 pub(crate) fn can_type() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
 /// Why a part of the result could not be written; the first reason stays.
@@ -61,7 +90,8 @@ static LOST: OnceLock<String> = OnceLock::new();
 
 /// One line of the result.
 pub(crate) fn result(text: &str) {
-    match writeln!(anstream::stdout(), "{text}") {
+    // What has the form of a key is taken out where it comes from: here it might take the end of a document with it.
+    match writeln!(anstream::stdout(), "{}", redactor().values(text)) {
         // Whoever closes the pipe has seen enough.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
         _ => {}
@@ -103,7 +133,7 @@ pub(crate) fn note(text: &str) {
 
 /// One line beside the result that has to be seen: a failure, a question.
 pub(crate) fn tell(text: &str) {
-    drop(writeln!(anstream::stderr(), "{text}"));
+    drop(writeln!(anstream::stderr(), "{}", redactor().text(text)));
 }
 
 /// A text from outside (a model, a tool, a file) as a terminal may show it: what would steer the terminal, or turn the order of what is
@@ -126,12 +156,12 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
 
 /// The answer of a run: as it is for programs, and spelt out for a terminal.
 pub(crate) fn answer(text: &str) {
-    if std::io::stdout().is_terminal() { result(&plain(text)) } else { result(text) }
+    if io::stdout().is_terminal() { result(&plain(text)) } else { result(text) }
 }
 
 /// A text with its colours, or without where standard error wants none.
 pub(crate) fn painted(text: &str) -> String {
-    match anstream::AutoStream::choice(&std::io::stderr()) {
+    match anstream::AutoStream::choice(&io::stderr()) {
         anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
         _ => text.to_owned(),
     }

@@ -10,7 +10,7 @@ mod web;
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::Duration,
@@ -22,9 +22,9 @@ use aime_llm::Tiers;
 use aime_memory::{MemorySettings, PromptBounds};
 use aime_orchestrator::{AnswerPrompt, HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
+use aime_redact::{Redactor, is_secret_name, secrets_in};
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment, looks_secret};
-use aime_tools::{BuiltinSettings, PermissionRules, ToolContext, ToolRegistry, builtin_with, load_skill};
-use secrecy::SecretString;
+use aime_tools::{BuiltinSettings, PermissionRules, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
 
 use crate::{
     config::{Config, Environment, FallbackConfig, Loaded, Places, SandboxMode, load},
@@ -56,6 +56,7 @@ pub(crate) struct Setup {
     pub(crate) confinement: OnceLock<Confinement>,
     /// MCP servers, made when they are first wanted; they start later still.
     pub(crate) servers: OnceLock<Servers>,
+    redactor: Redactor,
 }
 
 impl Setup {
@@ -65,7 +66,13 @@ impl Setup {
         let places = Places::new(&environment, &folder, flag);
         let Loaded { config, sources, notes } = load(&places, &environment)?;
         let (skills, confinement, servers) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Ok(Self { environment, folder, places, config, sources, notes, skills, confinement, servers })
+        let redactor = Redactor::new(secrets(&environment, &config));
+        Ok(Self { environment, folder, places, config, sources, notes, skills, confinement, servers, redactor })
+    }
+
+    /// Takes secrets out of what models, journals and people see.
+    pub(crate) const fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// Says what was left out of the configuration.
@@ -210,7 +217,8 @@ impl Setup {
         let files = ConfinedFolder::open(&self.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
         let mut context = ToolContext::new(files, self.clean_environment()).with_confinement(self.confinement().clone());
         context.text_limit = Some(self.config.tools.output_characters);
-        Ok(context.with_rules(self.configured_rules()))
+        learn_secrets_of(&context.folder, &self.redactor);
+        Ok(context.with_rules(self.configured_rules()).with_redactor(self.redactor.clone()))
     }
 
     pub(crate) fn profiles(&self) -> Result<ProfileCatalog, Failure> {
@@ -328,26 +336,13 @@ impl Setup {
             recall: memory.recall,
             chunks: memory.chunks,
             prompt: PromptBounds { memory_tokens: memory.memory_tokens, knowledge_tokens: memory.knowledge_tokens },
-            secrets: self.secrets(),
+            redactor: self.redactor.clone(),
             ..RunMemorySettings::new(self.memory_file())
         })
     }
 
     pub(crate) fn memory_bounds(&self) -> MemorySettings {
         MemorySettings { max_entries: self.config.memory.max_entries, ..MemorySettings::default() }
-    }
-
-    /// What the environment holds that must not be kept: the keys of models, and what looks like a secret.
-    fn secrets(&self) -> Vec<SecretString> {
-        let of_servers = self.config.mcp.servers.values();
-        let tokens = of_servers.flat_map(|server| server.env_vars.iter().chain(&server.bearer_token_env)).map(String::as_str);
-        let of_search = self.config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
-        let of_models = self.config.models.values().filter_map(|model| model.api_key_env.as_deref());
-        let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).collect();
-        let secret =
-            |(name, value): &(OsString, OsString)| looks_secret(name, value) || name.to_str().is_some_and(|name| keys.contains(&name));
-        let values = self.environment.variables().filter(secret).filter_map(|(_, value)| value.into_string().ok());
-        values.map(SecretString::from).collect()
     }
 
     /// Everything a run needs.
@@ -373,6 +368,7 @@ impl Setup {
             memory: self.memory().map(RunMemory::new).map(Arc::new),
             project: project_context(&self.folder),
             undo: self.config.undo.enabled.then(|| self.config.undo.settings()),
+            redactor: self.redactor.clone(),
             hooks: self.hooks()?,
             human,
             clock: Arc::new(SystemClock),
@@ -382,6 +378,38 @@ impl Setup {
     pub(crate) fn planning_parts(&self) -> Result<(Prompts, Vec<aime_planner::Category>), Failure> {
         Ok((self.prompts()?.planning, self.categories()?))
     }
+}
+
+/// What the environment holds that nobody must see: what settings name as keys and tokens, and what looks like one.
+fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
+    let of_servers = config.mcp.servers.values();
+    let tokens = of_servers.flat_map(|server| server.env_vars.iter().chain(&server.bearer_token_env)).map(String::as_str);
+    let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
+    let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
+    let named: Vec<&str> = of_models.chain(tokens).chain(of_search).chain(config.secrets.environment.iter().map(String::as_str)).collect();
+    let text = environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut found: Vec<String> = text.filter_map(|(name, value)| secret_in(&name, value, &named)).collect();
+    // Headers of servers often hold tokens, and stand in the user's own file.
+    found.extend(config.mcp.servers.values().flat_map(|server| server.headers.values()).map(|value| {
+        let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
+        if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token.to_owned() } else { value.clone() }
+    }));
+    found
+}
+
+/// The secret in a variable. Of those that only look like one, paths, numbers and words of settings are none: they stand in every other text.
+fn secret_in(name: &str, value: String, named: &[&str]) -> Option<String> {
+    if named.contains(&name) {
+        return Some(value);
+    }
+    if !looks_secret(OsStr::new(name), OsStr::new(&value)) {
+        return None;
+    }
+    // `XDG_SESSION_TYPE` and the like: such a value is secret only where it looks like nothing else.
+    let weak = ["SESSION", "AUTH", "PRIVATE", "SIGNATURE", "COOKIE"];
+    let bare = weak.iter().fold(name.to_uppercase(), |name, part| name.replace(part, ""));
+    let name = if is_secret_name(&bare) { name } else { "VALUE" };
+    secrets_in(&format!("{name}={value}")).pop()
 }
 
 /// The folder that `-C` names, or the current one.

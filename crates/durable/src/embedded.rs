@@ -45,7 +45,11 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     running: HashMap<EffectId, Running>,
     /// The last stamp: time does not run backwards within a journal.
     last: UnixMillis,
+    /// What every fact goes through before the machine and the journal see it.
+    through: Option<ThroughFact<M>>,
 }
+
+type ThroughFact<M> = Box<dyn Fn(<M as Machine>::Fact) -> <M as Machine>::Fact + Send + Sync>;
 
 /// An effect that has not been answered.
 struct Running {
@@ -80,7 +84,15 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
             facts,
             ready: Vec::new(),
             running: HashMap::new(),
+            through: None,
         }
+    }
+
+    /// Every fact, from wherever it comes, goes through this before the machine and the journal see it. It must leave the effect's id as it is.
+    #[must_use]
+    pub fn with_facts_through(mut self, through: impl Fn(M::Fact) -> M::Fact + Send + Sync + 'static) -> Self {
+        self.through = Some(Box::new(through));
+        self
     }
 
     /// Another clock.
@@ -199,7 +211,11 @@ where
                 deadline.abort();
             }
         }
-        Ok(self.ready.drain(..).map(|fact| Recorded { at, fact }).collect())
+        let facts = self.ready.drain(..);
+        Ok(match &self.through {
+            Some(through) => facts.map(|fact| Recorded { at, fact: through(fact) }).collect(),
+            None => facts.map(|fact| Recorded { at, fact }).collect(),
+        })
     }
 
     async fn commit(&mut self, commit: Commit<'_, M>) -> Result<(), S::Error> {

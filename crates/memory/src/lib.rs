@@ -6,7 +6,6 @@ mod excerpt;
 mod knowledge;
 mod memories;
 mod rank;
-mod redact;
 mod render;
 mod schema;
 mod store;
@@ -16,7 +15,6 @@ mod words;
 pub use error::MemoryError;
 pub use knowledge::{Chunk, IndexReport, Knowledge, KnowledgeSettings, SkipReason, Skipped};
 pub use memories::{Memory, MemoryKind, Recalled, Remembered, StoredMemory, UnixMillis};
-pub use redact::redact;
 pub use render::{Origin, PromptBounds, Rendering, Shown, render};
 pub use store::{MemorySettings, MemoryStore};
 

@@ -58,7 +58,7 @@ impl std::fmt::Display for MemoryKind {
     }
 }
 
-/// Something worth knowing in later runs. Put no secrets into it, or send it through [`redact`](crate::redact): it is kept as it is, and shown to models.
+/// Something worth knowing in later runs. Put no secrets into it: it is kept as it is, and shown to models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Its name, of the caller's choice.

@@ -5,6 +5,7 @@ use aime_progress::{
     Conclusion, EvidenceId, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RecalledItem, Spent, TaskId, TaskSpec,
     Timestamp, TriggerReason,
 };
+use aime_redact::Redactor;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -197,6 +198,16 @@ pub enum RunFact {
         /// Why.
         message: String,
     },
+}
+
+impl RunFact {
+    /// The fact as it goes into the journal. A plan is carried out as it stands, so nothing but known values is taken out of that.
+    pub(crate) fn without_secrets(self, redactor: &Redactor) -> Self {
+        match self {
+            Self::Planned { .. } | Self::Replanned { .. } => redactor.typed_values(self),
+            other => redactor.typed(other),
+        }
+    }
 }
 
 /// What earlier runs and documents say of a goal.

@@ -46,6 +46,7 @@ mod orchestrator;
 mod parts;
 mod publish;
 mod questions;
+mod redacted_model;
 mod request;
 mod result;
 mod runner;

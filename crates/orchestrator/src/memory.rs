@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aime_memory::{KnowledgeSettings, Memory, MemoryError, MemorySettings, MemoryStore, Origin, PromptBounds, UnixMillis, redact, render};
+use aime_memory::{KnowledgeSettings, Memory, MemoryError, MemorySettings, MemoryStore, Origin, PromptBounds, UnixMillis, render};
 use aime_progress::{RecalledFrom, RecalledItem};
-use secrecy::{ExposeSecret, SecretString};
+use aime_redact::{Redactor, redact};
 
 use crate::KnownContext;
 
@@ -40,8 +40,8 @@ pub struct RunMemorySettings {
     /// How many tokens of a prompt they may take. A small context window lowers it further: to 7 percent of it for memories, 13 for
     /// knowledge.
     pub prompt: PromptBounds,
-    /// Values that are never kept, beside what looks like a secret.
-    pub secrets: Vec<SecretString>,
+    /// Takes out what is never kept, beside what looks like a secret.
+    pub redactor: Redactor,
 }
 
 impl RunMemorySettings {
@@ -56,7 +56,7 @@ impl RunMemorySettings {
             recall: 3,
             chunks: 3,
             prompt: PromptBounds::default(),
-            secrets: Vec::new(),
+            redactor: Redactor::default(),
         }
     }
 }
@@ -141,16 +141,10 @@ impl RunMemory {
 
     /// Keeps what a run has learnt, without the secrets that it may hold. Blocks.
     pub(crate) fn remember(&self, memory: Memory) -> Result<(), String> {
-        let secrets: Vec<&str> = self.settings.secrets.iter().map(ExposeSecret::expose_secret).collect();
-        let memory = Memory { title: redact(&memory.title, &secrets), text: redact(&memory.text, &secrets), ..memory };
+        let redactor = &self.settings.redactor;
+        let memory = Memory { title: redact(&memory.title, redactor), text: redact(&memory.text, redactor), ..memory };
         let kept = self.store().and_then(|store| store.remember(&memory));
         kept.map(drop).map_err(|error| told(&error))
-    }
-
-    /// Whether a text holds what would not be kept.
-    pub(crate) fn holds_secret(&self, text: &str) -> bool {
-        let secrets: Vec<&str> = self.settings.secrets.iter().map(ExposeSecret::expose_secret).collect();
-        redact(text, &secrets) != text
     }
 
     fn store(&self) -> Result<MemoryStore, MemoryError> {

@@ -4,9 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, StreamPart};
 use aime_progress::Spent;
+use aime_redact::Redactor;
 use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
 
-use crate::{Budget, BudgetError};
+use crate::{Budget, BudgetError, redacted_model::RedactedModel};
 
 /// Models by role or name. Whoever asks for one that is not there gets `default`.
 #[derive(Clone)]
@@ -27,6 +28,14 @@ impl Models {
     #[must_use]
     pub fn single(model: Arc<dyn ChatModel>) -> Self {
         Self { default: model, roles: BTreeMap::new() }
+    }
+
+    /// The same models, each of which sees no secret, and none of whose answers holds one.
+    #[must_use]
+    pub fn redacted(self, redactor: &Redactor) -> Self {
+        let around = |inner| -> Arc<dyn ChatModel> { Arc::new(RedactedModel { inner, redactor: redactor.clone() }) };
+        let roles = self.roles.into_iter().map(|(name, model)| (name, around(model))).collect();
+        Self { default: around(self.default), roles }
     }
 
     /// The model of a role, or the default.

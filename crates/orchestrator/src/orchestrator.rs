@@ -93,7 +93,8 @@ pub struct Orchestrator {
 impl Orchestrator {
     /// From its parts.
     #[must_use]
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(mut parts: Parts) -> Self {
+        parts.models = parts.models.map(|models| models.redacted(&parts.redactor));
         Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default() }
     }
 
@@ -109,6 +110,7 @@ impl Orchestrator {
     /// [`OrchestratorError`]; a run that merely fails is a result.
     pub async fn run(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let RunRequest { run, goal, plan, settings } = request;
+        let goal = self.parts.redactor.text(&goal).into_owned();
         let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
         let at = self.parts.clock.now();
         let new = NewRun {
@@ -123,7 +125,7 @@ impl Orchestrator {
         let tools =
             self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
         let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
-        let input = RunInput { run, plan_id, goal, plan, can_plan, has_memory, settings, tools };
+        let input = self.parts.redactor.typed_values(RunInput { run, plan_id, goal, plan, can_plan, has_memory, settings, tools });
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
@@ -189,7 +191,7 @@ impl Orchestrator {
                 Some(RunFact::StopRequested { .. }) => {
                     self.parts.journal.inbox_take(message.id).await?;
                 }
-                Some(fact) => then.push(Recorded { at: now, fact }),
+                Some(fact) => then.push(Recorded { at: now, fact: fact.without_secrets(&self.parts.redactor) }),
                 None => {}
             }
         }
@@ -253,7 +255,9 @@ impl Orchestrator {
             answers: Arc::clone(&answers),
             words: Arc::clone(&words),
         };
-        let mut host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
+        let redactor = self.parts.redactor.clone();
+        let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
+        let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
         let beside = Beside {
             tasks: [
                 tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),

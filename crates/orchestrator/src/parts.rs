@@ -10,6 +10,7 @@ use aime_actors::{ActorFactory, PromptError};
 use aime_durable::{Clock, Journal, JournalError, SystemClock};
 use aime_llm::Tiers;
 use aime_planner::{Category, PlannerSettings, Prompts, RouteSettings, default_categories};
+use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, FileError};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
 use aime_undo::UndoSettings;
@@ -51,6 +52,8 @@ pub struct Parts {
     pub project: String,
     /// How much is kept of what tasks do to files, so that it can be undone; nothing is kept without.
     pub undo: Option<UndoSettings>,
+    /// Takes secrets out of all that is journaled, and of all that models see.
+    pub redactor: Redactor,
     /// What of one's own sees, changes or blocks what a run does.
     pub hooks: Hooks,
     /// How people are asked.
@@ -95,6 +98,7 @@ impl Parts {
         Ok(Self {
             journal,
             keep: keep.into(),
+            redactor: tool_context.redactor.clone(),
             models: None,
             tools: Arc::new(builtin()),
             tool_context,

@@ -13,6 +13,7 @@ use std::{
     },
 };
 
+use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +45,8 @@ pub struct ToolContext {
     pub progress: Option<TellProgress>,
     /// Who takes back what a task of the run did to files, where that is kept.
     pub undo: Option<UndoTask>,
+    /// Takes secrets out of results before anybody sees them. What tools write to files goes by it.
+    pub redactor: Redactor,
 }
 
 impl ToolContext {
@@ -62,6 +65,7 @@ impl ToolContext {
             person: None,
             progress: None,
             undo: None,
+            redactor: Redactor::default(),
         }
     }
 
@@ -118,6 +122,13 @@ impl ToolContext {
     #[must_use]
     pub fn with_undo(mut self, undo: UndoTask) -> Self {
         self.undo = Some(undo);
+        self
+    }
+
+    /// The same with results that hold none of these secrets.
+    #[must_use]
+    pub fn with_redactor(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
         self
     }
 

@@ -16,6 +16,7 @@ mod permission;
 mod registry;
 mod router;
 mod schema;
+mod secrets;
 mod skill;
 #[cfg(any(feature = "mcp", feature = "web"))]
 mod tls;
@@ -40,6 +41,7 @@ pub use mcp::{
 pub use permission::{PermissionRule, PermissionRules, RuleError};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
+pub use secrets::learn_secrets_of;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, UnknownTool};
 pub use typed::TypedTool;

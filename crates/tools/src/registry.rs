@@ -13,7 +13,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{HandledBy, PermissionRules, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool, schema::Checker};
+use crate::{
+    HandledBy, PermissionRules, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool,
+    schema::Checker,
+    secrets::{check_marks, clean, learn_named},
+};
 
 /// How long a tool that was cancelled has to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
@@ -91,7 +95,7 @@ impl ToolRegistry {
         self.known(name)?.checker().check(parameters).map_err(ToolError::InvalidParameters)
     }
 
-    /// Makes one call: checks the parameters, keeps the time limit, and cuts the text of the result, or of the error, to
+    /// Makes one call: checks the parameters, keeps the time limit, takes secrets out of the result, and cuts the text of the result, or of the error, to
     /// [`ToolContext::text_limit`]. A call that is cancelled or out of time is told to stop, and left behind if it does not within
     /// 3 seconds. What a rule of the context denies is not made, whoever allowed it.
     ///
@@ -103,13 +107,16 @@ impl ToolRegistry {
             return Err(ToolError::Failed(format!("`{name}` changes the state of the actor that calls it; it cannot be run by itself")));
         }
         let result = match self.check(name, parameters) {
-            Ok(parameters) => match denied(&context.rules, name, &parameters) {
-                Some(error) => Err(error),
-                None => within_limits(tool.as_ref(), parameters, context).await,
+            Ok(parameters) => match denied(&context.rules, name, &parameters).map_or_else(|| check_marks(tool.sheet(), &parameters, context), Err) {
+                Ok(()) => {
+                    learn_named(&parameters, context);
+                    within_limits(tool.as_ref(), parameters, context).await
+                }
+                Err(error) => Err(error),
             },
             Err(error) => Err(error),
         };
-        match result {
+        match clean(result, &context.redactor) {
             Ok(mut output) => {
                 output.text = context.shown(name, output.text);
                 Ok(output)

@@ -38,7 +38,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     if choice.because == models::NO_OTHER {
         output::note(&model_line(Some(&choice), setup));
     }
-    let models = models::ready(&choice, setup).await?;
+    let models = models::ready(&choice, setup).await?.redacted(setup.redactor());
     let plan = make(goal, args.choice.mode, &models, setup).await?;
     let text = match args.format {
         PlanFormat::Text => text(&plan),

@@ -73,7 +73,9 @@ pub(super) async fn pause(run: &str, setup: &Setup) -> Result<u8, Failure> {
 }
 
 pub(super) async fn put(run: &RunId, message: &InboxMessage, setup: &Setup) -> Result<(), Failure> {
-    let body = serde_json::to_string(message).map_err(Failure::internal)?;
+    let mut message = serde_json::to_value(message).map_err(Failure::internal)?;
+    setup.redactor().document(&mut message);
+    let body = message.to_string();
     let put = setup.journal()?.inbox_put(run.as_str(), SystemClock.now(), &body).await;
     put.map(drop).map_err(|error| Failure::caused(code::USAGE, &error))
 }

@@ -23,7 +23,7 @@ pub(crate) struct Loaded {
 }
 
 /// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted. Permissions it may only narrow.
-const SAFETY: [&str; 7] = ["sandbox", "hooks", "mcp", "web", "undo", "extensions", "local"];
+const SAFETY: [&str; 8] = ["secrets", "sandbox", "hooks", "mcp", "web", "undo", "extensions", "local"];
 
 /// Reads every place and merges them.
 pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {

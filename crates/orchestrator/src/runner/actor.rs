@@ -130,6 +130,7 @@ impl Attempt {
             None => {
                 let Made { mut input, created } = make()?;
                 input.told = said;
+                let input = self.runner.parts.redactor.typed(input);
                 let mut reports = Reports::new(Arc::clone(self), input.call.clone());
                 reports.send(created);
                 let writer = journal.stream(run, &input.effect_prefix());
@@ -158,7 +159,13 @@ impl Attempt {
             refused: Arc::clone(&refused),
         };
         let sink = ReportingStream { writer, reports, refused };
-        let mut host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
+        let redactor = self.runner.parts.redactor.clone();
+        let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
+        let mut host = host.with_facts_through(move |fact| match fact {
+            // What the model wrote is carried out as it stands.
+            ActorFact::ModelAnswered { .. } => redactor.typed_values(fact),
+            other => redactor.typed(other),
+        });
         let (sender, cancel) = (host.sender(), cancel.clone());
         let stop = tokio::spawn(async move {
             cancel.cancelled().await;

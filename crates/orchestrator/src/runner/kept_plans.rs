@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use aime_memory::redact;
 use aime_planner::{KeptPlan, PlanKey, PlanRequest, Planned, Planner};
 use aime_progress::ProgressState;
+use aime_redact::redact;
 use serde_json::Value;
 
 use super::RunRunner;
@@ -30,7 +30,7 @@ impl RunRunner {
         let words = [planned.plan.goal.as_str()].into_iter().chain(planned.plan.tasks.iter().map(|task| task.description.as_str()));
         let parameters = planned.plan.tasks.iter().map(|task| Value::Object(task.parameters.clone()).to_string());
         let text = words.map(ToOwned::to_owned).chain(parameters).collect::<Vec<_>>().join("\n");
-        let secret = self.parts.memory.as_ref().map_or_else(|| redact(&text, &[]) != text, |memory| memory.holds_secret(&text));
+        let secret = text.contains(aime_redact::REDACTED) || redact(&text, &self.parts.redactor) != text;
         if planned.fallback.is_some() || secret {
             // What a crash left there is not the run's plan any more.
             return under_way.forget();

@@ -36,7 +36,7 @@ impl Remembering {
     fn new(model: ScriptedModel, change: impl FnOnce(&mut RunMemorySettings)) -> Self {
         let mut bench = Bench::new(model);
         let mut settings = RunMemorySettings::new(bench.path(".aime/memory.db"));
-        settings.secrets = vec!["It-is-my-key-77".to_owned().into()];
+        settings.redactor = aime_redact::Redactor::new(["It-is-my-key-77"]);
         change(&mut settings);
         bench.memory = Some(Arc::new(RunMemory::new(settings)));
         Self { bench }

@@ -99,3 +99,46 @@ async fn no_secret_gets_out() {
         assert!(found, "{wanted} should hold the harmless variable");
     }
 }
+
+/// What is known to be secret is nowhere, whoever says it: a person, a file, the model itself.
+#[tokio::test]
+async fn a_known_secret_is_journaled_by_nobody() {
+    const KNOWN: &str = "the-known-value-4711";
+    let say = |text: &str| Reply::call("report_evidence", json!({"type": "discovery", "significance": "low", "content": text}));
+    let inner = ScriptedModel::new("m")
+        .on(When::tool("bash").and_turn(0), [Reply::call("bash", json!({"command": "cat notes.txt"}))])
+        .on(When::tool("bash").and_turn(1), [say(&format!("found {KNOWN}"))])
+        .on(When::tool("bash").and_turn(2), [Reply::call("write_file", json!({"path": "key.txt", "content": "sk-0123456789abcdefghij"}))])
+        .on(When::tool("bash"), [done(&format!("it is {KNOWN}"))])
+        .on(When::plain(), [Reply::text(format!("It is {KNOWN}."))]);
+    let bench = Bench::new(inner.clone());
+    std::fs::write(bench.path("notes.txt"), format!("{KNOWN} ghp_0123456789abcdef0123\n")).unwrap();
+    let redactor = aime_redact::Redactor::new([KNOWN]);
+    let mut parts = bench.parts(Some(Arc::new(inner)));
+    parts.tool_context.redactor = redactor.clone();
+    parts.redactor = redactor;
+    parts.project = format!("Use {KNOWN}.");
+    let orchestrator = aime_orchestrator::Orchestrator::new(parts);
+    let tasks = json!([{"id": "act", "kind": "actor", "description": "Print the file", "bundles": ["shell", "files"]}]);
+    let (control, mut events) = control();
+    let result = orchestrator.run(bench.request(&format!("Show {KNOWN}"), Some(plan(tasks))), control).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    drop(orchestrator);
+    let own = std::fs::read_to_string(bench.path("key.txt")).unwrap();
+    assert_eq!(own, "sk-0123456789abcdefghij", "what the model makes up itself is written as it stands");
+    std::fs::remove_file(bench.path("notes.txt")).unwrap();
+    std::fs::remove_file(bench.path("key.txt")).unwrap();
+    let mut places = vec![
+        ("the result".to_owned(), serde_json::to_vec(&result).unwrap()),
+        ("the requests".to_owned(), format!("{:?}", bench.model.requests()).into_bytes()),
+    ];
+    while let Some(event) = events.recv().await {
+        places.push(("an event".to_owned(), serde_json::to_vec(&event.event).unwrap()));
+    }
+    files(bench.folder.path(), &mut places);
+    for (place, bytes) in &places {
+        assert!(!holds(bytes, KNOWN) && !holds(bytes, "ghp_0123456789abcdef0123"), "a secret stands in {place}");
+    }
+    let marked = |wanted: &str| places.iter().any(|(place, bytes)| place.contains(wanted) && holds(bytes, aime_redact::REDACTED));
+    assert!(["the result", "the requests", "an event", "aime.db"].into_iter().all(marked));
+}

@@ -1,0 +1,173 @@
+//! A model that sees no secret, and whose answers hold none.
+
+use std::{borrow::Cow, sync::Arc};
+
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, Prices, StreamPart, ToolCall, ToolDefinition};
+use aime_redact::{Deltas, Redactor};
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
+
+/// Takes secrets out of requests before they are sent, and known values out of answers. What a model itself has written is carried out as it
+/// stands, so nothing but known values is taken out of that.
+pub(crate) struct RedactedModel {
+    pub(crate) inner: Arc<dyn ChatModel>,
+    pub(crate) redactor: Redactor,
+}
+
+impl RedactedModel {
+    fn request(&self, mut request: ChatRequest) -> ChatRequest {
+        for message in &mut request.messages {
+            if let Some(clean) = self.message(message) {
+                *message = Arc::new(clean);
+            }
+        }
+        if request.tools.iter().any(|tool| self.holds_one(tool)) {
+            request.tools = request.tools.iter().map(|tool| self.redactor.typed(tool.clone())).collect();
+        }
+        request
+    }
+
+    /// The message without secrets; nothing where it holds none, so that it stays the same message.
+    fn message(&self, message: &Message) -> Option<Message> {
+        let clean = |content: &String| match self.redactor.text(content) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(clean) => Some(clean),
+        };
+        Some(match message {
+            Message::System { content } => Message::System { content: clean(content)? },
+            Message::User { content } => Message::User { content: clean(content)? },
+            Message::Tool { call_id, name, content } => {
+                Message::Tool { call_id: call_id.clone(), name: name.clone(), content: clean(content)? }
+            }
+            Message::Assistant { content, tool_calls } => {
+                let texts = tool_calls.iter().map(|call| &call.arguments).chain([content]);
+                if texts.into_iter().all(|text| matches!(self.redactor.values(text), Cow::Borrowed(_))) {
+                    return None;
+                }
+                Message::Assistant { content: self.redactor.values(content).into_owned(), tool_calls: self.calls(tool_calls) }
+            }
+        })
+    }
+
+    fn calls(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
+        let clean = |call: &ToolCall| ToolCall { arguments: self.redactor.values(&call.arguments).into_owned(), ..call.clone() };
+        calls.iter().map(clean).collect()
+    }
+
+    fn holds_one(&self, tool: &ToolDefinition) -> bool {
+        self.redactor.finds(&tool.description) || self.redactor.finds(&tool.parameters.to_string())
+    }
+
+    fn response(&self, response: ChatResponse) -> ChatResponse {
+        ChatResponse {
+            content: self.redactor.values(&response.content).into_owned(),
+            reasoning: self.redactor.values(&response.reasoning).into_owned(),
+            tool_calls: self.calls(&response.tool_calls),
+            ..response
+        }
+    }
+}
+
+/// The texts of an answer on its way.
+struct Passing {
+    text: Deltas,
+    reasoning: Deltas,
+}
+
+impl Passing {
+    /// What may be passed on for a part of an answer. What was held back comes before the part that ends its text.
+    fn pass(&mut self, model: &RedactedModel, part: StreamPart) -> Vec<StreamPart> {
+        let some = |text: String, part: fn(String) -> StreamPart| (!text.is_empty()).then(|| part(text));
+        match part {
+            StreamPart::Text(text) => some(self.text.push(&text), StreamPart::Text).into_iter().collect(),
+            StreamPart::Reasoning(text) => some(self.reasoning.push(&text), StreamPart::Reasoning).into_iter().collect(),
+            StreamPart::Done(response) => {
+                let rest = [
+                    some(self.reasoning.finish(), StreamPart::Reasoning),
+                    some(self.text.finish(), StreamPart::Text),
+                    Some(StreamPart::Done(Box::new(model.response(*response)))),
+                ];
+                rest.into_iter().flatten().collect()
+            }
+            other => vec![other],
+        }
+    }
+}
+
+impl ChatModel for RedactedModel {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn limits(&self) -> ModelLimits {
+        self.inner.limits()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.inner.prices()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let mut passing = Passing { text: Deltas::new(self.redactor.clone()), reasoning: Deltas::new(self.redactor.clone()) };
+        let parts = self.inner.stream(self.request(request)).map(move |part| match part {
+            Ok(part) => passing.pass(self, part).into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        });
+        parts.flat_map(stream::iter).boxed()
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        let request = self.request(request);
+        Box::pin(async move { self.inner.complete(request).await.map(|response| self.response(response)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_llm::scripted::{Reply, ScriptedModel, When};
+
+    use super::*;
+
+    fn redacted(answer: &str) -> (ScriptedModel, RedactedModel) {
+        let inner = ScriptedModel::new("m").on(When::any(), [Reply::text(answer)]);
+        (inner.clone(), RedactedModel { inner: Arc::new(inner), redactor: Redactor::new(["hunter22"]) })
+    }
+
+    #[tokio::test]
+    async fn a_model_sees_no_secret_and_tells_none() {
+        let (inner, model) = redacted("it is hunter22, or sk-0123456789abcdefghij");
+        let own = Message::Assistant {
+            content: String::new(),
+            tool_calls: vec![ToolCall {
+                id: "1".to_owned(),
+                name: "t".to_owned(),
+                arguments: "{\"a\":\"sk-0123456789abcdefghij hunter22\"}".to_owned(),
+            }],
+        };
+        let messages = [
+            Message::System { content: "s hunter22".to_owned() },
+            Message::User { content: "u sk-0123456789abcdefghij".to_owned() },
+            own,
+            Message::Tool { call_id: "1".to_owned(), name: "t".to_owned(), content: "r hunter22".to_owned() },
+        ];
+        let request = ChatRequest { messages: messages.into_iter().map(Arc::new).collect(), ..ChatRequest::default() };
+        let answer = model.complete(request).await.unwrap();
+        assert_eq!(answer.content, "it is [redacted-secret], or sk-0123456789abcdefghij", "what it wrote itself is carried out");
+        let seen = format!("{:?}", inner.requests());
+        assert!(!seen.contains("hunter22"), "{seen}");
+        assert_eq!(seen.matches("sk-0123456789abcdefghij").count(), 1, "in its own call alone: {seen}");
+    }
+
+    #[tokio::test]
+    async fn parts_of_an_answer_hold_none_either() {
+        let (_, model) = redacted("it is hunter22");
+        let parts: Vec<_> = model.stream(ChatRequest::default()).collect().await;
+        let texts: String =
+            parts.iter().filter_map(|part| if let Ok(StreamPart::Text(text)) = part { Some(text.as_str()) } else { None }).collect();
+        assert_eq!(texts, "it is [redacted-secret]");
+        assert!(matches!(parts.last(), Some(Ok(StreamPart::Done(_)))), "{parts:?}");
+    }
+}

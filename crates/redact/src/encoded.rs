@@ -1,0 +1,78 @@
+//! The writings of a value by which it is commonly passed on: base64, hexadecimal, percent signs, JSON.
+
+use std::fmt::Write;
+
+/// Shorter values have encodings that are too common to be taken out wherever they stand.
+const SHORTEST: usize = 10;
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// The value, and its encodings.
+pub(crate) fn writings(value: &str) -> Vec<String> {
+    let mut writings = vec![value.to_owned()];
+    let json = serde_json::Value::from(value).to_string();
+    writings.push(json.trim_matches('"').to_owned());
+    if value.len() >= SHORTEST {
+        for before in 0..3 {
+            let within = base64_within(value.as_bytes(), before);
+            // The alphabet for addresses.
+            writings.push(within.replace('+', "-").replace('/', "_"));
+            writings.push(within);
+        }
+        let mut hex = String::new();
+        let mut percent = String::new();
+        for byte in value.bytes() {
+            // Writing to a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                percent.push(char::from(byte));
+            } else {
+                let _ = write!(percent, "%{byte:02X}");
+            }
+        }
+        writings.push(hex.to_uppercase());
+        writings.push(hex);
+        writings.push(percent);
+    }
+    writings.sort();
+    writings.dedup();
+    writings
+}
+
+/// The letters of base64 that depend on the value alone, where `before` bytes (of a group of three) stand before it.
+fn base64_within(value: &[u8], before: usize) -> String {
+    let mut letters = String::new();
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in std::iter::repeat_n(0, before).chain(value.iter().copied()) {
+        bits = (bits << 8) | u32::from(byte);
+        held += 8;
+        while held >= 6 {
+            held -= 6;
+            let letter = BASE64.get(usize::try_from((bits >> held) & 0x3f).unwrap_or_default()).copied().unwrap_or_default();
+            letters.push(char::from(letter));
+        }
+    }
+    // Those that hold bits of what stands before.
+    letters.split_off((before * 8).div_ceil(6))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_found_at_every_place() {
+        // printf 'correct-horse', printf 'xcorrect-horse', printf 'xxcorrect-horse' | base64
+        for (before, encoded) in [(0, "Y29ycmVjdC1ob3JzZQ=="), (1, "eGNvcnJlY3QtaG9yc2U="), (2, "eHhjb3JyZWN0LWhvcnNl")] {
+            let within = base64_within(b"correct-horse", before);
+            assert!(encoded.contains(&within) && within.len() >= 15, "{within} in {encoded}");
+        }
+    }
+
+    #[test]
+    fn short_values_have_no_encodings() {
+        assert_eq!(writings("hunter2"), ["hunter2"]);
+        assert!(writings("a\"b").contains(&"a\\\"b".to_owned()));
+        assert!(writings("hunter2 is it").contains(&"hunter2%20is%20it".to_owned()));
+        assert!(writings("hunter2 is it").contains(&"68756e746572322069732069 74".replace(' ', "")));
+    }
+}

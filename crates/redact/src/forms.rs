@@ -1,0 +1,197 @@
+//! Keys of well-known services, private keys and logins, found by their form.
+//!
+//! The table holds what is told apart from other words without doubt: a text of a file goes through it before a model reads it.
+
+use std::{borrow::Cow, sync::LazyLock};
+
+use aho_corasick::AhoCorasick;
+
+use crate::REDACTED;
+
+/// What letters a key is made of, beside those that it begins with.
+#[derive(Debug, Clone, Copy)]
+enum Letters {
+    /// `A-Z a-z 0-9`.
+    Plain,
+    /// The same and `_ -`.
+    Wide,
+    /// The same and `.`.
+    Dotted,
+    /// `A-Z 2-7`.
+    Upper,
+}
+
+/// How a key begins, what it is made of, and its fewest characters in all.
+const KEYS: &[(&str, Letters, usize)] = &[
+    ("sk-", Letters::Wide, 20),
+    ("sk_live_", Letters::Plain, 24),
+    ("sk_test_", Letters::Plain, 24),
+    ("rk_live_", Letters::Plain, 24),
+    ("whsec_", Letters::Plain, 32),
+    ("ghp_", Letters::Plain, 20),
+    ("gho_", Letters::Plain, 20),
+    ("ghu_", Letters::Plain, 20),
+    ("ghs_", Letters::Plain, 20),
+    ("ghr_", Letters::Plain, 20),
+    ("github_pat_", Letters::Wide, 40),
+    ("glpat-", Letters::Wide, 20),
+    ("xoxb-", Letters::Wide, 20),
+    ("xoxp-", Letters::Wide, 20),
+    ("xoxa-", Letters::Wide, 20),
+    ("xapp-", Letters::Wide, 20),
+    ("AKIA", Letters::Upper, 20),
+    ("ASIA", Letters::Upper, 20),
+    ("AIza", Letters::Wide, 35),
+    ("ya29.", Letters::Wide, 40),
+    ("hf_", Letters::Plain, 30),
+    ("npm_", Letters::Plain, 36),
+    ("pypi-", Letters::Wide, 60),
+    ("dop_v1_", Letters::Plain, 40),
+    ("SG.", Letters::Dotted, 50),
+    ("shpat_", Letters::Plain, 32),
+    ("tskey-", Letters::Wide, 24),
+    ("AGE-SECRET-KEY-1", Letters::Plain, 50),
+    ("eyJ", Letters::Dotted, 60),
+];
+/// The beginning of a private key, and what its first line holds.
+const PEM: &str = "-----BEGIN ";
+const PRIVATE: &str = "PRIVATE KEY";
+/// Before the login of an address.
+const ADDRESS: &str = "://";
+/// Before a token of a request.
+const BEARER: [&str; 2] = ["Bearer ", "bearer "];
+/// The fewest characters of one.
+const LEAST_BEARER: usize = 20;
+
+/// How each form begins, in the order of [`KEYS`] and then the rest.
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let keys = KEYS.iter().map(|(begins, ..)| *begins);
+    AhoCorasick::new(keys.chain([PEM, ADDRESS]).chain(BEARER)).ok()
+});
+
+/// A text without what has the form of a secret.
+pub(crate) fn without_forms(text: &str) -> Cow<'_, str> {
+    let mut clean = String::new();
+    let mut kept = 0;
+    for found in BEGINNINGS.iter().flat_map(|beginnings| beginnings.find_iter(text)) {
+        let (form, start) = (found.pattern().as_usize(), found.start());
+        if start < kept {
+            continue;
+        }
+        if let Some((from, to)) = secret(text, form, start) {
+            clean.push_str(text.get(kept..from).unwrap_or_default());
+            clean.push_str(REDACTED);
+            kept = to;
+        }
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    clean.push_str(text.get(kept..).unwrap_or_default());
+    Cow::Owned(clean)
+}
+
+/// Where the secret stands that begins so, if it is one.
+fn secret(text: &str, form: usize, start: usize) -> Option<(usize, usize)> {
+    if let Some((begins, letters, least)) = KEYS.get(form) {
+        return key(text, start, begins, *letters, *least);
+    }
+    let rest = text.get(start..)?;
+    if rest.starts_with(PEM) {
+        return private_key(rest).map(|length| (start, start + length));
+    }
+    if rest.starts_with(ADDRESS) {
+        return login(rest).map(|(from, to)| (start + from, start + to));
+    }
+    let from = start + BEARER[0].len();
+    let token: usize =
+        text.get(from..)?.chars().take_while(|c| c.is_ascii_alphanumeric() || "-._~+/=".contains(*c)).map(char::len_utf8).sum();
+    let body = text.get(from..from + token)?;
+    (token >= LEAST_BEARER && body.contains(|c: char| c.is_ascii_digit())).then_some((from, from + token))
+}
+
+fn key(text: &str, start: usize, begins: &str, letters: Letters, least: usize) -> Option<(usize, usize)> {
+    let within = |c: char| match letters {
+        Letters::Plain => c.is_ascii_alphanumeric(),
+        Letters::Wide => c.is_ascii_alphanumeric() || matches!(c, '_' | '-'),
+        Letters::Dotted => c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'),
+        Letters::Upper => c.is_ascii_uppercase() || ('2'..='7').contains(&c) || c.is_ascii_digit(),
+    };
+    let before = text.get(..start)?.chars().next_back();
+    if before.is_some_and(|c| c.is_ascii_alphanumeric()) {
+        return None;
+    }
+    let body = text.get(start + begins.len()..)?;
+    let length = body.find(|c| !within(c)).unwrap_or(body.len());
+    let body = body.get(..length)?.trim_end_matches(['.', '-', '_']);
+    let dense = body.contains(|c: char| c.is_ascii_digit()) && body.contains(|c: char| c.is_ascii_alphabetic());
+    // A JSON Web Token has three parts.
+    let whole = begins != "eyJ" || body.split('.').filter(|part| part.len() > 3).count() == 3;
+    (begins.len() + body.len() >= least && dense && whole).then_some((start, start + begins.len() + body.len()))
+}
+
+/// The bytes of a private key, from its first mark to its last; to the end of the text where that is missing.
+fn private_key(text: &str) -> Option<usize> {
+    // In JSON its lines are parted by `\n` in letters.
+    let head = text.split(['\n', '\\']).next()?;
+    if !head.contains(PRIVATE) {
+        return None;
+    }
+    let end = text.find("-----END ").and_then(|end| Some(end + text.get(end..)?.find("KEY-----")? + "KEY-----".len()));
+    Some(end.unwrap_or(text.len()))
+}
+
+/// Where the password stands in `://user:password@host`.
+fn login(text: &str) -> Option<(usize, usize)> {
+    let authority = text.get(ADDRESS.len()..)?;
+    let end = authority
+        .find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '`' | '<' | '>' | ')'))
+        .unwrap_or(authority.len());
+    let user = authority.get(..end)?.rsplit_once('@')?.0;
+    let (name, password) = user.split_once(':')?;
+    // What stands for a password in a text about addresses is none.
+    let placeholder =
+        password.is_empty() || password.contains(['{', '$', '*', '[']) || matches!(password, "password" | "pass" | "pw" | "secret");
+    let from = ADDRESS.len() + name.len() + 1;
+    (!placeholder).then_some((from, from + password.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_found_by_their_form() {
+        for (text, clean) in [
+            ("the key is sk-abcdefghijklmnop1234.", "the key is [redacted-secret]."),
+            ("(ghp_0123456789abcdef0123)", "([redacted-secret])"),
+            ("AKIAIOSFODNN7EXAMPLE", "[redacted-secret]"),
+            ("a\n-----BEGIN RSA PRIVATE KEY-----\nMII\nxyz\n-----END RSA PRIVATE KEY-----\nb", "a\n[redacted-secret]\nb"),
+            ("{\"k\": \"-----BEGIN PRIVATE KEY-----\\nMII\\n-----END PRIVATE KEY-----\\n\"}", "{\"k\": \"[redacted-secret]\\n\"}"),
+            ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl", "[redacted-secret]"),
+            ("git clone https://me:hunter22@host/x.git now", "git clone https://me:[redacted-secret]@host/x.git now"),
+            ("Authorization: Bearer abcdefghij0123456789", "Authorization: Bearer [redacted-secret]"),
+            ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", "[redacted-secret]"),
+            ("sk-proj-abc123def456ghi789jkl and xoxb-1234567890-abcdefghij", "[redacted-secret] and [redacted-secret]"),
+        ] {
+            assert_eq!(without_forms(text), clean, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_looks_alike_stays() {
+        for text in [
+            "sk-learn, task-runner and disk-utilities-for-everyone-1",
+            "class=\"sk-spinner sk-spinner-wave-of-the-page\"",
+            "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----",
+            "https://host/a@b and https://me@host/ and http://user:${PASS}@host and http://user:password@host",
+            "let token = lexer.next_token(); password: String,",
+            "Bearer of good news, and bearer tokens in general",
+            "AKIArelative and hf_model and npm_config_cache",
+            "eyJhbGciOiJIUzI1NiJ9 is a beginning",
+            "数字 sk-数字",
+        ] {
+            assert_eq!(without_forms(text), text);
+        }
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod credentials;
+mod deltas;
+mod encoded;
+mod forms;
+mod lines;
+mod redactor;
+
+pub use credentials::{is_credential_file, is_secret_name, secrets_in};
+pub use deltas::Deltas;
+pub use lines::redact;
+pub use redactor::Redactor;
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "[redacted-secret]";

@@ -1,0 +1,255 @@
+//! Known values and known forms, taken out of texts and documents.
+
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{REDACTED, encoded::writings, forms::without_forms};
+
+/// Shorter values are too common to be taken out wherever they stand.
+const SHORTEST: usize = 6;
+/// The mark in names of things, which must be words.
+const PLAIN: &str = "redacted-secret";
+
+/// Takes secrets out of texts. Cheap to clone; what one clone learns all of them know. Never shows what it knows.
+#[derive(Clone, Default)]
+pub struct Redactor(Arc<RwLock<Arc<Known>>>);
+
+/// The values that are known.
+#[derive(Default)]
+pub(crate) struct Known {
+    values: BTreeSet<String>,
+    finder: Option<AhoCorasick>,
+    /// The bytes of the longest writing of a value.
+    pub(crate) longest: usize,
+}
+
+impl Redactor {
+    /// One that knows these values. Those of fewer than 6 bytes are left out: they would stand in too many texts by chance.
+    #[must_use]
+    pub fn new<V: AsRef<str>>(values: impl IntoIterator<Item = V>) -> Self {
+        let redactor = Self::default();
+        redactor.learn(values);
+        redactor
+    }
+
+    /// Takes these values out from now on, too.
+    pub fn learn<V: AsRef<str>>(&self, values: impl IntoIterator<Item = V>) {
+        let known = self.known();
+        let new: Vec<String> = values
+            .into_iter()
+            .map(|value| value.as_ref().trim().to_owned())
+            .filter(|value| value.len() >= SHORTEST && !REDACTED.contains(value.as_str()) && !known.values.contains(value))
+            .collect();
+        if new.is_empty() {
+            return;
+        }
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let values: BTreeSet<String> = known.values.iter().cloned().chain(new).collect();
+        *known = Arc::new(Known::of(values));
+    }
+
+    /// A text without known values, and without what has the form of a key.
+    #[must_use]
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.values(text) {
+            Cow::Borrowed(text) => without_forms(text),
+            Cow::Owned(text) => Cow::Owned(without_forms(&text).into_owned()),
+        }
+    }
+
+    /// A text without known values, also where they are encoded.
+    #[must_use]
+    pub fn values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.known().without(text)
+    }
+
+    /// Whether a text holds a secret.
+    #[must_use]
+    pub fn finds(&self, text: &str) -> bool {
+        matches!(self.text(text), Cow::Owned(_))
+    }
+
+    /// Takes secrets out of all texts of a document; whether there were any.
+    pub fn document(&self, document: &mut Value) -> bool {
+        change(document, &|text| self.text(text))
+    }
+
+    /// The same for anything that can be written as JSON and read again. What cannot be read again without its secret, such as a name that
+    /// must be a word, has a word in its place.
+    #[must_use]
+    pub fn typed<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        typed(value, &|text| self.text(text))
+    }
+
+    /// The same with known values alone.
+    #[must_use]
+    pub fn typed_values<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
+        typed(value, &|text| self.values(text))
+    }
+
+    pub(crate) fn known(&self) -> Arc<Known> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Redactor({} values)", self.known().values.len())
+    }
+}
+
+impl Known {
+    fn of(values: BTreeSet<String>) -> Self {
+        let writings: Vec<String> = values.iter().flat_map(|value| writings(value)).collect();
+        let longest = writings.iter().map(String::len).max().unwrap_or_default();
+        // Nothing that is built of so few and short texts is too large.
+        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&writings).ok();
+        Self { values, finder, longest }
+    }
+
+    fn without<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut clean = String::new();
+        let mut kept = 0;
+        for (from, to) in self.places(text) {
+            clean.push_str(text.get(kept..from).unwrap_or_default());
+            clean.push_str(REDACTED);
+            kept = to;
+        }
+        if kept == 0 {
+            return Cow::Borrowed(text);
+        }
+        clean.push_str(text.get(kept..).unwrap_or_default());
+        Cow::Owned(clean)
+    }
+
+    /// Where secrets stand, in bytes.
+    pub(crate) fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
+        let found = self.finder.iter().flat_map(move |finder| finder.find_iter(text));
+        found.map(|found| (found.start(), found.end()))
+    }
+}
+
+fn change(document: &mut Value, clean: &dyn Fn(&str) -> Cow<'_, str>) -> bool {
+    match document {
+        Value::String(text) => match clean(text) {
+            Cow::Borrowed(_) => false,
+            Cow::Owned(clean) => {
+                *text = clean;
+                true
+            }
+        },
+        Value::Array(items) => items.iter_mut().fold(false, |changed, item| change(item, clean) || changed),
+        Value::Object(members) => {
+            let named: Vec<String> = members.keys().filter(|name| matches!(clean(name), Cow::Owned(_))).cloned().collect();
+            for name in &named {
+                if let Some(member) = members.remove(name) {
+                    members.insert(clean(name).into_owned(), member);
+                }
+            }
+            members.values_mut().fold(!named.is_empty(), |changed, member| change(member, clean) || changed)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+fn typed<T: Serialize + DeserializeOwned>(value: T, clean: &dyn Fn(&str) -> Cow<'_, str>) -> T {
+    let Ok(mut document) = serde_json::to_value(&value) else { return value };
+    if !change(&mut document, clean) {
+        return value;
+    }
+    if let Ok(read) = serde_json::from_value(document.clone()) {
+        return read;
+    }
+    change(&mut document, &|text| if text.contains(REDACTED) { Cow::Owned(text.replace(REDACTED, PLAIN)) } else { Cow::Borrowed(text) });
+    serde_json::from_value(document).unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn known_values_are_taken_out_wherever_they_stand() {
+        let redactor = Redactor::new(["abcdef", "abcdef-123456", "short", "pass\"word"]);
+        for (text, clean) in [
+            ("abcdef-123456 abcdef", "[redacted-secret] [redacted-secret]"),
+            ("xabcdefx", "x[redacted-secret]x"),
+            ("short stays", "short stays"),
+            ("61626364 65662d313233343536", "61626364 65662d313233343536"),
+            ("6162636465662d313233343536", "[redacted-secret]"),
+            ("{\"a\":\"pass\\\"word\"}", "{\"a\":\"[redacted-secret]\"}"),
+            ("数字 abcdef 和", "数字 [redacted-secret] 和"),
+        ] {
+            assert_eq!(redactor.values(text), clean, "{text:?}");
+        }
+        assert_eq!(format!("{redactor:?}"), "Redactor(3 values)");
+    }
+
+    #[test]
+    fn what_one_learns_all_know() {
+        let redactor = Redactor::default();
+        let other = redactor.clone();
+        redactor.learn(["hunter22", "redacted"]);
+        assert_eq!(other.text("hunter22"), REDACTED);
+        assert_eq!(other.text(REDACTED), REDACTED, "the mark is no secret");
+    }
+
+    #[test]
+    fn documents_are_cleaned_whole() {
+        let redactor = Redactor::new(["hunter22"]);
+        let mut document = json!({"a": ["x hunter22", 1, null, {"hunter22": "key sk-0123456789abcdefghij"}]});
+        assert!(redactor.document(&mut document));
+        assert_eq!(document, json!({"a": ["x [redacted-secret]", 1, null, {"[redacted-secret]": "key [redacted-secret]"}]}));
+        assert!(!redactor.document(&mut document));
+    }
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(try_from = "String", into = "String")]
+    struct Word(String);
+
+    impl TryFrom<String> for Word {
+        type Error = String;
+        fn try_from(text: String) -> Result<Self, String> {
+            if text.contains('[') { Err(text) } else { Ok(Self(text)) }
+        }
+    }
+
+    impl From<Word> for String {
+        fn from(word: Word) -> Self {
+            word.0
+        }
+    }
+
+    #[test]
+    fn a_name_that_holds_a_secret_stays_a_name() {
+        let redactor = Redactor::new(["hunter22"]);
+        let value = BTreeMap::from([("a".to_owned(), Word("x-hunter22".to_owned()))]);
+        assert_eq!(redactor.typed(value)["a"], Word("x-redacted-secret".to_owned()));
+        assert_eq!(redactor.typed_values("key sk-0123456789abcdefghij".to_owned()), "key sk-0123456789abcdefghij");
+    }
+
+    proptest! {
+        /// No text is an error, a known value never stays, and what is clean is left as it is.
+        #[test]
+        fn known_values_never_stay(before in "(.|\n){0,60}", secret in "[a-zA-Z0-9]{6,20}", after in "(.|\n){0,60}") {
+            let redactor = Redactor::new([&secret]);
+            let clean = redactor.text(&format!("{before}{secret}{after}")).into_owned();
+            prop_assert!(!clean.replace(REDACTED, "\n").contains(&secret));
+            prop_assert_eq!(redactor.text("Plain words, 数字 42.\n\nAnd more."), "Plain words, 数字 42.\n\nAnd more.");
+        }
+    }
+}

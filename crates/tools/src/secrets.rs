@@ -1,0 +1,88 @@
+//! Secrets around a call: what is learnt of them before it, and what of them is taken out of its result.
+
+use std::path::Path;
+
+use aime_redact::{REDACTED, Redactor, is_credential_file, secrets_in};
+use aime_sandbox::ConfinedFolder;
+use ignore::WalkBuilder;
+use serde_json::{Map, Value};
+
+use crate::{ToolContext, ToolError, ToolOutput, ToolSheet};
+
+/// So deep, and among so many entries, files of keys and passwords are looked for before a run.
+const DEPTH: usize = 4;
+const ENTRIES: usize = 20_000;
+/// The largest that is read, in bytes.
+const LARGEST: u64 = 256 * 1024;
+/// Folders that hold what others have made.
+const PASSED_OVER: &[&str] = &[".git", ".aime", "node_modules", "target", ".venv", "venv", "__pycache__"];
+
+/// Learns the secrets in files of keys and passwords of a folder, so that no result shows them, whatever printed it. Blocks. Not looked for
+/// are those deeper than 4 folders and those beyond 20,000 entries; they are learnt when a tool is asked for them by name.
+pub fn learn_secrets_of(folder: &ConfinedFolder, redactor: &Redactor) {
+    let mut walk = WalkBuilder::new(folder.path());
+    walk.standard_filters(false).max_depth(Some(DEPTH)).follow_links(false);
+    walk.filter_entry(|entry| entry.depth() == 0 || !entry.file_name().to_str().is_some_and(|name| PASSED_OVER.contains(&name)));
+    for entry in walk.build().filter_map(Result::ok).take(ENTRIES) {
+        let relative = entry.path().strip_prefix(folder.path()).unwrap_or_else(|_| entry.path());
+        if entry.file_type().is_some_and(|kind| kind.is_file()) && is_credential_file(&relative.to_string_lossy()) {
+            learn(folder, relative, redactor);
+        }
+    }
+}
+
+fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
+    if folder.facts(path).is_ok_and(|facts| facts.size <= LARGEST)
+        && let Ok(bytes) = folder.read(path)
+    {
+        redactor.learn(secrets_in(&String::from_utf8_lossy(&bytes)));
+    }
+}
+
+/// Learns the secrets in the files that a call names.
+pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext) {
+    for path in parameters.values().filter_map(Value::as_str).filter(|text| text.len() < 1_000 && is_credential_file(text)) {
+        learn(&context.folder, Path::new(path.trim()), &context.redactor);
+    }
+}
+
+/// Refuses a call that would write the mark of a secret in the place of one: whoever makes it has not seen what stands there.
+pub(crate) fn check_marks(sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
+    if sheet.read_only || !parameters.values().any(holds_mark) {
+        return Ok(());
+    }
+    // A file that holds the mark itself, such as a text about it, may be worked on.
+    let path = parameters.get("path").and_then(Value::as_str);
+    let own = path.and_then(|path| context.folder.read(path).ok()).is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(REDACTED));
+    if own {
+        return Ok(());
+    }
+    Err(ToolError::Denied(format!(
+        "`{REDACTED}` stands for a secret that is not shown to you, and it must not be written in the place of one. Leave that part of the text out of the call: \
+         change the lines around it, or work with the name under which the secret is kept"
+    )))
+}
+
+fn holds_mark(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(REDACTED),
+        Value::Array(items) => items.iter().any(holds_mark),
+        Value::Object(members) => members.values().any(holds_mark),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A result without secrets.
+pub(crate) fn clean(result: Result<ToolOutput, ToolError>, redactor: &Redactor) -> Result<ToolOutput, ToolError> {
+    match result {
+        Ok(mut output) => {
+            redactor.document(&mut output.value);
+            let references = output.references.iter().map(|reference| redactor.text(reference).into_owned()).collect();
+            Ok(ToolOutput { text: redactor.text(&output.text).into_owned(), value: output.value, references })
+        }
+        Err(error) => Err(error.map_text(|text| redactor.text(&text).into_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

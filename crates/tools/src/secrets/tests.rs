@@ -1,0 +1,90 @@
+use std::{collections::BTreeMap, fs};
+
+use aime_sandbox::Confinement;
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::builtin;
+
+const SECRET: &str = "hunter22-of-the-file";
+
+/// A folder with a file of keys, deep enough not to be at the top.
+fn place() -> (TempDir, ToolContext) {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir_all(folder.path().join("deploy")).unwrap();
+    fs::write(folder.path().join("deploy/.env"), format!("PORT=8080\nAPI_KEY={SECRET}\n")).unwrap();
+    let files = ConfinedFolder::open(folder.path()).unwrap();
+    let environment = BTreeMap::from([("PATH".into(), "/usr/bin:/bin".into())]);
+    (folder, ToolContext::new(files, environment).with_confinement(Confinement::off()))
+}
+
+async fn call(context: &ToolContext, tool: &str, parameters: Value) -> Result<String, ToolError> {
+    let Value::Object(parameters) = parameters else { panic!("no object") };
+    builtin().call(tool, parameters, context).await.map(|output| format!("{} {} {:?}", output.text, output.value, output.references))
+}
+
+#[tokio::test]
+async fn no_tool_shows_what_a_file_of_keys_holds() {
+    let (_folder, context) = place();
+    learn_secrets_of(&context.folder, &context.redactor);
+    let calls = [
+        ("read_file", json!({"path": "deploy/.env"}), "PORT=8080\nAPI_KEY=[redacted-secret]"),
+        ("grep", json!({"pattern": "API", "path": "deploy/.env"}), "API_KEY=[redacted-secret]"),
+        (
+            "bash",
+            json!({"command": "cat deploy/.env; base64 -w0 deploy/.env; xxd -p deploy/.env 2>/dev/null; true"}),
+            "API_KEY=[redacted-secret]",
+        ),
+        ("bash", json!({"command": "cat deploy/.env >&2; false"}), "API_KEY=[redacted-secret]"),
+        ("python", json!({"code": "import base64; print(base64.b64encode(b'x' + open('deploy/.env','rb').read()))"}), "[redacted-secret]"),
+    ];
+    for (tool, parameters, expected) in calls {
+        let told = match call(&context, tool, parameters.clone()).await {
+            Ok(told) => told,
+            Err(error) => error.to_string(),
+        };
+        assert!(told.contains(expected), "{tool} {parameters}: {told}");
+        assert!(!told.contains(SECRET) && !told.contains("aHVudGVyMjItb2YtdGhlLWZpbG"), "{tool} {parameters}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_keys_is_learnt_when_it_is_read() {
+    let (_folder, context) = place();
+    assert!(call(&context, "read_file", json!({"path": "deploy/.env"})).await.unwrap().contains("[redacted-secret]"));
+    let printed = call(&context, "bash", json!({"command": "cat deploy/.env"})).await.unwrap();
+    assert!(!printed.contains(SECRET), "{printed}");
+}
+
+#[tokio::test]
+async fn a_secret_is_not_written_over_by_its_mark() {
+    let (folder, context) = place();
+    let refused = [
+        (
+            "edit_file",
+            json!({"path": "deploy/.env", "old_text": "API_KEY=[redacted-secret]", "new_text": "API_KEY=[redacted-secret]\nDEBUG=1"}),
+        ),
+        ("edit_file", json!({"path": "deploy/.env", "old_text": "PORT=8080", "new_text": "PORT=8081\nAPI_KEY=[redacted-secret]"})),
+        ("write_file", json!({"path": "deploy/.env", "content": "PORT=8081\nAPI_KEY=[redacted-secret]\n"})),
+        ("write_file", json!({"path": "copy", "content": "API_KEY=[redacted-secret]\n"})),
+        ("bash", json!({"command": "echo 'API_KEY=[redacted-secret]' > deploy/.env"})),
+    ];
+    for (tool, parameters) in refused {
+        let error = call(&context, tool, parameters.clone()).await.unwrap_err();
+        assert!(matches!(&error, ToolError::Denied(text) if text.contains("a secret that is not shown")), "{tool} {parameters}: {error}");
+    }
+    let of_keys = || fs::read_to_string(folder.path().join("deploy/.env")).unwrap();
+    assert_eq!(of_keys(), format!("PORT=8080\nAPI_KEY={SECRET}\n"));
+    // Around it, and by reference, the file can be worked on.
+    call(&context, "edit_file", json!({"path": "deploy/.env", "old_text": "PORT=8080", "new_text": "PORT=8081"})).await.unwrap();
+    call(&context, "bash", json!({"command": "cp deploy/.env copy"})).await.unwrap();
+    assert_eq!(of_keys(), format!("PORT=8081\nAPI_KEY={SECRET}\n"));
+    assert_eq!(fs::read_to_string(folder.path().join("copy")).unwrap(), of_keys());
+    // A text that is about the mark is a text like any other.
+    fs::write(folder.path().join("notes.md"), "The mark is [redacted-secret].\n").unwrap();
+    call(&context, "edit_file", json!({"path": "notes.md", "old_text": "is [redacted-secret]", "new_text": "reads [redacted-secret]"}))
+        .await
+        .unwrap();
+    assert!(call(&context, "grep", json!({"pattern": "\\[redacted-secret\\]"})).await.unwrap().contains("notes.md"));
+}
