@@ -15,6 +15,7 @@ mod exit_codes;
 mod harness;
 mod history;
 mod hooks;
+mod injection;
 mod kept_plans;
 mod left_behind;
 mod local_models;

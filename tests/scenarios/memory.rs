@@ -165,7 +165,7 @@ fn secrets_are_not_remembered() {
     world.set("HARBOUR_TOKEN", "Harbour-Token-4711");
     run(&world, &format!("{GOAL} with Harbour-Token-4711"), "direct");
     let text = memories(&world)[0].to_string();
-    assert!(text.contains("Log in with the token ***") && !text.contains("4711") && !text.contains("sk-abc"), "{text}");
+    assert!(text.contains("Log in with the token [redacted-secret]") && !text.contains("4711") && !text.contains("sk-abc"), "{text}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ mod gather;
 mod skills;
 
 use aime_llm::{ModelLimits, estimate_tokens};
-use aime_progress::{ActorId, InvalidId, PlanId, Risk, TaskKind, TaskSpec, Timestamp};
-use aime_tools::{Approval, PermissionRules, SkillCatalog, ToolRegistry};
+use aime_progress::{ActorId, InvalidId, Origin, PlanId, Risk, TaskKind, TaskSpec, Timestamp};
+use aime_tools::{Approval, PermissionRules, SkillCatalog, ToolRegistry, Trust};
 
 use crate::{
     ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, ProfileCatalog, PromptError, Prompts, Selection,
@@ -71,6 +71,10 @@ pub struct ActorContext<'a> {
     pub approval: Approval,
     /// Rules that come before that.
     pub rules: Option<&'a PermissionRules>,
+    /// What is vouched for; without it, nothing that is read changes what may be done.
+    pub trust: Option<Trust>,
+    /// Where the texts come from that this context is made of and that nobody vouches for.
+    pub origins: &'a [Origin],
     /// Whether a person can be asked.
     pub attended: bool,
     /// The role of the model, unless the profile names one.
@@ -106,6 +110,8 @@ impl<'a> ActorContext<'a> {
             tools,
             approval: Approval::default(),
             rules: None,
+            trust: Some(Trust::default()),
+            origins: &[],
             attended: true,
             model: "default",
             limits: ModelLimits::default(),
@@ -240,6 +246,7 @@ impl ActorFactory {
         let rules = context.rules.unwrap_or(&none);
         let max_steps = profile.max_steps.unwrap_or(context.max_steps).max(1);
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
+        let small = small_model(profile, context).is_some();
         let mut input = ActorInput {
             spec: ActorSpec {
                 id: ActorId::new(id_text(&name.replace('/', "-")))?,
@@ -272,10 +279,12 @@ impl ActorFactory {
             notes: self.prompts.replaced_notes().clone(),
             must_write_files: must_write_files(task),
             told: Vec::new(),
+            trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
+            origins: context.origins.to_vec(),
+            marks: context.trust.is_some() && !small,
             settings,
         };
         input.risks = told_risks(context.risks, &input.spec);
-        let small = small_model(profile, context).is_some();
         let knowledge = fit(context.knowledge, budget);
         let beside = |wanted: bool| if wanted { (knowledge.as_str(), context.environment) } else { ("", "") };
         let ((knowledge_of_system, environment_of_system), (knowledge_of_task, environment_of_task)) = (beside(!small), beside(small));
@@ -287,6 +296,7 @@ impl ActorFactory {
             knowledge: knowledge_of_system,
             environment: environment_of_system,
             attended: input.attended,
+            marks: input.marks,
             small_model: small,
         })?;
         input.task = self.prompts.task(&TaskContext {

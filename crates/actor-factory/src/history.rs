@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aime_llm::{Message, ToolDefinition, estimate_tokens};
 use serde::{Deserialize, Serialize};
 
-use crate::text::cut_with_note;
+use crate::marks::cut_marked;
 
 /// The shortest tool result that is worth replacing, in characters.
 const SHORT: usize = 200;
@@ -153,7 +153,7 @@ impl History {
             if let Message::Tool { call_id, name, content } = message.as_ref() {
                 let length = content.chars().count();
                 let share = usize::try_from(u64::try_from(length).unwrap_or(u64::MAX).saturating_mul(left) / held).unwrap_or(length);
-                let shorter = cut_with_note(content, share.max(LEAST));
+                let shorter = cut_marked(content, share.max(LEAST));
                 if shorter.len() < content.len() {
                     *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content: shorter });
                 }

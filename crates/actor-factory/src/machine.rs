@@ -17,7 +17,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_llm::ToolDefinition;
-use aime_progress::{Conclusion, ProgressEvent, TodoItem};
+use aime_progress::{Conclusion, Origin, ProgressEvent, TodoItem};
 use aime_tools::{ToolRouter, ToolSheet};
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,9 @@ pub struct ActorMachine {
     urged: bool,
     /// Whether a call was refused by a person or the approval mode.
     denied: bool,
+    /// Where the texts come from that stand, or stood, in its requests and that nobody vouches for.
+    #[serde(default)]
+    origins: Vec<Origin>,
     /// Ids of calls that stand in the history.
     call_ids: BTreeSet<String>,
     stopping: Option<Reason>,
@@ -174,6 +177,7 @@ impl ActorMachine {
             last_failed: false,
             urged: false,
             denied: false,
+            origins: input.first_origins(),
             call_ids: BTreeSet::new(),
             stopping: None,
             conclusion: None,

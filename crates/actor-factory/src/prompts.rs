@@ -55,6 +55,8 @@ pub(crate) struct SystemContext<'a> {
     pub knowledge: &'a str,
     pub environment: &'a str,
     pub attended: bool,
+    /// Whether results stand between marks with their origin.
+    pub marks: bool,
     /// Whether the persona is one for small models, which says all that they need: the list of tools and the rules of work are left out.
     pub small_model: bool,
 }
@@ -157,6 +159,7 @@ impl Prompts {
                 knowledge: "k",
                 environment: "e",
                 attended: false,
+                marks: true,
                 small_model: false,
             };
             tried.system(&context)?;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use aime_llm::ModelLimits;
-use aime_progress::{ActorId, EvidenceId, PlanId, TaskId, Timestamp};
-use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet};
+use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
+use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +152,15 @@ pub struct ActorInput {
     /// What people had said to it before it began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Told>,
+    /// What is vouched for. An actor of a journal from before there was this has none: what it reads changes nothing in what it may do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// Where the texts in its prompts come from that nobody vouches for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
+    /// Whether results stand in the history between marks that say where they come from.
+    #[serde(default)]
+    pub marks: bool,
 }
 
 /// Words of a person for an actor at work.
@@ -164,6 +173,15 @@ pub struct Told {
 }
 
 impl ActorInput {
+    /// The origins of what nobody vouches for in its first request: its prompts, and what servers say of their tools.
+    pub(crate) fn first_origins(&self) -> Vec<Origin> {
+        let mut origins = self.origins.clone();
+        if self.trust.is_some() {
+            Origin::merge(&mut origins, &Trust::untrusted_descriptions(&self.spec.tools));
+        }
+        origins
+    }
+
     /// The beginning of every effect's id: see [`effect_prefix`].
     #[must_use]
     pub fn effect_prefix(&self) -> String {

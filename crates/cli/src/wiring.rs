@@ -368,6 +368,7 @@ impl Setup {
             memory: self.memory().map(RunMemory::new).map(Arc::new),
             project: project_context(&self.folder),
             undo: self.config.undo.enabled.then(|| self.config.undo.settings()),
+            trust_files: self.config.permissions.trust_files,
             redactor: self.redactor.clone(),
             hooks: self.hooks()?,
             human,

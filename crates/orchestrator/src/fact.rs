@@ -2,8 +2,8 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_progress::{
-    Conclusion, EvidenceId, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RecalledItem, Spent, TaskId, TaskSpec,
-    Timestamp, TriggerReason,
+    Conclusion, EvidenceId, Origin, Plan, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RecalledItem, Spent, TaskId,
+    TaskSpec, Timestamp, TriggerReason,
 };
 use aime_redact::Redactor;
 use serde::{Deserialize, Serialize};
@@ -223,6 +223,9 @@ pub struct KnownContext {
     pub left_out: u64,
     /// What could not be used, and the mend.
     pub faults: Vec<String>,
+    /// Where the texts come from that nobody vouches for, as far as they do not vouch for all files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
 }
 
 /// The way of working, and why.
@@ -376,6 +379,8 @@ pub enum RunEffect {
         task: TaskId,
         /// Which execution; the actor's journal is named by it.
         execution: u32,
+        /// Where the texts in its prompts come from that nobody vouches for.
+        origins: Vec<Origin>,
         /// What was recalled, in Markdown; may be empty.
         known: String,
     },

@@ -3,6 +3,7 @@
 mod cancelling;
 mod ending;
 mod growing;
+mod origins;
 mod people;
 mod planning;
 mod remembering;
@@ -14,7 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_planner::Growth;
-use aime_progress::{Decision, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskGraph, TaskId, Timestamp, TriggerReason};
+use aime_progress::{
+    Decision, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskGraph, TaskId, Timestamp, TriggerReason,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
@@ -145,6 +148,12 @@ pub struct RunMachine {
     /// What was recalled, for the prompts.
     #[serde(default)]
     known: String,
+    /// Where that comes from.
+    #[serde(default)]
+    known_origins: Vec<Origin>,
+    /// Where the texts come from that the plan may have been made from and that nobody vouches for.
+    #[serde(default)]
+    plan_origins: Vec<Origin>,
     /// What was told of faults of memory.
     #[serde(default)]
     memory_faults: BTreeSet<String>,
@@ -195,6 +204,8 @@ impl Machine for RunMachine {
             segment_at: Some(now),
             bounds: input.settings.bounds.clone(),
             known: String::new(),
+            known_origins: Vec::new(),
+            plan_origins: Vec::new(),
             memory_faults: BTreeSet::new(),
             fault: None,
             graph: None,

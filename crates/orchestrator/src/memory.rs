@@ -8,13 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aime_memory::{KnowledgeSettings, Memory, MemoryError, MemorySettings, MemoryStore, Origin, PromptBounds, UnixMillis, render};
-use aime_progress::{RecalledFrom, RecalledItem};
+use aime_memory::{KnowledgeSettings, Memory, MemoryError, MemorySettings, MemoryStore, Origin as Place, PromptBounds, UnixMillis, render};
+use aime_progress::{Origin, RecalledFrom, RecalledItem};
 use aime_redact::{Redactor, redact};
 
 use crate::KnownContext;
 
-pub(crate) use lesson::lesson;
+pub(crate) use lesson::{lesson, origins_of};
 
 /// The longest that a run waits for the index of its knowledge folder. What is not indexed by then is indexed by later runs.
 const INDEXING: Duration = Duration::from_secs(10);
@@ -103,15 +103,22 @@ impl RunMemory {
             knowledge_tokens: knowledge_tokens.min(share(KNOWLEDGE_SHARE)),
         };
         let rendering = render(&memories, &chunks, &bounds);
+        let mut origins = Vec::new();
+        let documents = (!chunks.is_empty()).then_some(Origin::Knowledge);
+        Origin::merge(
+            &mut origins,
+            memories.iter().flat_map(|recalled| origins_of(&recalled.memory)).chain(documents).collect::<Vec<_>>().iter(),
+        );
         let items = rendering.shown.into_iter().map(|shown| {
             let (from, name, line) = match shown.origin {
-                Origin::Document { path, line } => (RecalledFrom::Document, path, Some(line)),
-                Origin::Memory { id, .. } => (RecalledFrom::Memory, id, None),
+                Place::Document { path, line } => (RecalledFrom::Document, path, Some(line)),
+                Place::Memory { id, .. } => (RecalledFrom::Memory, id, None),
                 other => (RecalledFrom::Memory, format!("{other:?}"), None),
             };
             RecalledItem { from, name, line, title: shown.title, cut: shown.cut }
         });
-        KnownContext { items: items.collect(), text: rendering.text, tokens: rendering.tokens, left_out: rendering.left_out as u64, faults }
+        let (tokens, left_out) = (rendering.tokens, rendering.left_out as u64);
+        KnownContext { items: items.collect(), text: rendering.text, tokens, left_out, faults, origins }
     }
 
     /// Brings the index of the knowledge folder up to date and asks it.

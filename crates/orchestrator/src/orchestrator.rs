@@ -5,8 +5,8 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use aime_durable::{
     DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
 };
-use aime_progress::{Inconsistency, LiveStore, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
-use aime_tools::HandledBy;
+use aime_progress::{Inconsistency, LiveStore, Origin, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
+use aime_tools::{HandledBy, Trust};
 use aime_undo::Recorder;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -109,7 +109,10 @@ impl Orchestrator {
     /// # Errors
     /// [`OrchestratorError`]; a run that merely fails is a result.
     pub async fn run(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
-        let RunRequest { run, goal, plan, settings } = request;
+        let RunRequest { run, goal, plan, mut settings } = request;
+        let confinement = &self.parts.tool_context.confinement;
+        settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
+        settings.origins = self.first_origins();
         let goal = self.parts.redactor.text(&goal).into_owned();
         let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
         let at = self.parts.clock.now();
@@ -209,6 +212,17 @@ impl Orchestrator {
         // The state of before; a run is live while it is carried out.
         drop(self.live.insert(run.clone(), view.state));
         self.execute(start, writer, loaded.resume(then), control).await
+    }
+
+    /// Where the texts come from that stand in every prompt: a name of a file may say something, too.
+    fn first_origins(&self) -> Vec<Origin> {
+        let listed = self
+            .parts
+            .tool_context
+            .folder
+            .read_dir(".")
+            .is_ok_and(|entries| entries.iter().any(|entry| !entry.name.to_string_lossy().starts_with('.')));
+        if listed || !self.parts.project.trim().is_empty() { vec![Origin::Files] } else { Vec::new() }
     }
 
     fn lock(&self, run: &RunId) -> Result<RunLock, OrchestratorError> {

@@ -52,6 +52,8 @@ pub struct Parts {
     pub project: String,
     /// How much is kept of what tasks do to files, so that it can be undone; nothing is kept without.
     pub undo: Option<UndoSettings>,
+    /// Whether the user vouches for the files of the working folder, as for words of their own.
+    pub trust_files: bool,
     /// Takes secrets out of all that is journaled, and of all that models see.
     pub redactor: Redactor,
     /// What of one's own sees, changes or blocks what a run does.
@@ -98,6 +100,7 @@ impl Parts {
         Ok(Self {
             journal,
             keep: keep.into(),
+            trust_files: false,
             redactor: tool_context.redactor.clone(),
             models: None,
             tools: Arc::new(builtin()),

@@ -69,8 +69,8 @@ impl RunRunner {
             RunEffect::Route => self.route(id, context).await,
             RunEffect::Plan { mode, category, known } => self.plan(id, mode, &category, known, context).await,
             RunEffect::Replan { state, reasons, known } => self.replan(id, &state, (&reasons, known), context).await,
-            RunEffect::StartActor { state, task, execution, known } => {
-                self.start_actor(id, *state, &task, (execution, known), context).await
+            RunEffect::StartActor { state, task, execution, origins, known } => {
+                self.start_actor(id, *state, &task, (execution, origins, known), context).await
             }
             RunEffect::CallTool { spec, tool, parameters } => self.call_tool(id, &spec, &tool, parameters, context).await,
             RunEffect::Verify { state } => self.verify(id, &state, context).await,

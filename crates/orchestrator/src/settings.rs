@@ -1,9 +1,9 @@
 //! What a run is given: its goal, its settings and its bounds.
 
 use aime_planner::{Adaptive, GrowthSettings, Strategy};
-use aime_progress::{Plan, PlanId, PlanMode, ProgressState, RunId};
+use aime_progress::{Origin, Plan, PlanId, PlanMode, ProgressState, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
-use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet};
+use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,13 @@ pub struct RunSettings {
     pub plan_approved: bool,
     /// Nobody is there and nobody will come: questions are not asked, an escalation ends the run.
     pub unattended: bool,
+    /// What is vouched for. [`Orchestrator::run`](crate::Orchestrator::run) sets it from its parts. A run of a journal from before there was this
+    /// has none: what its actors read changes nothing in what they may do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<Trust>,
+    /// Where the texts come from that stand in every prompt: the names of files, what the project says of itself. Set likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
 }
 
 impl Default for RunSettings {
@@ -95,6 +102,8 @@ impl Default for RunSettings {
             rules: PermissionRules::default(),
             plan_approved: false,
             unattended: false,
+            trust: None,
+            origins: Vec::new(),
         }
     }
 }

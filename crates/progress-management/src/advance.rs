@@ -31,6 +31,7 @@ impl Conclusion {
             references: Vec::new(),
             error: None,
             cause: None,
+            origins: Vec::new(),
         }
     }
 

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Conclusion, Decision, Evidence, EvidenceId, Plan, PlanId, ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId, TaskStatus,
-    Timestamp, TodoItem, TriggerReason,
+    Conclusion, Decision, Evidence, EvidenceId, Origin, Plan, PlanId, ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId,
+    TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event as other programs see it.
@@ -220,6 +220,9 @@ pub enum ProgressEvent {
         outcome: CallOutcome,
         /// The first 2,000 characters of what it returned.
         output: String,
+        /// Where that comes from; absent where it is aime's own word.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Origin>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },

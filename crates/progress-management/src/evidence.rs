@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{EvidenceId, Lowered, PlanPatch, TaskId, Timestamp};
+use crate::{EvidenceId, Lowered, Origin, PlanPatch, TaskId, Timestamp};
 
 /// Where evidence comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -53,6 +53,9 @@ pub struct Evidence {
     /// Whether a decision has used it.
     #[serde(default)]
     pub processed: bool,
+    /// Where the texts come from that it may have been made from and that nobody vouches for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
 }
 
 /// What made a replan necessary.

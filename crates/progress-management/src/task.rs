@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{TaskSpec, Timestamp};
+use crate::{Origin, TaskSpec, Timestamp};
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -95,6 +95,9 @@ pub struct Conclusion {
     /// What kind of thing went wrong, where that decides what happens next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
+    /// Where the texts come from that it may have been made from and that nobody vouches for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
 }
 
 /// A failure that another try would not mend by itself.

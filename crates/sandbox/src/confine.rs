@@ -128,6 +128,16 @@ impl Confinement {
         matches!(self.0, State::Off)
     }
 
+    /// Whether commands reach the network, or may, for want of what would keep them from it.
+    #[must_use]
+    pub fn reaches_network(&self) -> bool {
+        match &self.0 {
+            State::Off => true,
+            State::Refused(_) => false,
+            State::On(confined) => confined.settings.network != Network::None || confined.missing.contains(&Guarantee::SystemCalls),
+        }
+    }
+
     /// Why commands are refused, where they are.
     #[must_use]
     pub fn refusal(&self) -> Option<&str> {

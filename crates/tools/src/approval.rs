@@ -150,7 +150,7 @@ pub fn offers_always(question: &str) -> bool {
 }
 
 /// The question for a person, with what they need to decide.
-fn question(tool: &str, parameters: &Map<String, Value>) -> String {
+pub(crate) fn question(tool: &str, parameters: &Map<String, Value>) -> String {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match (tool, text("command"), text("code"), text("path")) {
         ("bash", Some(command), _, _) => format!("Run this command?\n{}", block(command)),

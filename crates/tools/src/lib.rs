@@ -21,6 +21,7 @@ mod skill;
 #[cfg(any(feature = "mcp", feature = "web"))]
 mod tls;
 mod tool;
+mod trust;
 mod typed;
 #[cfg(feature = "web")]
 mod web;
@@ -44,6 +45,7 @@ pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use secrets::learn_secrets_of;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, UnknownTool};
+pub use trust::{Source, Trust, origin_of};
 pub use typed::TypedTool;
 #[cfg(feature = "web")]
 pub use web::{HttpSearch, SearchError, SearchHit, SearchProvider, WebPolicy, WebSettings, web_tools};

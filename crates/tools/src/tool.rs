@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    ToolContext,
+    Source, ToolContext,
     names::{nearest_first, quoted},
 };
 
@@ -60,6 +60,13 @@ pub struct ToolSheet {
     /// Of a tool that reads the address in its parameter `url`: patterns for the hosts that it reads without consent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
+    /// Whose words its results are.
+    #[serde(default, skip_serializing_if = "is_touched")]
+    pub source: Source,
+}
+
+fn is_touched(source: &Source) -> bool {
+    *source == Source::Touched
 }
 
 impl ToolSheet {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, schema::schema_of};
+use crate::{HandledBy, Source, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, schema::schema_of};
 
 /// The time limit of a tool that sets none.
 const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -72,6 +72,13 @@ where
         self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
     }
 
+    /// Whose words its results are.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub(crate) fn of_source(self, source: Source) -> Self {
+        self.with(|sheet| sheet.source = source)
+    }
+
     /// It reads the address in its parameter `url`, without consent at hosts that fit these patterns.
     #[cfg(feature = "web")]
     #[must_use]
@@ -107,6 +114,7 @@ pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSheet {
         time_limit: DEFAULT_TIME_LIMIT,
         alternatives: Vec::new(),
         hosts: None,
+        source: Source::Touched,
     }
 }
 

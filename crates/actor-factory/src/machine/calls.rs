@@ -1,8 +1,8 @@
 //! A call on its way: from permission to result.
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_progress::{CallOutcome, ProgressEvent, QuestionId};
-use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, always_note, decide};
+use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
+use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, always_note, decide, origin_of};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -70,7 +70,12 @@ impl ActorMachine {
 
     fn permission(&self, sheet: &ToolSheet, call: &Call) -> Decision {
         let spec = &self.input.spec;
-        match decide(ProposedCall::new(spec.approval, sheet, &call.parameters).under(&spec.rules)) {
+        let proposed = ProposedCall::new(spec.approval, sheet, &call.parameters).under(&spec.rules);
+        let decided = match &self.input.trust {
+            Some(trust) => trust.beware(decide(proposed), proposed, &self.origins),
+            None => decide(proposed),
+        };
+        match decided {
             // A person's consent to this call answers a question. It does not make good what is denied.
             Decision::Ask { .. } if call.approved => Decision::Allow,
             decision => decision,
@@ -133,11 +138,12 @@ impl ActorMachine {
         call.handed_on += 1;
         let effect = EffectId::new(format!("{name}/delegate{}", call.handed_on));
         call.state = CallState::Delegated { effect: effect.clone() };
-        out.issue(effect, ActorEffect::Delegate { call: name.as_str().to_owned(), request });
+        let origins = self.origins.clone();
+        out.issue(effect, ActorEffect::Delegate { call: name.as_str().to_owned(), request, origins });
     }
 
     pub(super) fn tool_ended(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) {
-        let ActorFact::ToolEnded { id, outcome, text, references, duration_ms, .. } = fact else {
+        let ActorFact::ToolEnded { id, outcome, text, references, duration_ms, origins, .. } = fact else {
             return;
         };
         // A host that fails at an effect says so in this way, whatever the effect was.
@@ -147,6 +153,7 @@ impl ActorMachine {
         let Some(index) = self.turn.as_ref().and_then(|turn| turn.position(id)) else {
             return;
         };
+        self.learn_origin(index, origins);
         let text = match outcome {
             CallOutcome::Ok => text.clone(),
             CallOutcome::Error => format!("Error: {text}"),
@@ -212,6 +219,21 @@ impl ActorMachine {
         true
     }
 
+    /// Takes note of where a result comes from. An error of a tool is a text of the same origin as its result.
+    fn learn_origin(&mut self, index: usize, read: &[Origin]) {
+        let Some(call) = self.turn.as_ref().and_then(|turn| turn.calls.get(index)) else {
+            return;
+        };
+        let (Some(sheet), Some(trust)) = (self.sheet(&call.name), self.input.trust) else {
+            return;
+        };
+        let (origin, untrusted) = (origin_of(sheet, &call.parameters), trust.untrusted(sheet, &call.parameters));
+        Origin::merge(&mut self.origins, read.iter().chain(&untrusted));
+        if let Some(call) = self.call_mut(index) {
+            call.origin = origin;
+        }
+    }
+
     fn rest_if_stopping_or_advance(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
         if self.stopping.is_some() {
             self.rest_if_still();
@@ -249,7 +271,8 @@ impl ActorMachine {
         if let Some(call) = self.call_mut(index) {
             let tool = call.name.clone();
             let output = cut(&text, SHOWN);
-            out.emit(ProgressEvent::ToolCallFinished { task, call: id.as_str().to_owned(), tool, outcome, output, duration_ms });
+            let origin = call.origin.clone();
+            out.emit(ProgressEvent::ToolCallFinished { task, call: id.as_str().to_owned(), tool, outcome, output, origin, duration_ms });
             call.state = CallState::Done { text: cut_with_note(&text, LONGEST_RESULT), outcome };
         }
     }

@@ -25,7 +25,8 @@ impl ActorMachine {
             Reason::Cancelled => "cancelled: the plan no longer wants it",
             Reason::Deadline => "stopped: it took too long",
         };
-        Some(Conclusion { references: self.references.clone(), ..conclusion(Outcome::Interrupted, summary.to_owned()) })
+        let stopped = conclusion(Outcome::Interrupted, summary.to_owned());
+        Some(Conclusion { references: self.references.clone(), origins: self.origins.clone(), ..stopped })
     }
 
     /// The actor said how its task ended.
@@ -89,10 +90,10 @@ impl ActorMachine {
 
     fn end(&mut self, step: ActorStep, conclusion: Conclusion) {
         self.go(step);
-        self.conclusion = Some(conclusion);
+        self.conclusion = Some(Conclusion { origins: self.origins.clone(), ..conclusion });
     }
 }
 
 fn conclusion(outcome: Outcome, summary: String) -> Conclusion {
-    Conclusion { outcome, summary, text: None, result: Value::Null, references: Vec::new(), error: None, cause: None }
+    Conclusion { outcome, summary, text: None, result: Value::Null, references: Vec::new(), error: None, cause: None, origins: Vec::new() }
 }

@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, ModelError};
-use aime_progress::{CallOutcome, QuestionId};
+use aime_progress::{CallOutcome, Origin, QuestionId};
 use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -38,6 +38,9 @@ pub enum ActorFact {
         references: Vec<String>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+        /// Of another actor's work: where the texts come from that it has read and that nobody vouches for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        origins: Vec<Origin>,
     },
     /// A person answered a question.
     Answered {
@@ -141,6 +144,8 @@ pub enum ActorEffect {
         call: String,
         /// What is wanted.
         request: DelegateTask,
+        /// Where the texts come from that the one who calls has read and that nobody vouches for.
+        origins: Vec<Origin>,
     },
     /// Ask a person. Answered by [`ActorFact::Answered`].
     Ask {

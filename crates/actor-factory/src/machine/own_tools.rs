@@ -82,6 +82,7 @@ impl ActorMachine {
             significance: reported.significance,
             content: cut(&self.with_risk(&reported), LONGEST),
             processed: false,
+            origins: self.origins.clone(),
         };
         out.emit(ProgressEvent::EvidenceAdded { evidence });
         Ok("Recorded.".to_owned())

@@ -2,13 +2,13 @@
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_llm::Message;
-use aime_progress::CallOutcome;
+use aime_progress::{CallOutcome, Origin};
 
 use super::{
     ActorMachine, ActorStep,
     turn::{CallState, TERMINATE, TODO},
 };
-use crate::{notes::Note, prompts::TODO_REMINDER};
+use crate::{marks::marked, notes::Note, prompts::TODO_REMINDER};
 
 impl ActorMachine {
     /// All calls are done: their results go into the history, in the order of the calls.
@@ -30,6 +30,13 @@ impl ActorMachine {
             if count > most_repeated.0 {
                 most_repeated = (count, call.name.clone(), outcome == CallOutcome::Ok);
             }
+            let text = match &call.origin {
+                // What is wrong with a call of a file tool is aime's own word.
+                Some(origin) if self.input.marks && (outcome == CallOutcome::Ok || *origin != Origin::Files) => {
+                    marked(&origin.to_string(), &call.id, &text)
+                }
+                _ => text,
+            };
             results.push((call.id, call.name, text));
         }
         if self.todos_forgotten(updated)

@@ -2,7 +2,7 @@
 
 use aime_durable::EffectId;
 use aime_llm::{ToolCall, read_arguments};
-use aime_progress::{CallOutcome, QuestionId};
+use aime_progress::{CallOutcome, Origin, QuestionId};
 use aime_tools::{DELEGATE_TASK, HandledBy, ToolSheet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -46,6 +46,9 @@ pub(super) struct Call {
     pub(super) handed_on: u32,
     /// Its beginning was told.
     pub(super) started: bool,
+    /// Where its result comes from, once there is one from outside.
+    #[serde(default)]
+    pub(super) origin: Option<Origin>,
     pub(super) state: CallState,
 }
 
@@ -83,6 +86,7 @@ impl Call {
             approved: false,
             handed_on: 0,
             started: false,
+            origin: None,
             state: CallState::Waiting,
         }
     }

@@ -39,7 +39,15 @@ fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
 }
 
 fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
-    ActorFact::ToolEnded { id: id.clone(), outcome, text: text.into(), value: Value::Null, references: vec![], duration_ms: 5 }
+    ActorFact::ToolEnded {
+        id: id.clone(),
+        outcome,
+        text: text.into(),
+        value: Value::Null,
+        references: vec![],
+        duration_ms: 5,
+        origins: vec![],
+    }
 }
 
 /// The whole world of a run: what a script answers, and what was made durable.

@@ -88,7 +88,7 @@ async fn recall(goal: &str, models: &Models, setup: &Setup) -> Result<String, Fa
     let (goal, now) = (goal.to_owned(), SystemClock.now());
     let window = window.into_iter().min().unwrap_or_default();
     let recalled = tokio::task::spawn_blocking(move || RunMemory::new(settings).recall_for(&goal, now, window));
-    let KnownContext { text, items, tokens, left_out, faults } = recalled.await.map_err(Failure::internal)?;
+    let KnownContext { text, items, tokens, left_out, faults, .. } = recalled.await.map_err(Failure::internal)?;
     let at = Timestamp::from_millis(now);
     let told = faults.into_iter().map(|message| ProgressEvent::MemoryFailed { message });
     let recalled = (!items.is_empty()).then_some(ProgressEvent::Recalled { items, tokens, left_out });

@@ -178,6 +178,9 @@ pub(super) fn configured(config: &Config) -> RunSettings {
         rules: PermissionRules::default(),
         plan_approved: false,
         unattended: false,
+        // The orchestrator knows what its parts are.
+        trust: None,
+        origins: Vec::new(),
     }
 }
 

@@ -72,6 +72,10 @@ pub(crate) struct McpServerConfig {
     /// Patterns for those of its tools that change nothing. What the server itself says of that does not count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) read_only: Vec<String>,
+    /// Whether you vouch for what it says, and for what it does with what it is told. Without, whoever has read its words sends nothing anywhere
+    /// without consent.
+    #[serde(skip_serializing_if = "is_false")]
+    pub(crate) trusted: bool,
     /// When its tools stand in a model's request: `auto`, `always` or `on_demand`.
     pub(crate) load: McpLoadConfig,
     /// Seconds that it may take to start and to tell its tools.
@@ -99,6 +103,7 @@ impl Default for McpServerConfig {
             enabled: true,
             tools: vec!["*".to_owned()],
             read_only: Vec::new(),
+            trusted: false,
             load: McpLoadConfig::Auto,
             start_timeout_seconds: 30,
             call_timeout_seconds: 120,

@@ -26,11 +26,14 @@ pub(crate) struct PermissionConfig {
     pub(crate) deny: Vec<String>,
     /// Folders whose `aime.toml` has a say in what is safe, and all folders in them. `~/` is the home folder.
     pub(crate) trusted_folders: Vec<PathBuf>,
+    /// Whether you vouch for the files and documents of the folders you work in as for words of your own: whoever has read them may then send
+    /// something somewhere without consent, where the mode allows it.
+    pub(crate) trust_files: bool,
 }
 
 impl Default for PermissionConfig {
     fn default() -> Self {
-        Self { approve: Approval::Edits, allow: Vec::new(), ask: Vec::new(), deny: Vec::new(), trusted_folders: Vec::new() }
+        Self { approve: Approval::Edits, allow: Vec::new(), ask: Vec::new(), deny: Vec::new(), trusted_folders: Vec::new(), trust_files: false }
     }
 }
 
@@ -80,7 +83,7 @@ impl Permissions {
     pub(super) fn narrow(&self, document: &mut Value, path: &Path) -> Option<String> {
         let section = document.get_mut("permissions").and_then(Value::as_object_mut)?;
         let narrows = approve_of(section).is_some_and(|approve| approve.narrower(self.approve) == approve);
-        let wider = ["approve", "allow", "trusted_folders"].into_iter().filter(|key| !(narrows && *key == "approve"));
+        let wider = ["approve", "allow", "trusted_folders", "trust_files"].into_iter().filter(|key| !(narrows && *key == "approve"));
         let dropped: Vec<String> =
             wider.filter(|key| section.shift_remove(*key).is_some()).map(|key| format!("permissions.{key}")).collect();
         (!dropped.is_empty()).then(|| {

@@ -94,7 +94,16 @@ fn a_complex_plan_adapts_between_tasks_when_there_is_news() {
     for (significance, news) in [(Significance::Low, false), (Significance::Medium, true)] {
         let id = EvidenceId::new(format!("e{news}")).unwrap();
         let content = "it is elsewhere".to_owned();
-        state.evidence.push(Evidence { id, at: NOW, task: None, kind: EvidenceKind::Discovery, significance, content, processed: false });
+        state.evidence.push(Evidence {
+            id,
+            at: NOW,
+            task: None,
+            kind: EvidenceKind::Discovery,
+            significance,
+            content,
+            processed: false,
+            origins: Vec::new(),
+        });
         assert_eq!(due(&growth, &state), [false, news, true]);
     }
     state.tasks.values_mut().for_each(|task| task.status = TaskStatus::Completed);

@@ -108,6 +108,7 @@ fn replan_request() -> ReplanRequest {
             significance: Significance::High,
             content: "report.md is\nread-only".to_owned(),
             processed: false,
+            origins: Vec::new(),
         }],
         failed: vec![FailedTask { id: "report".to_owned(), attempts: 3, error: "permission denied: report.md".to_owned() }],
         known: String::new(),

@@ -122,6 +122,7 @@ impl RunMachine {
             kind: EvidenceKind::UserInput,
             content: text.to_owned(),
             processed: false,
+            origins: Vec::new(),
         };
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
         self.advance(out);
@@ -198,6 +199,7 @@ impl RunMachine {
             significance: Significance::High,
             content: text.trim().to_owned(),
             processed: false,
+            origins: Vec::new(),
         };
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }

@@ -78,10 +78,12 @@ impl RunMachine {
         match outcome.clone() {
             Planning::Planned { plan, repairs, refused, fallback } => {
                 self.tell_refused(&refused, out);
+                self.plan_was_made();
                 self.adopt(*plan, repairs, fallback, out);
             }
             Planning::Reused { plan, run, notes } => {
                 self.emit(ProgressEvent::PlanReused { run }, out);
+                self.plan_was_made();
                 self.adopt(*plan, notes, None, out);
             }
             Planning::NoPlan { message, refused } => {

@@ -19,14 +19,14 @@ impl RunMachine {
     }
 
     pub(super) fn recalled(&mut self, known: &KnownContext, out: &mut Out) {
-        let KnownContext { text, items, tokens, left_out, faults } = known.clone();
+        let KnownContext { text, items, tokens, left_out, faults, origins } = known.clone();
         for fault in faults {
             self.memory_failed(fault, out);
         }
         if !items.is_empty() {
             self.emit(ProgressEvent::Recalled { items, tokens, left_out }, out);
         }
-        self.known = text;
+        (self.known, self.known_origins) = (text, origins);
         self.begin_work(out);
     }
 

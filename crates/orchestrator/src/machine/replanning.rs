@@ -131,6 +131,7 @@ impl RunMachine {
             Replanning::Patched { patch, refused } => {
                 self.count_replan(&reasons);
                 self.tell_refused(refused, out);
+                self.plan_was_changed();
                 let patch = patch.clone();
                 let evidence = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
                 let lowered = lowering(&self.state, &patch).unwrap_or_default();

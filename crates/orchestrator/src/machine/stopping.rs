@@ -117,6 +117,7 @@ impl RunMachine {
                     references: Vec::new(),
                     error: Some(error),
                     cause: None,
+                    origins: Vec::new(),
                 };
                 self.conclude(task, &conclusion, out);
             }

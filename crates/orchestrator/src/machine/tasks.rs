@@ -6,7 +6,7 @@ use aime_progress::{
     TaskId, TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
-use aime_tools::{Decision as Permission, ProposedCall, always_note, decide};
+use aime_tools::{Decision as Permission, ProposedCall, always_note, decide, origin_of};
 use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work, people::Consent};
@@ -106,8 +106,8 @@ impl RunMachine {
         match kind {
             TaskKind::Tool => self.call_tool(task, id, out),
             TaskKind::Actor | TaskKind::Group => {
-                let (state, known) = (Box::new(self.state.clone()), self.known.clone());
-                let effect = RunEffect::StartActor { state, task: task.clone(), execution, known };
+                let (state, known, origins) = (Box::new(self.state.clone()), self.known.clone(), self.origins_of_actor(task));
+                let effect = RunEffect::StartActor { state, task: task.clone(), execution, origins, known };
                 self.issue(id, effect, Work::Task(task.clone()), out);
             }
         }
@@ -144,11 +144,20 @@ impl RunMachine {
         };
         let spec = Box::new(known.spec.clone());
         let rules = in_force(&self.input.settings.rules, &self.state);
-        match decide(ProposedCall::new(self.input.settings.approval, &sheet, &parameters).under(&rules)) {
+        let proposed = ProposedCall::new(self.input.settings.approval, &sheet, &parameters).under(&rules);
+        let decided = match decide(proposed) {
+            // Whoever hands over a plan consents to the calls in it.
+            Permission::Ask { .. } if self.was_handed_over(known) => Permission::Allow,
+            decided => decided,
+        };
+        let decided = match &self.input.settings.trust {
+            // But not to what others' words make of them.
+            Some(trust) => trust.beware(decided, proposed, &self.origins_of_call(&known.spec)),
+            None => decided,
+        };
+        match decided {
             Permission::Allow => {}
             Permission::Deny { reason } => return self.cannot_begin(task, reason, Some(FailureCause::Denied), out),
-            // Whoever hands over a plan consents to the calls in it.
-            Permission::Ask { .. } if self.was_handed_over(known) => {}
             Permission::Ask { question, .. } if self.input.settings.unattended => {
                 let error = format!("not allowed: nobody is there to answer {question:?}");
                 return self.cannot_begin(task, error, Some(FailureCause::Denied), out);
@@ -218,7 +227,7 @@ impl RunMachine {
         duration_ms: u64,
         out: &mut Out,
     ) {
-        let mut conclusion = conclusion.clone();
+        let mut conclusion = self.with_origins(task, conclusion.clone());
         self.tell_tool_result(task, &conclusion, duration_ms, out);
         self.tell_checks(Some(task), checks, out);
         let unmet: Vec<String> = checks
@@ -253,7 +262,9 @@ impl RunMachine {
         let call = format!("{task}/{}/{}", self.executions.get(task).copied().unwrap_or(1), known.attempts);
         let output = text.chars().take(PREVIEW_CHARS).collect();
         let tool = known.spec.tool.clone().unwrap_or_default();
-        self.emit(ProgressEvent::ToolCallFinished { task: task.clone(), call, tool, outcome, output, duration_ms }, out);
+        let sheet = self.input.tools.iter().find(|sheet| sheet.name() == tool);
+        let origin = sheet.and_then(|sheet| origin_of(sheet, &known.spec.parameters));
+        self.emit(ProgressEvent::ToolCallFinished { task: task.clone(), call, tool, outcome, output, origin, duration_ms }, out);
     }
 
     /// Settles a running task by what its attempt came to.
@@ -325,6 +336,7 @@ impl RunMachine {
             significance: Significance::High,
             content,
             processed: false,
+            origins: conclusion.origins.clone(),
         };
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }
@@ -332,7 +344,16 @@ impl RunMachine {
 
 pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion {
     let summary = error.clone();
-    Conclusion { outcome: Outcome::Failure, summary, text: None, result: Value::Null, references: Vec::new(), error: Some(error), cause }
+    Conclusion {
+        outcome: Outcome::Failure,
+        summary,
+        text: None,
+        result: Value::Null,
+        references: Vec::new(),
+        error: Some(error),
+        cause,
+        origins: Vec::new(),
+    }
 }
 
 /// An actor speaks of its own task, and decides nothing about the run.

@@ -1,7 +1,7 @@
 //! What a run leaves for later ones: a few lines, made without a model.
 
 use aime_memory::{Memory, MemoryKind, UnixMillis};
-use aime_progress::{ProgressState, RunId, Task, TaskKind, TaskStatus};
+use aime_progress::{Origin, ProgressState, RunId, Task, TaskKind, TaskStatus};
 
 /// The most characters of the answer, and of each line.
 const ANSWER: usize = 1_500;
@@ -53,7 +53,29 @@ pub(crate) fn lesson(run: &RunId, state: &ProgressState, failure: Option<&str>, 
         lines.push(format!("Made: {}", cut(&made.join(", "), LINE)));
     }
     let (id, title) = (run.to_string(), state.goal.clone());
-    Some(Memory { id, at, kind: MemoryKind::Run, title, text: lines.join("\n"), run: Some(run.to_string()), tags: Vec::new() })
+    Some(Memory { id, at, kind: MemoryKind::Run, title, text: lines.join("\n"), run: Some(run.to_string()), tags: tags_of(state) })
+}
+
+/// Before the origin of a text from which a memory was made.
+const FROM: &str = "from ";
+/// The tag of a memory that was made from nothing but what is vouched for.
+const OWN: &str = "from the user";
+
+/// The tags that tell where a run's texts have come from.
+fn tags_of(state: &ProgressState) -> Vec<String> {
+    let mut origins = Vec::new();
+    let conclusions = state.tasks.values().filter_map(|task| task.conclusion.as_ref());
+    Origin::merge(&mut origins, conclusions.flat_map(|conclusion| &conclusion.origins));
+    if origins.is_empty() { vec![OWN.to_owned()] } else { origins.iter().map(|origin| format!("{FROM}{origin}")).collect() }
+}
+
+/// The origins of a memory that nobody vouches for. One that does not tell any, such as one of an earlier version, may be made from anything.
+pub(crate) fn origins_of(memory: &Memory) -> Vec<Origin> {
+    if memory.tags.iter().any(|tag| tag == OWN) {
+        return Vec::new();
+    }
+    let told = memory.tags.iter().filter_map(|tag| tag.strip_prefix(FROM)).map(|origin| Origin::from(origin.to_owned()));
+    [Origin::Memory].into_iter().chain(told).collect()
 }
 
 /// A heading with a line for each entry, if there are any.
@@ -83,5 +105,39 @@ fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress::{Conclusion, Plan, PlanId, ProgressEvent, TaskId, TaskSpec, TaskStatus, Timestamp};
+
+    use super::*;
+
+    fn memory(origins: Vec<Origin>) -> Memory {
+        let now = Timestamp::from_millis(0);
+        let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Tidy".to_owned(), now);
+        let (schema, goal, strategic) = (aime_progress::PLAN_SCHEMA.to_owned(), String::new(), aime_progress::Strategic::default());
+        let task = || TaskId::new("a").unwrap();
+        let plan = Plan { schema, goal, strategic, tasks: vec![TaskSpec::actor(task(), "Tidy")], edges: vec![] };
+        let conclusion = Conclusion { origins, ..Conclusion::success("tidied") };
+        let (from, to) = (TaskStatus::Pending, TaskStatus::Running);
+        for event in [
+            ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None },
+            ProgressEvent::TaskStatusChanged { task: task(), from, to, attempt: 1, for_good: false, reason: None },
+            ProgressEvent::TaskConcluded { task: task(), conclusion },
+        ] {
+            state.apply(now, &event).unwrap();
+        }
+        lesson(&"r".parse().unwrap(), &state, None, 0).unwrap()
+    }
+
+    #[test]
+    fn what_a_run_read_is_told_of_its_memory() {
+        let doubtful = memory(vec![Origin::Files, Origin::Web("wiki.example".to_owned())]);
+        assert_eq!(doubtful.tags, ["from files", "from web wiki.example"]);
+        assert_eq!(origins_of(&doubtful), [Origin::Memory, Origin::Files, Origin::Web("wiki.example".to_owned())]);
+        assert_eq!(origins_of(&memory(Vec::new())), [], "a run that has read nobody's words but the user's");
+        assert_eq!(origins_of(&Memory { tags: Vec::new(), ..doubtful }), [Origin::Memory], "of an earlier version nobody knows");
     }
 }

@@ -6,9 +6,9 @@ mod reports;
 
 use std::{collections::BTreeSet, sync::Arc, time::Instant};
 
-use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated, Told};
+use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated, Told, marked};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
-use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, Task, TaskId, TaskSpec, TaskStatus, Timestamp};
+use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, ProgressState, Task, TaskId, TaskSpec, TaskStatus, Timestamp};
 use aime_tools::{DELEGATE_TASK, ToolContext};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,8 @@ pub(super) struct Attempt {
     state: ProgressState,
     task: TaskId,
     execution: u32,
+    /// Where the texts come from that it is worked on with and that nobody vouches for.
+    origins: Vec<Origin>,
     /// What was recalled, in Markdown.
     known: String,
 }
@@ -53,7 +55,7 @@ impl RunRunner {
         id: EffectId,
         state: ProgressState,
         task: &TaskId,
-        (execution, known): (u32, String),
+        (execution, origins, known): (u32, Vec<Origin>, String),
         context: &Context,
     ) -> RunFact {
         let (begun, on_bound) = (Instant::now(), on_bound(context));
@@ -64,7 +66,7 @@ impl RunRunner {
             return RunFact::EffectFailed { id, message: error.to_string() };
         }
         let (runner, facts) = (Arc::clone(self), context.facts.clone());
-        let attempt = Arc::new(Attempt { runner, facts, on_bound, state, task: task.clone(), execution, known });
+        let attempt = Arc::new(Attempt { runner, facts, on_bound, state, task: task.clone(), execution, origins, known });
         let conclusion = match attempt.act(None, &context.cancel, || attempt.compose_for_plan()).await {
             Ok(conclusion) => conclusion,
             Err(message) => return RunFact::EffectFailed { id, message },
@@ -217,10 +219,11 @@ impl Attempt {
     /// Makes the actor that works for the plan.
     fn compose_for_plan(&self) -> Result<Made, String> {
         let known = self.state.tasks.get(&self.task).ok_or_else(|| format!("no task {}", self.task))?;
-        self.compose(&known.spec, &results(&self.state, known), None)
+        let marks = self.runner.input.settings.trust.is_some();
+        self.compose(&known.spec, &results(&self.state, known, marks), None, &self.origins)
     }
 
-    fn compose(&self, spec: &TaskSpec, results: &str, delegated: Option<Delegated<'_>>) -> Result<Made, String> {
+    fn compose(&self, spec: &TaskSpec, results: &str, delegated: Option<Delegated<'_>>, origins: &[Origin]) -> Result<Made, String> {
         let (runner, state) = (&self.runner, &self.state);
         let role = runner.role_of(&state.category);
         let limits = runner.parts.models.as_ref().map(|models| models.role(&role).limits()).unwrap_or_default();
@@ -243,6 +246,8 @@ impl Attempt {
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
                 rules: Some(&rules),
+                trust: runner.input.settings.trust,
+                origins,
                 attended: !runner.input.settings.unattended,
                 model: &role,
                 limits,
@@ -274,14 +279,18 @@ fn unheard(said: Vec<Told>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item
 }
 
 /// What the tasks before this one came to, and how this one failed before.
-fn results(state: &ProgressState, task: &Task) -> String {
+fn results(state: &ProgressState, task: &Task, marks: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     for before in state.graph().dependencies(&task.spec.id) {
         let Some(before) = state.tasks.get(before) else { continue };
         if let Some(conclusion) = before.conclusion.as_ref().filter(|_| before.status == TaskStatus::Completed) {
             let made =
                 if conclusion.references.is_empty() { String::new() } else { format!("\nMade: {}", conclusion.references.join(", ")) };
-            parts.push(format!("### {}\n{}{made}", before.spec.title(), conclusion.text()));
+            let text = match conclusion.origins.as_slice() {
+                origins if marks && !origins.is_empty() => marked(&Origin::line(origins), before.spec.id.as_str(), conclusion.text()),
+                _ => conclusion.text().to_owned(),
+            };
+            parts.push(format!("### {}\n{text}{made}", before.spec.title()));
         }
     }
     if let Some(error) = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_ref()) {

@@ -72,6 +72,7 @@ fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {
         references: Vec::new(),
         error: None,
         cause: None,
+        origins: Vec::new(),
     };
     match result {
         Ok(ToolOutput { text, value, references }) => {

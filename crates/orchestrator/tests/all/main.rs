@@ -9,6 +9,7 @@ mod crashes;
 mod delegation;
 mod history;
 mod hooks;
+mod injection;
 mod memory;
 mod people;
 mod runs;

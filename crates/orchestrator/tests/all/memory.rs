@@ -117,7 +117,7 @@ async fn a_failure_is_remembered_with_what_failed() {
     assert_eq!(result.status, RunStatus::Failed);
     let text = &world.kept()[0].memory.text;
     assert!(text.starts_with("The goal was not reached: ") && text.contains("What failed:\n- "), "{text}");
-    assert!(text.contains("the harbour server refuses ***") && !text.contains("It-is-my-key-77"), "{text}");
+    assert!(text.contains("the harbour server refuses [redacted-secret]") && !text.contains("It-is-my-key-77"), "{text}");
 }
 
 #[tokio::test]

@@ -19,6 +19,7 @@ fn evidence(name: &str) -> Evidence {
         significance: Significance::High,
         content: "found".into(),
         processed: false,
+        origins: Vec::new(),
     }
 }
 
@@ -182,6 +183,7 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         tool: "t".into(),
         outcome: crate::CallOutcome::Ok,
         output: String::new(),
+        origin: None,
         duration_ms: 1,
     };
     let report = ProgressReport { status: "50%".into(), message: "half".into() };

@@ -43,6 +43,7 @@ fn the_state_reads_as_a_checklist() {
         significance: Significance::High,
         content: "generated files hold TODOs too".into(),
         processed: false,
+        origins: Vec::new(),
     };
     state.apply(at(31), &ProgressEvent::EvidenceAdded { evidence }).unwrap();
     let asked =

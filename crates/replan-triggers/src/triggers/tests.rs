@@ -44,6 +44,7 @@ fn learn(state: &mut ProgressState, name: &str, significance: Significance) {
         significance,
         content: format!("{name} was found"),
         processed: false,
+        origins: Vec::new(),
     });
 }
 

@@ -12,7 +12,7 @@ use super::{
     listed::{self, one_line},
     server::Server,
     servers::All,
-    tools::{call, for_all},
+    tools::{call, for_all, source_of},
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, TypedTool, UnknownTool, schema::Checker};
 
@@ -33,7 +33,7 @@ pub(super) fn tools(all: &Arc<All>, searched: &[&Arc<Server>]) -> [Arc<dyn Tool>
     let shared = Arc::clone(all);
     let find = TypedTool::new(FIND_TOOLS, &description, move |parameters, context| find_tools(Arc::clone(&shared), parameters, context));
     let description = format!("Call a tool that `{FIND_TOOLS}` has found.");
-    [Arc::new(find.read_only()), for_all(CALL_TOOL, &description, all, &[], call_tool)]
+    [Arc::new(find.read_only().of_source(source_of(all))), for_all(CALL_TOOL, &description, all, &[], call_tool)]
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{McpServerSettings, McpTransport};
-use crate::{HandledBy, ToolSheet, Touches};
+use crate::{HandledBy, Source, ToolSheet, Touches};
 
 /// The most tools that are taken from one server.
 const MOST_TOOLS: usize = 2_000;
@@ -163,7 +163,16 @@ pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) ->
         time_limit: settings.total_limit,
         alternatives: Vec::new(),
         hosts: None,
+        source: source(settings),
     })
+}
+
+fn source(settings: &McpServerSettings) -> Source {
+    let network = match &settings.transport {
+        McpTransport::Stdio { confinement, .. } => confinement.reaches_network(),
+        McpTransport::Http { .. } => true,
+    };
+    Source::Server { name: settings.name.clone(), trusted: settings.trusted, network }
 }
 
 pub(super) const fn touches(settings: &McpServerSettings) -> Touches {

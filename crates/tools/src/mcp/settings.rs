@@ -27,6 +27,9 @@ pub struct McpServerSettings {
     /// Which of its tools are known to change nothing. The server's own hints do not count. `resources/read` and `prompts/get` stand for
     /// the reading of resources and prompts.
     pub read_only: NamePatterns,
+    /// Whether the user vouches for what it says, and for what it does with what it is told. Without, whoever has read its words, or those that
+    /// describe its tools, does not send anything anywhere without consent.
+    pub trusted: bool,
     /// When its tools stand in a model's request.
     pub loading: McpLoading,
 }
@@ -44,6 +47,7 @@ impl McpServerSettings {
             first_wait: Duration::from_millis(500),
             tools: NamePatterns::all(),
             read_only: NamePatterns::default(),
+            trusted: false,
             loading: McpLoading::default(),
         }
     }

@@ -17,7 +17,7 @@ use super::{
     server::Server,
     servers::All,
 };
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, TypedTool};
+use crate::{Source, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, TypedTool};
 
 /// How much longer the registry waits than a server is given: a person may take long to answer its question.
 const BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
@@ -92,6 +92,12 @@ pub(super) async fn settled<T>(server: &Server, connection: &Arc<Connection>, an
     answered.map_err(|error| result::error(error, &server.settings))
 }
 
+/// Whose words the results of a tool are that serves all servers.
+pub(super) fn source_of(all: &All) -> Source {
+    let trusted = all.servers.iter().filter(|server| server.settings.trusted).map(|server| server.settings.name.clone());
+    Source::Servers { trusted: trusted.collect(), all: all.servers.iter().all(|server| server.settings.trusted) }
+}
+
 /// A tool that serves all servers. It changes nothing where the user has said of every server that `reads` do not; without any it may.
 pub(super) fn for_all<P, C>(
     name: &str,
@@ -109,6 +115,6 @@ where
     let touches = all.servers.first().map_or(Touches::Network, |server| listed::touches(&server.settings));
     let shared = Arc::clone(all);
     let tool = TypedTool::new(name, description, move |parameters, context| act(Arc::clone(&shared), parameters, context));
-    let tool = tool.touches(touches).time_limit(limit.saturating_add(BEHIND));
+    let tool = tool.touches(touches).time_limit(limit.saturating_add(BEHIND)).of_source(source_of(all));
     if read_only { Arc::new(tool.read_only()) } else { Arc::new(tool) }
 }

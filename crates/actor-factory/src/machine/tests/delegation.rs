@@ -9,7 +9,15 @@ use crate::{ActorEffect, ActorFact};
 
 fn ended(id: &str, outcome: CallOutcome, text: &str) -> ActorFact {
     let references = vec!["part.md".to_owned()];
-    ActorFact::ToolEnded { id: EffectId::new(id), outcome, text: text.to_owned(), value: Value::Null, references, duration_ms: 5 }
+    ActorFact::ToolEnded {
+        id: EffectId::new(id),
+        outcome,
+        text: text.to_owned(),
+        value: Value::Null,
+        references,
+        duration_ms: 5,
+        origins: vec![],
+    }
 }
 
 fn calls(play: &Play) -> (usize, usize) {
@@ -22,7 +30,7 @@ fn the_others_result_is_the_result_of_the_call() {
     let mut play = Play::start(delegating());
     play.calls(vec![delegate("a", "write part.md"), read("b", "part.md")]);
     assert_eq!(play.open_ids(), ["t/1/1/1/delegate1"], "what comes after it waits for it");
-    let (_, ActorEffect::Delegate { call, request }) = &play.open[0] else { panic!("{:?}", play.open) };
+    let (_, ActorEffect::Delegate { call, request, .. }) = &play.open[0] else { panic!("{:?}", play.open) };
     assert_eq!((call.as_str(), request.description.as_str()), ("t/1/1/1", "write part.md"));
     play.fact(ended("t/1/1/1/delegate1", CallOutcome::Ok, "success"));
     assert_eq!(play.open_ids(), ["t/1/1/2"]);

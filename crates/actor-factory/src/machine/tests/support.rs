@@ -20,6 +20,7 @@ pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: H
         time_limit: Duration::from_secs(30),
         alternatives: if name == "read_file" { vec!["grep".into()] } else { vec![] },
         hosts: None,
+        source: aime_tools::Source::Touched,
     }
 }
 
@@ -74,6 +75,9 @@ pub(super) fn input() -> ActorInput {
         must_write_files: false,
         settings: crate::ActorSettings::default(),
         told: Vec::new(),
+        trust: None,
+        origins: Vec::new(),
+        marks: false,
     }
 }
 
@@ -123,7 +127,15 @@ pub(super) fn told(number: usize, text: &str) -> ActorFact {
 }
 
 pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
-    ActorFact::ToolEnded { id: id.clone(), outcome, text: text.into(), value: Value::Null, references: vec![], duration_ms: 5 }
+    ActorFact::ToolEnded {
+        id: id.clone(),
+        outcome,
+        text: text.into(),
+        value: Value::Null,
+        references: vec![],
+        duration_ms: 5,
+        origins: vec![],
+    }
 }
 
 /// An actor whose every request is checked: calls stay with their results, and each request extends the one before.
@@ -309,7 +321,7 @@ fn shown(id: &EffectId, effect: &ActorEffect) -> String {
         ActorEffect::Tool { call, name, parameters } => {
             let _ = writeln!(text, "tool {id}: {call} {name} {}", serde_json::to_string(parameters).unwrap());
         }
-        ActorEffect::Delegate { call, request } => {
+        ActorEffect::Delegate { call, request, .. } => {
             let _ = writeln!(text, "delegate {id}: {call} {:?}", request.description);
         }
         ActorEffect::Ask { id: question, question: words, kind } => {

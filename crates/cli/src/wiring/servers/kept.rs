@@ -146,6 +146,7 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
         total_limit: Duration::from_secs(config.max_call_seconds.max(config.call_timeout_seconds)),
         tools: patterns(&config.tools)?,
         read_only: patterns(&config.read_only)?,
+        trusted: config.trusted,
         loading: match config.load {
             McpLoadConfig::Auto => McpLoading::Auto,
             McpLoadConfig::Always => McpLoading::Always,

@@ -22,6 +22,7 @@ pub(super) fn sheet(name: &str, read_only: bool, touches: Touches) -> ToolSheet 
         time_limit: std::time::Duration::from_secs(1),
         alternatives: Vec::new(),
         hosts: None,
+        source: aime_tools::Source::Touched,
     }
 }
 
@@ -80,6 +81,7 @@ pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<Fa
         references: Vec::new(),
         error: error.map(str::to_owned),
         cause,
+        origins: Vec::new(),
     }
 }
 

@@ -15,7 +15,7 @@ fn world() -> World {
 fn known() -> KnownContext {
     let item =
         RecalledItem { from: RecalledFrom::Memory, name: "r1".to_owned(), line: None, title: "Climb the hill".to_owned(), cut: false };
-    KnownContext { text: KNOWN.to_owned(), items: vec![item], tokens: 20, left_out: 1, faults: Vec::new() }
+    KnownContext { text: KNOWN.to_owned(), items: vec![item], tokens: 20, left_out: 1, faults: Vec::new(), origins: Vec::new() }
 }
 
 impl World {

@@ -19,6 +19,7 @@ pub(super) fn evidence(name: &str, task: &str, significance: Significance) -> Pr
             significance,
             content: format!("{name} was found"),
             processed: false,
+            origins: Vec::new(),
         },
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_actors::{ActorInput, Delegated};
-use aime_progress::{Conclusion, Outcome, TaskSpec};
+use aime_progress::{Conclusion, Origin, Outcome, TaskSpec};
 use aime_tools::{DelegateTask, ToolOutput, cut_output};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -12,23 +12,26 @@ use super::{Attempt, Made};
 
 impl Attempt {
     /// Has another actor do a part of the work, or goes on with the one that does it. What it comes to is the result of the call; that it
-    /// failed, or could not be made, is an error that the one that called goes on from.
+    /// failed, or could not be made, is an error that the one that called goes on from. With it comes what the other has read.
     pub(super) async fn delegate(
         self: &Arc<Self>,
         by: &ActorInput,
         call: &str,
-        request: &DelegateTask,
+        (request, origins): (&DelegateTask, &[Origin]),
         cancel: &CancellationToken,
-    ) -> Result<ToolOutput, ToolOutput> {
-        let ended = self.act(Some(call), cancel, || self.compose_below(by, call, request)).await;
-        let plain = |text| ToolOutput { text, value: serde_json::Value::Null, references: Vec::new() };
-        let conclusion = ended.map_err(plain)?;
-        let output = self.told(&conclusion);
-        if conclusion.outcome == Outcome::Success { Ok(output) } else { Err(output) }
+    ) -> (Result<ToolOutput, ToolOutput>, Vec<Origin>) {
+        let ended = self.act(Some(call), cancel, || self.compose_below(by, call, request, origins)).await;
+        match ended {
+            Ok(conclusion) => {
+                let output = self.told(&conclusion);
+                (if conclusion.outcome == Outcome::Success { Ok(output) } else { Err(output) }, conclusion.origins)
+            }
+            Err(text) => (Err(ToolOutput { text, value: serde_json::Value::Null, references: Vec::new() }), Vec::new()),
+        }
     }
 
     /// Makes an actor below another one, after everything was looked at that bounds it.
-    fn compose_below(&self, by: &ActorInput, call: &str, request: &DelegateTask) -> Result<Made, String> {
+    fn compose_below(&self, by: &ActorInput, call: &str, request: &DelegateTask, origins: &[Origin]) -> Result<Made, String> {
         let framing = self.framing(request)?;
         let known = framing.or_else(|| Some(&self.state.tasks.get(&self.task)?.spec));
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
@@ -36,7 +39,9 @@ impl Attempt {
         let frame = framing.map(frame).unwrap_or_default();
         let own = (!request.use_actor_factory).then_some(by.spec.profile.as_str());
         let profile = request.profile.as_deref().or(own);
-        let made = self.compose(&spec, "", Some(Delegated { by, call, profile, frame: &frame }))?;
+        let mut all = self.origins.clone();
+        Origin::merge(&mut all, origins);
+        let made = self.compose(&spec, "", Some(Delegated { by, call, profile, frame: &frame }), &all)?;
         self.runner.budget.count_actor().map_err(|error| format!("{error}: no other actor can be made; do it yourself"))?;
         Ok(made)
     }

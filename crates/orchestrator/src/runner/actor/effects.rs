@@ -43,17 +43,17 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     }
                     self.call_tool(id, &name, parameters, &context).await
                 }
-                ActorEffect::Delegate { call, request } => {
+                ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
                         return revoked(id);
                     }
-                    let told = self.attempt.delegate(&self.input, &call, &request, &context.cancel).await;
+                    let (told, origins) = self.attempt.delegate(&self.input, &call, (&request, &origins), &context.cancel).await;
                     let (outcome, output) = match told {
                         Ok(output) => (CallOutcome::Ok, output),
                         Err(output) => (CallOutcome::Error, output),
                     };
                     let ToolOutput { text, value, references } = output;
-                    ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms: millis_since(begun) }
+                    ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms: millis_since(begun), origins }
                 }
                 ActorEffect::Ask { id: question, question: text, kind } => {
                     let answer = self.ask(question, kind.as_str(), text);
@@ -90,7 +90,8 @@ impl ActorRunner {
         let asking = self.attempt.asking();
         match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, tool_context).await {
             Ok(ToolOutput { text, value, references }) => {
-                ActorFact::ToolEnded { id, outcome: CallOutcome::Ok, text, value, references, duration_ms: millis_since(begun) }
+                let (outcome, duration_ms, origins) = (CallOutcome::Ok, millis_since(begun), Vec::new());
+                ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins }
             }
             Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, String::new(), begun),
             Err(error) => ended(id, CallOutcome::Error, error.to_string(), begun),
@@ -110,5 +111,6 @@ const fn revoked(id: EffectId) -> ActorFact {
 }
 
 fn ended(id: EffectId, outcome: CallOutcome, text: String, begun: Instant) -> ActorFact {
-    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms: millis_since(begun) }
+    let (duration_ms, origins) = (millis_since(begun), Vec::new());
+    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms, origins }
 }

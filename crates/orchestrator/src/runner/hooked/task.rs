@@ -73,6 +73,7 @@ fn not_begun(id: EffectId, reason: String) -> RunFact {
         references: Vec::new(),
         error: Some(reason),
         cause: Some(FailureCause::Denied),
+        origins: Vec::new(),
     };
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 }
 }

@@ -1,6 +1,6 @@
 //! Calls of tools, with hooks around them.
 
-use aime_tools::{Decision, ProposedCall, ToolContext, ToolError, ToolOutput, ToolSheet, decide};
+use aime_tools::{Decision, ProposedCall, Source, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, decide};
 use serde_json::{Map, Value};
 
 use super::{Asking, Passed};
@@ -43,6 +43,7 @@ impl RunRunner {
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         self.wall(tool, parameters)?;
+        self.within_reach(tool, context)?;
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
             return self.parts.tools.call(tool, parameters.clone(), context).await;
         }
@@ -75,6 +76,23 @@ impl RunRunner {
             Decision::Deny { reason } => Err(ToolError::Denied(reason)),
             Decision::Allow | Decision::Ask { .. } => Ok(()),
         }
+    }
+
+    /// What a run has begun with decides what its actors do without consent: commands that could not reach the network then cannot later.
+    fn within_reach(&self, tool: &str, context: &ToolContext) -> Result<(), ToolError> {
+        let runs = self
+            .parts
+            .tools
+            .get(tool)
+            .is_some_and(|known| known.sheet().touches == Touches::Processes && known.sheet().source == Source::Touched);
+        let unforeseen = self.input.settings.trust.is_some_and(|trust| !trust.commands_reach_network);
+        if runs && unforeseen && context.confinement.reaches_network() {
+            return Err(ToolError::Denied(
+                "commands reach the network now, and did not when this run began: start the goal anew, or take the network away again"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Asks before a call; who changed the parameters, if anybody did.

