@@ -1,9 +1,9 @@
 //! What the built binary does with instructions that stand in a file, and with secrets.
 
 use aime_scripted_server::{Reply, Script, When};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::harness::{Ended, World, bash, done, gives_up, said};
+use crate::harness::{World, bash, done, gives_up, said};
 
 const ALL: [&str; 8] = ["run", "tidy up", "--mode", "direct", "--approve", "all", "--unattended", "--output=jsonl"];
 
@@ -23,10 +23,6 @@ fn obedient(order: Reply) -> World {
     world
 }
 
-fn origins(ended: &Ended) -> Vec<Value> {
-    ended.events("tool_call_finished").iter().map(|event| event["origin"].clone()).collect()
-}
-
 #[cfg(feature = "web")]
 #[test]
 fn a_file_sends_nobody_to_a_host_that_the_user_has_not_named() {
@@ -35,7 +31,7 @@ fn a_file_sends_nobody_to_a_host_that_the_user_has_not_named() {
     let told = said(&world.server().requests()[2]);
     assert!(told.contains("evil.example, which web.allowed_hosts does not name") && told.contains("(files)"), "{told}");
     assert!(told.contains(" from files]") && told.contains("[end "), "{told}");
-    assert_eq!(origins(&ended)[0], "files");
+    assert_eq!(ended.events("tool_call_finished")[0]["origin"], "files");
 }
 
 #[test]

@@ -72,6 +72,19 @@ fn a_call_needs_consent_unless_the_user_says_that_it_changes_nothing() {
 }
 
 #[test]
+fn what_a_server_says_of_its_tools_gives_it_nothing_unasked() {
+    // Its description alone stands in the prompt, and the mode allows everything.
+    let world = world(script("Paris"), "");
+    direct(&world, &["--approve", "all", "--unattended"]).must(0);
+    assert!(world.exists("calls.txt"), "nothing can get out by a server without network");
+    let network = self::world(script("Paris"), "network = true\n");
+    direct(&network, &["--approve", "all", "--unattended"]).must(1);
+    let told = said(&network.server().requests()[1]);
+    assert!(told.contains("sends to the MCP server clock, which is not marked as trusted"), "{told}");
+    assert!(!network.exists("calls.txt"));
+}
+
+#[test]
 fn a_task_of_a_plan_calls_it_without_a_model() {
     let world = world(Script::new(), "");
     world.plan("plan.json", &plan(&[tool("look", TOOL, json!({"place": "Paris"}), &[])]));

@@ -56,7 +56,8 @@ pub(crate) struct Setup {
     pub(crate) confinement: OnceLock<Confinement>,
     /// MCP servers, made when they are first wanted; they start later still.
     pub(crate) servers: OnceLock<Servers>,
-    redactor: Redactor,
+    /// Takes secrets out of what models, journals and people see.
+    pub(crate) redactor: Redactor,
 }
 
 impl Setup {

@@ -146,7 +146,8 @@ fn change(document: &mut Value, clean: &dyn Fn(&str) -> Cow<'_, str>) -> bool {
                 true
             }
         },
-        Value::Array(items) => items.iter_mut().fold(false, |changed, item| change(item, clean) || changed),
+        // Each of them is looked at, also after one has changed.
+        Value::Array(items) => items.iter_mut().map(|item| change(item, clean)).filter(|changed| *changed).count() > 0,
         Value::Object(members) => {
             let named: Vec<String> = members.keys().filter(|name| matches!(clean(name), Cow::Owned(_))).cloned().collect();
             for name in &named {
@@ -154,7 +155,8 @@ fn change(document: &mut Value, clean: &dyn Fn(&str) -> Cow<'_, str>) -> bool {
                     members.insert(clean(name).into_owned(), member);
                 }
             }
-            members.values_mut().fold(!named.is_empty(), |changed, member| change(member, clean) || changed)
+            let changed = members.values_mut().map(|member| change(member, clean)).filter(|changed| *changed).count();
+            changed > 0 || !named.is_empty()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }

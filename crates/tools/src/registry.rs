@@ -107,13 +107,15 @@ impl ToolRegistry {
             return Err(ToolError::Failed(format!("`{name}` changes the state of the actor that calls it; it cannot be run by itself")));
         }
         let result = match self.check(name, parameters) {
-            Ok(parameters) => match denied(&context.rules, name, &parameters).map_or_else(|| check_marks(tool.sheet(), &parameters, context), Err) {
-                Ok(()) => {
-                    learn_named(&parameters, context);
-                    within_limits(tool.as_ref(), parameters, context).await
+            Ok(parameters) => {
+                match denied(&context.rules, name, &parameters).map_or_else(|| check_marks(tool.sheet(), &parameters, context), Err) {
+                    Ok(()) => {
+                        learn_named(&parameters, context);
+                        within_limits(tool.as_ref(), parameters, context).await
+                    }
+                    Err(error) => Err(error),
                 }
-                Err(error) => Err(error),
-            },
+            }
             Err(error) => Err(error),
         };
         match clean(result, &context.redactor) {

@@ -133,7 +133,10 @@ impl Trust {
             Decision::Allow => {
                 let question = question(call.sheet.name(), call.parameters);
                 let always = rules.to_remember(call.approval, call.sheet.name(), call.parameters);
-                Decision::Ask { question: format!("This call {risk}, and its caller has read text from others ({read}).\n{question}"), always }
+                Decision::Ask {
+                    question: format!("This call {risk}, and its caller has read text from others ({read}).\n{question}"),
+                    always,
+                }
             }
             Decision::Ask { question, always } => {
                 Decision::Ask { question: format!("Its caller has read text from others ({read}).\n{question}"), always }

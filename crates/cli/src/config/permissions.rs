@@ -33,7 +33,14 @@ pub(crate) struct PermissionConfig {
 
 impl Default for PermissionConfig {
     fn default() -> Self {
-        Self { approve: Approval::Edits, allow: Vec::new(), ask: Vec::new(), deny: Vec::new(), trusted_folders: Vec::new(), trust_files: false }
+        Self {
+            approve: Approval::Edits,
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            trusted_folders: Vec::new(),
+            trust_files: false,
+        }
     }
 }
 

@@ -134,5 +134,6 @@ pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
         skills: std::sync::OnceLock::new(),
         confinement: std::sync::OnceLock::new(),
         servers: std::sync::OnceLock::new(),
+        redactor: aime_redact::Redactor::default(),
     }
 }

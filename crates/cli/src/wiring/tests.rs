@@ -59,7 +59,7 @@ fn settings_arrive() {
     assert_eq!((limit("bash"), limit("python")), (Duration::from_secs(11), Duration::from_secs(12)));
     let context = setup.tool_context().unwrap();
     assert_eq!(context.text_limit, Some(1_300));
-    let sees = |name: &str| context.environment.contains_key(std::ffi::OsStr::new(name));
+    let sees = |name: &str| context.environment.contains_key(OsStr::new(name));
     assert!(sees("EDITOR") && !sees("MY_TOKEN"), "a secret is never passed on");
     assert_eq!(setup.config.permissions.approve, Approval::Ask);
 }
