@@ -81,7 +81,8 @@ fn a_project_cannot_let_itself_out() {
     {
         let mut world = world("cat \"$HOME/.ssh/id_rsa\"").settings(settings);
         secret(&world);
-        world.user_settings("");
+        // The command is tried: nobody is asked whether it may read a key.
+        world.user_settings("[permissions]\ntrust_files = true\n");
         let ended = world.aime(RUN).must(0);
         assert!(ended.stderr.contains("[sandbox] in") && ended.stderr.contains("is left out"), "{ended}");
         assert!(!said(&world.server().requests()[1]).contains("the secret key"), "{settings}");
