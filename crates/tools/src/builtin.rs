@@ -1,6 +1,7 @@
 //! The tools that come with the crate. Each is one file: its parameters, its sheet, its call.
 
 mod actor;
+mod apply_patch;
 mod bash;
 mod command;
 mod edit_file;
@@ -47,10 +48,11 @@ pub fn builtin() -> ToolRegistry {
 /// All built-in tools with other settings.
 #[must_use]
 pub fn builtin_with(settings: &BuiltinSettings) -> ToolRegistry {
-    let runtime: [Arc<dyn Tool>; 9] = [
+    let runtime: [Arc<dyn Tool>; 10] = [
         Arc::new(read_file::tool()),
         Arc::new(write_file::tool()),
         Arc::new(edit_file::tool()),
+        Arc::new(apply_patch::tool()),
         Arc::new(list_dir::tool()),
         Arc::new(glob::tool()),
         Arc::new(grep::tool()),

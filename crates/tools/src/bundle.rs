@@ -18,7 +18,7 @@ pub const BUNDLES: &[Bundle] = &[
     Bundle {
         name: "files",
         description: "read, search and change files",
-        tools: &["read_file", "write_file", "edit_file", "list_dir", "glob", "grep"],
+        tools: &["read_file", "write_file", "edit_file", "apply_patch", "list_dir", "glob", "grep"],
     },
     Bundle { name: "files_read", description: "read and search files", tools: &["read_file", "list_dir", "glob", "grep"] },
     Bundle { name: "undo", description: "put back what a task did to files", tools: &["undo_task"] },
@@ -26,7 +26,7 @@ pub const BUNDLES: &[Bundle] = &[
     Bundle {
         name: "code",
         description: "change files, run commands and Python",
-        tools: &["read_file", "write_file", "edit_file", "list_dir", "glob", "grep", "bash", "python"],
+        tools: &["read_file", "write_file", "edit_file", "apply_patch", "list_dir", "glob", "grep", "bash", "python"],
     },
     Bundle { name: "web", description: "read pages of the web, and search it", tools: &["web_fetch", "web_search"] },
     Bundle {

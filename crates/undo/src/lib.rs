@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod chain;
+mod diff;
 mod entry;
 mod error;
 mod known;
@@ -16,6 +17,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use diff::{LineDiff, line_diff};
 pub use entry::{Author, Change, Entry, NotKept};
 pub use error::UndoError;
 pub use log::LeftOut;

@@ -44,6 +44,8 @@ struct State {
     live: Option<Live>,
     lost: bool,
     notes: Vec<String>,
+    /// What was changed through the folder's handle and has not been asked for.
+    exact: Vec<(Author, Change)>,
     counts: LookCounts,
 }
 
@@ -159,6 +161,25 @@ impl Recorder {
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         std::mem::take(&mut self.state().notes)
+    }
+
+    /// What was changed through the folder's handle since this was asked last.
+    #[must_use]
+    pub fn exact_changes(&self) -> Vec<(Author, Change)> {
+        std::mem::take(&mut self.state().exact)
+    }
+
+    /// What a file held: nothing for what is no file, or was none.
+    ///
+    /// # Errors
+    /// [`UndoError`].
+    pub fn content(&self, entry: Option<&Entry>) -> Result<Vec<u8>, UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        match entry.and_then(Entry::hash) {
+            Some(hash) => self.live(live, counts)?.objects.get(hash),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// How much work looking was.
@@ -385,13 +406,15 @@ impl Recorder {
         });
         make();
         let Some(about) = begun else { return };
-        self.keeping(&mut state, |live, counts| {
+        let made = self.keeping(&mut state, |live, counts| {
             let changes = self.after(live, counts, about)?;
             for change in &changes {
                 self.refresh(live, counts, &change.path)?;
             }
-            live.add(Record::Changed { by: vec![author.clone()], changes })
+            live.add(Record::Changed { by: vec![author.clone()], changes: changes.clone() })?;
+            Ok(changes)
         });
+        state.exact.extend(made.into_iter().flatten().map(|change| (author.clone(), change)));
     }
 
     /// The changes with what stands there now; those that are none are left out.

@@ -28,6 +28,7 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
         "read_file",
         "write_file",
         "edit_file",
+        "apply_patch",
         "list_dir",
         "glob",
         "grep",

@@ -161,6 +161,8 @@ fn keeps_the_mode_and_respects_read_only() {
     fs::set_permissions(&script, fs::Permissions::from_mode(0o751)).unwrap();
     folder.write("run.sh", b"2").unwrap();
     assert_eq!(fs::metadata(&script).unwrap().permissions().mode() & 0o777, 0o751);
+    folder.write_as("bin/copy.sh", b"2", Some(0o750)).unwrap();
+    assert_eq!(fs::metadata(folder.path().join("bin/copy.sh")).unwrap().permissions().mode() & 0o777, 0o750);
     fs::set_permissions(&script, fs::Permissions::from_mode(0o444)).unwrap();
     assert_eq!(folder.write("run.sh", b"3").as_ref().map_err(kind), Err("read-only"));
     assert_eq!(fs::read(&script).unwrap(), b"2");

@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
 
 use super::{
     ConfinedFolder, EntryKind, FileError, MAX_FILE_BYTES,
@@ -33,6 +33,14 @@ impl ConfinedFolder {
     /// # Errors
     /// [`FileError`], naming the path. The old file then stands as it was.
     pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<Written, FileError> {
+        self.write_as(path, bytes, None)
+    }
+
+    /// The same with a mode, where one is given: that of a file whose place it takes.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    pub fn write_as(&self, path: impl AsRef<Path>, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
         let inside = self.inside(path.as_ref())?;
         inside.must_name_a_file()?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
@@ -40,9 +48,9 @@ impl ConfinedFolder {
         }
         let target = self.target(&inside)?;
         let mut written = None;
-        self.watched(&target, &mut || written = Some(self.write_at(&target, &inside, bytes)));
+        self.watched(&target, &mut || written = Some(self.write_at(&target, &inside, bytes, mode)));
         // Whoever watches does the work, whatever it thinks of it.
-        written.unwrap_or_else(|| self.write_at(&target, &inside, bytes))
+        written.unwrap_or_else(|| self.write_at(&target, &inside, bytes, mode))
     }
 
     /// Lets whoever watches see a change of a file.
@@ -53,7 +61,7 @@ impl ConfinedFolder {
         }
     }
 
-    fn write_at(&self, target: &Path, inside: &Inside, bytes: &[u8]) -> Result<Written, FileError> {
+    fn write_at(&self, target: &Path, inside: &Inside, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
         let failed = |error| fault(&inside.shown, "written", error);
         let not_a_file = |kind| FileError::NotAFile { path: inside.shown.clone(), kind };
         let (parent, name) = match (target.parent(), target.file_name()) {
@@ -74,6 +82,7 @@ impl ConfinedFolder {
             Ok(old) => Some(old.permissions()),
         };
         let created = permissions.is_none();
+        let permissions = mode.map(|mode| Permissions::from_mode(mode & 0o7777)).or(permissions);
         replace(&folder, name, bytes, permissions).map_err(failed)?;
         Ok(Written { path: inside.path.clone(), created })
     }
@@ -139,7 +148,7 @@ pub(super) fn temporary<T>(mut make: impl FnMut(&Path) -> io::Result<T>) -> io::
     }
 }
 
-fn replace(folder: &Dir, name: &Path, bytes: &[u8], permissions: Option<cap_std::fs::Permissions>) -> io::Result<()> {
+fn replace(folder: &Dir, name: &Path, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     let (temporary, mut file) = temporary(|name| folder.open_with(name, &options))?;

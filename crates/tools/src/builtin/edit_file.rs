@@ -1,14 +1,12 @@
 //! `edit_file`.
 
-use std::sync::{Mutex, PoisonError};
-
 use aime_sandbox::FileError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    files::{blocking, counted, name, no_text, read},
+    files::{blocking, counted, editing, name, no_text, read},
     near_miss::{difference, near_miss},
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
@@ -17,9 +15,6 @@ use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 const MAX_PLACES: usize = 10;
 /// The most characters shown of each.
 const MAX_SHOWN: usize = 120;
-
-/// Reading, changing and writing is one step: two actors may edit one file at once.
-static EDITING: Mutex<()> = Mutex::new(());
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +44,10 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
     if parameters.old_text == parameters.new_text {
         return invalid("old_text and new_text are the same; nothing would change");
     }
-    let _one_at_a_time = EDITING.lock().unwrap_or_else(PoisonError::into_inner);
+    if parameters.new_text.contains('\0') {
+        return invalid("new_text holds a NUL byte; edit_file changes text only");
+    }
+    let _one_at_a_time = editing();
     // To put text at the end of no file is to make one.
     let is_new = parameters.old_text.is_empty() && matches!(context.folder.read(&parameters.path), Err(FileError::NotFound { .. }));
     let bytes = if is_new { Vec::new() } else { read(context, &parameters.path)? };

@@ -1,6 +1,9 @@
 //! What the file tools have in common.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 use aime_sandbox::{EntryKind, FileError};
 use tokio::task::spawn_blocking;
@@ -22,6 +25,12 @@ const KNOWN: &[(&[u8], &str)] = &[
     (b"\x7fELF", "a program"),
     (b"SQLite format 3\0", "an SQLite database"),
 ];
+
+/// Reading, changing and writing is one step: two actors may edit one file at once.
+pub(super) fn editing() -> MutexGuard<'static, ()> {
+    static EDITING: Mutex<()> = Mutex::new(());
+    EDITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Runs work that blocks where blocking is welcome.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {

@@ -36,7 +36,10 @@ fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, Tool
     let path = name(context, &parameters.path)?;
     let bytes = read(context, &parameters.path)?;
     if let Some(kind) = no_text(&bytes) {
-        return Err(ToolError::Failed(format!("`{path}` is {kind} of {} bytes; read_file reads text only", bytes.len())));
+        return Err(ToolError::Failed(format!(
+            "`{path}` is {kind} of {} bytes; read_file reads text only; `bash` or `python` may look into it",
+            bytes.len()
+        )));
     }
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();

@@ -5,6 +5,7 @@ mod edit;
 mod escapes;
 mod files;
 mod registry;
+mod round_trips;
 mod search;
 mod sheets;
 
@@ -16,14 +17,19 @@ use tempfile::TempDir;
 
 use crate::{ToolContext, ToolError, ToolOutput, builtin};
 
+/// Whether this machine has Python.
+fn has_python() -> bool {
+    ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join("python3").exists())
+}
+
 /// A working folder inside a folder that must not be reached.
-struct Place {
+pub(in crate::builtin) struct Place {
     outer: TempDir,
     context: ToolContext,
 }
 
 impl Place {
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub(in crate::builtin) fn new(files: &[(&str, &str)]) -> Self {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("w");
         fs::create_dir(&root).unwrap();
@@ -38,19 +44,19 @@ impl Place {
         Self { outer, context }
     }
 
-    fn root(&self) -> &Path {
+    pub(in crate::builtin) fn root(&self) -> &Path {
         self.context.working_folder()
     }
 
-    fn content(&self, path: &str) -> String {
+    pub(in crate::builtin) fn content(&self, path: &str) -> String {
         fs::read_to_string(self.root().join(path)).unwrap()
     }
 
-    async fn call(&self, tool: &str, parameters: Value) -> Result<ToolOutput, ToolError> {
+    pub(in crate::builtin) async fn call(&self, tool: &str, parameters: Value) -> Result<ToolOutput, ToolError> {
         builtin().call(tool, parameters.as_object().unwrap().clone(), &self.context).await
     }
 
-    async fn text(&self, tool: &str, parameters: Value) -> String {
+    pub(in crate::builtin) async fn text(&self, tool: &str, parameters: Value) -> String {
         match self.call(tool, parameters).await {
             Ok(output) => output.text,
             Err(error) => format!("Error: {error}"),

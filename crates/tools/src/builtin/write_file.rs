@@ -27,6 +27,9 @@ pub(super) fn tool() -> impl Tool {
 
 fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let WriteFile { path, content } = parameters;
+    if content.contains('\0') {
+        return Err(ToolError::InvalidParameters("content holds a NUL byte; write_file writes text only".to_owned()));
+    }
     let written = context.folder.write(path, content.as_bytes())?;
     let path = written.path.to_string_lossy().into_owned();
     let verb = if written.created { "Created" } else { "Wrote" };

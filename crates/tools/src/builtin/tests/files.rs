@@ -33,15 +33,18 @@ async fn read_file_gives_plain_text_and_says_what_is_left() {
 async fn read_file_refuses_what_is_no_text() {
     let place = Place::new(&[]);
     let table: [(&str, &[u8], &str); 5] = [
-        ("a.png", b"\x89PNG\r\n\x1a\n...", "`a.png` is a PNG image of 11 bytes; read_file reads text only"),
-        ("a.bin", b"text\0more", "`a.bin` is a binary file of 9 bytes; read_file reads text only"),
-        ("a.webp", b"RIFF....WEBPVP8 ", "`a.webp` is a WebP image of 16 bytes; read_file reads text only"),
-        ("a.bmp", b"BM\0\0", "`a.bmp` is a bitmap image of 4 bytes; read_file reads text only"),
-        ("a.pdf", b"%PDF-1.7", "`a.pdf` is a PDF document of 8 bytes; read_file reads text only"),
+        ("a.png", b"\x89PNG\r\n\x1a\n...", "`a.png` is a PNG image of 11 bytes"),
+        ("a.bin", b"text\0more", "`a.bin` is a binary file of 9 bytes"),
+        ("a.webp", b"RIFF....WEBPVP8 ", "`a.webp` is a WebP image of 16 bytes"),
+        ("a.bmp", b"BM\0\0", "`a.bmp` is a bitmap image of 4 bytes"),
+        ("a.pdf", b"%PDF-1.7", "`a.pdf` is a PDF document of 8 bytes"),
     ];
     for (name, bytes, expected) in table {
         fs::write(place.root().join(name), bytes).unwrap();
-        assert_eq!(place.text("read_file", json!({"path": name})).await, format!("Error: {expected}"));
+        assert_eq!(
+            place.text("read_file", json!({"path": name})).await,
+            format!("Error: {expected}; read_file reads text only; `bash` or `python` may look into it")
+        );
     }
     fs::write(place.root().join("bm.txt"), "BM is the name of a road").unwrap();
     assert_eq!(place.text("read_file", json!({"path": "bm.txt"})).await, "BM is the name of a road");

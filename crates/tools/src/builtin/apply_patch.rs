@@ -1,0 +1,246 @@
+//! `apply_patch`: several files at once, all or none.
+
+mod parse;
+mod place;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use aime_sandbox::{ConfinedFolder, FileError};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use self::{parse::Section, place::Counts};
+use super::files::{blocking, counted, editing, name, no_text, read};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ApplyPatch {
+    /// From `*** Begin Patch` to `*** End Patch`. A file: `*** Update File: PATH` (then perhaps `*** Move to: PATH`), `@@`, and lines with ` `, `-` or `+` before them; `*** Add File: PATH` and lines with `+`; `*** Delete File: PATH`. A unified diff will do
+    patch: String,
+}
+
+pub(super) fn tool() -> impl Tool {
+    let description = "Change several files at once, or none if a part does not fit.";
+    TypedTool::new("apply_patch", description, |parameters: ApplyPatch, context: ToolContext| {
+        blocking(move || call(&parameters.patch, &context))
+    })
+    .touches(Touches::Files)
+    .alternatives(&["edit_file", "write_file"])
+}
+
+fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let sections = parse::parse(patch).map_err(ToolError::InvalidParameters)?;
+    let _one_at_a_time = editing();
+    let (files, done) = plan(&sections, context)?;
+    write(&context.folder, &files)?;
+    let lines: Vec<String> = done.iter().map(Done::line).collect();
+    let value = json!({"files": done.iter().map(Done::value).collect::<Vec<_>>()});
+    let references = done.iter().filter(|done| done.did != "deleted").map(|done| done.path.clone()).collect();
+    Ok(ToolOutput { text: format!("Changed {}:\n{}", counted(done.len(), "file"), lines.join("\n")), value, references })
+}
+
+/// A file before the patch and after it.
+#[derive(Debug, Clone, Default)]
+struct Versions {
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+    /// The mode that it had.
+    was: Option<u32>,
+    /// The mode of the file that it takes the place of.
+    mode: Option<u32>,
+}
+
+/// What became of a file.
+struct Done {
+    did: &'static str,
+    path: String,
+    /// Its former name.
+    from: Option<String>,
+    counts: Counts,
+}
+
+impl Done {
+    fn line(&self) -> String {
+        let from = self.from.as_ref().map(|from| format!(" (was `{from}`)")).unwrap_or_default();
+        let Counts { added, removed } = self.counts;
+        let counts = if self.did == "deleted" { String::new() } else { format!(", +{added} -{removed}") };
+        format!("{} `{}`{from}{counts}", self.did, self.path)
+    }
+
+    fn value(&self) -> Value {
+        json!({"path": self.path, "did": self.did, "from": self.from, "added": self.counts.added, "removed": self.counts.removed})
+    }
+}
+
+/// All that the patch comes to, before anything is written. Every fault is told at once.
+fn plan(sections: &[Section], context: &ToolContext) -> Result<(BTreeMap<String, Versions>, Vec<Done>), ToolError> {
+    let mut planned = Planned { context, files: BTreeMap::new() };
+    let (mut done, mut faults) = (Vec::new(), Vec::new());
+    for section in sections {
+        match planned.take(section) {
+            Ok(made) => done.push(made),
+            Err(ToolError::Denied(why)) => return Err(ToolError::Denied(why)),
+            Err(error) => {
+                let text = error.to_string();
+                let named = format!("`{}`", section.path());
+                faults.push(if text.contains(&named) { text } else { format!("{named}: {text}") });
+            }
+        }
+    }
+    match faults.as_slice() {
+        [] => Ok((planned.files, done)),
+        [one] if sections.len() == 1 => Err(ToolError::Failed(one.clone())),
+        _ => Err(ToolError::Failed(format!("nothing was changed, since a part does not fit:\n{}", faults.join("\n")))),
+    }
+}
+
+/// The files as the sections so far leave them.
+struct Planned<'a> {
+    context: &'a ToolContext,
+    files: BTreeMap<String, Versions>,
+}
+
+impl Planned<'_> {
+    fn take(&mut self, section: &Section) -> Result<Done, ToolError> {
+        let path = name(self.context, section.path())?;
+        let failed = |text: String| Err(ToolError::Failed(text));
+        match section {
+            Section::Add { content, .. } => {
+                if content.contains('\0') {
+                    return failed(format!("`{path}` would hold a NUL byte; apply_patch writes text only"));
+                }
+                if self.current(&path)?.is_some() {
+                    return failed(format!("`{path}` is there already; use `*** Update File`"));
+                }
+                let counts = Counts { added: content.lines().count(), removed: 0 };
+                self.put(&path, content.clone());
+                Ok(Done { did: "added", path, from: None, counts })
+            }
+            Section::Delete { .. } => {
+                if self.current(&path)?.is_none() {
+                    // Says what is like its name.
+                    read(self.context, section.path())?;
+                }
+                self.files.entry(path.clone()).or_default().after = None;
+                Ok(Done { did: "deleted", path, from: None, counts: Counts::default() })
+            }
+            Section::Update { to, hunks, .. } => {
+                let text = self.text(&path, section.path())?;
+                let (changed, counts) = place::apply(&text, hunks).map_err(|why| ToolError::Failed(format!("`{path}`: {why}")))?;
+                if changed.contains('\0') {
+                    return failed(format!("`{path}` would hold a NUL byte; apply_patch writes text only"));
+                }
+                let Some(to) = to else {
+                    self.put(&path, changed);
+                    return Ok(Done { did: "changed", path, from: None, counts });
+                };
+                let to = name(self.context, to)?;
+                if self.current(&to)?.is_some() {
+                    return failed(format!("`{to}` is there already; `{path}` cannot be moved to it"));
+                }
+                let mode = self.context.folder.entry(&path)?.map(|facts| facts.mode);
+                self.put(&to, changed);
+                self.files.entry(to.clone()).or_default().mode = mode;
+                self.files.entry(path.clone()).or_default().after = None;
+                Ok(Done { did: "moved", path: to, from: Some(path), counts })
+            }
+        }
+    }
+
+    fn put(&mut self, path: &str, content: String) {
+        self.files.entry(path.to_owned()).or_default().after = Some(content.into_bytes());
+    }
+
+    /// What a file holds as the sections so far leave it; nothing where there is none.
+    fn current(&mut self, path: &str) -> Result<Option<Vec<u8>>, ToolError> {
+        if let Some(versions) = self.files.get(path) {
+            return Ok(versions.after.clone());
+        }
+        let before = match self.context.folder.read(path) {
+            Ok(bytes) => Some(bytes),
+            Err(FileError::NotFound { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let was = self.context.folder.entry(path)?.filter(|_| before.is_some()).map(|facts| facts.mode);
+        self.files.insert(path.to_owned(), Versions { before: before.clone(), after: before.clone(), was, mode: None });
+        Ok(before)
+    }
+
+    fn text(&mut self, path: &str, asked: &str) -> Result<String, ToolError> {
+        let bytes = match self.current(path)? {
+            Some(bytes) => bytes,
+            None => read(self.context, asked)?,
+        };
+        if let Some(kind) = no_text(&bytes) {
+            return Err(ToolError::Failed(format!("`{path}` is {kind}; apply_patch changes text only")));
+        }
+        String::from_utf8(bytes).map_err(|_| ToolError::Failed(format!("`{path}` is no UTF-8 text; apply_patch cannot change it")))
+    }
+}
+
+/// Writes all files. Where one cannot be written, those before it are put back.
+fn write(folder: &ConfinedFolder, files: &BTreeMap<String, Versions>) -> Result<(), ToolError> {
+    let changed: Vec<_> = files.iter().filter(|(_, versions)| versions.before != versions.after || versions.mode.is_some()).collect();
+    let mut written: Vec<(&String, &Versions, Vec<PathBuf>)> = Vec::new();
+    // What is new comes before what goes, so that nothing is lost in between.
+    let (gone, new): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, versions)| versions.after.is_none());
+    for (path, versions) in new.into_iter().chain(gone) {
+        let missing = missing_folders(folder, Path::new(path));
+        let Err(error) = set(folder, path, versions.after.as_deref(), versions.mode) else {
+            written.push((path, versions, missing));
+            continue;
+        };
+        // Folders that came for it go if they can.
+        drop(remove_folders(folder, &missing));
+        for (path, versions, missing) in written.into_iter().rev() {
+            if let Err(back) = put_back(folder, path, versions, &missing) {
+                return Err(ToolError::Failed(format!("{error}; and `{path}`, which was changed before, could not be put back: {back}")));
+            }
+        }
+        let text = ToolError::from(error).map_text(|text| format!("{text}; the files before it were put back"));
+        return Err(text);
+    }
+    Ok(())
+}
+
+/// Puts one file back, and takes the folders away that came with it.
+fn put_back(folder: &ConfinedFolder, path: &str, versions: &Versions, missing: &[PathBuf]) -> Result<(), FileError> {
+    match set(folder, path, versions.before.as_deref(), versions.was) {
+        // It did not come to be.
+        Err(FileError::NotFound { .. }) => {}
+        back => back?,
+    }
+    remove_folders(folder, missing)
+}
+
+fn remove_folders(folder: &ConfinedFolder, made: &[PathBuf]) -> Result<(), FileError> {
+    for made in made.iter().rev() {
+        if folder.entry(made)?.is_some() {
+            folder.remove_entry(made)?;
+        }
+    }
+    Ok(())
+}
+
+fn set(folder: &ConfinedFolder, path: &str, content: Option<&[u8]>, mode: Option<u32>) -> Result<(), FileError> {
+    match content {
+        Some(content) => folder.write_as(path, content, mode).map(drop),
+        None => folder.remove_file(path),
+    }
+}
+
+/// The folders above a path that are not there, the outermost first.
+fn missing_folders(folder: &ConfinedFolder, path: &Path) -> Vec<PathBuf> {
+    let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    let mut missing: Vec<PathBuf> =
+        above.take_while(|above| matches!(folder.facts(above), Err(FileError::NotFound { .. }))).map(Path::to_path_buf).collect();
+    missing.reverse();
+    missing
+}

@@ -1,0 +1,310 @@
+//! Reading a patch: the form with `*** Begin Patch`, and unified diffs.
+
+/// What is to become of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Section {
+    /// It is made.
+    Add { path: String, content: String },
+    /// It is removed.
+    Delete { path: String },
+    /// It is changed, and perhaps gets another name.
+    Update { path: String, to: Option<String>, hunks: Vec<Hunk> },
+}
+
+impl Section {
+    pub(super) fn path(&self) -> &str {
+        match self {
+            Self::Add { path, .. } | Self::Delete { path } | Self::Update { path, .. } => path,
+        }
+    }
+}
+
+/// A stretch of lines that is changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Hunk {
+    /// Lines that stand before it, each after the one before, such as the head of a function.
+    pub(super) below: Vec<String>,
+    /// The line of the old file where it begins, from 1, as far as it is told; it need not be right.
+    pub(super) near: Option<usize>,
+    pub(super) lines: Vec<(Sign, String)>,
+    /// It ends where the file ends.
+    pub(super) at_end: bool,
+    /// Whether the new file ends without a line break, where that is told.
+    pub(super) open_end: Option<bool>,
+}
+
+impl Hunk {
+    /// The lines that must be there.
+    pub(super) fn old(&self) -> Vec<&str> {
+        self.lines.iter().filter(|(sign, _)| *sign != Sign::Add).map(|(_, line)| line.as_str()).collect()
+    }
+}
+
+/// What a line of a hunk is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// It stays.
+    Keep,
+    /// It goes.
+    Remove,
+    /// It comes.
+    Add,
+}
+
+const ADD: &str = "*** Add File:";
+const DELETE: &str = "*** Delete File:";
+const UPDATE: &str = "*** Update File:";
+const MOVE: &str = "*** Move to:";
+
+/// What to do where nothing of a patch is found.
+const FORM: &str = "write `*** Begin Patch`, then for each file `*** Update File: PATH` (or `*** Add File: PATH`, `*** Delete File: PATH`), `@@`, and its lines with ` `, `-` or `+` before them, then `*** End Patch`";
+
+/// Reads a patch.
+///
+/// # Errors
+/// What cannot be read, with its line.
+pub(super) fn parse(patch: &str) -> Result<Vec<Section>, String> {
+    let ending = if windows(patch) { "\r\n" } else { "\n" };
+    let lines: Vec<&str> = patch.lines().collect();
+    let mut reader = Reader { lines: &lines, at: 0, ending };
+    let sections = if lines.iter().any(|line| [ADD, DELETE, UPDATE].iter().any(|head| line.trim_start().starts_with(head))) {
+        reader.marked()?
+    } else {
+        reader.unified()?
+    };
+    if sections.is_empty() { Err(format!("there is no change in the patch: {FORM}")) } else { Ok(sections) }
+}
+
+/// Whether every line ends as on Windows.
+fn windows(text: &str) -> bool {
+    let breaks = text.matches('\n').count();
+    breaks > 0 && text.matches("\r\n").count() == breaks
+}
+
+struct Reader<'a> {
+    lines: &'a [&'a str],
+    at: usize,
+    ending: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    fn peek(&self) -> Option<&'a str> {
+        self.lines.get(self.at).copied()
+    }
+
+    fn ahead(&self, by: usize) -> &'a str {
+        self.lines.get(self.at + by).copied().unwrap_or_default()
+    }
+
+    fn fault<T>(&self, what: &str) -> Result<T, String> {
+        let line: String = self.peek().unwrap_or("the end").chars().take(120).collect();
+        Err(format!("line {} of the patch, `{line}`: {what}", self.at + 1))
+    }
+
+    /// The form with marks.
+    fn marked(&mut self) -> Result<Vec<Section>, String> {
+        let mut sections = Vec::new();
+        while let Some(line) = self.peek() {
+            let named = |head: &str| line.trim_start().strip_prefix(head).map(|path| path.trim().to_owned());
+            let (add, delete, update) = (named(ADD), named(DELETE), named(UPDATE));
+            if add.iter().chain(&delete).chain(&update).any(String::is_empty) {
+                return self.fault("a path is missing");
+            }
+            if add.is_none() && delete.is_none() && update.is_none() {
+                // The frame of the patch, and what models put around it.
+                if !is_frame(line) {
+                    return self.fault(&format!("this belongs to no file; {FORM}"));
+                }
+                self.at += 1;
+                continue;
+            }
+            self.at += 1;
+            if let Some(path) = add {
+                sections.push(self.added(path)?);
+            } else if let Some(path) = delete {
+                sections.push(Section::Delete { path });
+            } else if let Some(path) = update {
+                let to = self.peek().and_then(|line| line.trim_start().strip_prefix(MOVE)).map(|to| to.trim().to_owned());
+                self.at += usize::from(to.is_some());
+                let hunks = self.hunks(false)?;
+                if hunks.is_empty() && to.is_none() {
+                    return self.fault(&format!("no change of `{path}` comes before it"));
+                }
+                sections.push(Section::Update { path, to, hunks });
+            }
+        }
+        Ok(sections)
+    }
+
+    fn added(&mut self, path: String) -> Result<Section, String> {
+        let mut content = String::new();
+        while let Some(line) = self.peek().filter(|line| !is_mark(line)) {
+            match line.strip_prefix('+') {
+                Some(text) => {
+                    content.push_str(text);
+                    content.push_str(self.ending);
+                }
+                // Before the end of the patch.
+                None if line.trim().is_empty() || is_frame(line) => {}
+                None => return self.fault("each line of a new file begins with +"),
+            }
+            self.at += 1;
+        }
+        Ok(Section::Add { path, content })
+    }
+
+    /// The hunks up to where a line says that something else begins.
+    fn hunks(&mut self, unified: bool) -> Result<Vec<Hunk>, String> {
+        let mut hunks: Vec<Hunk> = Vec::new();
+        // Lines before the first `@@` are a hunk of their own.
+        let mut open: Option<Hunk> = None;
+        while let Some(line) = self.peek() {
+            let new_file = line.starts_with("diff --git ") || (line.starts_with("--- ") && self.ahead(1).starts_with("+++ "));
+            if if unified { new_file } else { is_mark(line) } {
+                break;
+            }
+            if let Some(head) = line.strip_prefix("@@") {
+                let (near, below) = head_of(head);
+                match &mut open {
+                    // `@@ class A` and `@@ def f` in a row.
+                    Some(hunk) if hunk.lines.is_empty() => {
+                        hunk.below.extend(below);
+                        hunk.near = hunk.near.or(near);
+                    }
+                    _ => hunks.extend(open.replace(Hunk { below: below.into_iter().collect(), near, ..Hunk::default() })),
+                }
+                self.at += 1;
+                continue;
+            }
+            let hunk = open.get_or_insert_default();
+            if line.trim_end() == "*** End of File" {
+                hunk.at_end = true;
+            } else if line.starts_with('\\') {
+                // Of the line before it: what only the old file did, the new one does not.
+                match hunk.lines.last() {
+                    Some((Sign::Remove, _)) => hunk.open_end = Some(false),
+                    Some(_) => hunk.open_end = Some(true),
+                    None => {}
+                }
+            } else if is_fence(line) {
+                // What models put around it.
+            } else {
+                let Some(read) = signed(line) else {
+                    return self.fault("a line of a change begins with a space, - or +; a line that stays as it is begins with a space");
+                };
+                hunk.lines.push(read);
+            }
+            self.at += 1;
+        }
+        hunks.extend(open);
+        // Blank lines behind the last change are rather no lines of the file.
+        for hunk in hunks.iter_mut().filter(|hunk| !hunk.at_end) {
+            while hunk.lines.last().is_some_and(|(sign, line)| *sign == Sign::Keep && line.is_empty()) {
+                hunk.lines.pop();
+            }
+        }
+        hunks.retain(|hunk| !hunk.lines.is_empty());
+        Ok(hunks)
+    }
+
+    /// A unified diff, also one of git.
+    fn unified(&mut self) -> Result<Vec<Section>, String> {
+        let mut sections = Vec::new();
+        let mut renamed: (Option<String>, Option<String>) = (None, None);
+        while let Some(line) = self.peek() {
+            if let Some(from) = line.strip_prefix("rename from ") {
+                renamed.0 = Some(from.trim().to_owned());
+            } else if let Some(to) = line.strip_prefix("rename to ") {
+                renamed.1 = Some(to.trim().to_owned());
+                // One that has no hunks has no names of its own either.
+                if !self.lines.iter().skip(self.at).take(3).any(|line| line.starts_with("--- "))
+                    && let (Some(path), to) = (renamed.0.take(), renamed.1.take())
+                {
+                    sections.push(Section::Update { path, to, hunks: Vec::new() });
+                }
+            } else if line.starts_with("--- ") && self.ahead(1).starts_with("+++ ") {
+                let (old, new) = (name(line), name(self.ahead(1)));
+                self.at += 2;
+                let hunks = self.hunks(true)?;
+                sections.push(self.file(old, new, hunks)?);
+                renamed = (None, None);
+                continue;
+            } else if line.starts_with("@@") {
+                return self.fault("no file is named before it: write `--- a/PATH` and `+++ b/PATH`");
+            }
+            self.at += 1;
+        }
+        Ok(sections)
+    }
+
+    fn file(&self, old: Option<String>, new: Option<String>, hunks: Vec<Hunk>) -> Result<Section, String> {
+        match (old, new) {
+            (None, Some(path)) => {
+                let open = hunks.iter().any(|hunk| hunk.open_end == Some(true));
+                let lines: Vec<&str> = hunks.iter().flat_map(|hunk| &hunk.lines).map(|(_, line)| line.as_str()).collect();
+                let mut content = lines.join(self.ending);
+                if !open && !lines.is_empty() {
+                    content.push_str(self.ending);
+                }
+                Ok(Section::Add { path, content })
+            }
+            (Some(path), None) => Ok(Section::Delete { path }),
+            (Some(path), Some(to)) => Ok(Section::Update { to: (to != path).then_some(to), path, hunks }),
+            (None, None) => self.fault("a file that neither was nor will be"),
+        }
+    }
+}
+
+/// A mark of the form with marks that ends what was before it.
+fn is_mark(line: &str) -> bool {
+    [ADD, DELETE, UPDATE, "*** Begin Patch", "*** End Patch"].iter().any(|mark| line.starts_with(mark))
+}
+
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```")
+}
+
+/// What frames a patch and says nothing.
+fn is_frame(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with("*** Begin Patch") || line.starts_with("*** End Patch") || is_fence(line) || line == "EOF"
+}
+
+/// A line of a hunk with its sign. Models leave the space of a blank line out.
+fn signed(line: &str) -> Option<(Sign, String)> {
+    let mut characters = line.chars();
+    let sign = match characters.next() {
+        None | Some(' ') => Sign::Keep,
+        Some('-') => Sign::Remove,
+        Some('+') => Sign::Add,
+        Some(_) => return None,
+    };
+    Some((sign, characters.as_str().to_owned()))
+}
+
+/// What stands behind `@@`: numbers of lines, or the line that it stands below. Behind numbers a line is only a hint for people.
+fn head_of(head: &str) -> (Option<usize>, Option<String>) {
+    let head = head.trim();
+    match head.strip_prefix('-').and_then(|rest| rest.split_once("@@")) {
+        Some((numbers, _)) => {
+            let first = numbers.split([',', ' ']).next().and_then(|number| number.parse().ok());
+            (first, None)
+        }
+        None => {
+            let line = head.strip_suffix("@@").unwrap_or(head).trim();
+            (None, (!line.is_empty()).then(|| line.to_owned()))
+        }
+    }
+}
+
+/// The path in `--- a/PATH` or `+++ b/PATH`; nothing for `/dev/null`.
+fn name(line: &str) -> Option<String> {
+    let path = line.get(4..).unwrap_or_default();
+    // Behind a tab stands a time.
+    let path = path.split('\t').next().unwrap_or_default().trim();
+    let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
+    if path == "/dev/null" {
+        return None;
+    }
+    Some(path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path).to_owned())
+}

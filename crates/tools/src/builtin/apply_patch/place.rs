@@ -1,0 +1,181 @@
+//! Finding the place of each hunk in a text, and changing it there. Pure.
+
+use super::parse::{Hunk, Sign};
+use crate::builtin::near_miss::near_miss;
+
+/// The most places named where lines are not unique.
+const MAX_PLACES: usize = 10;
+
+/// A line of a text, and how it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Line<'a> {
+    text: &'a str,
+    /// `\n`, `\r\n`, or nothing at the end of a text.
+    ending: &'a str,
+}
+
+/// How much alike lines must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Likeness {
+    Same,
+    /// Save for white space at the end.
+    SameButEnd,
+}
+
+impl Likeness {
+    fn holds(self, one: &str, other: &str) -> bool {
+        match self {
+            Self::Same => one == other,
+            Self::SameButEnd => one.trim_end() == other.trim_end(),
+        }
+    }
+}
+
+/// A text with all hunks made in it, and how many lines came and went.
+///
+/// # Errors
+/// Why the first hunk that has no place has none, for a model.
+pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<(String, Counts), String> {
+    let lines = split(text);
+    let mut made = String::with_capacity(text.len());
+    let (mut counts, mut done) = (Counts::default(), 0);
+    let fallback = lines.iter().map(|line| line.ending).find(|ending| !ending.is_empty()).unwrap_or("\n");
+    // A text that ends without a line break goes on doing so.
+    let mut open_end = !text.is_empty() && !text.ends_with('\n');
+    for (number, hunk) in hunks.iter().enumerate() {
+        let at = place(&lines, done, hunk).map_err(|why| {
+            let which = if hunks.len() == 1 { String::new() } else { format!("change {}: ", number + 1) };
+            format!("{which}{}", why.words(text))
+        })?;
+        for line in lines.get(done..at).unwrap_or_default() {
+            push(&mut made, line.text, line.ending, fallback);
+        }
+        done = at;
+        for (sign, new) in &hunk.lines {
+            let line = lines.get(done);
+            // What comes ends as what it stands behind.
+            let near = done.checked_sub(1).and_then(|before| lines.get(before)).or(line).map_or(fallback, |line| line.ending);
+            match (sign, line) {
+                (Sign::Keep, Some(line)) => push(&mut made, line.text, line.ending, fallback),
+                (Sign::Add, _) => {
+                    push(&mut made, new.strip_suffix('\r').unwrap_or(new), if near.is_empty() { fallback } else { near }, fallback);
+                    counts.added += 1;
+                }
+                (Sign::Remove, _) => counts.removed += 1,
+                (Sign::Keep, None) => {}
+            }
+            done += usize::from(*sign != Sign::Add);
+        }
+        open_end = hunk.open_end.unwrap_or(open_end);
+    }
+    for line in lines.get(done..).unwrap_or_default() {
+        push(&mut made, line.text, line.ending, fallback);
+    }
+    if open_end {
+        let end = made.strip_suffix("\r\n").or_else(|| made.strip_suffix('\n')).map_or(made.len(), str::len);
+        made.truncate(end);
+    } else if !made.is_empty() && !made.ends_with('\n') {
+        made.push_str(fallback);
+    }
+    Ok((made, counts))
+}
+
+/// How many lines came and went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) added: usize,
+    pub(super) removed: usize,
+}
+
+/// Adds a line; one that was the last and open is ended when another comes behind it.
+fn push(made: &mut String, text: &str, ending: &str, fallback: &str) {
+    if !made.is_empty() && !made.ends_with('\n') {
+        made.push_str(fallback);
+    }
+    made.push_str(text);
+    made.push_str(ending);
+}
+
+fn split(text: &str) -> Vec<Line<'_>> {
+    text.split_inclusive('\n')
+        .map(|line| {
+            let bare = line.strip_suffix("\r\n").or_else(|| line.strip_suffix('\n')).unwrap_or(line);
+            Line { text: bare, ending: line.get(bare.len()..).unwrap_or_default() }
+        })
+        .collect()
+}
+
+/// Why a hunk has no place.
+enum NoPlace {
+    /// The line that it stands below is not there.
+    NoHead(String),
+    /// Its lines are not there.
+    Nowhere(Vec<String>),
+    /// They are there, but before what was changed already.
+    Before(usize),
+    /// They are there more than once.
+    Several(Vec<usize>),
+}
+
+impl NoPlace {
+    fn words(&self, text: &str) -> String {
+        match self {
+            Self::NoHead(line) => format!("there is no line `{line}` to stand behind @@. {}", near_miss(text, line)),
+            Self::Nowhere(lines) => format!("its lines are not in the file. {}", near_miss(text, &lines.join("\n"))),
+            Self::Before(line) => {
+                format!("its lines are at line {line}, before those of the change that comes first; put changes in the order of the file")
+            }
+            Self::Several(places) => {
+                let shown = places.iter().take(MAX_PLACES).map(|at| (at + 1).to_string()).collect::<Vec<_>>().join(", ");
+                let more = if places.len() > MAX_PLACES { " …" } else { "" };
+                format!(
+                    "its lines are there {} times, at lines {shown}{more}; add the lines around the ones you mean, or the line above them behind @@",
+                    places.len()
+                )
+            }
+        }
+    }
+}
+
+/// The number of the line, from 0, where a hunk begins: at `from` or later.
+fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<usize, NoPlace> {
+    let mut from = from;
+    for head in &hunk.below {
+        let same = |line: &Line<'_>| line.text.trim() == head.trim();
+        let found = lines.iter().skip(from).position(same).ok_or_else(|| NoPlace::NoHead(head.clone()))?;
+        from += found + 1;
+    }
+    let old = hunk.old();
+    if old.is_empty() {
+        // Nothing is said of where: below the head, behind the line of a unified diff, else at the end.
+        let at =
+            if hunk.at_end || (hunk.below.is_empty() && hunk.near.is_none()) { lines.len() } else { hunk.near.unwrap_or(from).max(from) };
+        return Ok(at.min(lines.len()));
+    }
+    for likeness in [Likeness::Same, Likeness::SameButEnd] {
+        let fits = |at: &usize| {
+            let window = lines.get(*at..*at + old.len()).unwrap_or_default();
+            window.len() == old.len() && window.iter().zip(&old).all(|(line, old)| likeness.holds(line.text, old))
+        };
+        let mut places: Vec<usize> = (0..lines.len()).filter(fits).collect();
+        if hunk.at_end {
+            places.retain(|at| at + old.len() == lines.len());
+        }
+        let earlier = places.iter().position(|at| *at >= from).unwrap_or(places.len());
+        let later = places.split_off(earlier);
+        match (later.as_slice(), hunk.near) {
+            ([], _) => match places.last() {
+                Some(at) => return Err(NoPlace::Before(at + 1)),
+                None => continue,
+            },
+            ([one], _) => return Ok(*one),
+            // The head narrows it down, and numbers of lines are at least near.
+            ([first, ..], None) if !hunk.below.is_empty() => return Ok(*first),
+            (several, Some(near)) => {
+                return several.iter().copied().min_by_key(|at| (at + 1).abs_diff(near)).ok_or_else(|| NoPlace::Several(several.to_vec()));
+            }
+            (several, None) => return Err(NoPlace::Several(several.to_vec())),
+        }
+    }
+    Err(NoPlace::Nowhere(old.into_iter().map(str::to_owned).collect()))
+}

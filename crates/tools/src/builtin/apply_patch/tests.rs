@@ -1,0 +1,207 @@
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use serde_json::json;
+
+use super::{
+    parse::{Hunk, Section, Sign, parse},
+    place::apply,
+};
+use crate::{ToolError, builtin::tests::Place};
+
+/// The text after the patch's only change.
+fn changed(text: &str, patch: &str) -> Result<String, String> {
+    match parse(patch)?.as_slice() {
+        [Section::Update { hunks, .. }] => apply(text, hunks).map(|(text, _)| text),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A change of one file in the form with marks.
+fn update(lines: &str) -> String {
+    format!("*** Begin Patch\n*** Update File: f\n{lines}\n*** End Patch")
+}
+
+#[test]
+fn changes_find_their_places_and_keep_what_they_do_not_touch() {
+    let table = [
+        // the file, the change, the file afterwards
+        ("a\nb\nc\n", "@@\n a\n-b\n+B\n c", "a\nB\nc\n"),
+        ("a\nb\nc\n", "-b\n+B\n+B2", "a\nB\nB2\nc\n"),
+        ("a\nb\nc\n", "@@\n-a\n@@\n c\n+d", "b\nc\nd\n"),
+        ("a\r\nb\r\nc\r\n", "@@\n a\n-b\n+B\n+B2\n c", "a\r\nB\r\nB2\r\nc\r\n"),
+        ("a\nb\r\nc\n", "@@\n-b\n+B\n c", "a\nB\r\nc\n"),
+        ("a\nb", "@@\n-b\n+B", "a\nB"),
+        ("a\nb", "@@\n a\n+between\n b", "a\nbetween\nb"),
+        ("a\nb", "@@\n b\n+c", "a\nb\nc"),
+        ("a\n", "@@\n+b\n*** End of File", "a\nb\n"),
+        ("", "@@\n+a", "a\n"),
+        ("a", "@@\n-a", ""),
+        (
+            "fn a() {\n    x();\n}\nfn b() {\n    x();\n}\n",
+            "@@ fn b() {\n-    x();\n+    y();",
+            "fn a() {\n    x();\n}\nfn b() {\n    y();\n}\n",
+        ),
+        (
+            "class A\n  def f\n    1\nclass B\n  def f\n    1\n",
+            "@@ class B\n@@   def f\n-    1\n+    2",
+            "class A\n  def f\n    1\nclass B\n  def f\n    2\n",
+        ),
+        ("x\ny\nx\n", "@@\n-x\n+z\n*** End of File", "x\ny\nz\n"),
+        // White space at the end of a line is not copied by all models; the file keeps its own.
+        ("a  \nb\n", "@@\n a\n-b\n+B", "a  \nB\n"),
+        // Nor is the space of a blank line.
+        ("a\n\nb\n", "@@\n a\n\n-b\n+B", "a\n\nB\n"),
+        ("\u{feff}ä\n中\n😀\n", "@@\n-中\n+文", "\u{feff}ä\n文\n😀\n"),
+    ];
+    for (text, lines, expected) in table {
+        assert_eq!(changed(text, &update(lines)).as_deref(), Ok(expected), "{text:?} {lines:?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_told_as_edit_file_tells_it() {
+    let table = [
+        (
+            "fn main() {\n    work();\n}\n",
+            "@@\n-    wrok();\n+    play();",
+            "its lines are not in the file. The closest is line 2 (- yours, + the file):\n-    wrok();\n+    work();",
+        ),
+        (
+            "fn main() {\n    work();\n}\n",
+            "@@\n-  work();\n+  play();",
+            "its lines are not in the file. Only the white space differs from line 2, which read:\n    work();",
+        ),
+        (
+            "x\ny\nx\n",
+            "@@\n-x\n+z",
+            "its lines are there 2 times, at lines 1, 3; add the lines around the ones you mean, or the line above them behind @@",
+        ),
+        (
+            "a\nb\n",
+            "@@\n-b\n+B\n@@\n-a\n+A",
+            "change 2: its lines are at line 1, before those of the change that comes first; put changes in the order of the file",
+        ),
+        (
+            "fn main() {\n}\n",
+            "@@ fn mian() {\n+x",
+            "there is no line `fn mian() {` to stand behind @@. The closest is line 1 (- yours, + the file):\n-fn mian() {\n+fn main() {",
+        ),
+    ];
+    for (text, lines, expected) in table {
+        assert_eq!(changed(text, &update(lines)), Err(expected.to_owned()), "{lines:?}");
+    }
+}
+
+#[test]
+fn unified_diffs_are_read_even_where_they_count_wrong() {
+    let table = [
+        ("a\nb\nc\n", "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"),
+        // Counts and places that are wrong.
+        ("a\nb\nc\n", "--- f\n+++ f\n@@ -7,9 +7,2 @@ fn main()\n a\n-b\n+B\n", "a\nB\nc\n"),
+        // The place decides between equals.
+        ("x\n1\nx\n2\nx\n", "--- f\n+++ f\n@@ -3 +3 @@\n-x\n+y\n", "x\n1\ny\n2\nx\n"),
+        ("a\r\nb\r\n", "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n", "a\r\nB\r\n"),
+        ("a\nb", "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+B\n", "a\nB\n"),
+        ("a\nb\n", "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n\\ No newline at end of file\n", "a\nB"),
+        ("a\nb\n", "--- f\n+++ f\n@@ -1,0 +2 @@\n+between\n", "a\nbetween\nb\n"),
+    ];
+    for (text, patch, expected) in table {
+        assert_eq!(changed(text, patch).as_deref(), Ok(expected), "{patch}");
+    }
+    let git = "diff --git a/old b/new\nsimilarity index 90%\nrename from old\nrename to new\n--- a/old\n+++ b/new\n@@ -1 +1 @@\n-a\n+b\n\
+               diff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n\
+               diff --git a/come b/come\nnew file mode 100644\n--- /dev/null\n+++ b/come\n@@ -0,0 +1,2 @@\n+1\n+2\n\
+               diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n";
+    let hunk = Hunk { near: Some(1), lines: vec![(Sign::Remove, "a".into()), (Sign::Add, "b".into())], ..Hunk::default() };
+    let expected = [
+        Section::Update { path: "old".into(), to: Some("new".into()), hunks: vec![hunk] },
+        Section::Delete { path: "gone".into() },
+        Section::Add { path: "come".into(), content: "1\n2\n".into() },
+        Section::Update { path: "x".into(), to: Some("y".into()), hunks: vec![] },
+    ];
+    assert_eq!(parse(git).unwrap(), expected);
+}
+
+#[test]
+fn what_is_no_patch_is_told() {
+    let table = [
+        ("", "there is no change in the patch: write `*** Begin Patch`"),
+        ("*** Begin Patch\n*** End Patch", "there is no change in the patch"),
+        ("Here it is:\n*** Update File: f\n@@\n+a", "line 1 of the patch, `Here it is:`: this belongs to no file"),
+        ("*** Begin Patch\n*** Update File: f\n@@\nfoo\n*** End Patch", "line 4 of the patch, `foo`: a line of a change begins with"),
+        ("*** Begin Patch\n*** Add File: f\nfoo\n*** End Patch", "line 3 of the patch, `foo`: each line of a new file begins with +"),
+        ("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 3 of the patch, `*** End Patch`: no change of `f`"),
+        ("*** Begin Patch\n*** Update File:\n@@\n+a", "line 2 of the patch, `*** Update File:`: a path is missing"),
+        ("@@ -1 +1 @@\n-a\n+b", "line 1 of the patch, `@@ -1 +1 @@`: no file is named before it"),
+    ];
+    for (patch, expected) in table {
+        let error = parse(patch).unwrap_err();
+        assert!(error.starts_with(expected), "{patch:?}: {error}");
+    }
+    // What models put around it does not matter.
+    let fenced = format!("```\n{}\n```\n", update("@@\n-a\n+b"));
+    assert_eq!(changed("a\n", &fenced).as_deref(), Ok("b\n"));
+}
+
+#[tokio::test]
+async fn several_files_change_at_once() {
+    let place = Place::new(&[("a.txt", "a\nb\n"), ("old.sh", "1\n2\n"), ("gone.txt", "x")]);
+    fs::set_permissions(place.root().join("old.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-b\n+B\n*** Add File: new/dir/c.txt\n+one\n+\n+two\n*** Delete File: gone.txt\n\
+                 *** Update File: old.sh\n*** Move to: bin/new.sh\n@@\n-2\n+3\n*** Update File: a.txt\n@@\n-a\n+A\n*** End Patch\n";
+    let output = place.call("apply_patch", json!({"patch": patch})).await.unwrap();
+    assert_eq!(
+        output.text,
+        "Changed 5 files:\nchanged `a.txt`, +1 -1\nadded `new/dir/c.txt`, +3 -0\ndeleted `gone.txt`\nmoved `bin/new.sh` (was `old.sh`), +1 -1\nchanged `a.txt`, +1 -1"
+    );
+    assert_eq!(output.value["files"][3], json!({"path": "bin/new.sh", "did": "moved", "from": "old.sh", "added": 1, "removed": 1}));
+    assert_eq!(output.references, ["a.txt", "new/dir/c.txt", "bin/new.sh", "a.txt"]);
+    let content = |name| place.content(name);
+    assert_eq!(
+        (content("a.txt"), content("new/dir/c.txt"), content("bin/new.sh")),
+        ("A\nB\n".into(), "one\n\ntwo\n".into(), "1\n3\n".into())
+    );
+    assert!(!place.root().join("gone.txt").exists() && !place.root().join("old.sh").exists());
+    assert_eq!(fs::metadata(place.root().join("bin/new.sh")).unwrap().permissions().mode() & 0o777, 0o755);
+}
+
+#[tokio::test]
+async fn a_part_that_does_not_fit_leaves_all_as_it_was() {
+    let place = Place::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
+    fs::write(place.root().join("a.png"), b"\x89PNG\0").unwrap();
+    let fits = "*** Update File: a.txt\n@@\n-a\n+A\n*** Add File: c.txt\n+c\n";
+    let table = [
+        ("*** Update File: b.txt\n@@\n-x\n+y", "`b.txt`: its lines are not in the file. "),
+        ("*** Add File: b.txt\n+b", "`b.txt` is there already; use `*** Update File`"),
+        ("*** Delete File: b.text", "`b.text` does not exist; did you mean `b.txt`?"),
+        ("*** Update File: b.txt\n*** Move to: a.txt", "`a.txt` is there already; `b.txt` cannot be moved to it"),
+        ("*** Update File: a.png\n@@\n-x\n+y", "`a.png` is a PNG image; apply_patch changes text only"),
+        ("*** Add File: nul\n+a\0b", "`nul` would hold a NUL byte; apply_patch writes text only"),
+    ];
+    for (part, expected) in table {
+        let error = place.text("apply_patch", json!({"patch": format!("*** Begin Patch\n{fits}{part}\n*** End Patch")})).await;
+        assert!(error.starts_with(&format!("Error: nothing was changed, since a part does not fit:\n{expected}")), "{part}: {error}");
+        assert_eq!((place.content("a.txt").as_str(), place.root().join("c.txt").exists()), ("a\n", false));
+    }
+    // All faults at once.
+    let both = "*** Begin Patch\n*** Delete File: x\n*** Delete File: y\n*** End Patch";
+    let error = place.text("apply_patch", json!({"patch": both})).await;
+    assert!(error.contains("`x` does not exist") && error.contains("`y` does not exist"), "{error}");
+    for path in ["../evil", ".aime/evil", "/etc/evil"] {
+        let patch = format!("*** Begin Patch\n{fits}*** Add File: {path}\n+evil\n*** End Patch");
+        let result = place.call("apply_patch", json!({"patch": patch})).await;
+        assert!(matches!(result, Err(ToolError::Denied(_))), "{path}: {result:?}");
+        assert_eq!((place.content("a.txt").as_str(), place.root().join("c.txt").exists()), ("a\n", false), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_failure_in_the_middle_of_writing_puts_the_others_back() {
+    let place = Place::new(&[("a.txt", "a\n"), ("read-only.txt", "x\n"), ("z.txt", "z\n")]);
+    fs::set_permissions(place.root().join("read-only.txt"), fs::Permissions::from_mode(0o444)).unwrap();
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+A\n*** Add File: new/dir/b.txt\n+b\n*** Update File: read-only.txt\n@@\n-x\n+X\n*** Delete File: z.txt\n*** End Patch";
+    let error = place.text("apply_patch", json!({"patch": patch})).await;
+    assert_eq!(error, "Error: `read-only.txt` is read-only; the files before it were put back");
+    assert_eq!((place.content("a.txt").as_str(), place.content("z.txt").as_str()), ("a\n", "z\n"));
+    assert!(!place.root().join("new").exists());
+}

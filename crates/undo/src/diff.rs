@@ -1,0 +1,59 @@
+//! What a change of a text did to its lines, for people.
+
+use std::time::Duration;
+
+use similar::{Algorithm, TextDiff};
+
+/// The most lines of a diff.
+const MAX_LINES: usize = 30;
+/// The most characters of a line.
+const MAX_CHARS: usize = 300;
+/// Lines shown around what changed.
+const AROUND: usize = 3;
+/// What takes longer to compare is compared roughly.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What a change did to the lines of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineDiff {
+    /// Lines that came.
+    pub added: usize,
+    /// Lines that went.
+    pub removed: usize,
+    /// A unified diff without the names of files, 30 lines at most; a last line says how many are left out.
+    pub text: String,
+}
+
+/// Compares two contents; nothing where one is no text.
+#[must_use]
+pub fn line_diff(before: &[u8], after: &[u8]) -> Option<LineDiff> {
+    let text = |bytes| std::str::from_utf8(bytes).ok().filter(|text: &&str| !text.contains('\0'));
+    let (before, after) = (text(before)?, text(after)?);
+    let diff = TextDiff::configure().algorithm(Algorithm::Myers).timeout(PATIENCE).diff_lines(before, after);
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+    let (added, removed) = (count(similar::ChangeTag::Insert), count(similar::ChangeTag::Delete));
+    let unified = diff.unified_diff().context_radius(AROUND).missing_newline_hint(false).to_string();
+    let all = unified.lines().count();
+    let mut lines: Vec<String> = unified.lines().take(MAX_LINES).map(|line| line.chars().take(MAX_CHARS).collect()).collect();
+    if all > MAX_LINES {
+        lines.push(format!("… {} more lines", all - MAX_LINES));
+    }
+    Some(LineDiff { added, removed, text: lines.join("\n") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_what_came_and_went() {
+        let diff = line_diff(b"a\nb\nc\n", b"a\nB\nc\nd").unwrap();
+        assert_eq!((diff.added, diff.removed, diff.text.as_str()), (2, 1, "@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d"));
+        assert_eq!(line_diff(b"", b"new\n").unwrap().text, "@@ -0,0 +1 @@\n+new");
+        assert_eq!(line_diff(b"\0", b"a"), None);
+        assert_eq!(line_diff(b"caf\xe9", b"a"), None);
+        let long = line_diff(b"", "x\n".repeat(100).as_bytes()).unwrap();
+        assert_eq!((long.added, long.text.lines().count()), (100, 31));
+        assert!(long.text.ends_with("+x\n… 71 more lines"));
+    }
+}
