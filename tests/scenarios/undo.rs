@@ -281,3 +281,35 @@ fn at_a_terminal_it_is_asked() {
         assert!(ended.stdout.contains("recreate"), "{ended}");
     }
 }
+
+#[test]
+fn what_file_tools_change_is_shown_with_its_lines() {
+    let world = furnished();
+    let patch = "*** Begin Patch\n*** Update File: src/main.rs\n@@\n-fn main() {}\n+fn main() { work() }\n*** Delete File: docs/read me.md\n*** End Patch";
+    let tasks = [
+        tool("write", "write_file", json!({"path": "stays.txt", "content": "goes\n"}), &[]),
+        tool("patch", "apply_patch", json!({"patch": patch}), &["write"]),
+    ];
+    world.plan("plan.json", &plan(&tasks));
+    let told = [
+        "write: changed stays.txt +1 -1\n    @@ -1 +1 @@\n    -stays\n    +goes\n",
+        "patch: deleted docs/read me.md +0 -1\n",
+        "    +fn main() { work() }\n",
+    ];
+    world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0).tells(&told);
+    let shown = world.aime(["runs", "show", "r"]).must(0);
+    assert!(told.iter().all(|text| shown.stdout.contains(text)), "{shown}");
+    let coloured = world.aime(["--color", "always", "runs", "show", "r"]).must(0);
+    for text in ["\u{1b}[31m-stays\u{1b}[0m", "\u{1b}[32m+goes\u{1b}[0m"] {
+        assert!(coloured.stdout.contains(text), "{text:?} {coloured}");
+    }
+    let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0).events("noted");
+    let first = &events[0];
+    assert_eq!(
+        (&first["topic"], &first["detail"]["path"], &first["detail"]["added"]),
+        (&json!("file_changed"), &json!("stays.txt"), &json!(1))
+    );
+    // What others wrote is put back as it was, whichever tool it was.
+    world.aime(["runs", "undo", "r", "--yes"]).must(0);
+    assert_eq!(tree(&world), tree(&furnished()));
+}

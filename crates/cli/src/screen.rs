@@ -1,5 +1,6 @@
 //! What a person sees while a run goes on. Each screen is a view of the events.
 
+mod diff;
 mod lines;
 mod live;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use aime_progress::{ProgressState, RunId};
 
 use crate::{args::Output, failure::Failure, output};
 
+pub(crate) use diff::describe_file_change;
 pub(crate) use lines::{describe_change, line_of};
 pub(crate) use live::Live;
 pub(crate) use text::{first_line, fit, moment, rfc3339, span};

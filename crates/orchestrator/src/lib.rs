@@ -60,7 +60,7 @@ pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools, aime_u
 pub use budget::{Budget, BudgetError, Estimate, Reservation};
 pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run};
 pub use criteria::{FileCriterion, read_criterion};
-pub use fact::{ChosenRoute, CriterionResult, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
+pub use fact::{ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
 pub use history::{fork, state_at};
 pub use hooks::{
     CommandHook, CommandHookSettings, HOOK_SCHEMA, Hook, HookAct, HookAnswer, HookDeed, HookError, HookEvent, HookMessage, HookPayload,

@@ -253,6 +253,7 @@ impl Machine for RunMachine {
             | RunFact::BoundReached { .. }
             | RunFact::HookActed { .. }
             | RunFact::UndoLost { .. }
+            | RunFact::FileChanged { .. }
             | RunFact::StopRequested { .. }
             | RunFact::CancelRequested { .. }
             | RunFact::Forked {}
@@ -341,6 +342,7 @@ impl RunMachine {
             (RunFact::PersonSaid { id, task, text }, _) => self.person_said(id, task.as_ref(), text, out),
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
+            (RunFact::FileChanged { change }, _) => self.emit(change.event(), out),
             (RunFact::UndoLost { message }, _) => {
                 let detail = [("message".to_owned(), message.as_str().into())].into();
                 self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);

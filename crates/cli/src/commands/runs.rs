@@ -1,7 +1,7 @@
 //! `aime runs`.
 
 use aime_durable::{Clock, RunLock, RunRecord, SystemClock};
-use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
+use aime_orchestrator::{FailureCode, FileChange, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
 use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, TaskId};
 use serde_json::{Value, json};
 
@@ -13,9 +13,12 @@ use crate::{
     args::{Output, RunsCommand, ShowFormat},
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
-    screen::{describe_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
+    screen::{describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
     wiring::Setup,
 };
+
+/// The most lines of what file tools did.
+const MAX_CHANGE_LINES: usize = 200;
 
 /// The columns of what is printed for people.
 const WIDTH: usize = 160;
@@ -120,6 +123,7 @@ fn show(run: &str, at: Option<u32>, (form, format): (Output, ShowFormat), setup:
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
         lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}what failed: {lowered}{DIM:#}")));
     }
+    lines.extend(file_changes(&seen));
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
         lines.push(format!("{BOLD}asks{BOLD:#}    {}", plain(&question.question)));
     }
@@ -135,6 +139,24 @@ fn show(run: &str, at: Option<u32>, (form, format): (Output, ShowFormat), setup:
     }
     output::result(&lines.join("\n"));
     Ok(())
+}
+
+/// What file tools did to files, each with its lines, bounded.
+fn file_changes(seen: &RunView) -> Vec<String> {
+    let changes: Vec<FileChange> = seen.events.iter().filter_map(|event| FileChange::from_event(&event.event)).collect();
+    let (mut lines, mut shown) = (Vec::new(), 0);
+    for change in &changes {
+        let told = describe_file_change(change);
+        if lines.len() + told.lines().count() > MAX_CHANGE_LINES {
+            break;
+        }
+        lines.extend(told.lines().map(str::to_owned));
+        shown += 1;
+    }
+    if shown < changes.len() {
+        lines.push(format!("{DIM}… {} more in `aime runs events`{DIM:#}", count(changes.len() - shown, "change")));
+    }
+    lines
 }
 
 /// The state of a run when its plan came to a version.

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use aime_orchestrator::PublishedEvent;
+use aime_orchestrator::{FileChange, PublishedEvent};
 use aime_progress::{CallOutcome, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskStatus};
 use serde_json::{Map, Value};
 
-use super::{first_line, span, tree::describe_plan};
+use super::{describe_file_change, first_line, span, tree::describe_plan};
 use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, plain};
 
 const WIDTH: usize = 160;
@@ -101,6 +101,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::ActorTold { task, .. } => format!("{DIM}{task}: was told what you said{DIM:#}"),
         E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
+        event @ E::Noted { topic, .. } if topic == FileChange::TOPIC => describe_file_change(&FileChange::from_event(event)?),
         E::Noted { topic, detail } if topic == "undo" => {
             let message = detail.get("message").and_then(Value::as_str).unwrap_or_default();
             format!("{YELLOW}undo{YELLOW:#}    {}", first_line(message, 2 * WIDTH))

@@ -4,10 +4,10 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use aime_progress::{LiveStore, RunId, TaskId};
 use aime_tools::{TaskUndone, ToolContext, ToolSheet, Touches, UndoTask};
-use aime_undo::{Author, Recorder, Scope, Window};
+use aime_undo::{Author, Change, Entry, Recorder, Scope, Window, line_diff};
 use tokio::task::spawn_blocking;
 
-use crate::{RunFact, RunMachine};
+use crate::{FileChange, RunFact, RunMachine};
 
 type Facts = aime_durable::FactSender<RunMachine>;
 
@@ -91,17 +91,47 @@ impl KeptFiles {
     /// Does what blocks, and tells the run what there is to be told.
     async fn blocking<T: Send + 'static>(&self, facts: &Facts, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let done = spawn_blocking(work).await.ok();
-        self.tell(facts);
+        self.tell(facts).await;
         done
     }
 
-    /// Tells the run what there is to be told.
-    pub(super) fn tell(&self, facts: &Facts) {
-        for message in self.recorder.iter().flat_map(|recorder| recorder.notes()) {
-            // A run that is gone tells it with its result.
-            let _gone = facts.send(RunFact::UndoLost { message });
+    /// Tells the run what file tools did, and what else there is to be told.
+    pub(super) async fn tell(&self, facts: &Facts) {
+        let Some(recorder) = self.recorder.clone() else { return };
+        let told = spawn_blocking(move || {
+            let changes = recorder.exact_changes();
+            let changes: Vec<FileChange> =
+                changes.into_iter().filter_map(|(author, change)| file_change(&recorder, author, change)).collect();
+            (changes, recorder.notes())
+        });
+        let (changes, notes) = told.await.unwrap_or_default();
+        let changes = changes.into_iter().map(|change| RunFact::FileChanged { change });
+        for fact in changes.chain(notes.into_iter().map(|message| RunFact::UndoLost { message })) {
+            // A run that is gone has nobody to be told.
+            let _gone = facts.send(fact);
         }
     }
+}
+
+/// A change of a file, for people; folders that came with it go without saying.
+fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<FileChange> {
+    let Change { path, before, after } = change;
+    let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
+    if !is_file(&before) && !is_file(&after) {
+        return None;
+    }
+    let did = match (&before, &after) {
+        (None, _) => "created",
+        (_, None) => "deleted",
+        _ => "changed",
+    };
+    let kept = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| entry.not_kept().is_none());
+    let contents =
+        (kept(&before) && kept(&after)).then(|| Some((recorder.content(before.as_ref()).ok()?, recorder.content(after.as_ref()).ok()?)));
+    let diff = contents.flatten().and_then(|(before, after)| line_diff(&before, &after));
+    let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
+    let Author { task, tool } = author;
+    Some(FileChange { task, tool, path: path.to_string_lossy().into_owned(), did: did.to_owned(), added, removed, diff })
 }
 
 /// A task and all below it, by their ids.

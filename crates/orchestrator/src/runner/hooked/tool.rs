@@ -25,7 +25,7 @@ impl RunRunner {
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
         if !hooked && !self.parts.tools.get(tool).is_some_and(|known| may_change_anything(known.sheet())) {
             let result = self.call_between(asking, tool, parameters, &context).await;
-            kept_files.tell(facts);
+            kept_files.tell(facts).await;
             return result;
         }
         let window = kept_files.open(task, tool, facts).await;

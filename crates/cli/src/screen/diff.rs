@@ -1,0 +1,54 @@
+//! What file tools did to files, in colour.
+
+use aime_orchestrator::FileChange;
+
+use crate::output::{CYAN, DIM, GREEN, RED, YELLOW, plain};
+
+/// A change of a file: what was done to it, and its lines.
+pub(crate) fn describe_file_change(change: &FileChange) -> String {
+    let FileChange { task, path, did, added, removed, diff, .. } = change;
+    let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
+    let color = match did.as_str() {
+        "created" => GREEN,
+        "deleted" => RED,
+        _ => YELLOW,
+    };
+    let mut lines = vec![format!("{DIM}{task}{DIM:#}{color}{did}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", plain(path))];
+    // Of a file that is gone its lines are no news.
+    let shown = if did == "deleted" { "" } else { diff.as_str() };
+    lines.extend(shown.lines().map(|line| {
+        let color = match line.chars().next() {
+            Some('+') => GREEN,
+            Some('-') => RED,
+            Some('@') => CYAN,
+            _ => DIM,
+        };
+        format!("    {color}{}{color:#}", plain(line))
+    }));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(did: &str, diff: &str) -> FileChange {
+        FileChange {
+            task: Some("edit".into()),
+            tool: "edit_file".into(),
+            path: "a\u{1b}[2J.txt".into(),
+            did: did.into(),
+            added: 1,
+            removed: 2,
+            diff: diff.into(),
+        }
+    }
+
+    #[test]
+    fn each_line_has_its_colour_and_none_moves_the_cursor() {
+        let told = describe_file_change(&change("changed", "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
+        insta::assert_snapshot!(told.replace('\u{1b}', "<"));
+        assert!(!told.replace("\u{1b}[", "").contains('\u{1b}'), "nothing but colours: {told:?}");
+        assert_eq!(describe_file_change(&change("deleted", "-a")).lines().count(), 1);
+    }
+}
