@@ -56,6 +56,7 @@ pub(crate) struct Sampling {
     pub(crate) temperature: f32,
     pub(crate) top_p: f32,
     pub(crate) top_k: usize,
+    pub(crate) repetition_penalty: f32,
 }
 
 impl Engine {

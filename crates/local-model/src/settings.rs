@@ -21,6 +21,8 @@ pub struct LocalModelSettings {
     pub top_p: f32,
     /// Only so many of the likeliest tokens are chosen from.
     pub top_k: usize,
+    /// How much less what was said in the last 64 tokens is liked: a factor from 1, which is no less.
+    pub repetition_penalty: f32,
 }
 
 impl LocalModelSettings {
@@ -36,6 +38,7 @@ impl LocalModelSettings {
             temperature: 0.7,
             top_p: 0.8,
             top_k: 20,
+            repetition_penalty: 1.1,
         }
     }
 }

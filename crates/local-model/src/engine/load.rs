@@ -77,7 +77,12 @@ impl Opened {
             vocabulary: Vocabulary::read(&self.header, self.words)?,
             template: Template::read(&self.header)?,
             grammars: None,
-            sampling: Sampling { temperature: self.settings.temperature, top_p: self.settings.top_p, top_k: self.settings.top_k },
+            sampling: Sampling {
+                temperature: self.settings.temperature,
+                top_p: self.settings.top_p,
+                top_k: self.settings.top_k,
+                repetition_penalty: self.settings.repetition_penalty,
+            },
             context_tokens: self.context_tokens,
             most_output_tokens,
             kept_bytes: self.kept_bytes,

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::writing::Writing;
-use super::{Engine, Job};
+use super::{Engine, Job, Sampling};
 use crate::calls::{begun_call, read_answer};
 use crate::grammar::Grammars;
 use crate::kept::Sequence;
@@ -105,7 +105,7 @@ impl Engine {
         };
         let matcher = matcher.transpose().map_err(|error| self.refused(unusable(error)))?;
         let temperature = request.temperature.unwrap_or(self.sampling.temperature);
-        let sampler = Sampler::new(temperature, self.sampling.top_p, self.sampling.top_k, request.seed);
+        let sampler = Sampler::new(Sampling { temperature, ..self.sampling }, request.seed);
         Ok(Prepared { prompt, most_output, matcher, sampler, tools })
     }
 }
