@@ -171,7 +171,10 @@ fn visit(address: &str) -> Option<String> {
 fn world(script: Script) -> (Authority, World) {
     let authority = Authority::start();
     let mut world = World::with(script);
-    world.user_settings(&format!("[permissions]\napprove = \"all\"\n[mcp.servers.weather]\nurl = \"{}\"\n", authority.at("/mcp")));
+    world.user_settings(&format!(
+        "[permissions]\napprove = \"all\"\n[mcp.servers.weather]\nurl = \"{}\"\ntrusted = true\n",
+        authority.at("/mcp")
+    ));
     let state = world.path("state").display().to_string();
     world.set("XDG_STATE_HOME", &state);
     (authority, world)

@@ -384,15 +384,18 @@ impl Setup {
 
 /// What the environment holds that nobody must see: what settings name as keys and tokens, and what looks like one.
 fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
-    let of_servers = config.mcp.servers.values();
-    let tokens = of_servers.flat_map(|server| server.env_vars.iter().chain(&server.bearer_token_env)).map(String::as_str);
+    let servers = || config.mcp.servers.values();
+    let tokens = servers().filter_map(|server| server.bearer_token_env.as_deref());
     let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
     let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
     let named: Vec<&str> = of_models.chain(tokens).chain(of_search).chain(config.secrets.environment.iter().map(String::as_str)).collect();
-    let text = environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut found: Vec<String> = text.filter_map(|(name, value)| secret_in(&name, value, &named)).collect();
+    let text = || environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut found: Vec<String> = text().filter_map(|(name, value)| secret_in(&name, value, &named)).collect();
+    // What servers are handed may be a token, and may be an address, a folder or a switch.
+    let handed = |name: &String| servers().any(|server| server.env_vars.contains(name));
+    found.extend(text().filter(|(name, _)| handed(name)).flat_map(|(_, value)| secrets_in(&format!("token={value}"))));
     // Headers of servers often hold tokens, and stand in the user's own file.
-    found.extend(config.mcp.servers.values().flat_map(|server| server.headers.values()).map(|value| {
+    found.extend(servers().flat_map(|server| server.headers.values()).map(|value| {
         let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
         if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token.to_owned() } else { value.clone() }
     }));
