@@ -372,10 +372,7 @@ impl Recorder {
             Some(known) => {
                 let changes = difference(known, &found);
                 if !changes.is_empty() {
-                    let mut by: Vec<Author> = live.since.values().cloned().collect();
-                    by.sort();
-                    by.dedup();
-                    live.add(Record::Changed { by, changes })?;
+                    live.add(Record::Changed { by: live.authors(), changes })?;
                 }
             }
         }
@@ -388,6 +385,20 @@ impl Recorder {
         Ok(())
     }
 
+    /// What stands at a path now. What those who are or were at work since the last look have made of it is noted, because it is about to be changed
+    /// again.
+    fn settled(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+        let now = self.now(live, counts, path)?;
+        let Some(known) = live.known.as_ref().filter(|_| !live.since.is_empty()) else { return Ok(now) };
+        let before = known.get(path).map(|known| known.entry.clone());
+        if before != now {
+            let change = Change { path: path.to_path_buf(), before, after: now.clone() };
+            live.add(Record::Changed { by: live.authors(), changes: vec![change] })?;
+            self.refresh(live, counts, path)?;
+        }
+        Ok(now)
+    }
+
     /// One file is changed, and nothing else.
     fn exactly(&self, author: &Author, path: &Path, make: &mut dyn FnMut()) {
         let mut state = self.state();
@@ -395,7 +406,7 @@ impl Recorder {
             let mut changes = Vec::new();
             let above: Vec<&Path> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
             for path in above.into_iter().rev().chain([path]) {
-                let before = self.now(live, counts, path)?;
+                let before = self.settled(live, counts, path)?;
                 // Of the folders above it only those that are not there can come to be.
                 if before.as_ref().is_none_or(|before| !before.is_folder()) {
                     changes.push(Change { path: path.to_path_buf(), before, after: None });
@@ -441,6 +452,14 @@ impl Recorder {
 }
 
 impl Live {
+    /// Who was at work since the last look.
+    fn authors(&self) -> Vec<Author> {
+        let mut authors: Vec<Author> = self.since.values().cloned().collect();
+        authors.sort();
+        authors.dedup();
+        authors
+    }
+
     fn add(&mut self, record: Record) -> Result<(), UndoError> {
         self.log.add(&record)?;
         self.history.add(&record);

@@ -24,6 +24,37 @@ fn a_crash_in_a_command_loses_nothing() {
 }
 
 #[test]
+fn a_file_that_is_written_after_a_crash_in_a_command_loses_nothing() {
+    let place = Place::new();
+    let before = place.tree();
+    let recorder = place.recorder();
+    let window = recorder.open(author("one")).unwrap();
+    place.set_mode("crlf.txt", 0o600);
+    std::mem::forget(window);
+    let recorder = place.recorder();
+    let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some("two"), "write_file")));
+    watched.write("crlf.txt", b"written").unwrap();
+    undo(&recorder, &Scope::Run {});
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn a_file_that_is_written_while_a_command_changes_it_loses_nothing() {
+    let place = Place::new();
+    let before = place.tree();
+    let recorder = place.recorder();
+    let window = recorder.open(author("one")).unwrap();
+    place.write("a.txt", "of the command");
+    let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some("two"), "write_file")));
+    watched.write("a.txt", b"of the tool").unwrap();
+    recorder.close(window);
+    undo(&recorder, &Scope::task("two"));
+    assert_eq!(place.read("a.txt"), "of the command");
+    undo(&recorder, &Scope::Run {});
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
 fn a_crash_in_a_write_loses_nothing() {
     let place = Place::new();
     let recorder = place.recorder();
