@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn check(pattern: &str, path: &str, and_below: bool) -> Fit {
-        PathPattern::read(pattern).unwrap().fit(&CallPath::new("/work/it", path), and_below)
+        PathPattern::read(pattern).unwrap().fit(&CallPath::new("/base/it", path), and_below)
     }
 
     #[test]
@@ -231,8 +231,8 @@ mod tests {
             // pattern, path, in allow, in ask and deny
             (".env", ".env", true, true),
             (".env", "./a/../.env", true, true),
-            (".env", "/work/it/.env", true, true),
-            (".env", "/work/it/../it//.env", true, true),
+            (".env", "/base/it/.env", true, true),
+            (".env", "/base/it/../it//.env", true, true),
             (".env", "sub/deep/.env", true, true),
             (".env", ".ENV", false, false),
             (".env", ".env.local", false, false),
@@ -299,8 +299,8 @@ mod tests {
             (".env", "README.md", true, Fit::Perhaps),
         ];
         for (pattern, word, moved, expected) in table {
-            let here = ["/work/it".to_owned()];
-            let paths = CallPath::of_word("/work/it", &any(word), (!moved).then_some(&here));
+            let here = ["/base/it".to_owned()];
+            let paths = CallPath::of_word("/base/it", &any(word), (!moved).then_some(&here));
             let fits = paths.iter().map(|path| PathPattern::read(pattern).unwrap().fit(path, true)).max();
             assert_eq!(fits, Some(expected), "{pattern} {word} {moved}");
         }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{PermissionRule, PermissionRules, RuleError};
 use crate::{Approval, Decision, ProposedCall, ToolSheet, Touches, builtin, decide};
 
-pub(super) const FOLDER: &str = "/work/it";
+pub(super) const FOLDER: &str = "/base/it";
 
 pub(super) fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> PermissionRules {
     let read = |rules: &[&str]| rules.iter().map(|rule| rule.parse::<PermissionRule>().unwrap()).collect();
@@ -134,7 +134,7 @@ fn what_denies_a_part_denies_the_whole_and_cannot_be_dodged() {
         ("echo \"(\" (", "ask"),
         ("echo x > .env", "deny"),
         ("echo x > ./a/../.env", "deny"),
-        ("echo x >> /work/it/.env", "deny"),
+        ("echo x >> /base/it/.env", "deny"),
         ("tee .env", "deny"),
         ("cp a .env", "deny"),
         ("mv .env a", "deny"),
@@ -171,7 +171,7 @@ fn rules_for_paths_hold_for_all_tools_that_touch_the_file() {
         ("read_file", path(".env"), "deny"),
         ("read_file", path("a/.env"), "deny"),
         ("read_file", path("./a/../.env"), "deny"),
-        ("read_file", path("/work/it/.env"), "deny"),
+        ("read_file", path("/base/it/.env"), "deny"),
         ("read_file", path(".env.example"), "allow"),
         ("edit_file", path(".env"), "deny"),
         ("write_file", path(".env"), "allow"),
@@ -369,7 +369,7 @@ fn rules_are_written_and_read_as_text() {
     let text = serde_json::to_string(&before).unwrap();
     assert_eq!(
         text,
-        "{\"folder\":\"/work/it\",\"allow\":[\"bash(ls *)\"],\"ask\":[\"python\"],\"deny\":[\"write_file(**/x)\"],\"remembered\":[]}"
+        "{\"folder\":\"/base/it\",\"allow\":[\"bash(ls *)\"],\"ask\":[\"python\"],\"deny\":[\"write_file(**/x)\"],\"remembered\":[]}"
     );
     assert_eq!(serde_json::from_str::<PermissionRules>(&text).unwrap(), before);
     assert!(serde_json::from_str::<PermissionRules>("{}").unwrap().is_unset());
