@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Settings of a [`LocalModel`](crate::LocalModel). The sampling is what the default model's makers advise.
+/// Settings of a [`LocalModel`](crate::LocalModel). Temperature, `top_p` and `top_k` are what the default model's makers advise.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalModelSettings {
     /// The name under which it is reported.
