@@ -44,6 +44,17 @@ pub fn read_criterion(text: &str) -> Option<FileCriterion> {
     }
 }
 
+/// The words of a criterion that are clearly paths, each once.
+pub(crate) fn paths_named(criterion: &str) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for path in criterion.split_whitespace().filter_map(|word| path_of(word.trim_end_matches([',', '.', ':', ';']))) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
 fn is(word: &str, text: &str) -> bool {
     text.eq_ignore_ascii_case(word)
 }
@@ -71,6 +82,18 @@ fn quoted_text(rest: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{FileCriterion::*, *};
+
+    #[test]
+    fn the_paths_of_a_sentence_are_found() {
+        for (criterion, paths) in [
+            ("sea.txt holds a short poem about the sea.", vec!["sea.txt"]),
+            ("The totals of `a.csv` and data/b.csv, and of a.csv, are in out.md.", vec!["a.csv", "data/b.csv", "out.md"]),
+            ("every *.rs file compiles, e.g. not this", vec!["e.g"]),
+            ("the poem is good", vec![]),
+        ] {
+            assert_eq!(paths_named(criterion), paths, "{criterion}");
+        }
+    }
 
     #[test]
     fn sentences_about_files_are_understood() {

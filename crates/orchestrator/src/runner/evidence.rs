@@ -3,10 +3,17 @@
 use aime_actors::{ActorInput, ActorMachine, effect_prefix};
 use aime_durable::{Journal, replay};
 use aime_progress::{CallOutcome, Conclusion, ProgressEvent, ProgressState, TaskId, TaskStatus};
+use aime_sandbox::{ConfinedFolder, EntryKind};
 use aime_tools::DELEGATE_TASK;
+
+use crate::criteria::paths_named;
 
 /// How much of each text a verifier reads, in characters: a call's parameters, its output, a task's result.
 const EVIDENCE_CHARS: usize = 1_500;
+/// How many files a verifier is shown as they are now.
+const FILES: usize = 4;
+/// The largest file of which a verifier is shown the beginning, in bytes.
+const FILE_BYTES: u64 = 1_000_000;
 /// Calls that do nothing but claim something.
 const CLAIMS: [&str; 3] = ["terminate", "todo", "update_progress"];
 /// How many calls of a task a verifier sees: the last ones.
@@ -73,6 +80,34 @@ fn record(journal: &Journal, run: &str, stream: &str, lines: &mut Vec<String>) -
 /// Of a tool task: its one call.
 pub(super) fn of_tool(tool: &str, parameters: &str, conclusion: &Conclusion) -> String {
     call(tool, parameters, CallOutcome::Ok, conclusion.text())
+}
+
+/// Of files as they are now: what stands in them nobody has to claim. Only of those that exist and `may_read` allows.
+pub(super) fn of_files(folder: &ConfinedFolder, criteria: &[String], may_read: impl Fn(&str) -> bool) -> String {
+    let mut named: Vec<String> = Vec::new();
+    for path in criteria.iter().flat_map(|criterion| paths_named(criterion)) {
+        if !named.contains(&path) {
+            named.push(path);
+        }
+    }
+    let shown = named.iter().filter_map(|path| {
+        // Permission for a link is none for what it leads to.
+        let real = folder.resolve(path).ok()?;
+        let facts = folder.facts(path).ok().filter(|facts| facts.kind == EntryKind::File)?;
+        if !may_read(path) || !may_read(real.to_str()?) {
+            return None;
+        }
+        if facts.size > FILE_BYTES {
+            return Some(format!("{path} has {} bytes", facts.size));
+        }
+        let bytes = folder.read(path).ok()?;
+        Some(match std::str::from_utf8(&bytes) {
+            Ok("") => format!("{path} is empty"),
+            Ok(text) => format!("{path} holds now:\n{}", cut(text.trim_end())),
+            Err(_) => format!("{path} has {} bytes and is no text", facts.size),
+        })
+    });
+    shown.take(FILES).collect::<Vec<_>>().join("\n")
 }
 
 fn call(tool: &str, parameters: &str, outcome: CallOutcome, output: &str) -> String {

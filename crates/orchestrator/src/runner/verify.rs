@@ -5,10 +5,18 @@ use std::time::Instant;
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
 use aime_progress::{Conclusion, Outcome, ProgressState, Spent, TaskSpec};
-use aime_tools::ToolError;
+use aime_tools::{Decision as Permission, ProposedCall, ToolError, decide};
+use serde_json::Map;
 
-use super::{Context, RunRunner, evidence::of_run, plan::model_use};
+use super::{
+    Context, RunRunner,
+    evidence::{of_files, of_run},
+    plan::model_use,
+};
 use crate::{CriterionResult, FileCriterion, ModelUse, RunFact, read_criterion};
+
+/// The tool whose permissions count for what a verifier is shown.
+const READ_FILE: &str = "read_file";
 
 impl RunRunner {
     /// The goal's criteria, when every task is settled.
@@ -57,7 +65,11 @@ impl RunRunner {
         if open.is_empty() {
             return Vec::new();
         }
-        let judged = match (self.model("planner", context), evidence()) {
+        let evidence = evidence().map(|evidence| {
+            let files = of_files(&self.parts.tool_context.folder, &open, |path| self.may_read(path));
+            [evidence, files].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+        });
+        let judged = match (self.model("planner", context), evidence) {
             (None, _) => Err(("there is no model to judge it".to_owned(), Spent::default())),
             (_, Err(error)) => Err((error, Spent::default())),
             (Some(model), Ok(evidence)) => verdict(model.as_ref(), &self.parts.tiers, &self.parts.prompts, goal, &open, &evidence)
@@ -73,6 +85,17 @@ impl RunRunner {
             check.reason.clone_from(&reason);
         }
         if spent.requests > 0 { vec![model_use("verdict", &model, spent, begun)] } else { Vec::new() }
+    }
+
+    /// Whether an actor could read a file without asking anybody.
+    fn may_read(&self, path: &str) -> bool {
+        let settings = &self.input.settings;
+        let parameters = Map::from_iter([("path".to_owned(), path.into())]);
+        let sheet = self.input.tools.iter().find(|sheet| sheet.name() == READ_FILE);
+        sheet.is_some_and(|sheet| {
+            let proposed = ProposedCall::new(settings.approval, sheet, &parameters).under(&settings.rules);
+            matches!(decide(proposed), Permission::Allow)
+        })
     }
 
     /// Looks at the criteria that speak of files; leaves the others open.

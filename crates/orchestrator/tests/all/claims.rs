@@ -1,7 +1,13 @@
 //! A task is done when its criteria hold by what was recorded, not when its actor says so.
 
-use aime_llm::scripted::{Reply, ScriptedModel, When};
+use std::fs;
+
+use aime_llm::{
+    Message,
+    scripted::{Reply, ScriptedModel, When},
+};
 use aime_progress::{ProgressEvent, RunStatus};
+use aime_tools::PermissionRules;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, append, control, done, plan};
@@ -75,6 +81,43 @@ async fn a_claim_that_the_record_does_not_bear_out_is_sent_back() {
         })
         .sum();
     assert_eq!(spent, 2, "what a verdict costs is the task's");
+}
+
+/// What a judge is told, who has to say whether four files are tidy.
+async fn told_of_files(rules: PermissionRules) -> String {
+    let model = ScriptedModel::new("m").on(When::schema("aime_verdict"), [verdict(true, "tidy")]).on(When::tools(), [done("all is tidy")]);
+    let bench = Bench::new(model);
+    fs::write(bench.path("poem.txt"), "The sea is wide.\n").unwrap();
+    fs::write(bench.path("empty.txt"), "").unwrap();
+    fs::write(bench.path("picture.png"), [0x89, 0xff, 0]).unwrap();
+    std::os::unix::fs::symlink("poem.txt", bench.path("link.txt")).unwrap();
+    let tasks = json!([{"id": "claim", "kind": "actor", "description": "Look",
+        "completion_criteria": ["poem.txt, empty.txt and `picture.png` are tidy, and so is link.txt.", "/etc/passwd and none.txt are tidy too"]}]);
+    let mut request = bench.request("Look", Some(plan(tasks)));
+    request.settings.rules = rules;
+    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    let asked = bench.model.requests().into_iter().find(|request| When::schema("aime_verdict").fits(request)).unwrap();
+    let Some(Message::User { content }) = asked.messages.last().map(|last| last.as_ref().clone()) else { panic!("{asked:#?}") };
+    content.split_once("in the worker's own words: all is tidy").unwrap().1.trim().to_owned()
+}
+
+#[tokio::test]
+async fn a_judge_sees_the_files_that_criteria_name() {
+    insta::assert_snapshot!(told_of_files(PermissionRules::default()).await, @r"
+    poem.txt holds now:
+    The sea is wide.
+    empty.txt is empty
+    picture.png has 3 bytes and is no text
+    link.txt holds now:
+    The sea is wide.
+    ");
+}
+
+#[tokio::test]
+async fn a_judge_sees_no_file_that_the_run_may_not_read() {
+    let rules = PermissionRules { deny: vec!["read_file(poem.txt)".parse().unwrap()], ..PermissionRules::default() };
+    assert_eq!(told_of_files(rules).await, "empty.txt is empty\npicture.png has 3 bytes and is no text");
 }
 
 #[tokio::test]
