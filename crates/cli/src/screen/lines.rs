@@ -22,7 +22,10 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::Recalled { items, left_out, .. } => recalled_lines(items, *left_out),
         E::MemoryFailed { message } => format!("{YELLOW}memory{YELLOW:#}  {}", first_line(message, 2 * WIDTH)),
-        E::PlanningStarted { purpose } => format!("{DIM}asking for a {purpose} …{DIM:#}"),
+        E::PlanningStarted { purpose } => {
+            let article = if purpose.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+            format!("{DIM}asking for {article} {purpose} …{DIM:#}")
+        }
         E::PlanRefused { attempt, faults } => format!("{YELLOW}refused{YELLOW:#} try {attempt}: {}", plain(&faults.join("; "))),
         E::PlanReused { run } => {
             let whose = run.as_deref().map(|run| format!(" of run {}", plain(run))).unwrap_or_default();
