@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_planner::Growth;
 use aime_progress::{
-    Decision, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskGraph, TaskId, Timestamp, TriggerReason,
+    Decision, FoldError, Frontier, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId, Timestamp, TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 
@@ -158,9 +158,9 @@ pub struct RunMachine {
     #[serde(default)]
     memory_faults: BTreeSet<String>,
     fault: Option<String>,
-    /// The graph of the plan's present version; made again when it is missing.
+    /// What is due in the plan; made again when it is missing.
     #[serde(skip)]
-    graph: Option<(u32, TaskGraph)>,
+    frontier: Option<Frontier>,
 }
 
 type Out = Outbox<RunMachine>;
@@ -208,7 +208,7 @@ impl Machine for RunMachine {
             plan_origins: Vec::new(),
             memory_faults: BTreeSet::new(),
             fault: None,
-            graph: None,
+            frontier: None,
         };
         out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
         run.begin(out);
@@ -285,14 +285,19 @@ impl RunMachine {
         &self.bounds
     }
 
-    /// The graph of the plan as it is now, and the state it belongs to.
-    fn graph(&mut self) -> (&TaskGraph, &ProgressState) {
-        let version = self.state.version;
-        if self.graph.as_ref().is_some_and(|(known, _)| *known != version) {
-            self.graph = None;
+    /// What is due in the plan as it is now, and the state that it belongs to.
+    fn frontier(&mut self) -> (&mut Frontier, &ProgressState) {
+        let frontier = self.frontier.get_or_insert_with(|| Frontier::new(&self.state));
+        (frontier, &self.state)
+    }
+
+    /// Takes an event into the state, and into what is due after it.
+    fn take_in(&mut self, event: &ProgressEvent) -> Result<(), FoldError> {
+        self.state.apply(self.now, event)?;
+        if let Some(frontier) = &mut self.frontier {
+            frontier.follow(&self.state, event);
         }
-        let (_, graph) = self.graph.get_or_insert_with(|| (version, self.state.graph()));
-        (graph, &self.state)
+        Ok(())
     }
 
     /// Sends a fact to the part of the machine that knows what it means.
@@ -376,7 +381,7 @@ impl RunMachine {
         if self.fault.is_some() {
             return;
         }
-        match self.state.apply(self.now, &event) {
+        match self.take_in(&event) {
             Ok(()) => out.emit(event),
             Err(error) => self.fault = Some(format!("an event did not fit the state of the run: {error}")),
         }

@@ -10,6 +10,7 @@ mod event;
 mod evidence;
 mod fault;
 mod fold;
+mod frontier;
 mod graph;
 mod id;
 mod lowering;
@@ -41,6 +42,7 @@ pub use event::{CallOutcome, EVENT_SCHEMA, PlanMode, ProgressEvent, Spent, Timed
 pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason};
 pub use fault::{Fault, Faults, PatchFaults, PlanFaults, Problem};
 pub use fold::{FoldError, fold};
+pub use frontier::Frontier;
 pub use graph::TaskGraph;
 pub use id::{ActorId, EvidenceId, InvalidId, MAX_ID_BYTES, PlanId, QuestionId, RunId, TaskId};
 pub use lowering::{Lowered, Lowering, lowering};

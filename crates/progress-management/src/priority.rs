@@ -18,6 +18,22 @@ impl TaskGraph {
     /// What is settled costs nothing. Source: list scheduling by critical path.
     #[must_use]
     pub fn ready_by_priority(&self, state: &ProgressState) -> Vec<TaskId> {
+        let remaining = self.remaining(state);
+        let mut ready: Vec<(usize, u64, &TaskId)> = self
+            .nodes
+            .iter()
+            .enumerate()
+            .zip(remaining)
+            .filter(|((_, node), _)| node.kind != TaskKind::Group)
+            .filter(|((_, node), _)| state.tasks.get(&node.id).is_some_and(|task| task.status == TaskStatus::Ready))
+            .map(|((at, node), length)| (self.phase_of(at, state), length, &node.id))
+            .collect();
+        ready.sort_by_key(|(phase, length, _)| (*phase, std::cmp::Reverse(*length)));
+        ready.into_iter().map(|(_, _, id)| id.clone()).collect()
+    }
+
+    /// How long the longest path from each task to the end is, its own effort included, in seconds. What is settled costs nothing.
+    pub(crate) fn remaining(&self, state: &ProgressState) -> Vec<u64> {
         let mut remaining = vec![0_u64; self.nodes.len()];
         for at in self.order.iter().rev().copied() {
             let Some(node) = self.nodes.get(at) else { continue };
@@ -30,22 +46,14 @@ impl TaskGraph {
                 *slot = own.saturating_add(longest);
             }
         }
-        let phased = !state.strategic.phases.is_empty();
-        let mut ready: Vec<(usize, u64, &TaskId)> = self
-            .nodes
-            .iter()
-            .enumerate()
-            .zip(remaining)
-            .filter(|((_, node), _)| node.kind != TaskKind::Group)
-            .filter(|((_, node), _)| state.tasks.get(&node.id).is_some_and(|task| task.status == TaskStatus::Ready))
-            .map(|((at, node), length)| (if phased { self.phase_of(at, state) } else { 0 }, length, &node.id))
-            .collect();
-        ready.sort_by_key(|(phase, length, _)| (*phase, std::cmp::Reverse(*length)));
-        ready.into_iter().map(|(_, _, id)| id.clone()).collect()
+        remaining
     }
 
     /// The position of a task's phase, its own or that of the nearest group around it; 0 where there is none.
-    fn phase_of(&self, at: usize, state: &ProgressState) -> usize {
+    pub(crate) fn phase_of(&self, at: usize, state: &ProgressState) -> usize {
+        if state.strategic.phases.is_empty() {
+            return 0;
+        }
         let position = |name: &str| state.strategic.phases.iter().position(|phase| phase.name.trim().eq_ignore_ascii_case(name.trim()));
         std::iter::once(at)
             .chain(self.ancestors(at))

@@ -137,13 +137,16 @@ fn plan() -> impl Strategy<Value = Plan> {
 /// A run with the journal of its events.
 struct Run {
     state: ProgressState,
+    /// What is due, kept up event by event.
+    frontier: Frontier,
     events: Vec<Timed>,
 }
 
 impl Run {
     fn new(plan: Plan) -> Option<Self> {
         let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into() };
-        let mut run = Self { state: ProgressState::start(at(0), &started).unwrap(), events: vec![Timed { at: at(0), event: started }] };
+        let state = ProgressState::start(at(0), &started).unwrap();
+        let mut run = Self { frontier: Frontier::new(&state), state, events: vec![Timed { at: at(0), event: started }] };
         let valid = plan.check().is_ok();
         let taken = run.apply(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None });
         assert_eq!(taken, valid, "the check and the fold agree");
@@ -158,6 +161,9 @@ impl Run {
             Ok(()) => {
                 assert_legal(&before, &self.state);
                 assert_eq!(self.state.inconsistencies(), [], "after {event:?}");
+                self.frontier.follow(&self.state, &event);
+                assert_eq!(self.frontier.next_changes(&self.state), self.state.next_changes(), "after {event:?}");
+                assert_eq!(self.frontier.ready(&self.state, usize::MAX), self.state.ready_by_priority(), "after {event:?}");
                 self.events.push(Timed { at: now, event });
                 true
             }

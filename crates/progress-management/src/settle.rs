@@ -1,5 +1,7 @@
 //! What follows from the graph alone: which tasks are ready, blocked, skipped or settled.
 
+use std::borrow::Cow;
+
 use crate::{
     FoldError, ProgressEvent, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus,
     graph::{Need, Node},
@@ -116,7 +118,7 @@ impl TaskGraph {
     #[must_use]
     pub fn next_changes(&self, state: &ProgressState) -> Vec<StatusChange> {
         let view = View::new(self, state);
-        self.nodes.iter().enumerate().filter_map(|(at, node)| view.next_change(at, node)).collect()
+        (0..self.nodes.len()).filter_map(|at| view.next_change(at)).collect()
     }
 
     /// See [`ProgressState::settle_dependencies`].
@@ -162,21 +164,20 @@ fn plain_change(node: &Node, to: TaskStatus) -> StatusChange {
 }
 
 /// A graph seen with the statuses of one state.
-struct View<'a> {
+pub(crate) struct View<'a> {
     graph: &'a TaskGraph,
-    tasks: Vec<Option<&'a Task>>,
     state: &'a ProgressState,
-    void: Vec<bool>,
+    /// Which tasks count as [`DependencyState::Void`].
+    void: Cow<'a, [bool]>,
 }
 
 impl<'a> View<'a> {
-    fn new(graph: &'a TaskGraph, state: &'a ProgressState) -> Self {
-        let tasks = graph.nodes.iter().map(|node| state.tasks.get(&node.id)).collect();
-        let mut view = Self { graph, tasks, state, void: vec![false; graph.nodes.len()] };
+    pub(crate) fn new(graph: &'a TaskGraph, state: &'a ProgressState) -> Self {
+        let mut view = Self { graph, state, void: Cow::Owned(vec![false; graph.nodes.len()]) };
         if state.tasks.values().any(|task| task.status == TaskStatus::Skipped) {
             for at in &graph.order {
                 let void = view.is_void(*at);
-                if let Some(slot) = view.void.get_mut(*at) {
+                if let Some(slot) = view.void.to_mut().get_mut(*at) {
                     *slot = void;
                 }
             }
@@ -184,7 +185,17 @@ impl<'a> View<'a> {
         view
     }
 
-    fn is_void(&self, at: usize) -> bool {
+    /// The same where it is known which tasks are void.
+    pub(crate) fn with_void(graph: &'a TaskGraph, state: &'a ProgressState, void: &'a [bool]) -> Self {
+        Self { graph, state, void: Cow::Borrowed(void) }
+    }
+
+    /// Which tasks are void, to be kept.
+    pub(crate) fn into_void(self) -> Vec<bool> {
+        self.void.into_owned()
+    }
+
+    pub(crate) fn is_void(&self, at: usize) -> bool {
         let Some(node) = self.graph.nodes.get(at) else { return false };
         if self.status(at) != Some(TaskStatus::Skipped) {
             return false;
@@ -194,10 +205,13 @@ impl<'a> View<'a> {
     }
 
     fn task(&self, at: usize) -> Option<&'a Task> {
-        self.tasks.get(at).copied().flatten()
+        let id = &self.graph.nodes.get(at)?.id;
+        // The tasks of a state stand in the order of its plan.
+        let here = self.state.tasks.get_index(at).filter(|(known, _)| *known == id).map(|(_, task)| task);
+        here.or_else(|| self.state.tasks.get(id))
     }
 
-    fn status(&self, at: usize) -> Option<TaskStatus> {
+    pub(crate) fn status(&self, at: usize) -> Option<TaskStatus> {
         self.task(at).map(|task| task.status)
     }
 
@@ -205,7 +219,7 @@ impl<'a> View<'a> {
         self.graph.nodes.get(at).map_or("?", |node| node.id.as_str())
     }
 
-    fn state_of(&self, at: usize) -> DependencyState {
+    pub(crate) fn state_of(&self, at: usize) -> DependencyState {
         let Some(task) = self.task(at) else { return DependencyState::Unsatisfiable };
         match task.status {
             TaskStatus::Completed => DependencyState::Satisfied,
@@ -309,8 +323,9 @@ impl<'a> View<'a> {
         format!("waits for what cannot be had: {}", parts.join("; "))
     }
 
-    fn next_change(&self, at: usize, node: &Node) -> Option<StatusChange> {
-        let task = self.task(at)?;
+    /// The change that is due at a position.
+    pub(crate) fn next_change(&self, at: usize) -> Option<StatusChange> {
+        let (node, task) = (self.graph.nodes.get(at)?, self.task(at)?);
         if let Some(change) = self.group_change(node, task, false) {
             return Some(change);
         }

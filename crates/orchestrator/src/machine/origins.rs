@@ -7,11 +7,11 @@ use super::RunMachine;
 impl RunMachine {
     /// Of the prompts of an actor: the names of files and what the project says of itself, what was recalled, the plan, the results of the
     /// tasks before, and how earlier attempts went.
-    pub(super) fn origins_of_actor(&self, task: &TaskId) -> Vec<Origin> {
+    pub(super) fn origins_of_actor(&mut self, task: &TaskId) -> Vec<Origin> {
         let mut origins = self.origins_of_plans();
         Origin::merge(&mut origins, &self.plan_origins);
-        let graph = self.state.graph();
-        for known in graph.dependencies(task).into_iter().chain([task]).filter_map(|id| self.state.tasks.get(id)) {
+        let (frontier, state) = self.frontier();
+        for known in frontier.graph().dependencies(task).into_iter().chain([task]).filter_map(|id| state.tasks.get(id)) {
             Origin::merge(&mut origins, known.conclusion.iter().flat_map(|conclusion| &conclusion.origins));
         }
         origins

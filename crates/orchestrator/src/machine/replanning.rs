@@ -78,8 +78,9 @@ impl RunMachine {
         if self.leaving.is_some() || self.replanning() || self.escalated() {
             return;
         }
-        let reasons = self.reasons();
-        if reasons.is_empty() || !self.can_replan() {
+        // Reasons are looked for in the whole plan, so only where they could lead to something.
+        let reasons = if self.can_replan() { self.reasons() } else { Vec::new() };
+        if reasons.is_empty() {
             self.announced.clear();
             return;
         }
@@ -234,8 +235,8 @@ impl RunMachine {
     pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
         let mut given_up = false;
         loop {
-            let (graph, state) = self.graph();
-            let changes = graph.closing_changes(state);
+            let (frontier, state) = self.frontier();
+            let changes = frontier.graph().closing_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return given_up;
             }

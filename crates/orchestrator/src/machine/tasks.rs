@@ -36,8 +36,8 @@ impl RunMachine {
     /// Makes every change of status that follows from the graph alone.
     pub(super) fn settle(&mut self, out: &mut Out) {
         loop {
-            let (graph, state) = self.graph();
-            let changes = graph.next_changes(state);
+            let (frontier, state) = self.frontier();
+            let changes = frontier.next_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return;
             }
@@ -79,8 +79,8 @@ impl RunMachine {
             if free == 0 {
                 return;
             }
-            let (graph, state) = self.graph();
-            let ready: Vec<TaskId> = graph.ready_by_priority(state).into_iter().take(free).collect();
+            let (frontier, state) = self.frontier();
+            let ready = frontier.ready(state, free);
             if ready.is_empty() {
                 return;
             }
@@ -122,7 +122,7 @@ impl RunMachine {
     }
 
     fn count_bound(&self, kind: TaskKind) -> Option<(&'static str, String)> {
-        let actors = self.actors();
+        let actors = if kind == TaskKind::Actor { self.actors() } else { 0 };
         if kind == TaskKind::Actor && actors >= self.bounds.max_actors {
             return Some(("actors", format!("{} of {} actors were used", actors, self.bounds.max_actors)));
         }
@@ -206,7 +206,7 @@ impl RunMachine {
             return;
         }
         *next = number + 1;
-        if self.state.apply(self.now, event).is_err() {
+        if self.take_in(event).is_err() {
             return;
         }
         out.emit(event.clone());

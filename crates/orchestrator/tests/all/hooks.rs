@@ -374,7 +374,8 @@ async fn what_is_recorded_is_not_asked_again() {
             .count();
         let (tools, tasks) = (points(&asked).iter().filter(|point| **point == "after_tool").count(), asked_in_all(points(&asked)));
         assert!(tools >= calls && tools <= calls + 1, "{tools} for {calls} calls, stopped at {stop_at}");
-        assert!((1..=4).contains(&tasks), "{tasks} attempts, stopped at {stop_at}");
+        // A stop between the record of the first call and the call itself leaves its outcome unknown: nothing follows it then.
+        assert!(tasks <= 4 && (tasks >= 1 || calls == 0), "{tasks} attempts, stopped at {stop_at}");
     }
 }
 
