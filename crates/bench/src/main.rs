@@ -1,0 +1,90 @@
+#![doc = include_str!("../README.md")]
+#![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
+
+mod graph;
+mod run;
+
+use std::{fs, path::PathBuf};
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand, ValueEnum};
+use serde_json::json;
+
+use crate::graph::Graph;
+
+/// Measures one thing and prints it as JSON, a line each.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Measure,
+}
+
+#[derive(Subcommand)]
+enum Measure {
+    /// Write every graph of the table to a folder, a file each
+    Graphs {
+        /// The folder
+        folder: PathBuf,
+    },
+    /// Run a graph
+    Graph {
+        /// Its file
+        file: PathBuf,
+        /// Who runs it
+        #[arg(long, value_enum, default_value_t = System::Aime)]
+        system: System,
+        /// How often
+        #[arg(long, default_value_t = 5)]
+        repeats: u32,
+    },
+    /// Run graphs of more and more independent tasks
+    Grow {
+        /// The numbers of tasks
+        #[arg(required = true)]
+        counts: Vec<usize>,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum System {
+    /// The orchestrator, with its journal
+    Aime,
+    /// Bare tokio
+    Tokio,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    match Arguments::parse().command {
+        Measure::Graphs { folder } => {
+            fs::create_dir_all(&folder)?;
+            for (number, graph) in graph::all().iter().enumerate() {
+                let file = folder.join(format!("{number}.json"));
+                fs::write(&file, serde_json::to_vec(graph)?).with_context(|| format!("{} cannot be written", file.display()))?;
+            }
+        }
+        Measure::Graph { file, system, repeats } => {
+            let text = fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+            let graph: Graph = serde_json::from_slice(&text).with_context(|| format!("{} is no graph", file.display()))?;
+            let bound = graph.lower_bound_ms()?;
+            for _ in 0..repeats {
+                let ms = once(&graph, system).await?;
+                println!("{}", json!({"graph": graph.name, "ms": ms, "lower_bound_ms": bound}));
+            }
+        }
+        Measure::Grow { counts } => {
+            for count in counts {
+                let ms = once(&graph::independent(count), System::Aime).await?;
+                println!("{}", json!({"tasks": count, "ms": ms, "us_per_task": ms * 1_000.0 / count as f64}));
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn once(graph: &Graph, system: System) -> Result<f64> {
+    match system {
+        System::Aime => run::by_aime(graph).await,
+        System::Tokio => run::by_tokio(graph).await,
+    }
+}

@@ -1,0 +1,100 @@
+//! One graph, run once: by aime with its journal on disk, and by bare tokio.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use aime_orchestrator::{
+    Orchestrator, Parts, RunControl, RunRequest, RunSettings,
+    progress::{Plan, RunStatus},
+    tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool},
+};
+use anyhow::{Context, Result, ensure};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinSet,
+    time::sleep,
+};
+
+use crate::graph::Graph;
+
+/// How long to wait.
+#[derive(Deserialize, JsonSchema)]
+struct Work {
+    /// Milliseconds.
+    ms: u64,
+}
+
+async fn work(ms: u64) {
+    if ms > 0 {
+        sleep(Duration::from_millis(ms)).await;
+    }
+}
+
+/// Milliseconds that aime takes from the request to the result, with a journal in a folder of its own. Efforts are declared, as a planner would.
+pub(crate) async fn by_aime(graph: &Graph) -> Result<f64> {
+    let folder = tempfile::tempdir()?;
+    let tool = TypedTool::new("work", "Waits.", async |given: Work, _: ToolContext| -> Result<ToolOutput, ToolError> {
+        work(given.ms).await;
+        Ok(ToolOutput::text("done"))
+    });
+    let mut tools = ToolRegistry::new();
+    tools.register(Arc::new(tool.read_only()));
+    let parts = Parts { tools: Arc::new(tools), undo: None, ..Parts::in_folder(folder.path())? };
+    let tasks: Vec<_> = graph
+        .tasks
+        .iter()
+        .map(|task| {
+            // Seconds are the unit of estimates; only their relations count.
+            json!({"id": task.id, "kind": "tool", "tool": "work", "parameters": {"ms": task.ms}, "dependencies": task.after,
+                   "effort_seconds": task.ms.max(1)})
+        })
+        .collect();
+    let plan: Plan = serde_json::from_value(json!({ "tasks": tasks }))?;
+    let mut settings = RunSettings { approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
+    settings.max_parallel = u32::try_from(graph.slots)?;
+    settings.bounds.max_tool_calls = u64::MAX;
+    let request = RunRequest { run: "bench".parse()?, goal: "Wait".to_owned(), plan: Some(plan), settings };
+    let orchestrator = Orchestrator::new(parts);
+    let (control, _events) = RunControl::new();
+    let started = Instant::now();
+    let result = orchestrator.run(request, control).await?;
+    let took = started.elapsed();
+    ensure!(result.status == RunStatus::Completed, "{}: {} {:?}", graph.name, result.status, result.error);
+    Ok(milliseconds(took))
+}
+
+/// Milliseconds that bare tokio takes: a task each, a channel for each end, a semaphore for the slots, first come first served, no journal.
+pub(crate) async fn by_tokio(graph: &Graph) -> Result<f64> {
+    let started = Instant::now();
+    let slots = Arc::new(Semaphore::new(graph.slots));
+    let ends: BTreeMap<&str, watch::Sender<bool>> = graph.tasks.iter().map(|task| (task.id.as_str(), watch::Sender::new(false))).collect();
+    let mut running = JoinSet::new();
+    for task in &graph.tasks {
+        let before: Vec<_> = task.after.iter().filter_map(|id| Some(ends.get(id.as_str())?.subscribe())).collect();
+        let (slots, end, ms) = (Arc::clone(&slots), ends.get(task.id.as_str()).context("no such task")?.clone(), task.ms);
+        running.spawn(async move {
+            for mut end in before {
+                end.wait_for(|ended| *ended).await?;
+            }
+            let slot = slots.acquire_owned().await?;
+            work(ms).await;
+            drop(slot);
+            end.send_replace(true);
+            anyhow::Ok(())
+        });
+    }
+    while let Some(ended) = running.join_next().await {
+        ended??;
+    }
+    Ok(milliseconds(started.elapsed()))
+}
+
+fn milliseconds(took: Duration) -> f64 {
+    took.as_secs_f64() * 1_000.0
+}
