@@ -4,8 +4,10 @@
 #![expect(clippy::disallowed_methods, reason = "a task starts cargo and the model server, and reads the caller's settings")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to a person at a terminal")]
 
+mod bench;
 mod ci;
 mod goals;
+mod install;
 mod mcp;
 mod model;
 mod run;
@@ -45,6 +47,8 @@ enum Task {
     Scenario(scenario::ScenarioArguments),
     /// Count how many small goals a real model reaches; a quarter of an hour or more
     Goals(goals::GoalsArguments),
+    /// Run the same graphs on aime, on its peers and on bare tokio, and print a table; the peers are fetched
+    Bench(bench::BenchArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
     Size(size::SizeArguments),
 }
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
         Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Bench(arguments) => bench::bench(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),
     };

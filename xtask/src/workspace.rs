@@ -42,21 +42,26 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 
 /// Builds the `aime` binary, with these options of cargo beside the usual ones, and answers where it is.
 pub(crate) fn build_aime(options: &[&str]) -> Result<PathBuf> {
-    eprintln!("building aime (the first time takes some minutes)");
-    let output = cargo(["build", "--package", "aime", "--bin", "aime", "--message-format", "json-render-diagnostics"])
+    build("aime", options)
+}
+
+/// The same for the binary of any package that is named like it.
+pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf> {
+    eprintln!("building {package} (the first time takes some minutes)");
+    let output = cargo(["build", "--package", package, "--bin", package, "--message-format", "json-render-diagnostics"])
         .args(options)
         .stderr(Stdio::inherit())
         .output()
         .context("could not start cargo")?;
     if !output.status.success() {
-        bail!("aime does not build: see the messages above");
+        bail!("{package} does not build: see the messages above");
     }
     String::from_utf8_lossy(&output.stdout)
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
         .next_back()
-        .context("cargo built aime but did not say where")
+        .with_context(|| format!("cargo built {package} but did not say where"))
 }
 
 /// The command as a person would type it, without the folder that the program is in.

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
+use crate::install::{PYTHON, answer, once, python_packages};
 use crate::workspace::run;
 
 const PACKAGE: &str = include_str!("package.json");
@@ -14,7 +15,6 @@ const REQUIREMENTS: &str = include_str!("requirements.txt");
 
 /// What to say where a client is missing.
 const NODE: &str = "install Node.js 20 or later with npm (Debian: apt-get install nodejs npm; macOS: brew install node)";
-const PYTHON: &str = "install Python 3.11 or later with venv (Debian: apt-get install python3 python3-venv; macOS: brew install python)";
 
 /// The servers, and what starts them.
 pub(crate) struct Installed {
@@ -37,33 +37,13 @@ impl Installed {
         let python = answer(Command::new("python3").args(["-I", "-c", "import sys, venv; print(sys.base_prefix)"]), PYTHON)?;
         let above = node.parent().and_then(Path::parent).unwrap_or(&node).to_path_buf();
         let installed = Self { folder, node, runtimes: [above, PathBuf::from(python)] };
-        installed.once("node", &[PACKAGE, PACKAGE_LOCK], |place| {
+        once(&installed.folder, "node", &[PACKAGE, PACKAGE_LOCK], |place| {
             fs::write(place.join("package.json"), PACKAGE)?;
             fs::write(place.join("package-lock.json"), PACKAGE_LOCK)?;
             run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))
         })?;
-        installed.once("python", &[REQUIREMENTS], |place| {
-            fs::write(place.join("requirements.txt"), REQUIREMENTS)?;
-            run(Command::new("python3").args(["-I", "-m", "venv", "."]).current_dir(place))?;
-            let pip = ["-I", "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", "requirements.txt"];
-            run(Command::new(place.join("bin").join("python")).args(pip).current_dir(place))
-        })?;
+        python_packages(&installed.folder, "python", REQUIREMENTS)?;
         Ok(installed)
-    }
-
-    /// Installs into a new folder, unless it was done before with the same pins.
-    fn once(&self, name: &str, pins: &[&str], install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-        let (place, done) = (self.folder.join(name), self.folder.join(format!("{name}.installed")));
-        let pins = pins.concat();
-        if fs::read_to_string(&done).is_ok_and(|before| before == pins) {
-            return Ok(());
-        }
-        if place.exists() {
-            fs::remove_dir_all(&place)?;
-        }
-        fs::create_dir(&place)?;
-        install(&place)?;
-        Ok(fs::write(done, pins)?)
     }
 
     /// Where they are installed.
@@ -86,12 +66,4 @@ impl Installed {
     pub(crate) fn program(&self, server: &str) -> String {
         self.folder.join("python/bin").join(server).display().to_string()
     }
-}
-
-/// The first line that a program prints.
-fn answer(command: &mut Command, mend: &str) -> Result<String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("{name} does not start: {mend}"))?;
-    ensure!(output.status.success(), "{name} does not work ({}): {mend}", output.status);
-    Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
 }

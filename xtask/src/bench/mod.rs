@@ -1,0 +1,125 @@
+//! `cargo xtask bench`: the same graphs on aime, on its peers and on bare tokio, side by side in one run.
+
+mod table;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use serde::Deserialize;
+
+use crate::install::python_packages;
+use crate::workspace::build;
+use table::{Row, Table};
+
+/// What the peers need, each package by its hash.
+const REQUIREMENTS: &str = include_str!("../../../crates/bench/peers/requirements.txt");
+const LANGGRAPH: &str = include_str!("../../../crates/bench/peers/langgraph_peer.py");
+const AGENT_FRAMEWORK: &str = include_str!("../../../crates/bench/peers/agent_framework_peer.py");
+
+/// How much is measured.
+#[derive(Args)]
+pub(crate) struct BenchArguments {
+    /// How often each graph is run on each system
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Numbers of tasks that do nothing, to see how the cost of one grows with them
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000])]
+    grow: Vec<u32>,
+}
+
+/// Who runs a graph.
+struct System {
+    name: &'static str,
+    /// The program, and what stands before and after the file of the graph.
+    program: PathBuf,
+    before: Vec<String>,
+    after: &'static [&'static str],
+}
+
+/// What a program prints of one round.
+#[derive(Deserialize)]
+struct Measured {
+    graph: String,
+    ms: f64,
+    #[serde(default)]
+    lower_bound_ms: f64,
+}
+
+/// A line of `grow`.
+#[derive(Deserialize)]
+struct Grown {
+    tasks: u64,
+    us_per_task: f64,
+}
+
+/// Measures and prints.
+pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
+    ensure!(arguments.rounds > 0, "--rounds must be 1 or more");
+    let program = build("aime-bench", &["--release"])?;
+    let folder = program.parent().and_then(Path::parent).context("aime-bench was built in no folder")?.join("bench");
+    let graphs = folder.join("graphs");
+    answer(Command::new(&program).arg("graphs").arg(&graphs))?;
+    let python = python_packages(&folder, "python", REQUIREMENTS)?;
+    let systems = systems(&program, &python, &folder)?;
+
+    let mut files: Vec<PathBuf> = fs::read_dir(&graphs)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+    files.sort();
+    let mut table = Table::new(systems.iter().map(|system| system.name).collect());
+    for file in &files {
+        let mut row = Row::new(systems.len());
+        // Each round asks every system in turn, so that what else the machine does meets all of them alike.
+        for _ in 0..arguments.rounds {
+            for (at, system) in systems.iter().enumerate() {
+                let Measured { graph, ms, lower_bound_ms } = system.run(file)?;
+                row.add(at, ms, &graph, lower_bound_ms);
+            }
+        }
+        eprintln!("measured: {}", row.graph);
+        table.rows.push(row);
+    }
+    println!("{table}");
+    if !arguments.grow.is_empty() {
+        let counts = arguments.grow.iter().map(ToString::to_string);
+        let grown = answer(Command::new(&program).arg("grow").args(counts))?;
+        println!("\n| tasks that do nothing | µs a task |\n|---|---|");
+        for line in grown.lines() {
+            let Grown { tasks, us_per_task } = serde_json::from_str(line).with_context(|| format!("not understood: {line}"))?;
+            println!("| {tasks} | {us_per_task:.0} |");
+        }
+    }
+    Ok(())
+}
+
+fn systems(program: &Path, python: &Path, folder: &Path) -> Result<Vec<System>> {
+    let own = |name, after| System { name, program: program.to_path_buf(), before: vec!["graph".to_owned()], after };
+    let peer = |name, file: &str, text: &str| -> Result<System> {
+        let script = folder.join(file);
+        fs::write(&script, text).with_context(|| format!("could not write {}", script.display()))?;
+        Ok(System { name, program: python.to_path_buf(), before: vec!["-I".to_owned(), script.display().to_string()], after: &["1"] })
+    };
+    Ok(vec![
+        own("aime", &["--repeats", "1"]),
+        own("bare tokio", &["--repeats", "1", "--system", "tokio"]),
+        peer("LangGraph", "langgraph_peer.py", LANGGRAPH)?,
+        peer("Agent Framework", "agent_framework_peer.py", AGENT_FRAMEWORK)?,
+    ])
+}
+
+impl System {
+    fn run(&self, graph: &Path) -> Result<Measured> {
+        let printed = answer(Command::new(&self.program).args(&self.before).arg(graph).args(self.after))?;
+        let line = printed.lines().next_back().unwrap_or_default();
+        serde_json::from_str(line).with_context(|| format!("{} printed no measurement: {line}", self.name))
+    }
+}
+
+/// All that a program prints; it must end well.
+fn answer(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().with_context(|| format!("{name} does not start"))?;
+    ensure!(output.status.success(), "{name} failed ({})", output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}

@@ -1,0 +1,47 @@
+//! Installing packages of other languages by their ordinary clients, once for each set of pins.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace::run;
+
+/// What to say where Python is missing.
+pub(crate) const PYTHON: &str =
+    "install Python 3.11 or later with venv (Debian: apt-get install python3 python3-venv; macOS: brew install python)";
+
+/// Installs into a new folder `name` in `folder`, unless it was done before with the same pins.
+pub(crate) fn once(folder: &Path, name: &str, pins: &[&str], install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let (place, done) = (folder.join(name), folder.join(format!("{name}.installed")));
+    let pins = pins.concat();
+    if fs::read_to_string(&done).is_ok_and(|before| before == pins) {
+        return Ok(());
+    }
+    if place.exists() {
+        fs::remove_dir_all(&place)?;
+    }
+    fs::create_dir_all(&place).with_context(|| format!("could not make {}", place.display()))?;
+    install(&place)?;
+    Ok(fs::write(done, pins)?)
+}
+
+/// Installs packages of Python, each by its hash, into an environment of their own; answers its interpreter.
+pub(crate) fn python_packages(folder: &Path, name: &str, requirements: &str) -> Result<PathBuf> {
+    once(folder, name, &[requirements], |place| {
+        fs::write(place.join("requirements.txt"), requirements)?;
+        run(Command::new("python3").args(["-I", "-m", "venv", "."]).current_dir(place))?;
+        let pip = ["-I", "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:", "-r", "requirements.txt"];
+        run(Command::new(place.join("bin").join("python")).args(pip).current_dir(place))
+    })?;
+    Ok(folder.join(name).join("bin").join("python"))
+}
+
+/// The first line that a program prints.
+pub(crate) fn answer(command: &mut Command, mend: &str) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("{name} does not start: {mend}"))?;
+    ensure!(output.status.success(), "{name} does not work ({}): {mend}", output.status);
+    Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
+}
