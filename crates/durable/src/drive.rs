@@ -67,7 +67,8 @@ pub enum DriveError<E> {
 
 /// Runs a machine on a host until it gives its output.
 ///
-/// Facts are applied, then committed together with the events that follow, then their effects are issued. An answer to an effect that
+/// Facts are applied, then committed together with the events that follow, then their effects are issued: once the commit is durable, unless
+/// all of them [may be repeated](Machine::is_repeatable). What a machine starts from and what it comes to are durable at once. An answer to an effect that
 /// is not under way (a duplicate, or a result after a revoke was acknowledged) never reaches the machine; a result that comes between a
 /// revoke and its acknowledgement is turned into the acknowledgement.
 ///
@@ -94,9 +95,13 @@ where
     };
     loop {
         let output = run.apply(std::mem::take(&mut incoming));
+        let all_repeatable = run.all_repeatable() && output.is_none();
         if let Some(commit) = run.commit() {
             host.commit(commit).await.map_err(DriveError::Host)?;
             run.committed();
+        }
+        if !all_repeatable {
+            host.flush().await.map_err(DriveError::Host)?;
         }
         if let Some(output) = output {
             return Ok(Ended { machine: run.machine, output });
@@ -235,6 +240,16 @@ impl<M: Machine> Run<M> {
         self.input = None;
         self.facts.clear();
         self.events.clear();
+    }
+
+    /// Whether there are wishes, and every one of them is for an effect that may be repeated unnoticed. Where there are none there is time to
+    /// make durable what was committed.
+    fn all_repeatable(&self) -> bool {
+        let repeatable = |id: &EffectId| {
+            let under_way = self.under_way.get(id).filter(|under_way| under_way.revoked.is_none());
+            under_way.and_then(|under_way| under_way.waiting.as_ref()).is_some_and(|issue| M::is_repeatable(&issue.effect))
+        };
+        self.input.is_none() && !self.orders.is_empty() && self.orders.iter().all(repeatable)
     }
 
     /// Hands wishes to the host.

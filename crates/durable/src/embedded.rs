@@ -45,6 +45,8 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     running: HashMap<EffectId, Running>,
     /// The last stamp: time does not run backwards within a journal.
     last: UnixMillis,
+    /// Whether something was committed that may not be durable yet.
+    unflushed: bool,
     /// What every fact goes through before the machine and the journal see it.
     through: Option<ThroughFact<M>>,
 }
@@ -84,6 +86,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
             facts,
             ready: Vec::new(),
             running: HashMap::new(),
+            unflushed: false,
             through: None,
         }
     }
@@ -198,7 +201,17 @@ where
                 return Ok(Vec::new());
             }
             let facts = self.facts.recv_many(&mut self.ready, BATCH);
-            if self.running.is_empty() {
+            if self.unflushed {
+                // While nothing comes there is time for the disk. What comes first goes first.
+                tokio::select! {
+                    biased;
+                    _ = facts => {}
+                    flushed = self.sink.flush() => {
+                        flushed?;
+                        self.unflushed = false;
+                    }
+                }
+            } else if self.running.is_empty() {
                 // Only outside senders are left, and nothing wakes us when the last of them goes.
                 drop(timeout(IDLE_LOOK, facts).await);
             } else {
@@ -221,7 +234,14 @@ where
     async fn commit(&mut self, commit: Commit<'_, M>) -> Result<(), S::Error> {
         let last = commit.facts.last().map(|fact| fact.at).or(commit.input.map(|input| input.at));
         self.last = self.last.max(last.unwrap_or(self.last));
+        self.unflushed = true;
         self.sink.append(commit).await
+    }
+
+    async fn flush(&mut self) -> Result<(), S::Error> {
+        self.sink.flush().await?;
+        self.unflushed = false;
+        Ok(())
     }
 }
 

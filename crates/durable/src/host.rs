@@ -1,5 +1,7 @@
 //! A host does the waiting for a machine.
 
+use std::future::ready;
+
 use crate::{EffectId, Issue, Machine, Reason, UnixMillis};
 
 /// A fact and when the host learnt it.
@@ -24,7 +26,7 @@ pub struct Commit<'a, M: Machine> {
 /// Starts effects, waits for facts, and makes them durable.
 pub trait Host<M: Machine> {
     /// Why the host cannot go on.
-    type Error;
+    type Error: Send;
 
     /// Starts an effect and returns at once.
     fn issue(&mut self, effect: Issue<M::Effect>);
@@ -35,6 +37,13 @@ pub trait Host<M: Machine> {
     /// Waits for at least one fact and gives as many as are ready.
     fn next(&mut self) -> impl Future<Output = Result<Vec<Recorded<M::Fact>>, Self::Error>> + Send;
 
-    /// Makes facts and events durable, whole or not at all. The effects that follow from them are issued after it has returned.
+    /// Takes in facts and events to be made durable, whole or not at all, in the order in which they come. They are so when
+    /// [`flush`](Host::flush) has returned, if not before.
     fn commit(&mut self, commit: Commit<'_, M>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Waits until all that was committed is durable; at once for a host that makes each commit so. Effects that must not be repeated
+    /// unnoticed are issued after it has returned.
+    fn flush(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        ready(Ok(()))
+    }
 }

@@ -449,6 +449,8 @@ pub enum RunEffect {
         tool: String,
         /// Its parameters, references expanded.
         parameters: Map<String, Value>,
+        /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
+        read_only: bool,
     },
     /// Look at the goal's criteria.
     Verify {

@@ -264,6 +264,10 @@ impl Machine for RunMachine {
     fn revoked(id: &EffectId, why: &Reason) -> RunFact {
         RunFact::Revoked { id: id.clone(), why: why.clone() }
     }
+
+    fn is_repeatable(effect: &RunEffect) -> bool {
+        matches!(effect, RunEffect::CallTool { read_only: true, .. } | RunEffect::Timer { .. })
+    }
 }
 
 impl RunMachine {

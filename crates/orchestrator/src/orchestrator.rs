@@ -268,6 +268,7 @@ impl Orchestrator {
             live: Arc::clone(&self.live),
             answers: Arc::clone(&answers),
             words: Arc::clone(&words),
+            held: Default::default(),
         };
         let redactor = self.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));

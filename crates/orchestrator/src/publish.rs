@@ -7,7 +7,7 @@ use aime_progress::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{RunMachine, questions::Answers, words::Words};
+use crate::{RunFact, RunMachine, questions::Answers, words::Words};
 
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,22 +41,31 @@ pub(crate) struct PublishingStream {
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
+    /// What was appended and is to be told of when it is durable: what people said, and events.
+    pub(crate) held: (Vec<RunFact>, Vec<Recorded<ProgressEvent>>),
 }
 
 impl Sink<RunMachine> for PublishingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
-        let (facts, events) = (commit.facts, commit.events);
-        Sink::<RunMachine>::append(&mut self.writer, commit).await?;
-        facts.iter().for_each(|recorded| self.words.put(&recorded.fact));
+        let said = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. });
+        self.held.0.extend(commit.facts.iter().filter(said).map(|recorded| recorded.fact.clone()));
+        self.held.1.extend_from_slice(commit.events);
+        Sink::<RunMachine>::append(&mut self.writer, commit).await
+    }
+
+    async fn flush(&mut self) -> Result<(), JournalError> {
+        self.writer.flush().await?;
+        let (facts, events) = std::mem::take(&mut self.held);
+        facts.iter().for_each(|fact| self.words.put(fact));
         for Recorded { at, fact } in events {
             self.published += 1;
-            let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(*at), event: fact.clone() };
+            let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(at), event: fact };
             if let Err(error) = self.live.apply(&self.run, event.at, &event.event) {
                 tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
             }
-            if let ProgressEvent::QuestionAnswered { id, answer } = fact {
+            if let ProgressEvent::QuestionAnswered { id, answer } = &event.event {
                 self.answers.put(id.clone(), answer.clone());
             }
             // Nobody watches any more: the journal has it.

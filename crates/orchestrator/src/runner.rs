@@ -72,7 +72,7 @@ impl RunRunner {
             RunEffect::StartActor { state, task, execution, origins, known } => {
                 self.start_actor(id, *state, &task, (execution, origins, known), context).await
             }
-            RunEffect::CallTool { spec, tool, parameters } => self.call_tool(id, &spec, &tool, parameters, context).await,
+            RunEffect::CallTool { spec, tool, parameters, .. } => self.call_tool(id, &spec, &tool, parameters, context).await,
             RunEffect::Verify { state } => self.verify(id, &state, context).await,
             RunEffect::Answer { state } => self.answer(id, &state, context).await,
             RunEffect::Ask { question, kind, task, text } => {

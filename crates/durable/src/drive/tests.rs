@@ -207,7 +207,7 @@ impl Machine for Wishes {
     const VERSION: u32 = 1;
     type Input = Vec<Wish>;
     type Fact = Vec<Wish>;
-    type Effect = ();
+    type Effect = String;
     type Event = ();
     type Output = ();
 
@@ -228,12 +228,16 @@ impl Machine for Wishes {
     fn revoked(id: &EffectId, why: &Reason) -> Vec<Wish> {
         vec![Wish::Answer(id.clone()), Wish::Issue(format!("{id} was revoked: {why:?}"))]
     }
+
+    fn is_repeatable(effect: &String) -> bool {
+        effect.starts_with("look")
+    }
 }
 
 fn wish(wishes: &[Wish], out: &mut Outbox<Wishes>) {
     for wish in wishes {
         match wish {
-            Wish::Issue(id) => out.issue(EffectId::new(id.clone()), ()),
+            Wish::Issue(id) => out.issue(EffectId::new(id.clone()), id.clone()),
             Wish::Revoke(id, why) => out.revoke(EffectId::new(id.clone()), why.clone()),
             Wish::Answer(_) => {}
         }
@@ -249,7 +253,7 @@ struct Listener {
 impl Host<Wishes> for Listener {
     type Error = ();
 
-    fn issue(&mut self, issue: Issue<()>) {
+    fn issue(&mut self, issue: Issue<String>) {
         self.asked.push(format!("issue {}", issue.id));
     }
 
@@ -262,8 +266,36 @@ impl Host<Wishes> for Listener {
     }
 
     async fn commit(&mut self, _: Commit<'_, Wishes>) -> Result<(), ()> {
+        self.asked.push("commit".to_owned());
         Ok(())
     }
+
+    async fn flush(&mut self) -> Result<(), ()> {
+        self.asked.push("flush".to_owned());
+        Ok(())
+    }
+}
+
+#[test]
+fn only_what_may_be_repeated_does_not_wait_for_the_disk() {
+    let issue = |id: &str| Wish::Issue(id.to_owned());
+    let answer = |of: &str| Wish::Answer(id(of));
+    let batches = [
+        vec![answer("look 1"), issue("look 2"), issue("look 3")],
+        vec![answer("look 2"), issue("look 4"), issue("change")],
+        vec![answer("look 3")],
+        vec![answer("change"), issue("look 5"), Wish::Revoke("look 4".to_owned(), Reason::Cancelled)],
+    ];
+    let mut host = Listener { batches: batches.into_iter().collect(), asked: Vec::new() };
+    assert!(matches!(block_on(drive::<Wishes, _>(&mut host, Resume::Fresh(at(0, vec![issue("look 1")])))), Err(DriveError::Idle)));
+    let asked = [
+        vec!["commit", "flush", "issue look 1"],
+        vec!["commit", "issue look 2", "issue look 3"],
+        vec!["commit", "flush", "issue look 4", "issue change"],
+        vec!["commit", "flush"],
+        vec!["commit", "flush", "issue look 5", "revoke look 4: Cancelled"],
+    ];
+    assert_eq!(host.asked, asked.concat(), "what a machine starts from, changes, answers alone and revokes are durable first");
 }
 
 #[test]
@@ -278,6 +310,7 @@ fn an_effect_is_issued_and_revoked_once_and_the_first_reason_counts() {
     ];
     let mut host = Listener { batches: batches.into_iter().collect(), asked: Vec::new() };
     assert!(matches!(block_on(drive::<Wishes, _>(&mut host, Resume::Fresh(at(0, input)))), Err(DriveError::Idle)));
+    host.asked.retain(|asked| !matches!(asked.as_str(), "commit" | "flush"));
     assert_eq!(host.asked, ["issue a", "issue b was revoked: Deadline", "revoke a: Cancelled", "issue a was revoked: Cancelled"]);
 }
 

@@ -1,6 +1,9 @@
 //! Where a host's commits go.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    future::ready,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use crate::{Commit, JournalError, Loaded, Machine, Recorded, UnixMillis};
 
@@ -10,10 +13,17 @@ use crate::{Commit, JournalError, Loaded, Machine, Recorded, UnixMillis};
 /// [`replay`](crate::replay) gives, with the same running numbers, and the receiver drops what it has.
 pub trait Sink<M: Machine>: Send {
     /// Why it cannot.
-    type Error;
+    type Error: Send;
 
-    /// Appends facts and events, whole or not at all.
+    /// Appends facts and events, whole or not at all, after those of the appends before. They are durable when [`flush`](Sink::flush) has
+    /// returned, if not before. After a failure nothing more can be appended.
     fn append(&mut self, commit: Commit<'_, M>) -> impl Future<Output = Result<(), Self::Error>> + Send;
+
+    /// Waits until all that was appended is durable; at once for a sink that makes each append so. It may be dropped while it waits, and be
+    /// called again.
+    fn flush(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        ready(Ok(()))
+    }
 
     /// The time of the last record, so that time does not run backwards after a resume.
     fn last(&self) -> UnixMillis {

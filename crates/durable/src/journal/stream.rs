@@ -1,7 +1,8 @@
 //! Appending to one stream of a run.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
+use futures::future::BoxFuture;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -13,6 +14,9 @@ use crate::{Commit, Machine, Sink, UnixMillis};
 
 /// The stream of the run itself: the only one whose events are kept and numbered for readers.
 pub const RUN_STREAM: &str = "";
+
+/// How many appends of one stream may be on their way to the disk before the next one waits.
+const UNDER_WAY: usize = 256;
 
 /// What a load has found damaged, and what the next append does about it before it writes.
 #[derive(Debug)]
@@ -30,6 +34,14 @@ pub struct StreamWriter {
     journal: Journal,
     run: Arc<str>,
     stream: Arc<str>,
+    end: End,
+    /// The appends that are on their way to the disk, in order, each with the end that it came after.
+    under_way: VecDeque<(BoxFuture<'static, Result<(), JournalError>>, End)>,
+}
+
+/// Where a stream ends for a writer.
+#[derive(Clone)]
+struct End {
     /// The number of the next record.
     next: i64,
     /// Events so far.
@@ -40,16 +52,15 @@ pub struct StreamWriter {
 
 impl StreamWriter {
     pub(super) fn new(journal: Journal, run: &str, stream: &str) -> Self {
-        Self { journal, run: run.into(), stream: stream.into(), next: 0, events: 0, cut: None, last: UnixMillis::MIN }
+        let end = End { next: 0, events: 0, cut: None, last: UnixMillis::MIN };
+        Self { journal, run: run.into(), stream: stream.into(), end, under_way: VecDeque::new() }
     }
 
     /// Continues after what was loaded of this stream.
     #[must_use]
     pub fn after<M: Machine>(mut self, loaded: &Loaded<M>) -> Self {
-        self.next = number(loaded.facts.len()) + 1;
-        self.events = number(loaded.events);
-        self.cut.clone_from(&loaded.cut);
-        self.last = loaded.last_at();
+        let (next, events, cut) = (number(loaded.facts.len()) + 1, number(loaded.events), loaded.cut.clone());
+        self.end = End { next, events, cut, last: loaded.last_at() };
         self
     }
 
@@ -61,14 +72,42 @@ impl StreamWriter {
     /// # Errors
     /// [`JournalError::Fenced`] if somebody else has written since; [`JournalError::NoRun`] if the run was deleted; those of the disk.
     pub async fn append<M: Machine>(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
-        let append = self.encode(&commit)?;
+        self.queue(&commit)?;
+        self.flush().await
+    }
+
+    /// Queues a commit for the disk, after those before it.
+    fn queue<M: Machine>(&mut self, commit: &Commit<'_, M>) -> Result<(), JournalError> {
+        let append = self.encode(commit)?;
         if append.facts.is_empty() {
             return Ok(());
         }
-        let (next, events, last) = (append.first + number(append.facts.len()), append.events_after, append.facts.last());
-        self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append))).await?;
-        (self.next, self.events, self.cut) = (next, events, None);
-        self.last = self.last.max(last.unwrap_or(self.last));
+        let last = append.facts.last().map_or(self.end.last, |last| last.max(self.end.last));
+        let after = End { next: append.first + number(append.facts.len()), events: append.events_after, cut: None, last };
+        let written = self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append)));
+        self.under_way.push_back((Box::pin(written), std::mem::replace(&mut self.end, after)));
+        Ok(())
+    }
+
+    /// Waits until all that was queued is durable.
+    ///
+    /// # Errors
+    /// That of the first append that failed. Those queued after it fail too, since a stream has no gaps, and the writer stands before it again.
+    pub async fn flush(&mut self) -> Result<(), JournalError> {
+        self.flush_to(0).await
+    }
+
+    async fn flush_to(&mut self, most: usize) -> Result<(), JournalError> {
+        while self.under_way.len() > most {
+            // It stays in its place while it is waited for, so that a flush that is dropped forgets nothing.
+            let Some((written, _)) = self.under_way.front_mut() else { break };
+            let outcome = written.await;
+            if let (Some((_, before)), Err(error)) = (self.under_way.pop_front(), outcome) {
+                self.end = before;
+                self.under_way.clear();
+                return Err(error);
+            }
+        }
         Ok(())
     }
 
@@ -78,12 +117,12 @@ impl StreamWriter {
     /// # Errors
     /// As [`StreamWriter::append`].
     pub async fn mend<M: Machine>(&mut self) -> Result<(), JournalError> {
-        if self.cut.is_none() {
+        if self.end.cut.is_none() {
             return Ok(());
         }
         let append = self.encode(&Commit::<M> { input: None, facts: &[], events: &[] })?;
         self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append))).await?;
-        self.cut = None;
+        self.end.cut = None;
         Ok(())
     }
 
@@ -101,13 +140,14 @@ impl StreamWriter {
             stream: Arc::clone(&self.stream),
             version: M::VERSION,
             // Number 0 is the input's alone.
-            first: if commit.input.is_some() { self.next } else { self.next.max(1) },
+            first: if commit.input.is_some() { self.end.next } else { self.end.next.max(1) },
             facts,
-            first_event: self.events + 1,
-            events_after: self.events + number(commit.events.len()),
+            first_event: self.end.events + 1,
+            events_after: self.end.events + number(commit.events.len()),
             events,
             publishes: self.publishes(),
-            cut: self.cut.clone(),
+            cut: self.end.cut.clone(),
+            follows: !self.under_way.is_empty(),
         })
     }
 
@@ -119,12 +159,17 @@ impl StreamWriter {
 impl<M: Machine> Sink<M> for StreamWriter {
     type Error = JournalError;
 
-    fn append(&mut self, commit: Commit<'_, M>) -> impl Future<Output = Result<(), JournalError>> + Send {
-        StreamWriter::append(self, commit)
+    async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
+        self.queue(&commit)?;
+        self.flush_to(UNDER_WAY).await
+    }
+
+    async fn flush(&mut self) -> Result<(), JournalError> {
+        StreamWriter::flush(self).await
     }
 
     fn last(&self) -> UnixMillis {
-        self.last
+        self.end.last
     }
 }
 
@@ -145,6 +190,8 @@ struct Append {
     events_after: i64,
     publishes: bool,
     cut: Option<Arc<Cut>>,
+    /// Whether it was queued while others before it were on their way. If one of them failed, this one must not leave a gap.
+    follows: bool,
 }
 
 enum Fault {
@@ -179,6 +226,9 @@ impl Append {
         if let Some(cut) = &self.cut {
             self.mend(connection, cut)?;
         }
+        if self.follows && !self.is_next(connection)? {
+            return Err(Fault::Fenced);
+        }
         let mut insert = connection.prepare_cached(
             "INSERT INTO fact (run, stream, seq, at, kind, version, events, checksum, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
@@ -193,6 +243,12 @@ impl Append {
             touch.execute(params![self.run, last])?;
         }
         Ok(())
+    }
+
+    /// Whether the record before the first of these is there.
+    fn is_next(&self, connection: &Connection) -> Result<bool, Fault> {
+        let mut before = connection.prepare_cached("SELECT 1 FROM fact WHERE run = ?1 AND stream = ?2 AND seq = ?3")?;
+        Ok(before.exists(params![self.run, self.stream, self.first - 1])?)
     }
 
     fn write_events(&self, connection: &Connection, events: &Rows, first: i64) -> Result<(), Fault> {

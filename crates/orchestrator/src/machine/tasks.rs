@@ -6,7 +6,7 @@ use aime_progress::{
     TaskId, TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
-use aime_tools::{Decision as Permission, ProposedCall, always_note, decide, origin_of};
+use aime_tools::{Decision as Permission, ProposedCall, Touches, always_note, decide, origin_of};
 use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work, people::Consent};
@@ -177,7 +177,8 @@ impl RunMachine {
         let started =
             ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
         self.emit(started, out);
-        self.issue(id, RunEffect::CallTool { spec, tool: name, parameters }, Work::Task(task.clone()), out);
+        let read_only = sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files);
+        self.issue(id, RunEffect::CallTool { spec, tool: name, parameters, read_only }, Work::Task(task.clone()), out);
     }
 
     /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Sink;
 
 #[tokio::test]
 async fn what_was_appended_is_loaded() {
@@ -211,4 +212,50 @@ fn one_holds_a_run() {
     let _lock = RunLock::take(&path).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap().trim(), std::process::id().to_string());
     assert!(matches!(RunLock::take(folder.path()), Err(LockError::Io { .. })));
+}
+
+/// A commit of one note that is queued and not waited for.
+async fn queue(writer: &mut StreamWriter, text: &str) -> Result<(), JournalError> {
+    let fact = at(2_000, ToyFact::Note { text: text.to_owned() });
+    let event = at(2_000, ToyEvent::Noted { text: text.to_owned() });
+    Sink::<Toy>::append(writer, Commit { input: None, facts: &[fact], events: &[event] }).await
+}
+
+#[tokio::test]
+async fn what_was_queued_is_there_after_a_flush_in_order() {
+    let fixture = Fixture::written(&["a"]).await;
+    let mut writer = fixture.journal.stream("r", RUN_STREAM).after(&fixture.load().unwrap());
+    let many: Vec<String> = (0..600).map(|number| number.to_string()).collect();
+    for text in &many {
+        queue(&mut writer, text).await.unwrap();
+    }
+    writer.flush().await.unwrap();
+    let loaded = fixture.load().unwrap();
+    assert_eq!(texts(&loaded)[1..], many);
+    assert_eq!(events(&fixture.journal, "r").len(), 602);
+    note(&mut writer, &["z"]).await.unwrap();
+    assert_eq!(texts(&fixture.load().unwrap()).len(), 602);
+}
+
+#[tokio::test]
+async fn a_failure_among_what_was_queued_leaves_no_gap_and_can_be_tried_again() {
+    let fixture = Fixture::written(&["a"]).await;
+    let mut writer = fixture.journal.stream("r", RUN_STREAM).after(&fixture.load().unwrap());
+    fixture
+        .raw()
+        .execute_batch("CREATE TRIGGER no BEFORE INSERT ON fact WHEN new.seq = 3 BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        .unwrap();
+    for text in ["b", "c", "d", "e"] {
+        queue(&mut writer, text).await.unwrap();
+    }
+    let fault = writer.flush().await.unwrap_err();
+    assert!(!matches!(fault, JournalError::Fenced { .. }), "the first fault is told: {fault}");
+    assert_eq!(texts(&fixture.load().unwrap()), ["a", "b"]);
+    fixture.raw().execute_batch("DROP TRIGGER no").unwrap();
+    for text in ["c", "d"] {
+        queue(&mut writer, text).await.unwrap();
+    }
+    writer.flush().await.unwrap();
+    assert_eq!(texts(&fixture.load().unwrap()), ["a", "b", "c", "d"]);
+    assert_eq!(events(&fixture.journal, "r"), numbered(&["began", "a", "b", "c", "d"]));
 }

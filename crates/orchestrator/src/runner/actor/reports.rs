@@ -65,7 +65,7 @@ impl Sink<ActorMachine> for ReportingStream {
 
     async fn append(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), JournalError> {
         let events = commit.events;
-        Sink::<ActorMachine>::append(&mut self.writer, commit).await?;
+        self.writer.append(commit).await?;
         for event in events {
             if let ProgressEvent::ToolCallStarted { call, .. } = &event.fact
                 && let Err(error) = self.reports.attempt.runner.budget.count_tool_call()
