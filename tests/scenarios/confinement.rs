@@ -75,6 +75,37 @@ fn there_is_no_network_unless_the_user_says_so() {
     }
 }
 
+/// Asks the proxy of a command for something, in bash alone, and prints the first line of its answer.
+fn asks(request: &str) -> String {
+    format!(
+        "(exec 9<>/dev/tcp/127.0.0.1/${{HTTP_PROXY##*:}}; printf '{request} HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' >&9; head -1 <&9)"
+    )
+}
+
+#[test]
+fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
+    let command = [asks("CONNECT evil.example:443"), asks("GET http://localhost/")].join("\n");
+    let mut world = world(&command);
+    let address = world.server().url().trim_start_matches("http://").split('/').next().unwrap().to_owned();
+    world.user_settings(&format!("[sandbox]\nnetwork = [\"{address}\", \"*.example.org\"]\n"));
+    let call = |command: &str| world.aime(["tools", "call", "bash", &json!({"command": command}).to_string()]);
+    let reached = call(&asks(&format!("GET http://{address}/nothing"))).must(0);
+    assert!(reached.stdout.contains("HTTP/1.1 ") && !reached.stdout.contains("403"), "{reached}");
+    assert!(!call(&format!("exec 9<>/dev/tcp/{} && echo reached", address.replace(':', "/"))).stdout.contains("reached"));
+    world.aime(RUN).must(0).tells(&["of the network only 127.0.0.1:", ", *.example.org"]);
+    let told = said(&world.server().requests().last().unwrap().clone());
+    for text in [
+        "403 Forbidden",
+        "evil.example:443 is not among the hosts",
+        "add \\\"evil.example\\\" to sandbox.network",
+        "localhost:80 is not among",
+    ] {
+        assert!(told.contains(text), "{text}: {told}");
+    }
+    world.user_settings("[sandbox]\nnetwork = [\"https://example.org\"]\n");
+    world.aime(RUN).must(2).tells(&["https://example.org", "more than a host and a port"]);
+}
+
 #[test]
 fn a_project_cannot_let_itself_out() {
     for settings in ["[sandbox]\nmode = \"off\"\n", "[sandbox]\nread = [\"../home\"]\n", "[sandbox]\ngo_without = [\"keys\", \"files\"]\n"]

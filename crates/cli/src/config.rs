@@ -4,6 +4,7 @@ mod check;
 mod hooks;
 mod load;
 mod mcp;
+mod network;
 mod permissions;
 mod places;
 mod read;
@@ -29,6 +30,7 @@ pub(crate) use load::{Loaded, check_files, load};
 pub(crate) use mcp::McpConfig;
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{McpLoadConfig, McpServerConfig};
+pub(crate) use network::NetworkConfig;
 pub(crate) use permissions::PermissionConfig;
 pub(crate) use places::{Environment, Places};
 pub(crate) use read::ConfigFault;

@@ -1,6 +1,7 @@
 //! Puts the parts together.
 
 mod hooks;
+mod reach;
 mod servers;
 mod skills;
 #[cfg(test)]
@@ -179,7 +180,7 @@ impl Setup {
         settings.read = expanded(&sandbox.read);
         settings.write = expanded(&sandbox.write);
         settings.secrets.extend([self.places.user_folder(), self.places.state_folder()].into_iter().flatten().map(Path::to_owned));
-        settings.network = sandbox.network();
+        settings.network = reach::network(&sandbox.network, "sandbox.network");
         settings.limits = sandbox.limits();
         settings.go_without = sandbox.go_without().collect();
         change(&mut settings);

@@ -3,6 +3,7 @@
 //! Linux alone can do all of it here. On macOS a Seatbelt profile is made of the same rules; elsewhere commands are refused.
 
 mod explain;
+mod gate;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod limits;
@@ -25,10 +26,11 @@ use std::{
     sync::Arc,
 };
 
+pub use self::gate::{Gate, Passage};
 #[cfg(target_os = "linux")]
 pub(crate) use self::kernel::{Kernel, confine_this_thread};
-pub(crate) use self::rules::Rules;
 pub use self::settings::{ConfinementSettings, Guarantee, Network, ResourceLimits, UnknownGuarantee};
+pub(crate) use self::{gate::Reach, rules::Rules};
 use self::{private::PrivateFolder, rules::Exposed};
 
 /// What confines the commands of one run. Cheap to clone; the clones share one private temp folder, which is removed with the last of them.
@@ -42,6 +44,15 @@ enum State {
     /// It is wanted and cannot be had: no command is run.
     Refused(Arc<str>),
     On(Arc<Confined>),
+}
+
+/// What one command is started with.
+pub(crate) struct Prepared {
+    pub(crate) rules: Rules,
+    pub(crate) environment: BTreeMap<OsString, OsString>,
+    pub(crate) reach: Reach,
+    /// The proxy of this command, which must live as long.
+    pub(crate) passage: Option<Passage>,
 }
 
 /// Commands that are confined.
@@ -60,6 +71,12 @@ pub enum ConfinementError {
     /// The kernel cannot keep what nobody has given up.
     #[error("{}", unkept(.0))]
     Unkept(Vec<Guarantee>),
+    /// The kernel cannot keep commands to single hosts.
+    #[error(
+        "commands cannot be kept to single hosts here, so none is run: that needs Linux 6.7 or later with Landlock and seccomp; write \"none\" or \"all\" \
+         for the network instead of {0}"
+    )]
+    Hosts(String),
     /// A folder that may be read holds keys or passwords.
     #[error(
         "commands in {folder} could read {secret}: choose another working folder, or go without this by name: sandbox.go_without = [\"keys\"]"
@@ -105,6 +122,11 @@ impl Confinement {
         if !refused.is_empty() {
             return Err(ConfinementError::Unkept(refused));
         }
+        if let Network::Hosts(gate) = &settings.network
+            && !keeps_to_a_port()
+        {
+            return Err(ConfinementError::Hosts(gate.hosts()));
+        }
         let (rules, exposed) = Rules::new(&settings);
         if let Some(Exposed { folder, secret }) = exposed.into_iter().next() {
             if !go_without(&Guarantee::Keys) {
@@ -128,13 +150,15 @@ impl Confinement {
         matches!(self.0, State::Off)
     }
 
-    /// Whether commands reach the network, or may, for want of what would keep them from it.
+    /// Whether commands reach the network, or a part of it, or may, for want of what would keep them from it.
     #[must_use]
     pub fn reaches_network(&self) -> bool {
         match &self.0 {
             State::Off => true,
             State::Refused(_) => false,
-            State::On(confined) => confined.settings.network != Network::None || confined.missing.contains(&Guarantee::SystemCalls),
+            State::On(confined) => {
+                !matches!(confined.settings.network, Network::None) || confined.missing.contains(&Guarantee::SystemCalls)
+            }
         }
     }
 
@@ -147,11 +171,12 @@ impl Confinement {
         }
     }
 
-    /// What was denied to a command that printed this, in words, with the settings that would allow it. Nothing where nothing was.
+    /// What was denied to a command that printed this, and to which these hosts were refused, in words, with the settings that would allow it. Nothing
+    /// where nothing was.
     #[must_use]
-    pub fn explain(&self, printed: &str) -> Option<String> {
+    pub fn explain(&self, printed: &str, refused: &[String]) -> Option<String> {
         match &self.0 {
-            State::On(confined) => explain::explain(printed, &confined.rules, &confined.settings),
+            State::On(confined) => explain::explain(printed, refused, &confined.rules, &confined.settings),
             _ => None,
         }
     }
@@ -171,9 +196,10 @@ impl fmt::Display for Confinement {
             State::Off => f.write_str("off: commands may do what you may"),
             State::Refused(reason) => write!(f, "none: {reason}"),
             State::On(confined) => {
-                let network = match confined.settings.network {
-                    Network::None => "no network",
-                    Network::All => "the whole network",
+                let network = match &confined.settings.network {
+                    Network::None => "no network".to_owned(),
+                    Network::Hosts(gate) => format!("of the network only {}", gate.hosts()),
+                    Network::All => "the whole network".to_owned(),
                 };
                 write!(f, "{}: commands write in the working folder and a temp folder, {network}", means())?;
                 let more = confined.settings.read.len() + confined.settings.write.len();
@@ -191,8 +217,8 @@ impl Confined {
         self.settings.limits
     }
 
-    /// The rules for one command, with the private folder, and what its environment says of that.
-    pub(crate) fn prepare(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<(Rules, BTreeMap<OsString, OsString>)> {
+    /// The rules for one command, with the private folder and a proxy if it is to have one, and what its environment says of those.
+    pub(crate) fn prepare(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<Prepared> {
         let folder = self.folder.path()?;
         let cache = folder.join("cache");
         let mut environment = environment.clone();
@@ -203,28 +229,36 @@ impl Confined {
         for (name, part) in [("XDG_CACHE_HOME", ""), ("npm_config_cache", "npm"), ("GOCACHE", "go-build")] {
             environment.insert(name.into(), cache.join(part).into());
         }
-        Ok((self.rules.with_written(&folder), environment))
-    }
-
-    pub(crate) fn network(&self) -> Network {
-        self.settings.network
+        let passage = match &self.settings.network {
+            Network::Hosts(gate) => Some(gate.open()?),
+            Network::None | Network::All => None,
+        };
+        let reach = match (&passage, &self.settings.network) {
+            (Some(passage), _) => Reach::Port(passage.port()),
+            (None, Network::All) => Reach::Everything,
+            (None, _) => Reach::Nothing,
+        };
+        if let Some(passage) = &passage {
+            passage.announce(&mut environment);
+        }
+        Ok(Prepared { rules: self.rules.with_written(&folder), environment, reach, passage })
     }
 
     /// The program and the arguments that start a command within its limits, once it is given a line. `reads` says whether it reads what comes after.
-    pub(crate) fn command(&self, rules: &Rules, reads: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
+    pub(crate) fn command(&self, prepared: &Prepared, reads: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
         let wrapped = limits::wrapped(self.limits(), reads, program, arguments);
-        wrap(limits::SHELL, wrapped, rules, self.network())
+        wrap(limits::SHELL, wrapped, &prepared.rules, prepared.reach)
     }
 }
 
 #[cfg(not(target_os = "macos"))]
-fn wrap(shell: &str, arguments: Vec<OsString>, _: &Rules, _: Network) -> (OsString, Vec<OsString>) {
+fn wrap(shell: &str, arguments: Vec<OsString>, _: &Rules, _: Reach) -> (OsString, Vec<OsString>) {
     (shell.into(), arguments)
 }
 
 #[cfg(target_os = "macos")]
-fn wrap(shell: &str, arguments: Vec<OsString>, rules: &Rules, network: Network) -> (OsString, Vec<OsString>) {
-    let fixed = ["-p".into(), seatbelt::profile(rules, network).into(), shell.into()];
+fn wrap(shell: &str, arguments: Vec<OsString>, rules: &Rules, reach: Reach) -> (OsString, Vec<OsString>) {
+    let fixed = ["-p".into(), seatbelt::profile(rules, reach).into(), shell.into()];
     (seatbelt::PROGRAM.into(), fixed.into_iter().chain(arguments).collect())
 }
 
@@ -239,6 +273,18 @@ pub(crate) fn unkept_here() -> Vec<Guarantee> {
     {
         let kept = cfg!(target_os = "macos") && std::path::Path::new("/usr/bin/sandbox-exec").exists();
         if kept { Vec::new() } else { vec![Guarantee::Files, Guarantee::Signals, Guarantee::SystemCalls] }
+    }
+}
+
+/// Whether this machine can keep a command to one port.
+pub(crate) fn keeps_to_a_port() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        Kernel::of_this_machine().keeps_to_a_port()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        unkept_here().is_empty()
     }
 }
 

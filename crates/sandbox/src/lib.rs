@@ -7,7 +7,9 @@ mod probe;
 mod process;
 mod terminal;
 
-pub use confine::{Confinement, ConfinementError, ConfinementSettings, Guarantee, Network, ResourceLimits, UnknownGuarantee};
+pub use confine::{
+    Confinement, ConfinementError, ConfinementSettings, Gate, Guarantee, Network, Passage, ResourceLimits, UnknownGuarantee,
+};
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
 pub use folder::{
     ConfinedFolder, EntryFacts, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Stamp, WatchChanges, Written,

@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::Path};
 
 use crate::{
     Guarantee,
-    confine::{means, unkept_here},
+    confine::{keeps_to_a_port, means, unkept_here},
 };
 
 /// One protection, and whether it stands.
@@ -30,6 +30,7 @@ pub fn probe() -> Vec<Protection> {
     let mut protections: Vec<_> = standing.map(|(name, detail)| Protection { name, enforced: true, detail: detail.into() }).into();
     protections.push(detached(cfg!(target_os = "linux") && Path::new("/proc/self/environ").exists()));
     protections.push(confinement(&unkept_here()));
+    protections.push(hosts(keeps_to_a_port()));
     protections
 }
 
@@ -42,6 +43,17 @@ fn confinement(unkept: &[Guarantee]) -> Protection {
         format!("{} is all there is: {}", means(), without.join("; "))
     };
     Protection { name: "kernel confinement", enforced: unkept.is_empty(), detail: detail.into() }
+}
+
+/// Whether a command can be let to single hosts.
+fn hosts(enforced: bool) -> Protection {
+    let detail = if enforced {
+        "commands can be kept to single hosts: they reach the port of a proxy, and nothing by another protocol; the kernel looks at the number of the \
+         port, not at the machine"
+    } else {
+        "commands reach all of the network or nothing: single hosts need Linux 6.7 with Landlock and seccomp, and are refused"
+    };
+    Protection { name: "network per host", enforced, detail: detail.into() }
 }
 
 /// What has left its group is found in `/proc`.
@@ -67,6 +79,13 @@ mod tests {
         assert!(!some.enforced && some.detail.contains("may send signals") && some.detail.contains("may empty files"), "{some:?}");
         let told = probe().into_iter().find(|protection| protection.name == "kernel confinement").unwrap();
         assert_eq!(told, confinement(&unkept_here()));
+    }
+
+    #[test]
+    fn single_hosts_are_told() {
+        assert!(hosts(true).detail.contains("port of a proxy"));
+        assert!(!hosts(false).enforced && hosts(false).detail.contains("are refused"));
+        assert!(probe().contains(&hosts(keeps_to_a_port())));
     }
 
     #[test]

@@ -84,6 +84,8 @@ pub struct ProcessOutcome {
     pub stdout: Captured,
     /// Its standard error.
     pub stderr: Captured,
+    /// The hosts that were refused to it, in words, with what would allow them.
+    pub refused: Vec<String>,
 }
 
 /// A stream, as much of it as was kept.

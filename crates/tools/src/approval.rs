@@ -2,15 +2,12 @@
 
 use std::fmt::Write;
 
+use aime_hosts::{host_fits, host_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    HandledBy, PermissionRule, PermissionRules, ToolSheet, Touches,
-    hosts::{host_fits, host_of},
-    permission::Verdict,
-};
+use crate::{HandledBy, PermissionRule, PermissionRules, ToolSheet, Touches, permission::Verdict};
 
 /// The most characters of a command or of code in a question.
 const MAX_QUESTION_CHARS: usize = 2_000;

@@ -8,7 +8,6 @@ mod context;
 mod coordination;
 mod cut;
 mod delegation;
-mod hosts;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod names;

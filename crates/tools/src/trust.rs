@@ -3,17 +3,13 @@
 //! Pure. An actor may obey what it reads. So it is not asked whether a text looks like an instruction: once text that nobody vouches for stands in
 //! its prompt, no call of its by which something could get out is made without a person's consent or the user's own word for it.
 
+use aime_hosts::{host_fits, host_of};
 use aime_progress::Origin;
 use aime_redact::is_credential_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{
-    Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches,
-    approval::question,
-    hosts::{host_fits, host_of},
-    permission::Verdict,
-};
+use crate::{Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict};
 
 /// Whose words the results of a tool are, where what it touches does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,5 @@
 //! The web: pages as Markdown, and searches.
 
-mod address;
 mod client;
 mod fetch;
 mod page;

@@ -5,6 +5,8 @@ use std::{collections::BTreeMap, path::PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::NetworkConfig;
+
 /// The longest time that a server or a call may be given, in seconds.
 const LONGEST: u64 = 24 * 60 * 60;
 /// The longest name of a server.
@@ -47,9 +49,10 @@ pub(crate) struct McpServerConfig {
     /// Whether the program is confined as commands are. Without, it may do what its user may.
     #[serde(skip_serializing_if = "is_true")]
     pub(crate) confined: bool,
-    /// Whether it reaches the network; commands do only by `sandbox.network`.
-    #[serde(skip_serializing_if = "is_false")]
-    pub(crate) network: bool,
+    /// What of the network it reaches: `false`, `true` or a list of hosts. Commands have theirs by `sandbox.network`, which is its too where this is
+    /// `false`.
+    #[serde(skip_serializing_if = "NetworkConfig::is_none")]
+    pub(crate) network: NetworkConfig,
     /// Files and folders that it may read beside those of commands. A path is relative to the file that it stands in, `~/` is the home folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) read: Vec<PathBuf>,
@@ -94,7 +97,7 @@ impl Default for McpServerConfig {
             env: BTreeMap::new(),
             env_vars: Vec::new(),
             confined: true,
-            network: false,
+            network: NetworkConfig::None,
             read: Vec::new(),
             write: Vec::new(),
             url: None,
@@ -167,7 +170,7 @@ impl McpServerConfig {
             (self.url.is_some(), "env", !self.env.is_empty()),
             (self.url.is_some(), "env_vars", !self.env_vars.is_empty()),
             (self.url.is_some(), "confined", !self.confined),
-            (self.url.is_some(), "network", self.network),
+            (self.url.is_some(), "network", !self.network.is_none()),
             (self.url.is_some(), "read", !self.read.is_empty()),
             (self.url.is_some(), "write", !self.write.is_empty()),
             (self.command.is_some(), "bearer_token_env", self.bearer_token_env.is_some()),

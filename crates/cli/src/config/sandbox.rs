@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use aime_sandbox::{Guarantee, Network, ResourceLimits};
+use aime_sandbox::{Guarantee, ResourceLimits};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
+
+use super::NetworkConfig;
 
 /// How processes are run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,7 +18,7 @@ pub(crate) struct SandboxConfig {
     pub(crate) read: Vec<PathBuf>,
     /// Files and folders that they may write beside the working folder and their temp folder.
     pub(crate) write: Vec<PathBuf>,
-    /// What of the network they reach: `none` or `all`.
+    /// What of the network they reach: `none`, `all`, or a list of hosts such as `crates.io`, `*.example.org` or `127.0.0.1:9000`.
     pub(crate) network: NetworkConfig,
     /// Environment variables that processes see beside the usual ones. Names that look like a secret are never passed on.
     pub(crate) environment: Vec<String>,
@@ -37,14 +39,6 @@ pub(crate) struct SandboxConfig {
 pub(crate) enum SandboxMode {
     On,
     Off,
-}
-
-/// What of the network processes reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum NetworkConfig {
-    None,
-    All,
 }
 
 impl Default for SandboxConfig {
@@ -68,13 +62,6 @@ impl SandboxConfig {
     pub(crate) fn limits(&self) -> ResourceLimits {
         let bytes = |megabytes: u64| megabytes.saturating_mul(1 << 20);
         ResourceLimits { processes: self.processes, memory_bytes: bytes(self.memory_mb), file_bytes: bytes(self.file_mb) }
-    }
-
-    pub(crate) fn network(&self) -> Network {
-        match self.network {
-            NetworkConfig::None => Network::None,
-            NetworkConfig::All => Network::All,
-        }
     }
 
     /// What is done without, by name. Names were looked at when the settings were read.

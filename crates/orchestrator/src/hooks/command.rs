@@ -146,7 +146,7 @@ impl CommandHook {
         // Who stops waiting drops this future, and that ends the process.
         let outcome = run(request, &CancellationToken::new()).await.map_err(|error| HookError(error.to_string()))?;
         let said = outcome.stderr.text();
-        let explained = self.confinement.explain(&said).map(|explained| format!("\n{explained}")).unwrap_or_default();
+        let explained = self.confinement.explain(&said, &outcome.refused).map(|explained| format!("\n{explained}")).unwrap_or_default();
         let told = match said.trim() {
             "" => String::new(),
             said => format!(": {}{explained}", shortened(said, TOLD_CHARS)),

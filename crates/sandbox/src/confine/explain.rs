@@ -40,16 +40,16 @@ const UNREACHED: [&str; 16] = [
 /// How many places are named, at most.
 const MOST: usize = 3;
 
-/// What was denied to a command that printed this, or nothing.
-pub(super) fn explain(printed: &str, rules: &Rules, settings: &ConfinementSettings) -> Option<String> {
-    let mut found: Vec<String> = Vec::new();
+/// What was denied to a command that printed this, or nothing. What its proxy has refused is known, and said first.
+pub(super) fn explain(printed: &str, refused: &[String], rules: &Rules, settings: &ConfinementSettings) -> Option<String> {
+    let mut found: Vec<String> = refused.to_vec();
     for line in printed.lines() {
         let small = line.to_lowercase();
-        if UNREACHED.iter().any(|word| small.contains(word)) && settings.network == Network::None {
-            note(
-                &mut found,
-                "The network is out of reach of commands; the user can allow all of it: sandbox.network = \"all\".".to_owned(),
-            );
+        if UNREACHED.iter().any(|word| small.contains(word))
+            && let Some(text) = of_network(&settings.network)
+            && refused.is_empty()
+        {
+            note(&mut found, text);
         }
         if DENIED.iter().any(|word| small.contains(word)) {
             for path in paths(line) {
@@ -67,6 +67,20 @@ pub(super) fn explain(printed: &str, rules: &Rules, settings: &ConfinementSettin
         "[sandbox] {}\nCommands write in the working folder and in $TMPDIR only. Do not try to get around this; work there, or say what is needed.",
         found.join("\n")
     ))
+}
+
+fn of_network(network: &Network) -> Option<String> {
+    match network {
+        Network::None => Some(
+            "The network is out of reach of commands; the user can allow single hosts, sandbox.network = [\"example.org\"], or all of it: \"all\"."
+                .to_owned(),
+        ),
+        Network::Hosts(gate) => Some(format!(
+            "Commands reach {} alone, over HTTP and TLS, by the proxy in HTTPS_PROXY: programs that do not use it reach nothing.",
+            gate.hosts()
+        )),
+        Network::All => None,
+    }
 }
 
 fn note(found: &mut Vec<String>, text: String) {
@@ -113,13 +127,14 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::Gate;
 
     #[test]
     fn says_what_was_denied_and_what_would_allow_it() {
         let mut settings = ConfinementSettings::new("/project", &BTreeMap::from([("HOME".into(), "/home/me".into())]));
         let check = |settings: &ConfinementSettings, printed: &str, expected: &[&str]| {
             let (rules, _) = Rules::new(settings);
-            match explain(printed, &rules, settings) {
+            match explain(printed, &[], &rules, settings) {
                 Some(text) => {
                     assert!(!expected.is_empty(), "{printed}: {text}");
                     expected.iter().for_each(|part| assert!(text.contains(part), "{printed}: {text}"));
@@ -139,12 +154,20 @@ mod tests {
             ("mkdir: cannot create directory ‘/srv’: Operation not permitted", &["/srv is out of reach"]),
             ("ls: cannot open 'x': Permission denied", none),
             ("touch: /project/x: Permission denied", none),
-            ("curl: (6) Could not resolve host: example.com", &["sandbox.network = \"all\""]),
+            ("curl: (6) Could not resolve host: example.com", &["sandbox.network = [\"example.org\"]"]),
             ("Error: getaddrinfo EAI_AGAIN packages.example", &["The network is out of reach"]),
             ("Permission denied for http://x.example/a", none),
         ] {
             check(&settings, printed, expected);
         }
+        let gate = Gate::new(["crates.io"], || Err(std::io::ErrorKind::Unsupported.into()));
+        settings.network = Network::Hosts(gate);
+        check(&settings, "curl: (6) Could not resolve host: example.com", &["Commands reach crates.io alone", "HTTPS_PROXY"]);
+        let refused = ["evil.example:443 is not among them".to_owned()];
+        let (rules, _) = Rules::new(&settings);
+        let told = explain("curl: (56) could not connect", &refused, &rules, &settings).unwrap();
+        assert!(told.contains("evil.example:443 is not") && !told.contains("alone"), "{told}");
+        assert!(explain("", &refused, &rules, &settings).is_some(), "it is told whatever was printed");
         settings.network = Network::All;
         check(&settings, "curl: (6) Could not resolve host: example.com", none);
     }
@@ -155,7 +178,7 @@ mod tests {
         let (rules, _) = Rules::new(&settings);
         let printed = "cat: /srv/a: Permission denied\ncat: /srv/a: Permission denied\n".repeat(5)
             + &(0..9).map(|n| format!("cat: /srv/{n}: Permission denied\n")).collect::<String>();
-        let text = explain(&printed, &rules, &settings).unwrap();
+        let text = explain(&printed, &[], &rules, &settings).unwrap();
         assert_eq!(text.matches("out of reach").count(), MOST, "{text}");
         assert_eq!(text.matches("/srv/a is").count(), 1, "{text}");
     }

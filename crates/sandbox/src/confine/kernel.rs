@@ -4,12 +4,12 @@
 //! the rest of this process stays free, and can end the command.
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    Scope, path_beneath_rules,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::{Guarantee, Network, rules::Rules, syscalls};
+use super::{Guarantee, Reach, rules::Rules, syscalls};
 
 /// Why a thread could not be confined.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,11 @@ impl Kernel {
             Guarantee::Keys => true,
         }
     }
+
+    /// Whether a command can be let to one port alone.
+    pub(crate) fn keeps_to_a_port(self) -> bool {
+        self.landlock >= 4 && self.seccomp
+    }
 }
 
 fn version() -> Option<ABI> {
@@ -59,7 +64,7 @@ fn version() -> Option<ABI> {
 /// Whether a filter can be set is told by the kernel's own account of this process.
 fn seccomp() -> bool {
     let known = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| status.lines().any(|line| line.starts_with("Seccomp:")));
-    known && syscalls::filters(Network::None).is_ok()
+    known && syscalls::filters(Reach::Nothing).is_ok()
 }
 
 /// A ruleset that is asked for all that this version knows.
@@ -78,26 +83,26 @@ fn handled(version: ABI, level: CompatLevel) -> Result<Ruleset, RulesetError> {
 ///
 /// # Errors
 /// [`KernelError`]; then the thread is bound in part, and must start nothing.
-pub(crate) fn confine_this_thread(kernel: Kernel, rules: &Rules, network: Network) -> Result<(), KernelError> {
+pub(crate) fn confine_this_thread(kernel: Kernel, rules: &Rules, reach: Reach) -> Result<(), KernelError> {
     let version = VERSIONS.into_iter().find(|version| *version as i32 == kernel.landlock);
     drop_capabilities().map_err(KernelError::Capabilities)?;
     if let Some(version) = version {
-        landlock(version, rules, network)?;
+        landlock(version, rules, reach)?;
     } else {
         rustix::thread::set_no_new_privs(true).map_err(KernelError::Capabilities)?;
     }
     if kernel.seccomp {
-        for filter in syscalls::filters(network)? {
+        for filter in syscalls::filters(reach)? {
             seccompiler::apply_filter(&filter)?;
         }
     }
     Ok(())
 }
 
-fn landlock(version: ABI, rules: &Rules, network: Network) -> Result<(), RulesetError> {
+fn landlock(version: ABI, rules: &Rules, reach: Reach) -> Result<(), RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(version))?;
-    if version >= ABI::V4 && network == Network::None {
-        // No rule for any port: none may be connected to.
+    if version >= ABI::V4 && reach != Reach::Everything {
+        // Without a rule for a port none may be connected to.
         ruleset = ruleset.handle_access(AccessNet::from_all(version))?;
     }
     if version >= ABI::V6 {
@@ -106,8 +111,11 @@ fn landlock(version: ABI, rules: &Rules, network: Network) -> Result<(), Ruleset
     // No devices are made.
     let write: BitFlags<AccessFs> = AccessFs::from_all(version) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
+    let mut ruleset = ruleset.create()?;
+    if let Reach::Port(port) = reach {
+        ruleset = ruleset.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
+    }
     ruleset
-        .create()?
         .add_rules(path_beneath_rules(&rules.read, AccessFs::from_read(version)))?
         .add_rules(path_beneath_rules(&rules.write, write))?
         .add_rules(path_beneath_rules(&rules.devices, device))?

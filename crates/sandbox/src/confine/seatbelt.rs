@@ -1,8 +1,8 @@
-//! Confinement on macOS: a profile for `sandbox-exec`. Written from Apple's profiles and tried by nobody yet.
+//! Confinement on macOS: a profile for `sandbox-exec`. Written from Apple's profiles. It compiles there and its text is tested here; it was never run.
 
 use std::path::{Path, PathBuf};
 
-use super::{Network, rules::Rules};
+use super::{Reach, rules::Rules};
 
 /// Where macOS keeps it.
 #[cfg(target_os = "macos")]
@@ -22,7 +22,7 @@ const BASE: &str = "(version 1)
 ";
 
 /// The profile for these rules.
-pub(crate) fn profile(rules: &Rules, network: Network) -> String {
+pub(crate) fn profile(rules: &Rules, reach: Reach) -> String {
     let mut profile = BASE.to_owned();
     let mut allow = |what: &str, paths: &[PathBuf]| {
         for path in paths {
@@ -32,8 +32,14 @@ pub(crate) fn profile(rules: &Rules, network: Network) -> String {
     allow("file-read*", &rules.read);
     allow("file-read* file-write*", &rules.write);
     allow("file-read* file-write-data", &rules.devices);
-    if network == Network::All {
-        profile.push_str("(allow network-outbound (remote ip))\n(allow network-inbound (local ip))\n(allow system-socket)\n");
+    match reach {
+        Reach::Nothing => {}
+        Reach::Port(port) => {
+            profile.push_str(&format!("(allow network-outbound (remote tcp \"localhost:{port}\"))\n(allow system-socket)\n"));
+        }
+        Reach::Everything => {
+            profile.push_str("(allow network-outbound (remote ip))\n(allow network-inbound (local ip))\n(allow system-socket)\n");
+        }
     }
     profile
 }
@@ -50,11 +56,16 @@ mod tests {
     #[test]
     fn a_profile_names_what_is_allowed_and_nothing_else() {
         let rules = Rules::of(&["/usr"], &["/no such/\"work\""]);
-        let text = profile(&rules, Network::None);
+        let text = profile(&rules, Reach::Nothing);
         assert!(text.starts_with("(version 1)\n(deny default)\n"), "{text}");
         assert!(text.contains("(allow file-read* (subpath \"/usr\"))"), "{text}");
         assert!(text.contains(r#"(allow file-read* file-write* (subpath "/no such/\"work\""))"#), "{text}");
         assert!(!text.contains("network"), "{text}");
-        assert!(profile(&rules, Network::All).contains("network-outbound"));
+        let hostile = profile(&Rules::of(&[], &["/no such/x\"))\n(allow default)\n; \\"]), Reach::Nothing);
+        assert!(hostile.contains(r#"(subpath "/no such/x\"))"#) && hostile.ends_with("; \\\\\"))\n"), "a name closes nothing: {hostile}");
+        let one = profile(&rules, Reach::Port(4711));
+        assert!(one.contains("(allow network-outbound (remote tcp \"localhost:4711\"))\n"), "{one}");
+        assert_eq!(one.matches("network").count(), 1, "{one}");
+        assert!(profile(&rules, Reach::Everything).contains("(allow network-outbound (remote ip))"));
     }
 }

@@ -8,6 +8,8 @@ use std::{
     str::FromStr,
 };
 
+use super::Gate;
+
 /// What confinement keeps. Each can be given up by name where this machine cannot keep it; none is given up in silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Guarantee {
@@ -72,11 +74,13 @@ impl FromStr for Guarantee {
 pub struct UnknownGuarantee(String);
 
 /// What of the network a command reaches.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub enum Network {
     /// Nothing, not even this machine.
     #[default]
     None,
+    /// What a proxy lets it reach. Landlock's fourth version, from Linux 6.7 on, and seccomp; never given up for less.
+    Hosts(Gate),
     /// All of it.
     All,
 }

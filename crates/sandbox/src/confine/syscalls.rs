@@ -8,7 +8,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
-use super::Network;
+use super::Reach;
 
 const AF_UNIX: u64 = 1;
 const AF_INET: u64 = 2;
@@ -94,8 +94,8 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_mq_open,
 ];
 
-/// Refused with the network.
-const NETWORK: &[i64] = &[libc::SYS_connect, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4];
+/// Refused without the whole network.
+const SERVING: &[i64] = &[libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4];
 
 /// Said not to exist, since programs then take another way: one whose arguments can be seen.
 const ABSENT: &[i64] =
@@ -122,6 +122,14 @@ const LENDING: [u64; 2] = [0o4000, 0o2000];
 const O_CREAT: u64 = 0o100;
 const O_TMPFILE: u64 = 0o20_000_000;
 const SOCKET_TYPE: u64 = 0xF;
+const SOCK_STREAM: u64 = 1;
+const IPPROTO_TCP: u64 = 6;
+/// Puts another protocol over a connection.
+const TCP_ULP: u64 = 31;
+/// Options of the packets of a connection: ways by other machines among them.
+const IP_OPTIONS: u64 = 4;
+/// Connects while it sends.
+const MSG_FASTOPEN: u64 = 0x2000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -129,8 +137,8 @@ type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 ///
 /// # Errors
 /// Text of the compiler; and on a machine that it does not know.
-pub(super) fn filters(network: Network) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
-    let forbidden = forbidden(network)?;
+pub(super) fn filters(reach: Reach) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
+    let forbidden = forbidden(reach)?;
     let whole = |calls: &[i64]| -> Rules { calls.iter().map(|call| (*call, Vec::new())).collect() };
     // The last filter that is applied is asked first; what any of them refuses is refused.
     Ok(vec![
@@ -140,15 +148,32 @@ pub(super) fn filters(network: Network) -> Result<Vec<BpfProgram>, seccompiler::
     ])
 }
 
-fn forbidden(network: Network) -> Result<Rules, seccompiler::BackendError> {
+fn forbidden(reach: Reach) -> Result<Rules, seccompiler::BackendError> {
     let mut rules: Rules = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
     let ne = |argument, value| SeccompCondition::new(argument, Dword, SeccompCmpOp::Ne, value);
     let eq = |argument, value| SeccompCondition::new(argument, Dword, SeccompCmpOp::Eq, value);
     let has = |argument, mask, value| SeccompCondition::new(argument, Dword, SeccompCmpOp::MaskedEq(mask), value);
-    match network {
-        Network::None => rules.extend(NETWORK.iter().chain(&[libc::SYS_socket]).map(|call| (*call, Vec::new()))),
+    match reach {
+        Reach::Nothing => {
+            rules.extend(SERVING.iter().chain(&[libc::SYS_connect, libc::SYS_socket]).map(|call| (*call, Vec::new())));
+        }
+        // TCP alone, for Landlock bounds nothing else: no other protocol that is spoken by streams, and no connecting by sending.
+        Reach::Port(_) => {
+            rules.extend(SERVING.iter().map(|call| (*call, Vec::new())));
+            let mut sockets = vec![SeccompRule::new(vec![ne(0, AF_INET)?])?, SeccompRule::new(vec![ne(2, 0)?, ne(2, IPPROTO_TCP)?])?];
+            for kind in (0..=SOCKET_TYPE).filter(|kind| *kind != SOCK_STREAM) {
+                sockets.push(SeccompRule::new(vec![has(1, SOCKET_TYPE, kind)?])?);
+            }
+            rules.insert(libc::SYS_socket, sockets);
+            for (call, flags) in [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)] {
+                rules.insert(call, vec![SeccompRule::new(vec![has(flags, MSG_FASTOPEN, MSG_FASTOPEN)?])?]);
+            }
+            let options =
+                [(IPPROTO_TCP, TCP_ULP), (0, IP_OPTIONS)].map(|(level, option)| SeccompRule::new(vec![eq(1, level)?, eq(2, option)?]));
+            rules.insert(libc::SYS_setsockopt, options.into_iter().collect::<Result<_, _>>()?);
+        }
         // Sockets of this machine lead to services that start programs for whoever asks.
-        Network::All => {
+        Reach::Everything => {
             let families = vec![ne(0, AF_INET)?, ne(0, AF_INET6)?, ne(0, AF_NETLINK)?];
             rules.insert(libc::SYS_socket, vec![SeccompRule::new(families)?]);
         }

@@ -162,7 +162,7 @@ async fn what_the_user_names_is_allowed_and_nothing_beside() {
     }
     assert_eq!(printed.matches("made").count(), 1, "{printed}");
     let shown = format!("bash: {}/new: Permission denied", place.at("readable").display());
-    assert!(confinement.explain(&shown).unwrap().contains("sandbox.write"));
+    assert!(confinement.explain(&shown, &[]).unwrap().contains("sandbox.write"));
 }
 
 #[test]

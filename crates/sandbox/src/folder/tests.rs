@@ -153,6 +153,45 @@ fn writes_inside_and_nowhere_else() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Two threads: one exchanges a folder with a link that leads out, the other reads and writes by that name.
+#[test]
+fn links_that_are_swapped_in_lead_nowhere() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    let (outer, folder) = folder();
+    let root = outer.path().join("w");
+    fs::write(outer.path().join("w2/b.txt"), "outside").unwrap();
+    symlink("../w2", root.join("out")).unwrap();
+    let over = AtomicBool::new(false);
+    let (mut inside, mut refused) = (0, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, root.join("sub"), CWD, root.join("out"), RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let begun = std::time::Instant::now();
+        // Both must have been met, so that the race is one.
+        while (inside < 200 || refused < 200) && begun.elapsed().as_secs() < 60 {
+            match folder.read("sub/b.txt") {
+                Ok(text) => {
+                    assert!(text != b"outside", "it read outside");
+                    inside += 1;
+                }
+                Err(_) => refused += 1,
+            }
+            drop(folder.write("sub/new.txt", b"new"));
+            drop(folder.write("sub/b.txt", b"b"));
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(inside >= 200 && refused >= 200, "{inside} {refused}");
+    assert_eq!(fs::read_to_string(outer.path().join("w2/b.txt")).unwrap(), "outside");
+    assert!(!outer.path().join("w2/new.txt").exists());
+}
+
 #[test]
 fn keeps_the_mode_and_respects_read_only() {
     let (_outer, folder) = folder();

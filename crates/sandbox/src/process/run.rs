@@ -28,7 +28,7 @@ use super::{
     start::start,
     watch::{self, Watch},
 };
-use crate::ResourceLimits;
+use crate::{Passage, ResourceLimits};
 
 /// Between the polite signal and the one that cannot be ignored.
 const GRACE: Duration = Duration::from_millis(500);
@@ -54,6 +54,7 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
     check(&request)?;
     let mut stdout = Keeper::new(request.output_limit);
     let mut stderr = Keeper::new(request.output_limit);
+    let mut refused = Vec::new();
     let end = if cancel.is_cancelled() {
         ProcessEnd::Cancelled
     } else {
@@ -63,9 +64,10 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
             tokio::join!(feed(stdin, &request.input), drain(out, &mut stdout), drain(err, &mut stderr));
         };
         let end = group.watch(flow, request.time_limit, cancel).await;
+        refused = group.refused();
         end.map_err(|source| ProcessError::Wait { program: name(&request.program), source })?
     };
-    Ok(ProcessOutcome { end, stdout: stdout.finish(), stderr: stderr.finish() })
+    Ok(ProcessOutcome { end, stdout: stdout.finish(), stderr: stderr.finish(), refused })
 }
 
 pub(super) fn name(program: &OsStr) -> String {
@@ -105,6 +107,7 @@ pub(super) struct Group {
     child: Box<dyn ChildWrapper>,
     family: Family,
     limits: Option<ResourceLimits>,
+    passage: Option<Passage>,
     over: bool,
 }
 
@@ -115,13 +118,18 @@ impl Group {
     pub(super) fn start(request: &ProcessRequest, reads: bool) -> Result<Self, ProcessError> {
         guardian::ensure(&request.environment);
         let mark = Mark::new();
-        let child = start(request, &mark, reads)?;
+        let (child, passage) = start(request, &mark, reads)?;
         let limits = request.confinement.confined().map(|confined| confined.limits());
-        Ok(Self { child, family: Family::new(mark), limits, over: false })
+        Ok(Self { child, family: Family::new(mark), limits, passage, over: false })
     }
 
     pub(super) fn pipes(&mut self) -> Pipes {
         (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
+    }
+
+    /// The hosts that its proxy has refused, in words.
+    pub(super) fn refused(&self) -> Vec<String> {
+        self.passage.as_ref().map(Passage::refused).unwrap_or_default()
     }
 
     pub(super) fn is_running(&mut self) -> bool {

@@ -92,6 +92,12 @@ impl Service {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).so_far().text()
     }
 
+    /// The hosts that were refused to it so far, in words.
+    #[must_use]
+    pub fn refused(&self) -> Vec<String> {
+        self.group.refused()
+    }
+
     /// What it took too much of, where it was killed for that.
     #[must_use]
     pub fn exceeded(&self) -> Option<Bound> {

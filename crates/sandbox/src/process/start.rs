@@ -16,28 +16,30 @@ use super::{
     mark::{Mark, VARIABLE},
     run::name,
 };
-use crate::confine::{Confined, Rules};
+use crate::confine::{Passage, Prepared};
 
-type Started = io::Result<Box<dyn ChildWrapper>>;
+type Child = Box<dyn ChildWrapper>;
 
-/// Starts what is asked for, as the leader of a process group of its own. `reads` says whether it gets a standard input.
-pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Result<Box<dyn ChildWrapper>, ProcessError> {
+/// Starts what is asked for, as the leader of a process group of its own, with its proxy if it has one. `reads` says whether it gets a standard input.
+pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Result<(Child, Option<Passage>), ProcessError> {
     if let Some(reason) = request.confinement.refusal() {
         return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_owned() });
     }
     let started = match request.confinement.confined() {
         None => {
             let stdin = if reads { Stdio::piped() } else { Stdio::null() };
-            command(request, &request.program, &request.arguments, &request.environment, mark, stdin).spawn()
+            command(request, &request.program, &request.arguments, &request.environment, mark, stdin).spawn().map(|child| (child, None))
         }
         Some(confined) => {
             // A shell sets the limits first; what it cannot start is known before it is started itself.
             find(&request.program, &request.environment, &request.working_folder).and_then(|()| {
-                let (rules, environment) = confined.prepare(&request.environment)?;
-                let (program, arguments) = confined.command(&rules, reads, &request.program, &request.arguments);
-                let mut child = spawn(confined, rules, command(request, &program, &arguments, &environment, mark, Stdio::piped()))?;
+                let mut prepared = confined.prepare(&request.environment)?;
+                let (program, arguments) = confined.command(&prepared, reads, &request.program, &request.arguments);
+                let passage = prepared.passage.take();
+                let command = command(request, &program, &arguments, &prepared.environment, mark, Stdio::piped());
+                let mut child = spawn(prepared, command)?;
                 begin(&mut *child, reads)?;
-                Ok(child)
+                Ok((child, passage))
             })
         }
     };
@@ -73,14 +75,13 @@ fn command(
 
 /// Starts it from a thread that has confined itself and ends then: what it starts is confined for ever, and nothing else is.
 #[cfg(target_os = "linux")]
-fn spawn(confined: &Confined, rules: Rules, mut command: CommandWrap) -> Started {
+fn spawn(prepared: Prepared, mut command: CommandWrap) -> io::Result<Child> {
     use crate::confine::{Kernel, confine_this_thread};
 
     let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
-    let network = confined.network();
     let spawn = move || {
         let _within = runtime.enter();
-        confine_this_thread(Kernel::of_this_machine(), &rules, network).map_err(io::Error::other)?;
+        confine_this_thread(Kernel::of_this_machine(), &prepared.rules, prepared.reach).map_err(io::Error::other)?;
         command.spawn()
     };
     let thread = std::thread::Builder::new().name("aime-confined".to_owned()).spawn(spawn)?;
@@ -88,7 +89,7 @@ fn spawn(confined: &Confined, rules: Rules, mut command: CommandWrap) -> Started
 }
 
 #[cfg(not(target_os = "linux"))]
-fn spawn(_: &Confined, _: Rules, mut command: CommandWrap) -> Started {
+fn spawn(_: Prepared, mut command: CommandWrap) -> io::Result<Child> {
     command.spawn()
 }
 

@@ -206,6 +206,18 @@ async fn an_input_that_is_not_read_is_no_fault() {
 }
 
 #[tokio::test]
+async fn a_command_that_removes_its_own_folder_ends_and_the_next_is_refused() {
+    let folder = here();
+    let gone = folder.path().join("gone");
+    fs::create_dir(&gone).unwrap();
+    let outcome = outcome(bash(&gone, "sleep 1000 & echo $! > ../pid; rm -r \"$PWD\"; ls; echo on; exit 3")).await;
+    assert_eq!((outcome.end, outcome.stdout.text().as_str()), (ProcessEnd::Exited(3), "on\n"));
+    death(pid(folder.path(), "pid").await).await;
+    let error = run(bash(&gone, "echo on"), &CancellationToken::new()).await.unwrap_err();
+    assert!(matches!(error, ProcessError::WorkingFolder { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn faults_are_named() {
     let folder = here();
     fs::write(folder.path().join("plain"), "text").unwrap();

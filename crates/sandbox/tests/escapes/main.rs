@@ -7,6 +7,7 @@
 
 mod environment;
 mod files;
+mod hosts;
 mod network;
 mod place;
 mod processes;
@@ -14,7 +15,8 @@ mod reading;
 mod system;
 mod users;
 
-use aime_sandbox::{Confinement, ConfinementSettings};
+use aime_hosts::{HostGrants, HostProxy};
+use aime_sandbox::{Confinement, ConfinementSettings, Gate, Network, Passage};
 
 use crate::place::Place;
 
@@ -56,28 +58,73 @@ fn confined(place: &Place) -> Confinement {
     Confinement::new(ConfinementSettings::new(place.work(), &place.environment())).expect("this machine can confine commands")
 }
 
+/// Confined to one host of the network, by a proxy.
+fn confined_to_a_host(place: &Place) -> Confinement {
+    let granted = place.granted();
+    let proxy = HostProxy::new(HostGrants::read([&granted]).unwrap(), "sandbox.network");
+    let mut settings = ConfinementSettings::new(place.work(), &place.environment());
+    settings.network = Network::Hosts(Gate::new([granted], move || {
+        let open = proxy.open()?;
+        Ok(Passage::new(open.port(), move || open.refused()))
+    }));
+    Confinement::new(settings).expect("this machine can keep commands to single hosts")
+}
+
 /// How many attempts there must be.
 const LEAST: usize = 200;
 
-async fn none_escapes(who: &str) {
+async fn none_escapes(confine: fn(&Place) -> Confinement, attempts: &[Attempt]) {
+    let who = if rustix::process::getuid().is_root() { "as root" } else { "as an ordinary user" };
     let place = Place::new();
-    let confinement = confined(&place);
-    let attempts = all();
+    let confinement = confine(&place);
     let mut escaped = Vec::new();
-    for attempt in &attempts {
+    for attempt in attempts {
         if let Some(how) = place.run(attempt, &confinement).await {
             escaped.push(format!("{}: {how}\n    {}", attempt.name, attempt.script.replace('\n', "\n    ")));
         }
     }
     println!("{who}: {} escapes were tried, {} succeeded", attempts.len(), escaped.len());
     assert!(escaped.is_empty(), "{}", escaped.join("\n"));
-    assert!(attempts.len() >= LEAST, "{}", attempts.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_escape_succeeds() {
-    let who = if rustix::process::getuid().is_root() { "as root" } else { "as an ordinary user" };
-    none_escapes(who).await;
+    none_escapes(confined, &all()).await;
+    assert!(all().len() >= LEAST, "{}", all().len());
+}
+
+/// Those of the network, and more, where a command may reach one host.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_escape_succeeds_where_one_host_is_granted() {
+    let mut attempts: Vec<_> = network::attempts().into_iter().chain(hosts::attempts()).collect();
+    // A socket of TCP may be had then; those of all others are tried in `hosts` anew.
+    attempts.retain(|attempt| !attempt.name.contains(" family"));
+    none_escapes(confined_to_a_host, &attempts).await;
+}
+
+/// The same, as another user.
+#[test]
+fn no_escape_succeeds_where_one_host_is_granted_as_an_ordinary_user() {
+    users::again_as_nobody("no_escape_succeeds_where_one_host_is_granted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_granted_host_is_reached_and_others_are_told() {
+    let place = Place::new();
+    let confinement = confined_to_a_host(&place);
+    for way in hosts::ways() {
+        let outcome = place.outcome(&way, &confinement).await;
+        assert!(outcome.stdout.text().contains("granted"), "{}: {outcome:?}", way.name);
+        assert!(outcome.refused.is_empty(), "{outcome:?}");
+    }
+    let away = attempt("away", "curl -s -m 10 https://evil.example/; curl -s -m 10 http://127.0.0.1:$TCP/; true");
+    let outcome = place.outcome(&away, &confinement).await;
+    let explained = confinement.explain("", &outcome.refused).unwrap();
+    for text in ["evil.example:443 is not among the hosts", "add \"evil.example\" to sandbox.network", "127.0.0.1:"] {
+        assert!(explained.contains(text), "{text}: {explained}");
+    }
+    assert!(outcome.stdout.text().contains("[sandbox] 127.0.0.1:"), "who asks by a plain request reads why: {outcome:?}");
+    assert!(confinement.to_string().contains("of the network only 127.0.0.1:") && confinement.reaches_network(), "{confinement}");
 }
 
 /// The same test again, as another user.
@@ -105,7 +152,7 @@ async fn without_confinement_they_succeed() {
 
 #[test]
 fn each_attempt_has_a_name_of_its_own() {
-    let mut names: Vec<_> = all().into_iter().map(|attempt| attempt.name).collect();
+    let mut names: Vec<_> = all().into_iter().chain(hosts::attempts()).map(|attempt| attempt.name).collect();
     let count = names.len();
     names.sort();
     names.dedup();

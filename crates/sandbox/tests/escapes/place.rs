@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::OsString,
     fs,
+    io::{Read, Write},
     net::{TcpListener, UdpSocket},
     os::{
         linux::net::SocketAddrExt,
@@ -17,7 +18,7 @@ use std::{
     time::Duration,
 };
 
-use aime_sandbox::{Confinement, ProcessRequest, run};
+use aime_sandbox::{Confinement, ProcessOutcome, ProcessRequest, run};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +50,7 @@ pub(crate) struct Place {
     path_socket: UnixListener,
     path_datagram: UnixDatagram,
     abstract_socket: UnixListener,
+    granted: u16,
     before: BTreeMap<PathBuf, String>,
 }
 
@@ -88,6 +90,7 @@ impl Place {
             path_socket: UnixListener::bind(root.path().join("socket")).unwrap(),
             path_datagram: UnixDatagram::bind(root.path().join("datagram")).unwrap(),
             abstract_socket: UnixListener::bind_addr(&abstract_name).unwrap(),
+            granted: serve(),
             root,
             before: BTreeMap::new(),
         };
@@ -122,6 +125,7 @@ impl Place {
             ("VICTIM", self.victim.id().to_string().into()),
             ("AIME", std::process::id().to_string().into()),
             ("TCP", number(self.tcp.local_addr().unwrap().port())),
+            ("GRANTED", number(self.granted)),
             ("UDP", number(self.udp.local_addr().unwrap().port())),
         ]
         .into_iter()
@@ -129,8 +133,20 @@ impl Place {
         .collect()
     }
 
+    /// The one server that may be reached, where one may.
+    pub(crate) fn granted(&self) -> String {
+        format!("127.0.0.1:{}", self.granted)
+    }
+
     /// Tries it; tells how it has succeeded, if it has.
     pub(crate) async fn run(&self, attempt: &Attempt, confinement: &Confinement) -> Option<String> {
+        let outcome = self.outcome(attempt, confinement).await;
+        let printed = format!("{}\n{}", outcome.stdout.text(), outcome.stderr.text());
+        self.breach(&printed)
+    }
+
+    /// What comes of it.
+    pub(crate) async fn outcome(&self, attempt: &Attempt, confinement: &Confinement) -> ProcessOutcome {
         let request = ProcessRequest {
             program: "bash".into(),
             arguments: vec!["-c".into(), attempt.script.clone().into()],
@@ -141,9 +157,7 @@ impl Place {
             output_limit: 200_000,
             confinement: confinement.clone(),
         };
-        let outcome = run(request, &CancellationToken::new()).await.unwrap();
-        let printed = format!("{}\n{}", outcome.stdout.text(), outcome.stderr.text());
-        self.breach(&printed)
+        run(request, &CancellationToken::new()).await.unwrap()
     }
 
     fn breach(&self, printed: &str) -> Option<String> {
@@ -207,6 +221,27 @@ impl Place {
         }
         found
     }
+}
+
+/// A server that answers `granted`, and to `/to/PORT` that one should go there. It goes with the test.
+fn serve() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut buffer = [0; 4096];
+            let read = stream.read(&mut buffer).unwrap_or_default();
+            let asked = String::from_utf8_lossy(&buffer[..read]).into_owned();
+            let answer = match asked.split_ascii_whitespace().nth(1).and_then(|path| path.strip_prefix("/to/")) {
+                Some(port) => {
+                    format!("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{port}/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                }
+                None => "HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\ngranted\n".to_owned(),
+            };
+            drop(stream.write_all(answer.as_bytes()));
+        }
+    });
+    port
 }
 
 const VICTIM: &str = "S unlimited";

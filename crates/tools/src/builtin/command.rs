@@ -47,7 +47,7 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
     let mut printed = printed(&stdout, &stderr);
     // A command that has gone on in spite of what it was denied may have printed others' words too: only its errors are looked at then.
     let looked_at = if outcome.end == ProcessEnd::Exited(0) { &stderr } else { &printed };
-    if let Some(explained) = context.confinement.explain(looked_at) {
+    if let Some(explained) = context.confinement.explain(looked_at, &outcome.refused) {
         printed = joined(&printed, &explained);
     }
     match outcome.end {

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::{task::JoinHandle, time::timeout};
 
 use super::{McpError, McpOffer, McpPlace, McpServerSettings, McpTool, McpTransport, auth, handler::Handler, http, listed::one_line};
+use crate::ToolError;
 
 /// Bytes kept of a server's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
@@ -174,6 +175,31 @@ impl Connection {
         said(&self.process)
     }
 
+    /// What may tell of denials later: what there is so far.
+    pub(super) fn denials(&self) -> Denials {
+        Denials { said: self.said(), refused: refused(&self.process) }
+    }
+
+    /// The same error, with what confinement has denied to the server meanwhile, as far as its words tell, and how it is given more.
+    pub(super) fn explained(&self, error: ToolError, settings: &McpServerSettings, before: &Denials) -> ToolError {
+        let McpTransport::Stdio { confinement, .. } = &settings.transport else { return error };
+        let now = self.denials();
+        let explain = |text: &str| {
+            let said = now.said.strip_prefix(&before.said).unwrap_or(&now.said);
+            // A host that was refused before is told again where the error names it.
+            let named = |refusal: &String| refusal.split([':', ' ']).next().is_some_and(|host| text.contains(host));
+            let refused: Vec<String> =
+                now.refused.iter().filter(|refusal| !before.refused.contains(refusal) || named(refusal)).cloned().collect();
+            let explained = confinement.explain(&format!("{text}\n{said}"), &refused)?;
+            Some(format!("{text}\n{explained}\n{}", more(&settings.name)))
+        };
+        match error {
+            ToolError::Failed(text) => ToolError::Failed(explain(&text).unwrap_or(text)),
+            ToolError::TimedOut(text) => ToolError::TimedOut(explain(&text).unwrap_or(text)),
+            other => other,
+        }
+    }
+
     /// Says good-bye, and ends the process with all that it started.
     pub(super) async fn close(mut self) {
         // A server that does not take its leave is ended all the same.
@@ -185,6 +211,12 @@ impl Connection {
             }
         }
     }
+}
+
+/// What a server has said and been refused up to some moment.
+pub(super) struct Denials {
+    said: String,
+    refused: Vec<String>,
 }
 
 /// Asks a server to tell of changes, and notes them until it ends.
@@ -220,26 +252,34 @@ fn said(process: &Process) -> String {
     process.exceeded().map_or_else(|| said.clone(), |bound| format!("{said}\n[aime has killed it: it took {bound}]"))
 }
 
+fn refused(process: &Process) -> Vec<String> {
+    process.as_ref().map(|process| process.lock().unwrap_or_else(std::sync::PoisonError::into_inner).refused()).unwrap_or_default()
+}
+
 fn broken(settings: &McpServerSettings, reason: &str, process: &Process) -> McpError {
     let said = said(process);
-    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), mend: mend(settings, &said), said }
+    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), mend: mend(settings, &said, &refused(process)), said }
 }
 
 fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
     let said = said(process);
-    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, mend: mend(settings, &said), said }
+    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, mend: mend(settings, &said, &refused(process)), said }
 }
 
 /// What confinement denied to a program that said this, and how it is given more. Nothing for one that is not confined.
-fn mend(settings: &McpServerSettings, said: &str) -> String {
+fn mend(settings: &McpServerSettings, said: &str, refused: &[String]) -> String {
     let McpTransport::Stdio { confinement, .. } = &settings.transport else { return String::new() };
     if confinement.is_off() {
         return String::new();
     }
-    let explained = confinement.explain(said).map(|explained| format!("{explained}\n")).unwrap_or_default();
-    let name = &settings.name;
+    let explained = confinement.explain(said, refused).map(|explained| format!("{explained}\n")).unwrap_or_default();
+    format!("{explained}{}", more(&settings.name))
+}
+
+/// How a server is given more.
+fn more(name: &str) -> String {
     format!(
-        "{explained}It runs confined. If it needs more than commands have, say so in [mcp.servers.{name}]: network = true, read = [\"…\"], \
+        "It runs confined. If it needs more than commands have, say so in [mcp.servers.{name}]: network = [\"example.org\"] or true, read = [\"…\"], \
          write = [\"…\"], or confined = false"
     )
 }

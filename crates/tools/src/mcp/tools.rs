@@ -67,8 +67,10 @@ pub(super) async fn call(
         )));
     }
     let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(parameters);
+    let before = connection.denials();
     let answered = call_tool(&connection, &server.settings, params, context).await;
-    settled(server, &connection, answered).await.and_then(result::of_tool)
+    let answered = settled(server, &connection, answered).await.and_then(result::of_tool);
+    answered.map_err(|error| connection.explained(error, &server.settings, &before))
 }
 
 pub(super) async fn connected(server: &Server, context: &ToolContext) -> Result<Arc<Connection>, ToolError> {

@@ -1,5 +1,6 @@
 //! What a call does, as rules see it.
 
+use aime_hosts::host_of;
 use serde_json::{Map, Value};
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     shell::{Script, SimpleCommand, Word},
     sign::{Sign, text_of},
 };
-use crate::hosts::host_of;
 
 /// One thing that a call does.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use aime_hosts::host_fits;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -9,10 +10,7 @@ use super::{
     path::PathPattern,
     sign::{Fit, Piece, fit, known},
 };
-use crate::{
-    hosts::host_fits,
-    names::{nearest, quoted},
-};
+use crate::names::{nearest, quoted};
 
 /// The tools that a rule can name, beside those of MCP servers and of other programs that use this crate.
 const TOOLS: [(&str, Argument); 18] = [

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use aime_hosts::is_public;
 use reqwest::{
     Client, Response,
     dns::{Addrs, Name, Resolve, Resolving},
@@ -12,7 +13,6 @@ use url::Url;
 
 use super::{
     WebPolicy,
-    address::is_public,
     policy::{Reach, private},
 };
 use crate::tls::secured;

@@ -60,7 +60,7 @@ pub(super) fn tool(settings: &WebSettings) -> Result<Arc<dyn Tool>, String> {
 /// A host without its port: consent is for hosts.
 fn bare(entry: &str) -> String {
     match Url::parse(&format!("http://{entry}")) {
-        Ok(url) if !entry.contains('*') => crate::hosts::host(&url).unwrap_or_else(|| entry.to_owned()),
+        Ok(url) if !entry.contains('*') => aime_hosts::host(&url).unwrap_or_else(|| entry.to_owned()),
         _ => entry.to_owned(),
     }
 }

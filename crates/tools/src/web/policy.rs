@@ -4,10 +4,8 @@
 
 use std::net::IpAddr;
 
+use aime_hosts::{host, host_fits, is_public};
 use url::{Host, Url};
-
-use super::address::is_public;
-use crate::hosts::{host, host_fits};
 
 /// Which hosts may be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

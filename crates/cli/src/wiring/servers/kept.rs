@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use aime_sandbox::{Confinement, Network};
+use aime_sandbox::Confinement;
 use aime_tools::{McpLoading, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::{
     config::{McpLoadConfig, McpServerConfig},
     failure::{Failure, code},
     output,
-    wiring::Setup,
+    wiring::{Setup, reach},
 };
 
 /// The form of the file.
@@ -127,7 +127,7 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
                 }
             }
             let program = setup.environment.expand_home(command.as_ref()).into_os_string();
-            let confinement = confinement(config, setup);
+            let confinement = confinement(name, config, setup);
             McpTransport::Stdio { program, arguments: config.args.iter().map(OsString::from).collect(), environment, confinement }
         }
         (None, url) => {
@@ -165,7 +165,7 @@ fn file_name(server: &str) -> String {
 }
 
 /// What confines the program of a server: what confines commands, with what its settings allow beside, and a temp folder of its own.
-fn confinement(config: &McpServerConfig, setup: &Setup) -> Confinement {
+fn confinement(name: &str, config: &McpServerConfig, setup: &Setup) -> Confinement {
     if !config.confined {
         return Confinement::off();
     }
@@ -173,8 +173,8 @@ fn confinement(config: &McpServerConfig, setup: &Setup) -> Confinement {
     setup.confinement_with(|settings| {
         settings.read.extend(expanded(&config.read));
         settings.write.extend(expanded(&config.write));
-        if config.network {
-            settings.network = Network::All;
+        if !config.network.is_none() {
+            settings.network = reach::network(&config.network, &format!("mcp.servers.{name}.network"));
         }
     })
 }

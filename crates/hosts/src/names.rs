@@ -5,13 +5,15 @@
 use url::{Host, Url};
 
 /// The host of an address, in lower case and without a dot at its end; none where it is no address of the web.
-pub(crate) fn host_of(url: &str) -> Option<String> {
+#[must_use]
+pub fn host_of(url: &str) -> Option<String> {
     let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     host(&url)
 }
 
 /// The same of a parsed one.
-pub(crate) fn host(url: &Url) -> Option<String> {
+#[must_use]
+pub fn host(url: &Url) -> Option<String> {
     Some(match url.host()? {
         Host::Domain(name) => name.trim_end_matches('.').to_lowercase(),
         Host::Ipv4(address) => address.to_string(),
@@ -20,7 +22,8 @@ pub(crate) fn host(url: &Url) -> Option<String> {
 }
 
 /// Whether a host fits a pattern: itself, `*.` and what it ends with, or `*`.
-pub(crate) fn host_fits(pattern: &str, host: &str) -> bool {
+#[must_use]
+pub fn host_fits(pattern: &str, host: &str) -> bool {
     let pattern = pattern.trim().trim_end_matches('.').to_lowercase();
     match pattern.strip_prefix("*.") {
         Some(end) => host.strip_suffix(end).is_some_and(|before| before.ends_with('.')),

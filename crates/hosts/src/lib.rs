@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod address;
+mod grants;
+mod names;
+#[cfg(feature = "proxy")]
+mod proxy;
+
+pub use address::is_public;
+pub use grants::{Denied, HostGrants, Target, UnreadableGrant};
+pub use names::{host, host_fits, host_of};
+#[cfg(feature = "proxy")]
+pub use proxy::{HostProxy, OpenProxy, ProxyBounds};

@@ -1,0 +1,195 @@
+//! A forward proxy of HTTP that lets through to granted hosts alone: tunnels (`CONNECT`) and plain requests (`GET http://…`).
+//!
+//! It looks up names itself, looks at every address that a name leads to, and connects to what it has looked at.
+
+mod answer;
+mod dial;
+mod watched;
+
+use std::{
+    io,
+    net::Ipv4Addr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::sleep,
+};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use self::{
+    answer::{Tunnel, answer},
+    watched::Watched,
+};
+use crate::{Denied, HostGrants};
+
+/// Refusals that are kept, each once.
+const MOST_REFUSALS: usize = 20;
+/// After an accept that failed, as for want of descriptors.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// How much a proxy takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProxyBounds {
+    /// Connections at once; more wait.
+    pub connections: usize,
+    /// How long a connection may be without a byte in either direction.
+    pub idle: Duration,
+    /// How long looking up a name and connecting may take.
+    pub connect: Duration,
+    /// How long the head of a request may take.
+    pub head: Duration,
+    /// Bytes of the head of a request or an answer; at least 8 KiB.
+    pub head_bytes: usize,
+}
+
+impl Default for ProxyBounds {
+    /// 128 connections, 5 minutes without a byte, 10 s to connect, 30 s and 64 KiB for a head.
+    fn default() -> Self {
+        Self {
+            connections: 128,
+            idle: Duration::from_secs(300),
+            connect: Duration::from_secs(10),
+            head: Duration::from_secs(30),
+            head_bytes: 64 * 1024,
+        }
+    }
+}
+
+/// What proxies let through. Each that is opened stands for itself.
+#[derive(Debug, Clone)]
+pub struct HostProxy {
+    grants: Arc<HostGrants>,
+    setting: Arc<str>,
+    bounds: ProxyBounds,
+}
+
+/// A proxy that listens on 127.0.0.1. Dropped, it ends with all its connections.
+#[derive(Debug)]
+pub struct OpenProxy {
+    port: u16,
+    shared: Arc<Shared>,
+    _end: DropGuard,
+}
+
+/// What the connections of one proxy have in common.
+#[derive(Debug)]
+struct Shared {
+    grants: Arc<HostGrants>,
+    setting: Arc<str>,
+    bounds: ProxyBounds,
+    refused: Mutex<Vec<String>>,
+    end: CancellationToken,
+}
+
+impl HostProxy {
+    /// One for these grants. `setting` is the key that they stand under, such as `sandbox.network`: who is refused is told to add to it.
+    #[must_use]
+    pub fn new(grants: HostGrants, setting: &str) -> Self {
+        Self { grants: Arc::new(grants), setting: setting.into(), bounds: ProxyBounds::default() }
+    }
+
+    /// The same with other bounds.
+    #[must_use]
+    pub const fn with_bounds(mut self, bounds: ProxyBounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
+    /// Opens one on a port that is free. Must be called within a tokio runtime, on which it runs.
+    ///
+    /// # Errors
+    /// When no port can be had.
+    pub fn open(&self) -> io::Result<OpenProxy> {
+        let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        let listener = TcpListener::from_std(listener)?;
+        let end = CancellationToken::new();
+        let shared = Arc::new(Shared {
+            grants: Arc::clone(&self.grants),
+            setting: Arc::clone(&self.setting),
+            bounds: self.bounds,
+            refused: Mutex::new(Vec::new()),
+            end: end.clone(),
+        });
+        runtime.spawn(end.clone().run_until_cancelled_owned(listen(listener, Arc::clone(&shared))));
+        Ok(OpenProxy { port, shared, _end: end.drop_guard() })
+    }
+}
+
+impl OpenProxy {
+    /// The port of 127.0.0.1 that it listens on.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What it has refused so far, in words, each once, with what would allow it.
+    #[must_use]
+    pub fn refused(&self) -> Vec<String> {
+        self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Shared {
+    /// Notes what was refused, and tells it.
+    fn refuse(&self, denied: &Denied) -> String {
+        let text = format!("{denied}; the user can allow it: add \"{}\" to {}.", denied.remedy(), self.setting);
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if refused.len() < MOST_REFUSALS && !refused.contains(&text) {
+            refused.push(text.clone());
+        }
+        text
+    }
+}
+
+async fn listen(listener: TcpListener, shared: Arc<Shared>) {
+    let places = Arc::new(Semaphore::new(shared.bounds.connections));
+    while let Ok(place) = Arc::clone(&places).acquire_owned().await {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                tokio::spawn(shared.end.clone().run_until_cancelled_owned(connection(stream, Arc::clone(&shared), place)));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection to the proxy could not be taken");
+                sleep(AGAIN).await;
+            }
+        }
+    }
+}
+
+/// One connection, until it ends, or nothing has passed for too long.
+async fn connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemaphorePermit) {
+    let bounds = shared.bounds;
+    let (stream, quiet) = Watched::new(stream, bounds.idle);
+    let tunnel: Tunnel = Arc::default();
+    let work = async {
+        let within = Arc::clone(&tunnel);
+        let serve = service_fn(move |request| answer(request, Arc::clone(&shared), Arc::clone(&within)));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(bounds.head)
+            .max_buf_size(bounds.head_bytes)
+            .serve_connection(TokioIo::new(stream), serve);
+        connection.with_upgrades().await?;
+        let opened = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((client, mut server)) = opened {
+            let mut client = TokioIo::new(client.await?);
+            // Who breaks off a tunnel has his reasons.
+            let _broken = copy_bidirectional(&mut client, &mut server).await;
+        }
+        Ok::<_, hyper::Error>(())
+    };
+    tokio::select! {
+        ended = work => if let Err(error) = ended { tracing::debug!(%error, "a connection to the proxy has broken") },
+        () = quiet => tracing::debug!("nothing has passed for too long"),
+    }
+}
