@@ -1,6 +1,7 @@
 //! The client for servers that speak OpenAI's chat completions.
 
 mod answer;
+mod carrier;
 mod client;
 mod dialect;
 mod events;
@@ -13,5 +14,6 @@ mod tests;
 mod transport;
 mod wire;
 
+pub use carrier::{CarriedAnswer, Carrier};
 pub use client::OpenAiModel;
 pub use settings::{OpenAiSettings, SettingsError, Timeouts};

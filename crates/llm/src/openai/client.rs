@@ -1,6 +1,6 @@
 //! The model as the rest of the program sees it: the wire, tried again when it fails.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use async_openai::Client;
 use futures::future::BoxFuture;
@@ -9,8 +9,10 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::carrier::Carrier;
 use super::dialect::Dialect;
 use super::settings::{OpenAiSettings, SettingsError};
+use super::transport::Way;
 use super::wire::{Endpoint, Wire};
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, RetryingModel, StreamPart};
 
@@ -33,16 +35,33 @@ impl OpenAiModel {
     /// # Errors
     /// The address, the key or a header cannot be used, or TLS cannot be set up.
     pub fn new(settings: OpenAiSettings) -> Result<Self, SettingsError> {
+        let (_, url) = base_url(&settings.base_url)?;
+        let http = http_client(&settings, &url)?;
+        Self::on(settings, http.clone(), Way::Http(http))
+    }
+
+    /// A client whose requests go by another way than HTTP; the address serves for messages and for what is known of its host.
+    ///
+    /// # Errors
+    /// The address, the key or a header cannot be used.
+    pub fn carried_by(settings: OpenAiSettings, carrier: Arc<dyn Carrier>) -> Result<Self, SettingsError> {
+        // Never used, but async-openai wants one.
+        provide_crypto();
+        let http =
+            reqwest::Client::builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() })?;
+        Self::on(settings, http, Way::Carrier(carrier))
+    }
+
+    fn on(settings: OpenAiSettings, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
         let (base_url, url) = base_url(&settings.base_url)?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         let headers = headers(&settings, key)?;
-        let http = http_client(&settings, &url)?;
         let endpoint = Endpoint { base_url, headers, key: SecretString::from(key) };
         let wire = Wire {
             dialect: Mutex::new(Dialect::for_host(&host, settings.streaming)),
-            client: Client::build(http.clone(), endpoint),
-            http,
+            client: Client::build(http, endpoint),
+            way,
             shown_url: shown(url),
             name: settings.name,
             model: settings.model,
@@ -125,8 +144,7 @@ fn headers(settings: &OpenAiSettings, key: &str) -> Result<HeaderMap, SettingsEr
 }
 
 fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwest::Client, SettingsError> {
-    // Fails only where a provider stands already: then that one serves.
-    rustls::crypto::ring::default_provider().install_default().ok();
+    provide_crypto();
     let builder = || {
         let builder = reqwest::Client::builder()
             .connect_timeout(settings.timeouts.connect)
@@ -141,6 +159,11 @@ fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwest::Client, 
         return builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() });
     }
     builder().build().or_else(|_| with_own_roots(builder())).map_err(|error| SettingsError::Tls { reason: error.to_string() })
+}
+
+/// Fails only where a provider stands already: then that one serves.
+fn provide_crypto() {
+    rustls::crypto::ring::default_provider().install_default().ok();
 }
 
 /// For systems without any certificate authorities.

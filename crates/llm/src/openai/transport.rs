@@ -10,12 +10,16 @@ use std::time::Duration;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures::stream::{self, BoxStream};
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
 use tokio::time::Instant;
 
+use super::carrier::{CarriedAnswer, Carrier};
 use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
 use super::fault::{self, Asked, Fault};
 use crate::ModelError;
+
+/// The longest body of an answer that is read, in bytes: some hundred times what the longest answer of a model takes as a stream of tokens.
+const LONGEST_BODY: usize = 64 * 1024 * 1024;
 
 /// What is known of one attempt beside its answer. async-openai turns the failures of a stream into text; the failure
 /// itself waits here.
@@ -87,8 +91,8 @@ impl Attempt {
         ModelError::Unreachable { url: self.url.clone(), reason }.into()
     }
 
-    fn broken(&self, error: &reqwest::Error) -> Fault {
-        tracing::debug!(model = %self.model, reason = innermost(error), "the answer broke off");
+    fn broken(&self, reason: &str) -> Fault {
+        tracing::debug!(model = %self.model, reason, "the answer broke off");
         ModelError::Cut { model: self.model.clone() }.into()
     }
 
@@ -111,10 +115,37 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
+/// How requests get to the server.
+#[derive(Clone)]
+pub(super) enum Way {
+    Http(reqwest::Client),
+    Carrier(Arc<dyn Carrier>),
+}
+
+impl Way {
+    /// Sends the request, within the bounds of the attempt.
+    async fn send(&self, attempt: &Attempt, request: reqwest::Request) -> Result<CarriedAnswer, Fault> {
+        let http = match self {
+            Self::Http(http) => http,
+            Self::Carrier(carrier) => {
+                let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
+                let unreachable = |reason| ModelError::Unreachable { url: attempt.url.clone(), reason };
+                return Ok(attempt.bounded(carrier.carry(body)).await?.map_err(unreachable)?);
+            }
+        };
+        let response = attempt.bounded(http.execute(request)).await?.map_err(|error| attempt.unreachable(&error.without_url()))?;
+        let status = response.status().as_u16();
+        let headers = response.headers().iter();
+        let headers = headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
+        let body = response.bytes_stream().map_ok(|piece| piece.to_vec()).map_err(|error| innermost(&error.without_url()));
+        Ok(CarriedAnswer { status, headers, body: body.boxed() })
+    }
+}
+
 /// The service that carries one attempt.
 #[derive(Clone)]
 pub(super) struct Sender {
-    pub(super) http: reqwest::Client,
+    pub(super) way: Way,
     pub(super) attempt: Arc<Attempt>,
     pub(super) probe: Arc<Probe>,
 }
@@ -142,12 +173,11 @@ type Pieces = BoxStream<'static, Result<Vec<u8>, Fault>>;
 impl Sender {
     async fn send(&self, request: reqwest::Request) -> Result<reqwest::Response, Fault> {
         let attempt = &self.attempt;
-        let response = attempt.bounded(self.http.execute(request)).await?.map_err(|error| attempt.unreachable(&error.without_url()))?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(self.refused(response).await);
+        let answer = self.way.send(attempt, request).await?;
+        if !(200..300).contains(&answer.status) {
+            return Err(self.refused(answer).await);
         }
-        let mut pieces = pieces(Arc::clone(attempt), response);
+        let mut pieces = pieces(Arc::clone(attempt), answer);
         let mut head = Vec::new();
         let shape = loop {
             match events::shape(&head) {
@@ -188,24 +218,23 @@ impl Sender {
         Ok(http::Response::new(body).into())
     }
 
-    async fn refused(&self, response: reqwest::Response) -> Fault {
-        let status = response.status().as_u16();
-        let headers = response.headers().clone();
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        if let (300..=399, Some(target)) = (status, header("location")) {
+    async fn refused(&self, answer: CarriedAnswer) -> Fault {
+        let status = answer.status;
+        let retry_after = fault::retry_after(|name| answer.header(name));
+        if let (300..=399, Some(target)) = (status, answer.header("location")) {
             let message = format!("the server redirects to {target}; set base_url to where the API is");
             return ModelError::Refused { model: self.attempt.model.clone(), status, message }.into();
         }
         // A body that breaks off does not hide the status.
         let mut body = Vec::new();
-        let mut pieces = pieces(Arc::clone(&self.attempt), response);
+        let mut pieces = pieces(Arc::clone(&self.attempt), answer);
         while let Some(Ok(piece)) = pieces.next().await {
             body.extend(piece);
             if body.len() > 64 * 1024 {
                 break;
             }
         }
-        fault::from_http(self.attempt.asked(), status, fault::retry_after(header), &body)
+        fault::from_http(self.attempt.asked(), status, retry_after, &body)
     }
 
     /// The bytes of a stream; its end and its failure are noted.
@@ -222,13 +251,15 @@ impl Sender {
     }
 }
 
-/// The pieces of a body, each within its time.
-fn pieces(attempt: Arc<Attempt>, response: reqwest::Response) -> Pieces {
-    let bytes = Box::pin(response.bytes_stream());
-    stream::unfold(Some((attempt, bytes)), |state| async {
-        let (attempt, mut bytes) = state?;
-        match next(&attempt, &mut bytes).await {
-            Ok(Some(piece)) => Some((Ok(piece), Some((attempt, bytes)))),
+/// The pieces of a body, each within its time, and together no more than a body may have.
+fn pieces(attempt: Arc<Attempt>, answer: CarriedAnswer) -> Pieces {
+    stream::unfold(Some((attempt, answer.body, 0_usize)), |state| async {
+        let (attempt, mut body, read) = state?;
+        match next(&attempt, &mut body, read).await {
+            Ok(Some(piece)) => {
+                let read = read.saturating_add(piece.len());
+                Some((Ok(piece), Some((attempt, body, read))))
+            }
             Ok(None) => None,
             Err(fault) => Some((Err(fault), None)),
         }
@@ -236,12 +267,18 @@ fn pieces(attempt: Arc<Attempt>, response: reqwest::Response) -> Pieces {
     .boxed()
 }
 
-async fn next<B: AsRef<[u8]>>(
+async fn next(
     attempt: &Attempt,
-    bytes: &mut (impl Stream<Item = Result<B, reqwest::Error>> + Unpin),
+    body: &mut (impl Stream<Item = Result<Vec<u8>, String>> + Unpin),
+    read: usize,
 ) -> Result<Option<Vec<u8>>, Fault> {
-    let piece = attempt.bounded(bytes.next()).await?.transpose().map_err(|error| attempt.broken(&error.without_url()))?;
-    Ok(piece.map(|piece| piece.as_ref().to_vec()))
+    let piece = attempt.bounded(body.next()).await?.transpose().map_err(|reason| attempt.broken(&reason))?;
+    match piece {
+        Some(piece) if read.saturating_add(piece.len()) > LONGEST_BODY => {
+            Err(attempt.unreadable(format!("it is longer than the {} MiB that are read", LONGEST_BODY >> 20)))
+        }
+        piece => Ok(piece),
+    }
 }
 
 async fn collect(mut body: Vec<u8>, mut pieces: Pieces) -> Result<Vec<u8>, Fault> {

@@ -19,7 +19,7 @@ use super::answer::Answer;
 use super::dialect::Dialect;
 use super::fault::{self, Asked, Fault};
 use super::request;
-use super::transport::{Attempt, Probe, Sender};
+use super::transport::{Attempt, Probe, Sender, Way};
 use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, Prices, StreamPart, Timeouts};
 
 /// How long the tokens of an answer are waited for once the answer itself is whole.
@@ -65,7 +65,7 @@ pub(super) struct Wire {
     pub(super) limits: ModelLimits,
     pub(super) prices: Option<Prices>,
     pub(super) timeouts: Timeouts,
-    pub(super) http: reqwest::Client,
+    pub(super) way: Way,
     pub(super) client: Client<Endpoint>,
     pub(super) dialect: Mutex<Dialect>,
 }
@@ -97,7 +97,7 @@ impl Wire {
                 streams: dialect.stream,
             };
             let probe = Arc::new(Probe::default());
-            let sender = Sender { http: self.http.clone(), attempt: Arc::new(attempt), probe: Arc::clone(&probe) };
+            let sender = Sender { way: self.way.clone(), attempt: Arc::new(attempt), probe: Arc::clone(&probe) };
             let opened = self.events(&body, sender).await;
             match opened {
                 Ok(events) => {
@@ -211,19 +211,23 @@ impl Reading<'_> {
             self.events.next().await
         };
         match next {
-            Some(Ok(event)) => {
-                if let Some(fault) = fault::from_answer(self.wire.asked(), &event) {
-                    return Err(fault.error);
-                }
-                self.answer.absorb(&event, &mut self.ready);
-                Ok(())
-            }
+            // Some servers put an error, or all events, into a list.
+            Some(Ok(Value::Array(events))) => events.iter().try_for_each(|event| self.take_in(event)),
+            Some(Ok(event)) => self.take_in(&event),
             Some(Err(OpenAIError::JSONDeserialize(_, text))) if text.trim().is_empty() => Ok(()),
             Some(Err(OpenAIError::JSONDeserialize(_, text))) if text.trim() == "[DONE]" => self.end(true),
             Some(Err(_)) if self.answer.has_finish() => self.end(true),
             Some(Err(error)) => Err(self.wire.fault(&self.probe, error).error),
             None => self.end(self.probe.is_done()),
         }
+    }
+
+    fn take_in(&mut self, event: &Value) -> Result<(), ModelError> {
+        if let Some(fault) = fault::from_answer(self.wire.asked(), event) {
+            return Err(fault.error);
+        }
+        self.answer.absorb(event, &mut self.ready);
+        Ok(())
     }
 
     /// The events are over. Without a finish reason and without the mark of the end, the answer was cut.

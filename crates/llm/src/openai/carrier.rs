@@ -1,0 +1,36 @@
+//! The way of a request to its server: HTTP, or whatever else a program has.
+
+use futures::future::BoxFuture;
+use futures::stream::{BoxStream, StreamExt};
+
+/// Carries requests in place of HTTP: for a transport of one's own, and for answers that were kept.
+///
+/// Everything above it stays the same: forms of answers, bounds of time and size, retries.
+pub trait Carrier: Send + Sync {
+    /// Brings a request, as JSON, to the server and its answer back; `Err` says in words why no answer came.
+    ///
+    /// Dropping the future, or the body of the answer, ends the request.
+    fn carry(&self, request: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>>;
+}
+
+/// The answer of a server, its body piece by piece.
+pub struct CarriedAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The headers; of several with one name, the first counts.
+    pub headers: Vec<(String, String)>,
+    /// The body. An `Err` means that the connection broke.
+    pub body: BoxStream<'static, Result<Vec<u8>, String>>,
+}
+
+impl CarriedAnswer {
+    /// An answer with status 200 in these pieces.
+    pub fn of(pieces: impl IntoIterator<Item = Vec<u8>, IntoIter: Send + 'static>) -> Self {
+        Self { status: 200, headers: Vec::new(), body: futures::stream::iter(pieces.into_iter().map(Ok)).boxed() }
+    }
+
+    /// A header's value, whatever the case of its name.
+    pub(super) fn header(&self, name: &str) -> Option<String> {
+        self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
+    }
+}
