@@ -121,6 +121,11 @@ fn from_string(inner: String, schema: Option<&Value>) -> Result<ReadArguments, A
             None => {}
         }
     }
+    // Half an object is no text that anybody meant.
+    let is_cut = text.starts_with('{') && text.get(1..).unwrap_or_default().trim_start().starts_with('"');
+    if is_cut && whole_text_ending(text).is_some_and(|ending| ending != Ending::Whole) {
+        return Err(ArgumentsError::Cut { bytes: inner.len() });
+    }
     match only {
         Some(name) => Ok(ReadArguments {
             repairs: vec![format!("took the bare string as {name}")],

@@ -35,7 +35,7 @@ impl<'t> Cursor<'t> {
 /// Whether a character behind `before` begins a string.
 pub(super) fn opens_string(c: char, before: char) -> bool {
     match c {
-        '"' | '“' | '”' => true,
+        '"' | '“' | '”' | '＂' => true,
         '\'' | '‘' | '`' => matches!(before, '{' | '[' | ',' | ':' | '(' | '=' | '\0'),
         _ => false,
     }

@@ -4,7 +4,8 @@ use jsonrepair_rs::jsonrepair;
 use serde_json::Value;
 
 use super::{
-    scan::{Ending, Oddity, Span, ascii},
+    cursor::{Cursor, opens_string, pass_string},
+    scan::{Edit, Ending, Oddity, Span},
     strict,
 };
 
@@ -20,22 +21,31 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     if span.ending == Ending::Cut {
         repairs.push("closed what was cut off".to_owned());
     }
-    let mut text = text.trim_end().to_owned();
-    if !span.wide.is_empty() {
+    let mut text = text.trim_end();
+    if span.ending == Ending::Cut {
+        text = without_half_an_escape(text.get(..span.dangling.unwrap_or(text.len())).unwrap_or(text));
+    }
+    let mut text = with_edits(text, &span.edits);
+    if span.edits.iter().any(|edit| !matches!(edit.old, ',' | ':' | '…')) {
         repairs.push("replaced full-width punctuation".to_owned());
-        text = ascii_punctuation(&text, &span.wide);
     }
     if span.oddities.contains(&Oddity::TripleQuotes) {
         text = triple_quotes_as_strings(&text);
     }
-    let (doubled, count) = double_lone_backslashes(&text);
-    if count > 0 {
-        repairs.push(format!("doubled {count} backslash{}", if count == 1 { "" } else { "es" }));
-        text = doubled;
+    let escaped = with_whole_escapes(&text);
+    if escaped.doubled > 0 {
+        repairs.push(format!("doubled {} backslash{}", escaped.doubled, if escaped.doubled == 1 { "" } else { "es" }));
     }
+    if escaped.replaced > 0 {
+        repairs.push("replaced what is no letter in a text".to_owned());
+    }
+    let text = escaped.text;
     let value = match strict(&text) {
         Ok(value) => value,
-        Err(_) => strict(&jsonrepair(&text).ok()?).ok()?,
+        Err(_) => match jsonrepair(&text).ok().and_then(|mended| strict(&mended).ok()) {
+            Some(value) => value,
+            None => strict(&jsonrepair(&with_inner_quotes_escaped(&text)).ok()?).ok()?,
+        },
     };
     let same_kind = if text.starts_with('{') { value.is_object() } else { value.is_array() };
     if repairs.is_empty() {
@@ -52,6 +62,7 @@ fn words(oddity: Oddity) -> &'static str {
         Oddity::TripleQuotes => "replaced triple quotes",
         Oddity::Comment => "left out comments",
         Oddity::TrailingComma => "left out trailing commas",
+        Oddity::Surplus => "left out what stood twice",
         Oddity::PythonLiteral => "read Python's True, False and None",
         Oddity::NotANumber => "read NaN, Infinity and undefined as null",
         Oddity::Unquoted => "quoted what was not quoted",
@@ -60,10 +71,19 @@ fn words(oddity: Oddity) -> &'static str {
     }
 }
 
-/// Doubles each backslash that begins no JSON escape, and returns how many there were.
-fn double_lone_backslashes(text: &str) -> (String, usize) {
+/// A text whose escapes are all whole.
+struct Escaped {
+    text: String,
+    /// How many lone backslashes were doubled.
+    doubled: usize,
+    /// How many control characters and halves of letters were written as something that JSON may hold.
+    replaced: usize,
+}
+
+/// Doubles each backslash that begins no JSON escape, escapes control characters, and replaces the halves of letters that JSON writes in two escapes.
+fn with_whole_escapes(text: &str) -> Escaped {
     let mut out = String::with_capacity(text.len() + 16);
-    let mut count = 0;
+    let (mut doubled, mut replaced) = (0, 0);
     let mut rest = text;
     let mut path_until = usize::MAX;
     while let Some(c) = rest.chars().next() {
@@ -74,23 +94,98 @@ fn double_lone_backslashes(text: &str) -> (String, usize) {
             if !in_path && begins_windows_path(&out, rest) {
                 path_until = after.len().saturating_sub(path_length(after));
             }
-            out.push(c);
+            if c < ' ' && !matches!(c, '\n' | '\r' | '\t') {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+                replaced += 1;
+            } else {
+                out.push(c);
+            }
             rest = after;
             continue;
         }
         let keep = escape_length(after, out.ends_with('\''));
         if after.starts_with('\\') || (keep > 0 && (!in_path || after.starts_with('"'))) {
-            let keep = keep.max(1);
+            let mut keep = keep.max(1);
+            match surrogate(rest) {
+                Some(Half::First) if matches!(after.get(5..).and_then(surrogate), Some(Half::Second)) => keep = 11,
+                Some(_) => {
+                    out.push('\u{fffd}');
+                    replaced += 1;
+                    rest = after.get(keep..).unwrap_or_default();
+                    continue;
+                }
+                None => {}
+            }
             out.push('\\');
             out.push_str(after.get(..keep).unwrap_or_default());
             rest = after.get(keep..).unwrap_or_default();
         } else {
             out.push_str("\\\\");
-            count += 1;
+            doubled += 1;
             rest = after;
         }
     }
-    (out, count)
+    Escaped { text: out, doubled, replaced }
+}
+
+/// One of the two escapes in which JSON writes a letter beyond the basic plane of Unicode.
+enum Half {
+    First,
+    Second,
+}
+
+fn surrogate(text: &str) -> Option<Half> {
+    match u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()? {
+        0xD800..=0xDBFF => Some(Half::First),
+        0xDC00..=0xDFFF => Some(Half::Second),
+        _ => None,
+    }
+}
+
+/// A text that was cut inside an escape, or between the two escapes of one letter, without that.
+fn without_half_an_escape(text: &str) -> &str {
+    let is_open = |head: &str| (head.len() - head.trim_end_matches('\\').len()) % 2 == 1;
+    let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(6))..).unwrap_or_default();
+    let mut whole = text;
+    if let Some(at) = tail.rfind('\\') {
+        let (head, escape) = (text.get(..text.len() - tail.len() + at).unwrap_or_default(), tail.get(at + 1..).unwrap_or_default());
+        let half =
+            escape.is_empty() || (escape.starts_with('u') && escape.len() < 5 && escape.bytes().skip(1).all(|b| b.is_ascii_hexdigit()));
+        if half && !is_open(head) {
+            whole = head;
+        }
+    }
+    let letter = whole.get(whole.floor_char_boundary(whole.len().saturating_sub(6))..).unwrap_or_default();
+    let head = whole.get(..whole.len() - letter.len()).unwrap_or_default();
+    if matches!(surrogate(letter), Some(Half::First)) && !is_open(head) { head } else { whole }
+}
+
+/// The text with every quote escaped that stands inside a string, as the scanner sees strings.
+fn with_inner_quotes_escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut cursor = Cursor { text, at: 0 };
+    let mut before = '\0';
+    while let Some(c) = cursor.next() {
+        let start = cursor.at;
+        out.push(c);
+        if c != '"' || !opens_string(c, before) || !pass_string(&mut cursor, c) {
+            out.push_str(text.get(start..cursor.at).unwrap_or_default());
+        } else {
+            let mut escaped = false;
+            for inner in text.get(start..cursor.at - 1).unwrap_or_default().chars() {
+                if inner == '"' && !escaped {
+                    out.push('\\');
+                }
+                escaped = inner == '\\' && !escaped;
+                out.push(inner);
+            }
+            out.push('"');
+        }
+        if !c.is_whitespace() {
+            before = c;
+        }
+    }
+    out
 }
 
 /// How many bytes after a backslash belong to an escape that JSON, or the repair library, knows; 0 for none.
@@ -166,17 +261,14 @@ fn triple_quotes_as_strings(text: &str) -> String {
     out
 }
 
-/// Full-width punctuation outside of strings as ASCII.
-fn ascii_punctuation(text: &str, wide: &[usize]) -> String {
+/// The text as it is meant; it may end before the last of the edits.
+fn with_edits(text: &str, edits: &[Edit]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
-    for at in wide {
-        out.push_str(text.get(done..*at).unwrap_or_default());
-        done = *at;
-        if let Some(c) = text.get(done..).and_then(|rest| rest.chars().next()) {
-            out.push(ascii(c));
-            done += c.len_utf8();
-        }
+    for edit in edits.iter().filter(|edit| edit.at < text.len()) {
+        out.push_str(text.get(done..edit.at).unwrap_or_default());
+        out.push_str(edit.new);
+        done = edit.at + edit.old.len_utf8();
     }
     out.push_str(text.get(done..).unwrap_or_default());
     out

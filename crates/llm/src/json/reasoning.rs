@@ -13,6 +13,8 @@ const TAGS: [(&str, &str); 7] = [
 
 /// Marks after which, in the form of gpt-oss, the answer follows.
 const FINAL: &str = "<|channel|>final<|message|>";
+/// The mark before reasoning in that form.
+const ANALYSIS: &str = "<|channel|>analysis<|message|>";
 /// Marks that end a message in that form.
 const ENDS: [&str; 3] = ["<|return|>", "<|end|>", "<|start|>"];
 
@@ -26,6 +28,12 @@ pub(super) fn without_reasoning(text: &str) -> Option<String> {
             answer = answer.split(end).next().unwrap_or_default();
         }
         return Some(answer.to_owned());
+    }
+    if let Some((before, thought)) = text.split_once(ANALYSIS) {
+        let end = ENDS.iter().filter_map(|end| thought.find(end)).min();
+        let after = end.and_then(|at| thought.get(at..)).unwrap_or_default();
+        let rest = ENDS.iter().find_map(|end| after.strip_prefix(end)).unwrap_or_default();
+        return Some(format!("{before}{rest}"));
     }
     if !TAGS.iter().any(|(open, close)| text.contains(open) || text.contains(close)) {
         return None;

@@ -34,6 +34,7 @@ pub(super) enum Oddity {
     TripleQuotes,
     Comment,
     TrailingComma,
+    Surplus,
     PythonLiteral,
     NotANumber,
     Unquoted,
@@ -54,8 +55,21 @@ pub(super) struct Span {
     pub(super) inner: bool,
     /// 0: objects and arrays of objects; 1: other arrays; 2: empty ones.
     pub(super) rank: u8,
-    /// Where full-width punctuation stands for ASCII, outside of strings, in bytes from the span's start.
-    pub(super) wide: Vec<usize>,
+    /// What is to be written in place of something, outside of strings, in the order of the text.
+    pub(super) edits: Vec<Edit>,
+    /// Where a member begins, in bytes from the span's start, whose value never came: it ends inside the key or behind it.
+    pub(super) dangling: Option<usize>,
+}
+
+/// Something to be written in another way.
+#[derive(Debug, Clone)]
+pub(super) struct Edit {
+    /// Where it stands, in bytes from the span's start.
+    pub(super) at: usize,
+    /// What stands there.
+    pub(super) old: char,
+    /// What is meant.
+    pub(super) new: &'static str,
 }
 
 impl Span {
@@ -150,7 +164,7 @@ fn rank(text: &str) -> Option<u8> {
     let first = rest.chars().next()?;
     match open {
         '{' | '｛' => match first {
-            '"' | '\'' | '“' | '”' | '‘' | '`' | ',' => Some(0),
+            '"' | '\'' | '“' | '”' | '‘' | '`' | '＂' | ',' => Some(0),
             '}' | '｝' => Some(2),
             c if is_word(c) => {
                 let after = rest.trim_start_matches(is_word).trim_start();
@@ -161,11 +175,11 @@ fn rank(text: &str) -> Option<u8> {
         '[' | '［' => match first {
             '{' | '｛' => Some(0),
             ']' | '］' => Some(2),
-            '"' | '\'' | '“' | '”' | '`' | '[' | '-' => Some(1),
+            '"' | '\'' | '“' | '”' | '`' | '＂' | '[' | '-' => Some(1),
             c if c.is_ascii_digit() => Some(1),
             _ => {
                 let word: String = rest.chars().take_while(|c| is_word(*c)).collect();
-                matches!(word.as_str(), "true" | "false" | "null" | "True" | "False" | "None" | "NaN").then_some(1)
+                matches!(word.as_str(), "true" | "false" | "null" | "True" | "False" | "None" | "NaN" | "Infinity").then_some(1)
             }
         },
         _ => None,
@@ -199,15 +213,31 @@ fn span_at(text: &str, start: usize) -> Result<Span, TooDeep> {
     let mut cursor = Cursor { text, at: start };
     let mut open: Vec<char> = Vec::new();
     let mut oddities = BTreeSet::new();
-    let mut wide = Vec::new();
+    let mut edits = Vec::new();
+    let mut dangling = None;
     // The last character outside of strings, white space and comments; a string counts as its quote.
     let mut before = '\0';
     // Whether the last string stood where a value stands.
     let mut after_value = false;
-    let span = |end, ending, oddities, wide| Span { start, end, ending, oddities, wide, fenced: false, inner: false, rank: 0 };
+    let span = |end, ending, oddities, edits, dangling| {
+        let dangling = if ending == Ending::Cut { dangling } else { None };
+        Span { start, end, ending, oddities, edits, dangling, fenced: false, inner: false, rank: 0 }
+    };
     while let Some(c) = cursor.next() {
-        if ascii(c) != c {
-            wide.push(cursor.at - c.len_utf8() - start);
+        let at = cursor.at - c.len_utf8() - start;
+        let surplus = matches!((ascii(c), before), (',', ',') | (':', ':'));
+        if surplus {
+            oddities.insert(Oddity::Surplus);
+        }
+        if surplus || meant(c).is_some() {
+            edits.push(Edit { at, old: c, new: meant(c).filter(|_| !surplus).unwrap_or_default() });
+        }
+        // A key, or the beginning of what stands behind its colon.
+        let in_key = matches!(before, '{' | ',') && open.last() == Some(&'}');
+        if in_key && !matches!(ascii(c), '}' | ',') && !c.is_whitespace() {
+            dangling = Some(at);
+        } else if before == ':' && !c.is_whitespace() && !matches!(ascii(c), ':' | '-' | '+') || matches!(before, '-' | '+') {
+            dangling = None;
         }
         match c {
             '{' | '[' | '｛' | '［' => {
@@ -230,7 +260,7 @@ fn span_at(text: &str, start: usize) -> Result<Span, TooDeep> {
                     oddities.insert(Oddity::Bracket);
                 }
                 if open.is_empty() {
-                    return Ok(span(cursor.at, Ending::Whole, oddities, wide));
+                    return Ok(span(cursor.at, Ending::Whole, oddities, edits, None));
                 }
             }
             _ if opens_string(c, before) => {
@@ -239,23 +269,26 @@ fn span_at(text: &str, start: usize) -> Result<Span, TooDeep> {
                     oddities.insert(oddity);
                 }
                 if !pass_string(&mut cursor, c) {
-                    return Ok(span(text.len(), Ending::Cut, oddities, wide));
+                    return Ok(span(text.len(), Ending::Cut, oddities, edits, dangling));
+                }
+                if text.get(..cursor.at).is_some_and(|read| read.ends_with('＂')) {
+                    edits.push(Edit { at: cursor.at - '＂'.len_utf8() - start, old: '＂', new: "\"" });
                 }
                 before = '"';
                 continue;
             }
             '/' if before != ':' && cursor.rest().starts_with('/') => {
-                oddities.insert(Oddity::Comment);
+                oddities.extend(comment(cursor.rest()));
                 cursor.pass("\n");
                 continue;
             }
             '/' if cursor.rest().starts_with('*') => {
-                oddities.insert(Oddity::Comment);
+                oddities.extend(comment(cursor.rest()));
                 cursor.pass("*/");
                 continue;
             }
             '#' => {
-                oddities.insert(Oddity::Comment);
+                oddities.extend(comment(cursor.rest()));
                 cursor.pass("\n");
                 continue;
             }
@@ -276,7 +309,14 @@ fn span_at(text: &str, start: usize) -> Result<Span, TooDeep> {
         oddities.insert(Oddity::Bracket);
     }
     let complete = matches!(before, '}' | ']') || (before == '"' && after_value);
-    Ok(span(text.len(), if complete { Ending::Brackets } else { Ending::Cut }, oddities, wide))
+    Ok(span(text.len(), if complete { Ending::Brackets } else { Ending::Cut }, oddities, edits, dangling))
+}
+
+/// What a comment is: `// ... more tasks` stands for what was left out.
+fn comment(rest: &str) -> impl Iterator<Item = Oddity> {
+    let words = rest.trim_start_matches(['/', '*', '#', ' ']);
+    let elides = words.starts_with("...") || words.starts_with('…');
+    std::iter::once(Oddity::Comment).chain(elides.then_some(Oddity::Ellipsis))
 }
 
 /// Reads a word outside of strings and notes what it is.
@@ -307,17 +347,24 @@ fn closer(c: char) -> char {
     }
 }
 
+/// What a character outside of strings stands for, where that is another.
+fn meant(c: char) -> Option<&'static str> {
+    Some(match c {
+        '｛' => "{",
+        '｝' => "}",
+        '［' => "[",
+        '］' => "]",
+        '：' => ":",
+        '，' | '、' => ",",
+        '＂' => "\"",
+        '…' => "...",
+        _ => return None,
+    })
+}
+
 /// Full-width punctuation as its ASCII kin.
-pub(super) fn ascii(c: char) -> char {
-    match c {
-        '｛' => '{',
-        '｝' => '}',
-        '［' => '[',
-        '］' => ']',
-        '：' => ':',
-        '，' | '、' => ',',
-        _ => c,
-    }
+fn ascii(c: char) -> char {
+    meant(c).and_then(|meant| meant.chars().next()).unwrap_or(c)
 }
 
 fn quote_oddity(quote: char, rest: &str) -> Option<Oddity> {

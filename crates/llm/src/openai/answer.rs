@@ -314,9 +314,12 @@ fn read_usage(value: &Value) -> Option<Usage> {
     (input > 0 || output > 0).then(|| Usage { input_tokens: input, cached_input_tokens: cached.min(input), output_tokens: output })
 }
 
-/// A count as an integer, a float or a text; negative ones count as none.
+/// The largest count of tokens that is believed; a larger one would eat a run's whole budget.
+const LARGEST_COUNT: u64 = 1_000_000_000;
+
+/// A count as an integer, a float or a text; one that cannot be true counts as none.
 fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> {
-    names.iter().find_map(|name| match object.get(*name)? {
+    let found = names.iter().find_map(|name| match object.get(*name)? {
         Value::Number(number) => number.as_u64().or_else(|| {
             let float = number.as_f64().filter(|float| *float >= 0.0)?;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative, and saturating is right")]
@@ -324,5 +327,6 @@ fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> {
         }),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
-    })
+    });
+    found.filter(|count| *count <= LARGEST_COUNT)
 }

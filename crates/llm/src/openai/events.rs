@@ -21,6 +21,9 @@ pub(super) enum Shape {
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 pub(super) fn shape(body: &[u8]) -> Shape {
+    if BYTE_ORDER_MARK.starts_with(body) {
+        return Shape::Empty;
+    }
     let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let body = body.trim_ascii_start();
     let field = |name: &[u8]| body.len() >= name.len() && body.starts_with(name) || name.starts_with(body);
@@ -84,6 +87,7 @@ mod tests {
         let cases: &[(&[u8], Shape)] = &[
             (b"", Shape::Empty),
             (b" \r\n", Shape::Empty),
+            (b"\xEF\xBB", Shape::Empty),
             (b"\n{\"a\":1}", Shape::Document),
             (b"\xEF\xBB\xBF[1]", Shape::Document),
             (b"data: {}", Shape::Events),

@@ -284,6 +284,9 @@ fn http_date(text: &str) -> Option<u64> {
     let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
     let mut clock = time.split(':').map(|part| part.parse::<u64>().ok());
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
+    if year > 9_999 || day > 31 || hour > 24 || minute > 60 || second > 61 {
+        return None;
+    }
     // Days from the civil date (Howard Hinnant, "chrono-compatible low-level date algorithms"), for years after 1970.
     let shifted = if month > 2 { year } else { year.checked_sub(1)? };
     let era = shifted / 400;

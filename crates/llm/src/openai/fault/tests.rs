@@ -153,6 +153,13 @@ fn waits_that_servers_ask_for() {
         assert_eq!(retry_after(look), *expected, "{headers:?}");
     }
     assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777), "the example of RFC 9110");
+    for text in [
+        "Sun, 06 Nov 18446744073709551615 08:49:37 GMT",
+        "Sun, 06 Nov 1994 18446744073709551615:49:37 GMT",
+        "Sun, 99 Nov 1994 08:49:37 GMT",
+    ] {
+        assert_eq!(http_date(text), None, "{text}");
+    }
 
     let body = r#"{"error":{"code":429,"message":"quota","details":[{"@type":"RetryInfo","retryDelay":"37s"}]}}"#;
     assert_eq!(from_http(ASKED, 429, None, body.as_bytes()).error.retry_after(), Some(Duration::from_secs(37)));
