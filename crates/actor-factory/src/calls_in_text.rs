@@ -95,10 +95,7 @@ fn calls_of(text: &str, offered: &[&str]) -> Option<Vec<ToolCall>> {
     let strict: Result<Vec<Value>, _> = Deserializer::from_str(json).into_iter().collect();
     let values = match strict {
         Ok(values) => values,
-        Err(_) => {
-            let read = read_json(json).ok().filter(|read| !read.cut)?;
-            vec![read.value]
-        }
+        Err(_) => vec![nearly(json)?],
     };
     let mut calls = Vec::new();
     for value in values {
@@ -112,6 +109,16 @@ fn calls_of(text: &str, offered: &[&str]) -> Option<Vec<ToolCall>> {
         }
     }
     (!calls.is_empty()).then_some(calls)
+}
+
+/// Reads what is not quite JSON. Only the outermost bracket may be missing: behind any other, arguments may be missing too.
+fn nearly(json: &str) -> Option<Value> {
+    let closed = ["}", "]"].iter().find_map(|close| serde_json::from_str(&format!("{}{close}", json.trim_end())).ok());
+    closed.or_else(|| {
+        let read = read_json(json).ok()?;
+        let whole = !read.cut && !read.repairs.iter().any(|repair| repair == "mended brackets");
+        whole.then_some(read.value)
+    })
 }
 
 fn call(value: &Value, offered: &[&str]) -> Option<ToolCall> {
@@ -134,58 +141,54 @@ mod tests {
 
     use super::*;
 
-    const OFFERED: [&str; 3] = ["write_file", "terminate", "glob"];
+    const OFFERED: [&str; 5] = ["write_file", "terminate", "glob", "read_file", "list_all"];
 
-    fn found(text: &str) -> (String, Vec<(String, String)>) {
-        let found = calls_in_text(text, &OFFERED);
-        (found.text, found.calls.into_iter().map(|c| (c.name, c.arguments)).collect())
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Case {
+        name: String,
+        text: String,
+        left: Option<String>,
+        calls: Vec<String>,
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Corpus {
+        case: Vec<Case>,
+    }
+
+    fn cases() -> Vec<Case> {
+        toml::from_str::<Corpus>(include_str!("../tests/corpus/calls.toml")).unwrap().case
+    }
+
+    fn shown(found: &CallsInText) -> Vec<String> {
+        found.calls.iter().map(|call| format!("{} {}", call.name, call.arguments)).collect()
     }
 
     #[test]
-    fn calls_are_found_where_models_write_them() {
-        let glob = r#"{"name": "glob", "arguments": {"pattern": "*.rs"}}"#;
-        let one = vec![("glob".to_owned(), r#"{"pattern":"*.rs"}"#.to_owned())];
-        let two = [one.clone(), one.clone()].concat();
-        let cases = [
-            (format!("```json\n{glob}\n```"), "", one.clone()),
-            (format!("First I look.\n\n```json\n{glob}\n```\nThen I go on."), "First I look.\n\n\nThen I go on.", one.clone()),
-            (format!("```\n{glob}\n```"), "", one.clone()),
-            (format!("```tool_call\n{glob}\n```"), "", one.clone()),
-            (format!("<tool_call>\n{glob}\n</tool_call>"), "", one.clone()),
-            (format!("<tool_call>\n{glob}"), "", one.clone()),
-            (format!("<tool_call>{glob}</tool_call>\n<tool_call>{glob}</tool_call>"), "", two.clone()),
-            (format!("```json\n{glob}\n{glob}\n```"), "", two.clone()),
-            (format!("```json\n[{glob}, {glob}]\n```"), "", two),
-            (
-                "```json\n{\"name\": \"terminate\", \"arguments\": {\"message\": \"```sh\\nls\\n```\"}}\n```".to_owned(),
-                "",
-                vec![("terminate".to_owned(), r#"{"message":"```sh\nls\n```"}"#.to_owned())],
-            ),
-            (glob.to_owned(), "", one.clone()),
-            (r#"{"name": "glob", "parameters": {"pattern": "*.rs"}}"#.to_owned(), "", one.clone()),
-            (r#"{"type": "function", "function": {"name": "glob", "arguments": "{\"pattern\":\"*.rs\"}"}}"#.to_owned(), "", one.clone()),
-            ("```json\n{'name': 'glob', 'arguments': {'pattern': '*.rs'},}\n```".to_owned(), "", one),
-        ];
-        for (text, kept, calls) in cases {
-            assert_eq!(found(&text), (kept.to_owned(), calls), "{text}");
+    fn every_case_of_the_corpus_is_found_or_stays_text() {
+        let mut wrong = Vec::new();
+        for case in cases() {
+            let found = calls_in_text(&case.text, &OFFERED);
+            if found.text != *case.left.as_ref().unwrap_or(&case.text) || shown(&found) != case.calls {
+                wrong.push(format!("{}\n  {:?}\n  left {:?}, calls {:?}", case.name, case.text, found.text, shown(&found)));
+            }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     }
 
     #[test]
-    fn other_text_stays_as_it_is() {
-        let cases = [
-            "The answer is 4.",
-            "```json\n{\"name\": \"Ada\", \"arguments\": {}}\n```",
-            "```json\n{\"name\": \"glob\"}\n```",
-            "```rust\nfn main() {}\n```",
-            "{\"name\": \"glob\", \"arguments\": {\"pattern\": \"*.r",
-            "```json\n{\"name\": \"glob\", \"arguments\": {\"pattern\": \"*.r",
-            "a ``` b <tool_call>",
-            "",
-        ];
-        for text in cases {
-            assert_eq!(found(text), (text.to_owned(), vec![]), "{text}");
+    fn a_text_that_is_cut_anywhere_holds_no_half_call() {
+        let mut wrong = Vec::new();
+        for case in cases() {
+            for (at, _) in case.text.char_indices() {
+                let calls = shown(&calls_in_text(&case.text[..at], &OFFERED));
+                if calls.iter().any(|call| !case.calls.contains(call)) {
+                    wrong.push(format!("{} cut at {at}\n  {:?}\n  {calls:?}", case.name, &case.text[..at]));
+                }
+            }
         }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     }
 
     proptest! {

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod arguments;
+#[cfg(test)]
+mod corpus;
 mod fallback;
 mod hint;
 mod json;

@@ -1,22 +1,11 @@
 //! What must be understood, what must be refused, and that nothing breaks the reader.
 
-mod forms;
+mod corpus;
 mod properties;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{ReadJson, UnreadableJson, read_json, read_json_where};
-
-/// Checks that a text is understood as the value.
-fn understood(text: &str, expected: &Value) -> ReadJson {
-    match read_json(text) {
-        Ok(read) => {
-            assert_eq!(&read.value, expected, "from {text:?}, repairs {:?}", read.repairs);
-            read
-        }
-        Err(error) => panic!("{text:?}: {error}"),
-    }
-}
+use super::{UnreadableJson, read_json, read_json_where};
 
 #[test]
 fn strict_json_needs_no_repairs() {

@@ -1,6 +1,6 @@
 //! The client against a server that answers in all the ways that were met.
 
-mod documents;
+mod corpus;
 mod failures;
 mod requests;
 mod streams;

@@ -3,7 +3,7 @@
 use aime_progress::PlanPatch;
 use serde_json::{Value, json};
 
-use super::super::{parse_patch, patch_from_value};
+use super::super::patch_from_value;
 
 fn read(value: &Value) -> PlanPatch {
     patch_from_value(value).unwrap_or_else(|faults| panic!("{value}\n{faults:?}")).patch
@@ -33,70 +33,6 @@ fn the_contracts_form_needs_no_repair() {
     )
     .unwrap();
     assert_eq!(parsed.patch, strict);
-}
-
-#[test]
-fn other_forms_mean_the_same() {
-    let add = json!({"op": "add_task", "task": {"id": "n", "name": "", "kind": "actor", "description": "d", "dependencies": []}, "replaces": ["a"]});
-    let modify = json!({"op": "modify_task", "id": "a", "change": {"description": "d"}});
-    let remove = json!({"op": "remove_task", "id": "a", "reason": ""});
-    let cases = [
-        (json!({"op": "add", "task": {"id": "n", "description": "d"}, "replaces": "a"}), &add),
-        (json!({"op": "add_task", "id": "n", "description": "d", "replaces": ["a"]}), &add),
-        (json!({"operation": "create_task", "task": {"id": "n", "description": "d", "replaces": ["a"]}}), &add),
-        (json!({"type": "add_task", "new_task": {"id": "n", "description": "d"}, "instead_of": "a"}), &add),
-        (json!({"add_task": {"task": {"id": "n", "description": "d"}, "replaces": ["a"]}}), &add),
-        (json!({"add_task": {"id": "n", "description": "d", "replaces": ["a"]}}), &add),
-        (json!({"id": "n", "description": "d", "replaces": ["a"]}), &add),
-        (json!({"op": "replace_task", "replaces": ["a"], "task": {"id": "n", "description": "d"}}), &add),
-        (json!({"op": "update_task", "task_id": "a", "description": "d"}), &modify),
-        (json!({"op": "modify", "id": "a", "changes": {"description": "d"}}), &modify),
-        (json!({"op": "modify_task", "id": "a", "task": {"description": "d"}}), &modify),
-        (json!({"op": "modify_task", "task": {"id": "a", "description": "d"}}), &modify),
-        (json!({"op": "modify_task", "change": {"task_id": "a", "description": "d"}}), &modify),
-        (json!({"op": "modify_task", "task": {"id": "a"}, "description": "d"}), &modify),
-        (json!({"modify_task": {"id": "a", "description": "d"}}), &modify),
-        (json!({"op": "delete_task", "task": "a"}), &remove),
-        (json!({"op": "remove", "task_id": "a"}), &remove),
-        (json!({"action": "skip", "id": "a"}), &remove),
-        (json!({"op": "retry", "id": "a"}), &json!({"op": "unblock_task", "id": "a"})),
-        (
-            json!({"op": "add_edge", "from": "a", "to": "b"}),
-            &json!({"op": "add_edge", "edge": {"from": "a", "to": "b", "type": "dependency"}}),
-        ),
-        (json!({"op": "remove_dependency", "edge": {"from": "a", "to": "b"}}), &json!({"op": "remove_edge", "from": "a", "to": "b"})),
-        (json!({"op": "set_strategy", "approach": "x"}), &json!({"op": "set_strategic", "strategic": {"approach": "x"}})),
-    ];
-    for (written, meant) in cases {
-        let patch = read(&json!({"changes": [written]}));
-        assert_eq!(serde_json::to_value(&patch.changes[0]).unwrap(), with_empty_list(meant), "{written}");
-    }
-}
-
-fn with_empty_list(meant: &Value) -> Value {
-    meant.clone()
-}
-
-#[test]
-fn other_wrappings_mean_the_same() {
-    let change = json!({"op": "unblock_task", "id": "a"});
-    for whole in [
-        json!({"changes": [change]}),
-        json!({"patch": {"changes": [change]}}),
-        json!({"operations": [change]}),
-        json!({"changes": change}),
-        json!([change]),
-        change.clone(),
-        json!({"changes": [change, {"op": "keep"}, null]}),
-    ] {
-        assert_eq!(read(&whole).changes.len(), 1, "{whole}");
-    }
-    for empty in
-        [json!({"changes": []}), json!({"reasoning": "fine", "changes": null}), json!([]), json!({"changes": [{"op": "no_change"}]})]
-    {
-        assert_eq!(read(&empty).changes, vec![], "{empty}");
-    }
-    assert!(parse_patch("The plan is fine.").is_err());
 }
 
 #[test]

@@ -1,0 +1,87 @@
+//! The corpus of plans and patches as models write them: `tests/corpus`.
+
+use aime_progress::{Plan, TaskId, TaskKind, TaskSpec};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{PlanFault, parse_patch, parse_plan};
+
+#[derive(Deserialize)]
+struct Corpus {
+    case: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    text: String,
+    is: Option<String>,
+    refused: Option<String>,
+}
+
+fn plans() -> Vec<Case> {
+    toml::from_str::<Corpus>(include_str!("../../../tests/corpus/plans.toml")).unwrap().case
+}
+
+fn patches() -> Vec<Case> {
+    toml::from_str::<Corpus>(include_str!("../../../tests/corpus/patches.toml")).unwrap().case
+}
+
+/// `id(kind)<-dependencies^parent` of each task.
+fn outline(plan: &Plan) -> String {
+    let one = |task: &TaskSpec| {
+        let kind = match task.kind {
+            TaskKind::Actor => "",
+            TaskKind::Tool => "(tool)",
+            TaskKind::Group => "(group)",
+        };
+        let waits: Vec<&str> = task.dependencies.iter().map(TaskId::as_str).collect();
+        let waits = if waits.is_empty() { String::new() } else { format!("<-{}", waits.join("+")) };
+        let parent = task.parent.as_ref().map(|parent| format!("^{parent}")).unwrap_or_default();
+        format!("{}{kind}{waits}{parent}", task.id)
+    };
+    plan.tasks.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// Checks every case: what was understood, as it is shown, or that a fault begins as the case says.
+fn check(cases: Vec<Case>, read: impl Fn(&str) -> Result<String, Vec<PlanFault>>) {
+    let mut wrong = Vec::new();
+    for case in cases {
+        let found = match read(&case.text) {
+            Ok(found) => (case.is.as_ref() != Some(&found)).then(|| format!("is = '{found}'")),
+            Err(faults) => {
+                let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+                let right = case.refused.is_some_and(|refused| told.iter().any(|fault| fault.starts_with(&refused)));
+                (!right).then(|| format!("refused: {told:?}"))
+            }
+        };
+        wrong.extend(found.map(|found| format!("{}\n  {}\n  {found}", case.name, case.text)));
+    }
+    assert!(wrong.is_empty(), "{} cases\n\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn every_plan_of_the_corpus_is_read_or_refused() {
+    check(plans(), |text| parse_plan(text).map(|parsed| outline(&parsed.plan)));
+}
+
+#[test]
+fn every_patch_of_the_corpus_is_read_or_refused() {
+    let mut cases = patches();
+    for case in &mut cases {
+        let is = case.is.take().map(|is| serde_json::from_str::<Value>(&is).unwrap().to_string());
+        case.is = is;
+    }
+    check(cases, |text| parse_patch(text).map(|parsed| serde_json::to_value(&parsed.patch.changes).unwrap().to_string()));
+}
+
+#[test]
+fn what_is_cut_anywhere_is_read_or_refused_and_never_panics() {
+    for case in plans().iter().chain(&patches()) {
+        for (at, _) in case.text.char_indices() {
+            let _ = parse_plan(&case.text[..at]);
+            let _ = parse_patch(&case.text[..at]);
+        }
+    }
+}
