@@ -1,6 +1,6 @@
 //! Goes to another model when one cannot be used.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
@@ -13,7 +13,8 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Price
 /// A request goes to the next model when one cannot be reached, does not answer, limits its requests, fails, is unknown or
 /// refuses the key; not when the request itself is at fault, for others would refuse it too. A model that failed is left
 /// out of the next few requests (3, then 6, up to 48 while it keeps failing) and then tried again, so that
-/// nobody stays with the fallback after the model has recovered. If all the others fail in that time, it is tried as the last.
+/// nobody stays with the fallback after the model has recovered; of requests at the same time one tries it, and the others wait
+/// for what comes of it with the fallback. If all the others fail in that time, it is tried as the last.
 pub struct FallbackModel {
     models: Vec<Seat>,
     first_pause: u32,
@@ -25,9 +26,28 @@ struct Seat {
 }
 
 /// Requests for which a model is still left out, and how many it will be the next time.
+#[derive(Default)]
 struct Pause {
     left: u32,
     next: u32,
+    /// It failed, and has not answered since.
+    failing: bool,
+    /// A request is finding out whether it answers again.
+    probed: bool,
+}
+
+/// A model in a request's order; if the request is to find out whether it answers again, others may do so once this is dropped.
+struct Turn<'a> {
+    seat: &'a Seat,
+    probes: bool,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        if self.probes {
+            self.seat.pause().probed = false;
+        }
+    }
 }
 
 /// Bounds the doubling of a pause.
@@ -45,21 +65,22 @@ impl FallbackModel {
     pub fn with_pause(primary: Arc<dyn ChatModel>, others: Vec<Arc<dyn ChatModel>>, requests: u32) -> Self {
         let models = std::iter::once(primary)
             .chain(others)
-            .map(|model| Seat { model, pause: Mutex::new(Pause { left: 0, next: requests }) })
+            .map(|model| Seat { model, pause: Mutex::new(Pause { next: requests, ..Pause::default() }) })
             .collect();
         Self { models, first_pause: requests }
     }
 
     /// The models in the order in which this request tries them: those in a pause last.
-    fn order(&self) -> Vec<&Seat> {
+    fn order(&self) -> Vec<Turn<'_>> {
         let (mut order, mut resting) = (Vec::new(), Vec::new());
         for seat in &self.models {
-            let mut pause = seat.pause.lock().unwrap_or_else(PoisonError::into_inner);
-            if pause.left == 0 {
-                order.push(seat);
+            let mut pause = seat.pause();
+            if pause.left > 0 || pause.probed {
+                pause.left = pause.left.saturating_sub(1);
+                resting.push(Turn { seat, probes: false });
             } else {
-                pause.left -= 1;
-                resting.push(seat);
+                pause.probed = pause.failing;
+                order.push(Turn { seat, probes: pause.failing });
             }
         }
         order.append(&mut resting);
@@ -68,14 +89,20 @@ impl FallbackModel {
 }
 
 impl Seat {
+    fn pause(&self) -> MutexGuard<'_, Pause> {
+        self.pause.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn failed(&self) {
-        let mut pause = self.pause.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pause = self.pause();
         pause.left = pause.next;
+        pause.failing = pause.next > 0;
         pause.next = pause.next.saturating_mul(2).min(LONGEST_PAUSE);
     }
 
     fn answered(&self, first_pause: u32) {
-        *self.pause.lock().unwrap_or_else(PoisonError::into_inner) = Pause { left: 0, next: first_pause };
+        let mut pause = self.pause();
+        *pause = Pause { next: first_pause, probed: pause.probed, ..Pause::default() };
     }
 }
 
@@ -107,8 +134,8 @@ fn note_failure(seat: &Seat, error: &ModelError) -> bool {
 /// A request on its way through the models.
 struct Course<'a> {
     request: ChatRequest,
-    left: std::vec::IntoIter<&'a Seat>,
-    current: Option<(&'a Seat, BoxStream<'a, Result<StreamPart, ModelError>>)>,
+    left: std::vec::IntoIter<Turn<'a>>,
+    current: Option<(Turn<'a>, BoxStream<'a, Result<StreamPart, ModelError>>)>,
     begun: bool,
     ended: bool,
     errors: Vec<ModelError>,
@@ -137,23 +164,27 @@ impl ChatModel for FallbackModel {
                 return None;
             }
             loop {
-                let (seat, mut parts) = match course.current.take() {
+                let (turn, mut parts) = match course.current.take() {
                     Some(current) => current,
                     None => match course.left.next() {
-                        Some(seat) => (seat, seat.model.stream(course.request.clone())),
+                        Some(turn) => {
+                            let parts = turn.seat.model.stream(course.request.clone());
+                            (turn, parts)
+                        }
                         None => {
                             course.ended = true;
                             return Some((Err(together(std::mem::take(&mut course.errors))), course));
                         }
                     },
                 };
+                let seat = turn.seat;
                 let next = parts.next().await.unwrap_or_else(|| Err(ModelError::Cut { model: seat.model.name().to_owned() }));
                 match next {
                     Ok(part) => {
                         seat.answered(self.first_pause);
                         course.begun = true;
                         course.ended = matches!(part, StreamPart::Done(_));
-                        course.current = Some((seat, parts));
+                        course.current = Some((turn, parts));
                         return Some((Ok(part), course));
                     }
                     Err(error) => {
@@ -175,7 +206,8 @@ impl ChatModel for FallbackModel {
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
         async move {
             let mut errors = Vec::new();
-            for seat in self.order() {
+            for turn in self.order() {
+                let seat = turn.seat;
                 match seat.model.complete(request.clone()).await {
                     Ok(response) => {
                         seat.answered(self.first_pause);

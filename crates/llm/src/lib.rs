@@ -16,6 +16,8 @@ mod retry;
 mod schema;
 pub mod scripted;
 mod structured;
+#[cfg(feature = "openai")]
+mod throttle;
 mod usage;
 
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};

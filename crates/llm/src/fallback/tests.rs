@@ -118,3 +118,55 @@ async fn a_stream_falls_back_before_its_first_part() {
     assert!(parts.iter().all(Result::is_ok), "{parts:?}");
     assert!(matches!(parts.last(), Some(Ok(StreamPart::Done(answer))) if answer.content == "from b"));
 }
+
+/// A model that fails or answers as it is told, when it is told.
+struct Told {
+    answers: std::sync::atomic::AtomicBool,
+    asked: std::sync::atomic::AtomicU32,
+    go: tokio::sync::Semaphore,
+}
+
+impl ChatModel for Told {
+    fn name(&self) -> &str {
+        "a"
+    }
+
+    fn stream(&self, _: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        use std::sync::atomic::Ordering::SeqCst;
+        crate::in_one_part(async {
+            self.asked.fetch_add(1, SeqCst);
+            self.go.acquire().await.unwrap().forget();
+            if self.answers.load(SeqCst) {
+                Ok(ScriptedModel::new("a").on(When::any(), [Reply::text("from a")]).complete(ChatRequest::default()).await?)
+            } else {
+                Err(down("a"))
+            }
+        })
+    }
+}
+
+#[tokio::test]
+async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
+    use std::sync::atomic::Ordering::SeqCst;
+    let a = Arc::new(Told { answers: false.into(), asked: 0.into(), go: tokio::sync::Semaphore::new(1) });
+    let b = scripted("b", [Reply::text("from b")]);
+    let model = FallbackModel::with_pause(Arc::clone(&a) as Arc<dyn ChatModel>, vec![Arc::new(b)], 1);
+    assert_eq!(said(&model).await, "from b", "it fails");
+    assert_eq!(said(&model).await, "from b", "it is left out");
+    // Five at once: one asks it, which takes a while; the others do not wait for that.
+    let probe = said(&model);
+    tokio::pin!(probe);
+    assert!(futures::poll!(&mut probe).is_pending());
+    for _ in 0..4 {
+        assert_eq!(said(&model).await, "from b");
+    }
+    assert_eq!(a.asked.load(SeqCst), 2);
+    // A probe that is dropped holds nobody up: the next request is the probe.
+    probe.set(said(&model));
+    assert!(futures::poll!(&mut probe).is_pending());
+    assert_eq!(a.asked.load(SeqCst), 3);
+    a.answers.store(true, SeqCst);
+    a.go.add_permits(10);
+    assert_eq!(probe.await, "from a");
+    assert_eq!(futures::future::join_all((0..3).map(|_| said(&model))).await, ["from a"; 3], "all come back");
+}

@@ -14,16 +14,18 @@ use super::dialect::Dialect;
 use super::settings::{OpenAiSettings, SettingsError};
 use super::transport::Way;
 use super::wire::{Endpoint, Wire};
+use crate::throttle::ThrottledModel;
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, RetryingModel, StreamPart};
 
 /// A model behind a server that speaks OpenAI's chat completions: OpenAI, vLLM, llama.cpp, Ollama, LiteLLM, and the
 /// compatible faces of Gemini, Anthropic, DeepSeek and others.
 ///
 /// It reads answers in all the forms that these are known to send, and learns which parameters the server refuses. Failures
-/// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. It asks for streams, so that a slow answer is told from a dead
+/// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. A server that has too many requests is asked fewer at once,
+/// and more again while it answers. It asks for streams, so that a slow answer is told from a dead
 /// server, unless [`OpenAiSettings::streaming`] is off.
 pub struct OpenAiModel {
-    model: RetryingModel<Wire>,
+    model: RetryingModel<ThrottledModel<Wire>>,
 }
 
 impl OpenAiModel {
@@ -69,7 +71,8 @@ impl OpenAiModel {
             prices: settings.prices,
             timeouts: settings.timeouts,
         };
-        Ok(Self { model: RetryingModel::new(wire, settings.retry) })
+        let throttled = ThrottledModel::new(wire, settings.retry.max_retry_after);
+        Ok(Self { model: RetryingModel::new(throttled, settings.retry) })
     }
 }
 
@@ -191,7 +194,7 @@ mod tests {
             ("https://user:secret@host/v1?key=secret", "https://host/v1"),
         ];
         for (text, shown) in good {
-            assert_eq!(made(text, None).unwrap().model.inner().shown_url, shown);
+            assert_eq!(made(text, None).unwrap().model.inner().inner().shown_url, shown);
         }
         for text in ["", "host/v1", "host:8080/v1", "ftp://host", "http://", "unix:///run/x"] {
             assert!(made(text, None).is_err(), "{text}");

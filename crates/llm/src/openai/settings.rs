@@ -64,9 +64,9 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// 10 s to connect, 300 s between bytes (a slow machine may read a long prompt for minutes), no total.
+    /// 10 s to connect, 300 s between bytes (a slow machine may read a long prompt for minutes), an hour in total.
     fn default() -> Self {
-        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(300), total: None }
+        Self { connect: Duration::from_secs(10), idle: Duration::from_secs(300), total: Some(Duration::from_secs(3_600)) }
     }
 }
 

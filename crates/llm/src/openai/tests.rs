@@ -2,6 +2,7 @@
 
 mod corpus;
 mod failures;
+mod faults;
 mod requests;
 mod streams;
 

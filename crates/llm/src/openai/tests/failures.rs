@@ -184,6 +184,13 @@ async fn a_server_that_speaks_no_tls() {
 }
 
 #[tokio::test]
+async fn a_name_that_no_resolver_knows() {
+    // A label of more than 63 letters is no name: it is refused without asking the network.
+    let failure = unreachable(&format!("http://{}.invalid/v1", "a".repeat(64))).await;
+    assert!(matches!(&failure, ModelError::Unreachable { .. }), "{failure:?}");
+}
+
+#[tokio::test]
 async fn requests_run_at_once() {
     let server = ScriptedServer::start(Script::new().on(When::any(), [Reply::text("hi").after_waiting(3)])).await;
     let model = client(&server, |_| {});

@@ -1,0 +1,266 @@
+//! Faults of a provider, in virtual time: what is waited for, how long, and how often it is tried.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+use tokio::time::{Instant, sleep};
+
+use super::{ask, line};
+use crate::{
+    CarriedAnswer, Carrier, ChatModel, ChatResponse, FallbackModel, ModelError, OpenAiModel, OpenAiSettings, RetrySettings, StreamPart,
+};
+
+const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
+const END: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+/// What a provider does with a request.
+#[derive(Debug, Clone)]
+enum Does {
+    Answers,
+    /// Nothing, not even headers.
+    Hangs,
+    /// Says these bytes, and then nothing.
+    HangsBehind(&'static str),
+    /// Says these bytes again and again, each time after a wait.
+    Drips(&'static str, Duration),
+    /// Says these bytes, and the connection breaks.
+    BreaksBehind(&'static str),
+    /// Cannot be reached.
+    IsGone,
+    Refuses(u16, &'static [(&'static str, &'static str)]),
+    /// Bytes without an end, as fast as they are read.
+    Floods,
+}
+
+/// Does one thing after the other, the last for ever.
+struct Provider {
+    does: Mutex<VecDeque<Does>>,
+    asked: AtomicU32,
+}
+
+impl Carrier for Provider {
+    fn carry(&self, _: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>> {
+        self.asked.fetch_add(1, SeqCst);
+        let does = {
+            let mut left = self.does.lock().unwrap();
+            let next = left.front().cloned().unwrap();
+            if left.len() > 1 {
+                left.pop_front();
+            }
+            next
+        };
+        let said = |text: &'static str| stream::iter([Ok(text.as_bytes().to_vec())]);
+        let with = |status, headers: &[(&str, &str)], body| {
+            let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            async move { Ok(CarriedAnswer { status, headers, body }) }.boxed()
+        };
+        match does {
+            Does::Answers => with(200, &[], said(HELLO).chain(said(END)).boxed()),
+            Does::Hangs => futures::future::pending().boxed(),
+            Does::HangsBehind(text) => with(200, &[], said(text).chain(stream::pending()).boxed()),
+            Does::Drips(text, every) => {
+                let drops = stream::repeat(text).then(move |text| sleep(every).map(move |()| Ok(text.as_bytes().to_vec())));
+                with(200, &[], drops.boxed())
+            }
+            Does::BreaksBehind(text) => with(200, &[], said(text).chain(stream::iter([Err("reset".to_owned())])).boxed()),
+            Does::IsGone => async { Err("connection refused".to_owned()) }.boxed(),
+            Does::Refuses(status, headers) => with(status, headers, said("{\"error\":\"busy\"}").boxed()),
+            Does::Floods => with(200, &[], stream::repeat_with(|| Ok(vec![b'x'; 1 << 20])).boxed()),
+        }
+    }
+}
+
+fn provider(does: impl IntoIterator<Item = Does>) -> Arc<Provider> {
+    Arc::new(Provider { does: Mutex::new(does.into_iter().collect()), asked: AtomicU32::new(0) })
+}
+
+fn model(name: &str, carrier: Arc<dyn Carrier>) -> OpenAiModel {
+    let mut settings = OpenAiSettings::new(name, "http://localhost/v1");
+    settings.retry = RetrySettings { jitter_seed: Some(7), ..RetrySettings::default() };
+    OpenAiModel::carried_by(settings, carrier).unwrap()
+}
+
+/// What comes of a request: the answer, how often the provider was asked, and the seconds until then.
+async fn outcome(does: impl IntoIterator<Item = Does>) -> (Result<ChatResponse, ModelError>, u32, u64) {
+    let provider = provider(does);
+    let model = model("m", Arc::clone(&provider) as Arc<dyn Carrier>);
+    let start = Instant::now();
+    let answer = model.complete(ask("hello")).await;
+    (answer, provider.asked.load(SeqCst), start.elapsed().as_secs())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_of_300_seconds_ends_at_300_seconds() {
+    let hour = Duration::from_secs(3_600);
+    let keep_alive = ": keep-alive\n\n";
+    let cases = [
+        ("silence", Does::Hangs, "m did not answer within 300 s", 300),
+        ("headers and silence", Does::HangsBehind(""), "m did not answer within 300 s", 300),
+        ("a comment and silence", Does::HangsBehind(keep_alive), "m did not answer within 300 s", 300),
+        ("comments for ever", Does::Drips(keep_alive, Duration::from_secs(10)), "m did not answer within 300 s", 300),
+        ("a letter at a time, and no event", Does::Drips("d", Duration::from_secs(1)), "m did not answer within 300 s", 300),
+        ("text and silence", Does::HangsBehind(HELLO), "m did not answer within 300 s", 300),
+        ("text for ever", Does::Drips(HELLO, Duration::from_secs(200)), "m did not answer within 3600 s", hour.as_secs()),
+    ];
+    for (name, does, words, seconds) in cases {
+        let (answer, asked, after) = outcome([does]).await;
+        assert_eq!((line(&answer), asked, after), (format!("error: {words}"), 1, seconds), "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_is_late_leaves_the_next_only_what_is_left() {
+    let (answer, asked, after) = outcome([Does::Refuses(500, &[]), Does::Hangs]).await;
+    assert_eq!((line(&answer).as_str(), asked, after), ("error: m did not answer within 300 s (gave up after 2 attempts)", 2, 300));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retries_are_bounded_whatever_the_storm() {
+    // Five attempts; the waits between them are at most 0.5, 1, 2 and 4 s, or what the server asks for, at most 60 s.
+    let cases = [
+        ("429", Does::Refuses(429, &[]), 5, 0..8),
+        ("429 with a wait", Does::Refuses(429, &[("Retry-After", "20")]), 5, 80..81),
+        ("429 with a wait of a day", Does::Refuses(429, &[("retry-after", "86400")]), 5, 240..241),
+        ("429 with a wait of nothing", Does::Refuses(429, &[("retry-after", "0")]), 5, 0..1),
+        ("429 with a wait that is no number", Does::Refuses(429, &[("retry-after", "soon")]), 5, 0..8),
+        // Both clocks are the server's own, so that no jump of ours counts.
+        (
+            "429 until a date",
+            Does::Refuses(429, &[("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT")]),
+            5,
+            40..41,
+        ),
+        (
+            "429 until a date that is past",
+            Does::Refuses(429, &[("date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("retry-after", "Sat, 05 Nov 1994 08:49:37 GMT")]),
+            5,
+            0..1,
+        ),
+        ("500", Does::Refuses(500, &[]), 5, 0..8),
+        ("503 with a wait", Does::Refuses(503, &[("retry-after", "5")]), 5, 20..21),
+        ("529", Does::Refuses(529, &[]), 5, 0..8),
+        ("gone", Does::IsGone, 5, 0..8),
+        ("cut before anything", Does::BreaksBehind(""), 5, 0..8),
+        ("cut in the middle", Does::BreaksBehind(HELLO), 5, 0..8),
+        ("a flood", Does::Floods, 5, 0..8),
+        ("400", Does::Refuses(400, &[]), 1, 0..1),
+        ("401", Does::Refuses(401, &[]), 1, 0..1),
+    ];
+    for (name, does, attempts, seconds) in cases {
+        let (answer, asked, after) = outcome([does]).await;
+        assert!(
+            answer.is_err() && asked == attempts && seconds.contains(&after),
+            "{name}: {asked} attempts in {after} s, {}",
+            line(&answer)
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_passes_is_survived() {
+    for does in [
+        Does::IsGone,
+        Does::BreaksBehind(HELLO),
+        Does::Refuses(429, &[]),
+        Does::Refuses(429, &[("retry-after", "30")]),
+        Does::Refuses(502, &[]),
+        Does::Floods,
+    ] {
+        let (answer, asked, _) = outcome([does.clone(), does.clone(), Does::Answers]).await;
+        assert_eq!((answer.unwrap().content.as_str(), asked), ("hello", 3), "{does:?}");
+    }
+}
+
+/// Answers each request after a second, and refuses those that are too many at once after a tenth of one.
+struct Crowded {
+    most: AtomicU32,
+    under_way: AtomicU32,
+    peak: AtomicU32,
+    refused: AtomicU32,
+}
+
+struct Leaves<'a>(&'a AtomicU32);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+impl Carrier for Crowded {
+    fn carry(&self, _: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>> {
+        async {
+            let now = self.under_way.fetch_add(1, SeqCst) + 1;
+            let _leaves = Leaves(&self.under_way);
+            self.peak.fetch_max(now, SeqCst);
+            if now > self.most.load(SeqCst) {
+                self.refused.fetch_add(1, SeqCst);
+                sleep(Duration::from_millis(100)).await;
+                let body = stream::iter([Ok(b"{\"error\":\"busy\"}".to_vec())]).boxed();
+                return Ok(CarriedAnswer { status: 429, headers: Vec::new(), body });
+            }
+            sleep(Duration::from_secs(1)).await;
+            Ok(CarriedAnswer::of([HELLO.as_bytes().to_vec(), END.as_bytes().to_vec()]))
+        }
+        .boxed()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn fewer_are_asked_at_once_after_refusals_and_more_again_while_it_answers() {
+    let crowded = Arc::new(Crowded { most: 4.into(), under_way: 0.into(), peak: 0.into(), refused: 0.into() });
+    let model = model("m", Arc::clone(&crowded) as Arc<dyn Carrier>);
+    let many = |count: usize| futures::future::join_all((0..count).map(|_| model.complete(ask("hello"))));
+    assert!(many(32).await.iter().all(Result::is_ok), "all are answered in the end");
+    assert_eq!(crowded.peak.swap(0, SeqCst), 32);
+    let storm = crowded.refused.swap(0, SeqCst);
+    assert!(many(32).await.iter().all(Result::is_ok));
+    assert!(crowded.peak.load(SeqCst) < 16, "{} at once after {storm} refusals", crowded.peak.load(SeqCst));
+    assert!(crowded.refused.swap(0, SeqCst) < storm / 2);
+    // The server has room again: so many answers later all are asked at once.
+    crowded.most.store(100, SeqCst);
+    for _ in 0..40 {
+        assert!(many(32).await.iter().all(Result::is_ok));
+    }
+    crowded.peak.store(0, SeqCst);
+    many(32).await;
+    assert_eq!((crowded.peak.load(SeqCst), crowded.refused.load(SeqCst)), (32, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_provider_is_left_for_its_fallback_and_come_back_to() {
+    let broken = provider(vec![Does::Hangs; 1].into_iter().chain([Does::Answers]));
+    let models = FallbackModel::new(
+        Arc::new(model("first", Arc::clone(&broken) as Arc<dyn Carrier>)),
+        vec![Arc::new(model("second", provider([Does::Answers]) as Arc<dyn Carrier>))],
+    );
+    let mut answered = Vec::new();
+    for _ in 0..6 {
+        answered.push(models.complete(ask("hello")).await.unwrap().model);
+    }
+    assert_eq!(answered, ["second", "second", "second", "second", "first", "first"]);
+    assert_eq!(broken.asked.load(SeqCst), 3, "one that hung, and two that answered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_stops_waiting_frees_the_place() {
+    let provider = provider([Does::Hangs]);
+    let model = model("m", Arc::clone(&provider) as Arc<dyn Carrier>);
+    for _ in 0..200 {
+        let request = model.complete(ask("hello"));
+        assert!(tokio::time::timeout(Duration::from_secs(1), request).await.is_err());
+    }
+    assert_eq!(provider.asked.load(SeqCst), 200, "none waits for those that were given up");
+}
+
+#[tokio::test(start_paused = true)]
+async fn parts_are_handed_on_before_a_stream_breaks() {
+    let model = model("m", provider([Does::BreaksBehind(HELLO), Does::Answers]) as Arc<dyn Carrier>);
+    let parts: Vec<_> = model.stream(ask("hello")).collect().await;
+    assert!(matches!(parts.as_slice(), [Ok(StreamPart::Text(text)), Err(ModelError::Cut { .. })] if text == "hello"), "{parts:?}");
+}

@@ -1,0 +1,194 @@
+//! How many requests a model is asked at once: fewer after it refused some, more again while it answers.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, Prices, StreamPart};
+
+/// Requests at once while nothing was refused.
+const MOST: u32 = 64;
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Answered,
+    /// The server had too many requests; it may have said how long to wait.
+    Refused(Option<Duration>),
+    /// Nothing that speaks of its load.
+    Other,
+}
+
+/// How many requests may be under way: half of them after a refusal, one more after as many answers as were allowed (additive
+/// increase, multiplicative decrease; Chiu and Jain 1989). Knows no clock: instants come in.
+#[derive(Debug)]
+struct Allowance {
+    most: u32,
+    allowed: u32,
+    under_way: u32,
+    /// Since the last change.
+    answered: u32,
+    /// Grows with each decrease: what began before it says nothing about it.
+    round: u64,
+    /// The server asked for silence until then.
+    closed_until: Option<Instant>,
+    longest_silence: Duration,
+}
+
+/// Whether a request may begin.
+#[derive(Debug, PartialEq, Eq)]
+enum Entry {
+    /// Yes, in this round.
+    Begin(u64),
+    /// When another one has ended.
+    AfterAnother,
+    /// Then.
+    At(Instant),
+}
+
+impl Allowance {
+    const fn new(most: u32, longest_silence: Duration) -> Self {
+        Self { most, allowed: most, under_way: 0, answered: 0, round: 0, closed_until: None, longest_silence }
+    }
+
+    fn enter(&mut self, now: Instant) -> Entry {
+        match self.closed_until {
+            Some(until) if until > now => return Entry::At(until),
+            _ => self.closed_until = None,
+        }
+        if self.under_way >= self.allowed {
+            return Entry::AfterAnother;
+        }
+        self.under_way += 1;
+        Entry::Begin(self.round)
+    }
+
+    fn leave(&mut self, began: u64, outcome: Outcome, now: Instant) {
+        match outcome {
+            Outcome::Answered => {
+                self.answered += 1;
+                if self.answered >= self.allowed {
+                    self.answered = 0;
+                    self.allowed = self.allowed.saturating_add(1).min(self.most);
+                }
+            }
+            Outcome::Refused(wait) => {
+                if began == self.round {
+                    self.allowed = (self.under_way.min(self.allowed) / 2).max(1);
+                    self.answered = 0;
+                    self.round += 1;
+                }
+                if let Some(wait) = wait {
+                    let until = now + wait.min(self.longest_silence);
+                    self.closed_until = Some(self.closed_until.map_or(until, |closed| closed.max(until)));
+                }
+            }
+            Outcome::Other => {}
+        }
+        self.under_way = self.under_way.saturating_sub(1);
+    }
+}
+
+fn outcome(error: &ModelError) -> Outcome {
+    match error {
+        ModelError::RateLimited { retry_after, .. } | ModelError::Server { status: 503 | 529, retry_after, .. } => {
+            Outcome::Refused(*retry_after)
+        }
+        _ => Outcome::Other,
+    }
+}
+
+/// A model that is asked no more at once than it answers.
+pub(crate) struct ThrottledModel<M> {
+    model: M,
+    allowance: Mutex<Allowance>,
+    left: Notify,
+}
+
+impl<M: ChatModel> ThrottledModel<M> {
+    /// Wraps a model; a server cannot ask for a longer silence than this.
+    pub(crate) fn new(model: M, longest_silence: Duration) -> Self {
+        Self { model, allowance: Mutex::new(Allowance::new(MOST, longest_silence)), left: Notify::new() }
+    }
+
+    /// The model within.
+    #[cfg(test)]
+    pub(crate) const fn inner(&self) -> &M {
+        &self.model
+    }
+
+    fn allowance(&self) -> MutexGuard<'_, Allowance> {
+        self.allowance.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until a request may begin. Whoever stops waiting holds nobody up.
+    async fn enter(&self) -> Place<'_, M> {
+        loop {
+            let mut left = std::pin::pin!(self.left.notified());
+            // From here on no wake-up is missed.
+            left.as_mut().enable();
+            let entry = self.allowance().enter(Instant::now());
+            match entry {
+                Entry::Begin(round) => return Place { of: self, round, outcome: Outcome::Other },
+                Entry::AfterAnother => left.await,
+                Entry::At(until) => tokio::time::sleep_until(until).await,
+            }
+        }
+    }
+}
+
+/// The place of a request among those under way; it is free again when this is dropped.
+struct Place<'a, M: ChatModel> {
+    of: &'a ThrottledModel<M>,
+    round: u64,
+    outcome: Outcome,
+}
+
+impl<M: ChatModel> Drop for Place<'_, M> {
+    fn drop(&mut self) {
+        self.of.allowance.lock().unwrap_or_else(PoisonError::into_inner).leave(self.round, self.outcome, Instant::now());
+        self.of.left.notify_waiters();
+    }
+}
+
+impl<M: ChatModel> ChatModel for ThrottledModel<M> {
+    fn name(&self) -> &str {
+        self.model.name()
+    }
+
+    fn limits(&self) -> ModelLimits {
+        self.model.limits()
+    }
+
+    fn prices(&self) -> Option<Prices> {
+        self.model.prices()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let entered = async move {
+            let place = self.enter().await;
+            let parts = self.model.stream(request);
+            stream::unfold(Some((place, parts)), |course| async move {
+                let (mut place, mut parts) = course?;
+                let part = parts.next().await?;
+                match &part {
+                    Ok(StreamPart::Done(_)) => place.outcome = Outcome::Answered,
+                    Ok(_) => return Some((part, Some((place, parts)))),
+                    Err(error) => place.outcome = outcome(error),
+                }
+                // The place is free before the last part is handed on: whoever gets it may ask again at once.
+                drop(parts);
+                drop(place);
+                Some((part, None))
+            })
+        };
+        stream::once(entered).flatten().boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;
