@@ -6,6 +6,8 @@
 
 mod bench;
 mod ci;
+mod coverage;
+mod fuzz;
 mod goals;
 mod install;
 mod mcp;
@@ -38,6 +40,10 @@ enum Task {
     Test,
     /// Everything a change must pass: format, lints, tidy, documentation, tests
     Ci,
+    /// Count how much of the pure crates their tests reach, and hold it to 90 % of the lines; needs cargo-llvm-cov
+    Coverage,
+    /// Feed the readers of what others write with whatever libFuzzer finds; needs a nightly compiler and cargo-fuzz
+    Fuzz(fuzz::FuzzArguments),
     /// Check the rules of the codebase that no compiler checks
     Tidy,
     /// A real model behind an OpenAI-compatible server on this machine
@@ -58,6 +64,8 @@ fn main() -> ExitCode {
         Task::Run(arguments) => run::run(&arguments),
         Task::Test => test::test().map(|()| ExitCode::SUCCESS),
         Task::Ci => ci::ci().map(|()| ExitCode::SUCCESS),
+        Task::Coverage => coverage::coverage().map(|()| ExitCode::SUCCESS),
+        Task::Fuzz(arguments) => fuzz::fuzz(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
         Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),

@@ -16,7 +16,7 @@ const LARGEST: u64 = 2 << 20;
 
 /// The packages and text files of a workspace.
 pub(super) struct Codebase {
-    /// The members of the workspace, by folder.
+    /// The members of the workspace, by folder; not what it excludes.
     pub(super) packages: Vec<Package>,
     /// Every text file, by path.
     pub(super) files: Vec<TextFile>,
@@ -48,7 +48,12 @@ impl Codebase {
         walk(root, "", &mut files)?;
         files.sort_by(|a, b| a.path.cmp(&b.path));
         mark_test_modules(&mut files);
-        let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml"));
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).with_context(|| format!("no Cargo.toml in {}", root.display()))?;
+        let manifest: Table = manifest.parse().context("Cargo.toml is not TOML")?;
+        let excluded = manifest.get("workspace").and_then(|workspace| workspace.get("exclude")).and_then(Value::as_array);
+        let excluded: Vec<String> = excluded.into_iter().flatten().filter_map(|folder| Some(format!("{}/", folder.as_str()?))).collect();
+        let is_member = |path: &str| !excluded.iter().any(|folder| path.starts_with(folder.as_str()));
+        let manifests = files.iter().filter(|file| file.path.ends_with("/Cargo.toml") && is_member(&file.path));
         let mut packages = Vec::new();
         for file in manifests {
             let manifest: Table = file.text.parse().with_context(|| format!("{} is not TOML", file.path))?;
@@ -56,8 +61,7 @@ impl Codebase {
             let folder = file.path.trim_end_matches("/Cargo.toml").to_owned();
             packages.push(Package { name: name.to_owned(), folder, manifest });
         }
-        let manifest = fs::read_to_string(root.join("Cargo.toml")).with_context(|| format!("no Cargo.toml in {}", root.display()))?;
-        Ok(Self { packages, files, manifest: manifest.parse().context("Cargo.toml is not TOML")? })
+        Ok(Self { packages, files, manifest })
     }
 
     /// The file with this path.

@@ -95,6 +95,14 @@ fn a_crate_says_its_layer_and_has_a_readme() {
 }
 
 #[test]
+fn what_the_workspace_excludes_is_no_member() {
+    let fuzz = ("fuzz/Cargo.toml", "[workspace]\n[package]\nname = \"fuzz\"\n[dependencies]\nlibfuzzer-sys = \"0.4\"\n");
+    assert!(!faults_with(&[fuzz]).is_empty(), "it would be one");
+    let root = "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"fuzz\"]\n[workspace.dependencies]\nlow = { path = \"crates/low\" }\nserde = \"1\"\n";
+    assert_eq!(faults_with(&[fuzz, ("Cargo.toml", root)]), Vec::<String>::new());
+}
+
+#[test]
 fn a_dependency_has_a_reason_a_use_and_one_version() {
     let root = "[workspace.dependencies]\nlow = { path = \"crates/low\" }\nserde = \"1\"\nuuid = \"1\"\n";
     let faults = faults_with(&[("Cargo.toml", root)]);
