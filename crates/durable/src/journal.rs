@@ -10,6 +10,8 @@ mod lock;
 mod rows;
 mod runs;
 mod schema;
+#[cfg(any(test, feature = "simulation"))]
+mod simulated;
 mod stream;
 mod writer;
 
@@ -26,6 +28,8 @@ pub use inbox::Message;
 pub use load::Loaded;
 pub use lock::{LockError, RunLock};
 pub use runs::{EventRecord, NewRun, RunRecord};
+#[cfg(any(test, feature = "simulation"))]
+pub use simulated::{Disk, Fate};
 pub use stream::{RUN_STREAM, StreamWriter};
 
 use writer::Writer;
@@ -97,6 +101,10 @@ impl Journal {
 
     /// Reads on a connection of its own, here and now.
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, JournalError> {
+        #[cfg(any(test, feature = "simulation"))]
+        if let Some(simulated) = self.shared.writer.simulation() {
+            return work(&simulated.connection()).map_err(|error| JournalError::from_sqlite(self.path(), error));
+        }
         let readers = || self.shared.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = readers().pop();
         let connection = match idle {

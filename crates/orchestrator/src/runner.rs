@@ -11,12 +11,13 @@ pub(crate) mod plan;
 mod tool;
 mod verify;
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use aime_durable::{EffectContext, EffectId, EffectRunner, Issue};
 use aime_llm::ChatModel;
 use aime_progress::{RunId, Timestamp};
 use futures::future::BoxFuture;
+use tokio::time::Instant;
 
 use crate::{
     Bounds, Budget, BudgetError, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,

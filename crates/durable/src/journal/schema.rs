@@ -88,6 +88,20 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, JournalError> {
     Ok(connection)
 }
 
+/// Opens a new journal that is nowhere but in memory.
+#[cfg(any(test, feature = "simulation"))]
+pub(super) fn in_memory(path: &Path) -> Result<Connection, JournalError> {
+    let open = || {
+        let connection = Connection::open_in_memory()?;
+        connection.pragma_update(None, "foreign_keys", true)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    };
+    let connection = open().map_err(|error| JournalError::from_sqlite(path, error))?;
+    migrate(&connection, path)?;
+    Ok(connection)
+}
+
 fn connect(path: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
     // Not SQLITE_OPEN_URI: a path is a path, whatever letters it has.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;

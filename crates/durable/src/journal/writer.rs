@@ -57,6 +57,9 @@ pub(super) struct Writer {
     thread: Option<thread::JoinHandle<()>>,
     commits: watch::Receiver<u64>,
     path: PathBuf,
+    /// Where there is no thread: the disk that decides what becomes of each write.
+    #[cfg(any(test, feature = "simulation"))]
+    simulated: Option<super::simulated::Simulated>,
 }
 
 impl Writer {
@@ -68,7 +71,27 @@ impl Writer {
             .name("aime-journal".to_owned())
             .spawn(move || serve(&connection, &waiting, &fire, &place))
             .map_err(|_| JournalError::Closed { path: path.to_owned() })?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), commits, path: path.to_owned() })
+        Ok(Self {
+            queue: Some(queue),
+            thread: Some(thread),
+            commits,
+            path: path.to_owned(),
+            #[cfg(any(test, feature = "simulation"))]
+            simulated: None,
+        })
+    }
+
+    /// Writes at once, where it is asked to, on a disk that may fail.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) fn simulated(simulated: super::simulated::Simulated, path: &Path) -> Self {
+        let commits = simulated.commits();
+        Self { queue: None, thread: None, commits, path: path.to_owned(), simulated: Some(simulated) }
+    }
+
+    /// Reads where there is no other connection.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(super) const fn simulation(&self) -> Option<&super::simulated::Simulated> {
+        self.simulated.as_ref()
     }
 
     pub(super) fn commits(&self) -> watch::Receiver<u64> {
@@ -83,12 +106,21 @@ impl Writer {
     {
         let (reply, answer) = oneshot::channel();
         let closed = JournalError::Closed { path: self.path.clone() };
+        #[cfg(any(test, feature = "simulation"))]
+        if let Some(simulated) = &self.simulated {
+            simulated.write(Box::new(Write { work, done: None, reply }), &self.path);
+            return answered(answer, closed);
+        }
         if let Some(queue) = &self.queue {
             // If the thread is gone, the reply is dropped with the job, and the answer is "closed".
             drop(queue.send(Box::new(Write { work, done: None, reply })));
         }
-        async move { answer.await.unwrap_or(Err(closed)) }
+        answered(answer, closed)
     }
+}
+
+async fn answered<T>(answer: oneshot::Receiver<Result<T, JournalError>>, closed: JournalError) -> Result<T, JournalError> {
+    answer.await.unwrap_or(Err(closed))
 }
 
 impl Drop for Writer {
@@ -120,7 +152,7 @@ fn serve(connection: &Connection, waiting: &mpsc::Receiver<Box<dyn Job>>, fire: 
 }
 
 /// Does all the jobs in one transaction. One that fails is undone alone; if the transaction itself fails, all of them fail.
-fn commit(connection: &Connection, jobs: &mut [Box<dyn Job>], path: &Path) -> Vec<Result<(), JournalError>> {
+pub(super) fn commit(connection: &Connection, jobs: &mut [Box<dyn Job>], path: &Path) -> Vec<Result<(), JournalError>> {
     match try_commit(connection, jobs, path) {
         Ok(outcomes) => outcomes,
         Err(error) => {

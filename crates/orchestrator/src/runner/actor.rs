@@ -4,13 +4,13 @@ mod delegate;
 mod effects;
 mod reports;
 
-use std::{collections::BTreeSet, sync::Arc, time::Instant};
+use std::{collections::BTreeSet, sync::Arc};
 
 use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated, Told, marked};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
 use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, ProgressState, Task, TaskId, TaskSpec, TaskStatus, Timestamp};
 use aime_tools::{DELEGATE_TASK, ToolContext};
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use self::{

@@ -1,10 +1,11 @@
 //! The final answer, written from what the tasks came to.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use aime_durable::EffectId;
 use aime_llm::{ChatRequest, Message};
 use aime_progress::ProgressState;
+use tokio::time::Instant;
 
 use super::{Context, RunRunner, evidence::of_run, millis_since};
 use crate::{ModelUse, RunFact, models::spent};

@@ -6,7 +6,6 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
 };
 
 use aime_actors::leave_out_unfit;
@@ -18,6 +17,7 @@ use aime_planner::{
 };
 use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, HandledBy, ToolRegistry};
+use tokio::time::Instant;
 
 use super::{Context, RunRunner, millis_since};
 use crate::{ChosenRoute, ModelUse, Planning, RefusedAnswer, Replanning, RunFact};

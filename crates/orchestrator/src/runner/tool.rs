@@ -3,13 +3,13 @@
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
-    time::Instant,
 };
 
 use aime_durable::{EffectId, FactSender};
 use aime_progress::{Conclusion, FailureCause, Outcome, QuestionId, TaskId, TaskSpec};
 use aime_tools::{AskPerson, ToolError, ToolOutput};
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::{Context, RunRunner, evidence::of_tool, millis_since};
 use crate::{RunFact, RunMachine};

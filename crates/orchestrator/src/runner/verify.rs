@@ -1,12 +1,11 @@
 //! Criteria against evidence: files are looked at, the rest is put to a model that sees what happened and not only what is claimed.
 
-use std::time::Instant;
-
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
 use aime_progress::{Conclusion, Outcome, ProgressState, Spent, TaskSpec};
 use aime_tools::{Decision as Permission, ProposedCall, ToolError, decide};
 use serde_json::Map;
+use tokio::time::Instant;
 
 use super::{
     Context, RunRunner,

@@ -1,6 +1,6 @@
 //! An actor's effects: its model, its tools, people, and other actors.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer};
 use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, Reason};
@@ -9,6 +9,7 @@ use aime_progress::{CallOutcome, QuestionId};
 use aime_tools::{ToolContext, ToolError, ToolOutput};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio::time::Instant;
 
 use super::{Attempt, reports::Refused};
 use crate::{RunFact, runner::millis_since};

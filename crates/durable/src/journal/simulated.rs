@@ -1,0 +1,121 @@
+//! A journal in memory whose disk fails as it is told: for tests of what becomes of runs. With feature `simulation`.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use rusqlite::{Connection, ffi};
+use tokio::sync::watch;
+
+use super::{
+    Journal, JournalError, Shared, schema,
+    writer::{Job, Writer, commit},
+};
+
+/// What stands for the file in messages.
+const PATH: &str = "in-memory.db";
+
+/// What becomes of one write. After those that nobody hears of, the process is as good as dead: what waits for them waits for ever.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Fate {
+    /// It is written, and the one who waits is told.
+    #[default]
+    Written,
+    /// It is written, and before anybody hears of it the process dies.
+    Kept,
+    /// The process or the power is gone before anything of it is durable.
+    Lost,
+    /// It was begun, and what was begun is taken back when the file is opened again; nobody hears of it.
+    Torn,
+    /// It comes a second time, as after an answer that was lost; the one who waits hears of the first.
+    Twice,
+    /// There is no room on the disk: nothing is written, and the one who waits is told.
+    Full,
+    /// The disk fails: nothing is written, and the one who waits is told.
+    Broken,
+}
+
+/// Decides what becomes of each write.
+pub trait Disk: Send + Sync {
+    /// Called once for each write, in their order.
+    fn fate(&self) -> Fate;
+}
+
+/// Writes where it is asked to, on one connection that also reads.
+pub(super) struct Simulated {
+    connection: Mutex<Connection>,
+    disk: Arc<dyn Disk>,
+    /// Those that are never answered.
+    silent: Mutex<Vec<Box<dyn Job>>>,
+    commits: watch::Sender<u64>,
+}
+
+impl Simulated {
+    pub(super) fn commits(&self) -> watch::Receiver<u64> {
+        self.commits.subscribe()
+    }
+
+    pub(super) fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn write(&self, mut job: Box<dyn Job>, path: &Path) {
+        let outcome = match self.disk.fate() {
+            Fate::Written => self.commit(&mut job, path),
+            Fate::Twice => {
+                let first = self.commit(&mut job, path);
+                // The second finds its place taken.
+                drop(self.commit(&mut job, path));
+                first
+            }
+            fate @ (Fate::Kept | Fate::Lost | Fate::Torn) => {
+                match fate {
+                    Fate::Kept => drop(self.commit(&mut job, path)),
+                    Fate::Torn => torn(&self.connection(), job.as_mut()),
+                    _ => {}
+                }
+                self.silent.lock().unwrap_or_else(PoisonError::into_inner).push(job);
+                return;
+            }
+            Fate::Full => Err(JournalError::Full { path: path.to_owned() }),
+            Fate::Broken => {
+                Err(JournalError::from_sqlite(path, rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR_WRITE), None)))
+            }
+        };
+        self.commits.send_modify(|commits| *commits += u64::from(outcome.is_ok()));
+        job.answer(outcome);
+    }
+
+    fn commit(&self, job: &mut Box<dyn Job>, path: &Path) -> Result<(), JournalError> {
+        let outcome = commit(&self.connection(), std::slice::from_mut(job), path).pop();
+        outcome.unwrap_or_else(|| Err(JournalError::Closed { path: path.to_owned() }))
+    }
+}
+
+/// Does a write and takes it back.
+fn torn(connection: &Connection, job: &mut dyn Job) {
+    if connection.execute_batch("BEGIN IMMEDIATE").is_ok() {
+        // Whatever it came to, nothing of it stays.
+        drop(job.work(connection));
+        drop(connection.execute_batch("ROLLBACK"));
+    }
+}
+
+impl Journal {
+    /// An empty journal in memory, each of whose writes `disk` decides about. Everything is done where it is asked for, by no other thread:
+    /// the same calls always give the same journal. Clones share it, also those that are made after a simulated death.
+    ///
+    /// # Errors
+    /// [`JournalError::Sqlite`] where there is no memory for it.
+    pub fn simulated(disk: Arc<dyn Disk>) -> Result<Self, JournalError> {
+        let path: Arc<Path> = Path::new(PATH).into();
+        let connection = Mutex::new(schema::in_memory(&path)?);
+        let simulated = Simulated { connection, disk, silent: Mutex::default(), commits: watch::Sender::new(0) };
+        let writer = Writer::simulated(simulated, &path);
+        Ok(Self { shared: Arc::new(Shared { readers: Mutex::default(), writer, path }) })
+    }
+}
+
+#[cfg(test)]
+mod tests;
