@@ -1,3 +1,4 @@
+mod cuts;
 mod damage;
 mod files;
 mod streams;
