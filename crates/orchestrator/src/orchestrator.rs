@@ -3,12 +3,13 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{
-    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, Recorded, Resume, RunLock, StreamWriter, drive, replay,
+    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock, StreamWriter,
+    drive, replay,
 };
 use aime_progress::{Inconsistency, LiveStore, Origin, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::{HandledBy, Trust};
 use aime_undo::Recorder;
-use tokio::task::JoinHandle;
+use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -124,7 +125,11 @@ impl Orchestrator {
             status: "planning",
         };
         let _lock = self.lock(&run)?;
-        self.parts.journal.create_run(new).await?;
+        match self.parts.journal.create_run(new).await {
+            // A process entered it and died before it had begun it: nothing is lost by beginning it now.
+            Err(JournalError::RunExists { .. }) if self.parts.journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.is_none() => {}
+            entered => entered?,
+        }
         let tools =
             self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
         let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
@@ -248,6 +253,7 @@ impl Orchestrator {
             .clone()
             .map(|settings| Recorder::new(self.parts.tool_context.folder.clone(), &self.parts.keep, run.as_str(), settings));
         let kept_files = KeptFiles::new(recorder, run.clone(), Arc::clone(&self.live));
+        let (broken, mut journal_faults) = mpsc::unbounded_channel();
         let runner = Arc::new(RunRunner {
             run: run.clone(),
             kept_files: kept_files.clone(),
@@ -258,6 +264,7 @@ impl Orchestrator {
             bounds: start.bounds,
             answers: Arc::clone(&answers),
             words: Arc::clone(&words),
+            broken,
         });
         let watcher = control.events.clone();
         let sink = PublishingStream {
@@ -287,7 +294,12 @@ impl Orchestrator {
             run: run.clone(),
             live: Arc::clone(&self.live),
         };
-        let ended = drive(&mut host, resume).await;
+        let ended = tokio::select! {
+            biased;
+            ended = drive(&mut host, resume) => ended,
+            // What an actor did can no longer be written down: as after a crash, nobody may go on from what is not known.
+            Some(error) = journal_faults.recv() => Err(DriveError::Host(error)),
+        };
         host.close().await;
         drop(beside);
         if ended.is_err() {

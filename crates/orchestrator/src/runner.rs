@@ -13,11 +13,11 @@ mod verify;
 
 use std::sync::Arc;
 
-use aime_durable::{EffectContext, EffectId, EffectRunner, Issue};
+use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, JournalError};
 use aime_llm::ChatModel;
 use aime_progress::{RunId, Timestamp};
 use futures::future::BoxFuture;
-use tokio::time::Instant;
+use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     Bounds, Budget, BudgetError, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
@@ -38,6 +38,8 @@ pub(crate) struct RunRunner {
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,
     pub(crate) kept_files: kept_files::KeptFiles,
+    /// Takes the error of an actor's journal that cannot be written: it ends the process's work on the run.
+    pub(crate) broken: mpsc::UnboundedSender<JournalError>,
 }
 
 type Context = EffectContext<RunMachine>;

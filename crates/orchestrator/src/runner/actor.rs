@@ -168,6 +168,7 @@ impl Attempt {
             ActorFact::ModelAnswered { .. } => redactor.typed_values(fact),
             other => redactor.typed(other),
         });
+        let given_up = cancel.clone();
         let (sender, cancel) = (host.sender(), cancel.clone());
         let stop = tokio::spawn(async move {
             cancel.cancelled().await;
@@ -180,10 +181,18 @@ impl Attempt {
         stop.abort();
         listen.iter().for_each(JoinHandle::abort);
         host.close().await;
-        ended.map(|ended| ended.output).map_err(|error| match error {
-            DriveError::Host(error) => error.to_string(),
-            other => other.to_string(),
-        })
+        match ended {
+            Ok(ended) => Ok(ended.output),
+            Err(DriveError::Host(error)) => {
+                let told = error.to_string();
+                // A call may have taken effect that is not written down. Another attempt would repeat it in silence; a resume asks about it.
+                if self.runner.broken.send(error).is_ok() {
+                    given_up.cancelled().await;
+                }
+                Err(told)
+            }
+            Err(other) => Err(other.to_string()),
+        }
     }
 
     /// Whom the words of people reach that are meant for this task.

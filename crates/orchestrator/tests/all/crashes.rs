@@ -144,3 +144,15 @@ async fn a_run_that_is_dropped_leaves_nothing_behind() {
     tokio::time::sleep(Duration::from_millis(700)).await;
     assert_eq!(journal.inbox("trip").unwrap().len(), 1);
 }
+
+#[tokio::test]
+async fn a_run_whose_process_died_before_its_first_record_is_begun_again_under_its_name() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let entered = aime_durable::NewRun { id: "trip", at: 0, machine_version: 1, title: "Write four lines", status: "planning" };
+    bench.journal.create_run(entered.clone()).await.unwrap();
+    let result = bench.run("Write four lines", Some(plan.clone())).await;
+    check(&bench, &result, "begun again");
+    let again = bench.orchestrator().run(bench.request("Write four lines", Some(plan)), control().0).await;
+    assert!(again.is_err(), "one that has begun keeps its name");
+}
