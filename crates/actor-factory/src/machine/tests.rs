@@ -1,6 +1,7 @@
 mod chaos;
 mod compaction;
 mod delegation;
+mod loops;
 mod origins;
 mod replaced;
 mod rules;

@@ -1,0 +1,84 @@
+//! Whatever an actor does over and over, it ends, and is told before.
+
+use aime_durable::EffectId;
+use proptest::prelude::*;
+
+use super::support::{Play, answer, input, read};
+use crate::{ActorEffect, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
+
+/// Plays an actor whose turn is what `turn` says, and whose calls come to what `result` says, until it ends. Gives the number of turns.
+fn turns(play: &mut Play, mut turn: impl FnMut(&mut Play, usize), mut result: impl FnMut(usize) -> String) -> usize {
+    for number in 0.. {
+        if play.output.is_some() {
+            return number;
+        }
+        assert!(number <= 500, "it never ends");
+        turn(play, number);
+        let calls = |play: &Play| -> Vec<EffectId> {
+            play.open.iter().filter(|(_, effect)| matches!(effect, ActorEffect::Tool { .. })).map(|(id, _)| id.clone()).collect()
+        };
+        for id in calls(play) {
+            play.tool(id.as_str(), &result(number));
+        }
+    }
+    unreachable!()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_circle_of_calls_is_told_then_bound_and_ended(period in 1_usize..6, before in 0_usize..8) {
+        let mut input = input();
+        input.spec.max_steps = 400;
+        let mut play = Play::start(input);
+        let (mut told_at, mut bound_at) = (None, None);
+        let ended = turns(
+            &mut play,
+            |play, number| {
+                if !play.nudges().is_empty() {
+                    told_at.get_or_insert(number);
+                }
+                if play.requests.last().is_some_and(|request| request.tools.len() == 1) {
+                    bound_at.get_or_insert(number);
+                }
+                // First some calls that do not come again, then the circle.
+                let place = if number < before { format!("way-{number}") } else { format!("place-{}", (number - before) % period) };
+                play.calls(vec![read(&format!("c{number}"), &place)]);
+            },
+            |_| "the same".to_owned(),
+        );
+        let rounds = |count: u32| before + period * count as usize;
+        prop_assert!(told_at.is_some_and(|at| at <= rounds(STUCK_AFTER)), "told at {told_at:?}");
+        prop_assert!(bound_at.is_some_and(|at| at <= rounds(CONCLUDE_AFTER)), "bound at {bound_at:?}");
+        prop_assert!(ended <= rounds(HOPELESS_AFTER), "ended after {ended} turns");
+    }
+
+    #[test]
+    fn results_that_always_differ_end_with_the_steps(steps in 1_u32..40) {
+        let mut input = input();
+        input.spec.max_steps = steps;
+        let mut play = Play::start(input);
+        let ended = turns(&mut play, |play, number| { play.calls(vec![read(&format!("c{number}"), "clock")]); }, |number| number.to_string());
+        prop_assert_eq!(ended, steps as usize);
+    }
+
+    #[test]
+    fn words_without_a_call_are_nudged_no_more_often_than_there_are_steps(words in prop::collection::vec(0_usize..3, 1..40), steps in 1_u32..30) {
+        let mut input = input();
+        input.spec.max_steps = steps;
+        let mut play = Play::start(input);
+        let ended = turns(
+            &mut play,
+            |play, number| {
+                match words[number % words.len()] {
+                    0 => play.model(answer("I shall.", vec![])),
+                    1 => play.model(answer("", vec![])),
+                    _ => play.calls(vec![read(&format!("c{number}"), &number.to_string())]),
+                };
+            },
+            |number| number.to_string(),
+        );
+        prop_assert!(ended <= steps as usize && play.nudges().len() <= ended + 1, "{ended} turns, {:?}", play.nudges());
+    }
+}
