@@ -12,6 +12,7 @@ mod goals;
 mod install;
 mod mcp;
 mod model;
+mod reliability;
 mod run;
 mod scenario;
 mod size;
@@ -55,6 +56,8 @@ enum Task {
     Goals(goals::GoalsArguments),
     /// Run the same graphs on aime, on its peers and on bare tokio, and print a table; the peers are fetched
     Bench(bench::BenchArguments),
+    /// Try what can go wrong, many times, and print what was tried: runs by chance, runs that are cut, processes that are killed
+    Reliability(reliability::ReliabilityArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
     Size(size::SizeArguments),
 }
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Bench(arguments) => bench::bench(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Reliability(arguments) => reliability::reliability(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

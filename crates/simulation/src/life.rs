@@ -1,0 +1,100 @@
+//! One life of a run: a process that carries it on, until it ends, is left, or dies.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_durable::Journal;
+use aime_orchestrator::{Bounds, Models, Orchestrator, OrchestratorError, Parts, RunControl, RunRequest, RunResult};
+use aime_progress::RunId;
+use tokio::{runtime::Builder, select, time::timeout};
+
+use crate::{
+    Stage, check,
+    model::WorldModel,
+    people::{Person, deeds},
+    world::{World, lock},
+};
+
+/// The name of every run.
+pub(crate) const RUN: &str = "simulated";
+/// What is wanted; an actor of a direct run finds its name in it.
+const GOAL: &str =
+    "[[goal]] Read the notes, write a report of them, compare it with the one of last year, and check that all numbers agree";
+/// No life takes longer in its own time: bounds, time limits and people end it before.
+const LONGEST: Duration = Duration::from_secs(4 * 3_600);
+
+/// How a life ended.
+pub(crate) enum Left {
+    /// The process is gone.
+    Died,
+    /// It was carried to its end, or left.
+    Carried(Box<RunResult>),
+    /// It could not be carried on.
+    Failed(OrchestratorError),
+    /// It went on and on.
+    Endless,
+}
+
+/// What a life begins with.
+pub(crate) enum Beginning {
+    Fresh,
+    Resumed(Option<Bounds>),
+}
+
+/// The run's name as a type. The text is a name, which a test shows.
+pub(crate) fn run_id() -> RunId {
+    #[expect(clippy::expect_used, reason = "a constant that a test looks at")]
+    RUN.parse().expect("a name")
+}
+
+/// Lives one life.
+pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginning: Beginning) -> Left {
+    let Ok(runtime) = Builder::new_current_thread().enable_time().start_paused(true).build() else {
+        world.fault("there is no runtime".to_owned());
+        return Left::Endless;
+    };
+    let left = runtime.block_on(async {
+        world.begin_life();
+        let parts = Parts {
+            journal: journal.clone(),
+            models: Some(Models::single(Arc::new(WorldModel(Arc::clone(world))))),
+            human: Arc::new(Person(Arc::clone(world))),
+            clock: Arc::clone(world) as Arc<_>,
+            ..stage.parts.clone()
+        };
+        let orchestrator = Orchestrator::new(parts);
+        *lock(&world.carrier) = Some(orchestrator.clone());
+        let (control, events) = RunControl::new();
+        let watching = tokio::spawn(check::watch(Arc::clone(world), journal.clone(), events));
+        let doing = tokio::spawn(deeds(Arc::clone(world), journal.clone(), control.clone()));
+        let carried = async {
+            match beginning {
+                Beginning::Fresh => {
+                    let scenario = &world.scenario;
+                    let (plan, settings) = (scenario.plan.clone(), scenario.settings.clone());
+                    orchestrator.run(RunRequest { plan, settings, ..RunRequest::new(run_id(), GOAL) }, control).await
+                }
+                Beginning::Resumed(bounds) => orchestrator.resume(&run_id(), bounds, control).await,
+            }
+        };
+        let left = select! {
+            biased;
+            () = world.death() => Left::Died,
+            carried = timeout(LONGEST, carried) => match carried {
+                Ok(Ok(result)) => Left::Carried(Box::new(result)),
+                Ok(Err(error)) => Left::Failed(error),
+                Err(_) => Left::Endless,
+            }
+        };
+        doing.abort();
+        if !matches!(left, Left::Died) {
+            // The channel ends with the run, and with it the watch.
+            drop(orchestrator);
+            lock(&world.carrier).take();
+            drop(timeout(Duration::from_secs(60), watching).await);
+        }
+        world.end_life();
+        left
+    });
+    drop(runtime);
+    left
+}

@@ -1,0 +1,162 @@
+//! `aime-simulation`: plays many runs and says what was found.
+#![expect(clippy::print_stdout, reason = "it talks to a person at a terminal")]
+
+use std::{
+    process::ExitCode,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use aime_simulation::{Counts, Scenario, Stage, Story, cuts_of, play, uncut};
+use clap::Parser;
+
+/// Plays whole runs in virtual time, and prints what was tried and what was found.
+#[derive(Parser)]
+struct Arguments {
+    /// Play this one wild run, and tell its events
+    #[arg(long)]
+    seed: Option<u64>,
+    /// With `--seed`: a calm run, cut at this moment in every way
+    #[arg(long)]
+    at: Option<u64>,
+    /// How many wild runs
+    #[arg(long, default_value_t = 0)]
+    runs: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// At how many moments calm runs are cut
+    #[arg(long, default_value_t = 0)]
+    cuts: u64,
+    /// Instead: wild runs for so many minutes; then the memory that they have left behind is told
+    #[arg(long)]
+    minutes: Option<u64>,
+    /// Threads
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
+/// So many runs come before the memory is measured that the later ones are held against.
+const WARM: u64 = 200;
+/// The most that the memory may have grown since, in bytes.
+const GROWTH: u64 = 64 << 20;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let faults = match (arguments.seed, arguments.minutes) {
+        (Some(seed), _) => one(seed, arguments.at),
+        (None, Some(minutes)) => soak(arguments, Duration::from_secs(minutes * 60)),
+        (None, None) => many(&arguments),
+    };
+    for fault in faults.iter().take(20) {
+        println!("{fault}");
+    }
+    if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn told(story: &Story) -> Vec<String> {
+    story.faults.iter().map(|fault| format!("seed {}: {fault}\n  {}", story.seed, story.command())).collect()
+}
+
+fn one(seed: u64, at: Option<u64>) -> Vec<String> {
+    let stage = match Stage::new() {
+        Ok(stage) => stage,
+        Err(error) => return vec![error.to_string()],
+    };
+    let Some(at) = at else {
+        let story = play(&stage, Scenario::wild(seed), None);
+        for event in &story.record {
+            println!("{event}");
+        }
+        println!("{} after {} lives, {} deaths, {} moments", story.end, story.lives, story.deaths, story.moments.len());
+        return told(&story);
+    };
+    let whole = uncut(&stage, seed);
+    let cuts = cuts_of(&whole).into_iter().filter(|(_, cut)| cut.at == at);
+    cuts.flat_map(|(moment, cut)| {
+        let story = whole.cut(&stage, cut);
+        println!("{moment:?} {:?}: {} after {} lives", cut.fate, story.end, story.lives);
+        told(&story)
+    })
+    .collect()
+}
+
+/// Plays until the time is over. What a run has taken must be given back.
+fn soak(arguments: Arguments, time: Duration) -> Vec<String> {
+    let begun = Instant::now();
+    let mut arguments = Arguments { runs: WARM, cuts: 0, ..arguments };
+    let mut faults = many(&arguments);
+    let warm = memory();
+    while faults.is_empty() && begun.elapsed() < time {
+        arguments.from += WARM;
+        faults = many(&arguments);
+    }
+    if let (Some(warm), Some(now)) = (warm, memory()) {
+        println!("memory: {} MiB after {WARM} runs, {} MiB after {}", warm >> 20, now >> 20, arguments.from + WARM);
+        if now > warm + GROWTH {
+            faults.push(format!("the memory has grown from {warm} to {now} bytes"));
+        }
+    }
+    faults
+}
+
+/// The memory of this process, in bytes, where the system tells.
+fn memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}
+
+fn many(arguments: &Arguments) -> Vec<String> {
+    let (next, cut) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (mut counts, mut faults) = (Counts::default(), Vec::new());
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..arguments.threads).map(|_| scope.spawn(|| work(arguments, &next, &cut))).collect();
+        for thread in threads {
+            match thread.join() {
+                Ok((counted, found)) => {
+                    counts.merge(counted);
+                    faults.extend(found);
+                }
+                Err(_) => faults.push("a thread has panicked".to_owned()),
+            }
+        }
+    });
+    print!("{counts}");
+    faults
+}
+
+fn work(arguments: &Arguments, next: &AtomicU64, cut: &AtomicU64) -> (Counts, Vec<String>) {
+    let (mut counts, mut faults) = (Counts::default(), Vec::new());
+    let stage = match Stage::new() {
+        Ok(stage) => stage,
+        Err(error) => return (counts, vec![error.to_string()]),
+    };
+    loop {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let seed = arguments.from + number;
+        if number < arguments.runs {
+            let story = play(&stage, Scenario::wild(seed), None);
+            counts.add(&story);
+            faults.extend(told(&story));
+        } else if cut.load(Ordering::Relaxed) < arguments.cuts {
+            let whole = uncut(&stage, seed);
+            faults.extend(told(&whole));
+            for (moment, at) in cuts_of(&whole) {
+                let story = whole.cut(&stage, at);
+                cut.fetch_add(1, Ordering::Relaxed);
+                counts.cut(moment, at.fate);
+                counts.add(&story);
+                faults.extend(
+                    story
+                        .faults
+                        .iter()
+                        .map(|fault| format!("seed {seed}, {moment:?} {:?}: {fault}\n  {} --at {}", at.fate, story.command(), at.at)),
+                );
+            }
+        } else {
+            return (counts, faults);
+        }
+    }
+}

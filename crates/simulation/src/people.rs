@@ -1,0 +1,80 @@
+//! People: they answer, and they do things unasked.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use aime_durable::Journal;
+use aime_orchestrator::{HumanChannel, HumanQuestion, InboxMessage, RunControl};
+use aime_progress::TaskStatus;
+use futures::future::BoxFuture;
+use tokio::time::sleep;
+
+use crate::{
+    life::{RUN, run_id},
+    scenario::Deed,
+    world::{World, lock},
+};
+
+/// The person at the terminal, if one is there.
+pub(crate) struct Person(pub(crate) Arc<World>);
+
+impl HumanChannel for Person {
+    fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            if !self.0.scenario.attended {
+                return None;
+            }
+            let mut rng = self.0.chances.of(&format!("person/{}", question.id));
+            sleep(Duration::from_millis(rng.u64(100..9_000))).await;
+            (rng.u32(0..8) > 0).then(|| answer(&mut rng))
+        })
+    }
+}
+
+/// Some answer.
+pub(crate) fn answer(rng: &mut fastrand::Rng) -> String {
+    rng.choice(["yes", "yes", "no", "always", "stop", "by the left way"]).unwrap_or("yes").to_owned()
+}
+
+/// Does what people do unasked, as far as it comes in this life.
+pub(crate) async fn deeds(world: Arc<World>, journal: Journal, control: RunControl) {
+    let mut now = 0;
+    loop {
+        let Some((at, deed)) = world.scenario.deeds.get(world.deeds.load(Ordering::Relaxed)) else { return };
+        sleep(Duration::from_millis(at.saturating_sub(now))).await;
+        now = now.max(*at);
+        world.deeds.fetch_add(1, Ordering::Relaxed);
+        let message = match deed {
+            Deed::Stop => {
+                control.stop.cancel();
+                continue;
+            }
+            Deed::Clock(seconds) => {
+                world.clock(*seconds);
+                continue;
+            }
+            Deed::Pause => InboxMessage::Pause {},
+            Deed::Cancel => InboxMessage::Cancel { task: None },
+            Deed::Say => InboxMessage::Say { task: None, text: "go slowly".to_owned() },
+            Deed::CancelTask => {
+                let state = lock(&world.carrier).as_ref().and_then(|carrier| carrier.live().get(&run_id()));
+                let task = state.and_then(|state| {
+                    let mut open = state.tasks.values().filter(|task| task.status.is_open() || task.status == TaskStatus::Running);
+                    open.next().map(|task| task.spec.id.clone())
+                });
+                let Some(task) = task else { continue };
+                InboxMessage::Cancel { task: Some(task) }
+            }
+        };
+        put(&journal, &message).await;
+    }
+}
+
+/// Puts a message into the run's inbox. A disk that fails loses it, and the person knows.
+pub(crate) async fn put(journal: &Journal, message: &InboxMessage) {
+    if let Ok(text) = serde_json::to_string(message) {
+        drop(journal.inbox_put(RUN, 1, &text).await);
+    }
+}

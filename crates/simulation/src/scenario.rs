@@ -1,0 +1,154 @@
+//! What a run is given, and what it meets.
+
+use aime_orchestrator::{Bounds, Reflect, RunSettings};
+use aime_planner::{Adaptive, GrowthSettings};
+use aime_progress::{Plan, PlanMode};
+use aime_tools::Approval;
+use fastrand::Rng;
+
+use crate::{chance::Chances, patches};
+
+/// How often things go wrong, in 1,000 cases.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Odds {
+    /// A tool fails.
+    pub(crate) tool_fails: u32,
+    /// A tool hangs until its time limit.
+    pub(crate) tool_hangs: u32,
+    /// A model call comes to an error.
+    pub(crate) model_fails: u32,
+    /// An answer of the model is of no use.
+    pub(crate) nonsense: u32,
+    /// An actor gives up.
+    pub(crate) gives_up: u32,
+    /// An actor does the same over and over.
+    pub(crate) stuck: u32,
+    /// An actor asks a person.
+    pub(crate) asks: u32,
+    /// An actor hands work on.
+    pub(crate) delegates: u32,
+    /// Criteria do not hold.
+    pub(crate) unmet: u32,
+    /// The process dies, at each moment at which it can.
+    pub(crate) deaths: u32,
+    /// A write fails, and the process hears of it.
+    pub(crate) disk_fails: u32,
+}
+
+/// Something that comes from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// The process is told to stop.
+    Stop,
+    /// A person pauses the run from another process.
+    Pause,
+    /// A person ends it for good.
+    Cancel,
+    /// A person takes one of its tasks out.
+    CancelTask,
+    /// A person says something.
+    Say,
+    /// The clock is put forward, or back, by so many seconds.
+    Clock(i64),
+}
+
+/// One run: what it is given, and what it meets. Made of a seed.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// The seed.
+    pub seed: u64,
+    /// Nothing goes wrong by chance: how such a run ends does not depend on when it was cut.
+    pub calm: bool,
+    pub(crate) plan: Option<Plan>,
+    pub(crate) settings: RunSettings,
+    pub(crate) odds: Odds,
+    /// What happens when, in milliseconds since the beginning.
+    pub(crate) deeds: Vec<(u64, Deed)>,
+    /// Whether a person answers at once.
+    pub(crate) attended: bool,
+}
+
+impl Scenario {
+    /// A run in which anything may go wrong.
+    #[must_use]
+    pub fn wild(seed: u64) -> Self {
+        let chances = Chances(seed);
+        let mut rng = chances.of("scenario");
+        let mode = rng
+            .choice([None, None, Some(PlanMode::Direct), Some(PlanMode::Simple), Some(PlanMode::Complex), Some(PlanMode::Emergent)])
+            .flatten();
+        let given = mode.is_none() && rng.bool();
+        let mut often = |most: u32| if rng.bool() { rng.u32(0..=most) } else { 0 };
+        let odds = Odds {
+            tool_fails: often(400),
+            tool_hangs: often(60),
+            model_fails: often(60),
+            nonsense: often(250),
+            gives_up: often(200),
+            stuck: often(150),
+            asks: often(120),
+            delegates: often(200),
+            unmet: often(300),
+            deaths: often(40),
+            disk_fails: often(20),
+        };
+        let deeds = (0..rng.usize(0..3)).map(|_| (rng.u64(0..40_000), deed(&mut rng))).collect();
+        let settings = settings(&mut rng, mode);
+        let plan = if given { patches::plan(&mut rng, "p", 5, &odds) } else { None };
+        Self { seed, calm: false, plan, settings, odds, deeds, attended: rng.bool() }
+    }
+
+    /// A run in which nothing goes wrong unless the process is cut.
+    #[must_use]
+    pub fn calm(seed: u64) -> Self {
+        let mut rng = Chances(seed).of("scenario");
+        let odds = Odds { delegates: 150, ..Odds::default() };
+        let settings = RunSettings { approval: Approval::All, max_parallel: rng.u32(1..=3), ..RunSettings::default() };
+        let plan = patches::plan(&mut rng, "p", 4, &odds);
+        Self { seed, calm: true, plan, settings, odds, deeds: Vec::new(), attended: true }
+    }
+}
+
+fn deed(rng: &mut Rng) -> Deed {
+    match rng.u32(0..8) {
+        0 => Deed::Stop,
+        1 => Deed::Pause,
+        2 => Deed::Cancel,
+        3 | 4 => Deed::CancelTask,
+        5 | 6 => Deed::Say,
+        _ => Deed::Clock(rng.i64(-7_200..7_200)),
+    }
+}
+
+fn settings(rng: &mut Rng, mode: Option<PlanMode>) -> RunSettings {
+    let mut settings = RunSettings {
+        mode,
+        max_parallel: rng.u32(1..=4),
+        approval: rng.choice([Approval::All, Approval::All, Approval::Edits, Approval::Ask, Approval::ReadOnly]).unwrap_or_default(),
+        adaptive: rng.choice([Adaptive::Never, Adaptive::Evidence, Adaptive::Always]).unwrap_or_default(),
+        reflect: rng.choice([Reflect::Never, Reflect::Criteria, Reflect::Always]).unwrap_or_default(),
+        growth: GrowthSettings {
+            update_every: rng.u32(1..4),
+            max_failures: rng.u32(1..4),
+            stagnant_rounds: rng.u32(0..4),
+            ..GrowthSettings::default()
+        },
+        plan_approved: rng.bool(),
+        unattended: rng.u32(0..4) == 0,
+        ..RunSettings::default()
+    };
+    settings.triggers.max_retries = rng.u32(0..3);
+    settings.frequency.max_replans_per_plan = rng.u32(0..5);
+    settings.frequency.cooldown_seconds = rng.u64(0..90);
+    let mut rarely = |bound: u64| if rng.u32(0..4) == 0 { Some(bound) } else { None };
+    let (tokens, seconds, calls, actors) = (rarely(20_000), rarely(60), rarely(6), rarely(4));
+    settings.bounds = Bounds {
+        max_tokens: tokens,
+        max_seconds: seconds,
+        max_steps: rng.u32(2..25),
+        max_tool_calls: calls.unwrap_or(200),
+        max_actors: u32::try_from(actors.unwrap_or(40)).unwrap_or(40),
+        ..Bounds::default()
+    };
+    settings
+}

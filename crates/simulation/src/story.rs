@@ -1,0 +1,178 @@
+//! A run over all its lives.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use aime_durable::Journal;
+use aime_orchestrator::{Bounds, InboxMessage, OrchestratorError, RunView, view};
+use aime_progress::{RunStatus, TaskStatus};
+use futures::FutureExt;
+
+use crate::{
+    Cut, Moment, Scenario, Stage, check,
+    life::{Beginning, Left, live, run_id},
+    people::{answer, put},
+    world::{Tally, World, WorldDisk},
+};
+
+/// No run has more lives than this: every death, stop, question and bound ends one.
+const MOST_LIVES: u32 = 60;
+/// So often a bound is raised; then the run is left where it stands.
+const RAISED: u32 = 3;
+/// So often a model that cannot be used is tried again.
+const TRIED: u32 = 2;
+
+/// What became of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Story {
+    /// The seed.
+    pub seed: u64,
+    /// What was found wrong; nothing, unless there is a fault in aime.
+    pub faults: Vec<String>,
+    /// How it ended: its status, or the code of its failure.
+    pub end: String,
+    /// What it answered.
+    pub answer: String,
+    /// Its tasks and where each stands.
+    pub tasks: Vec<(String, TaskStatus)>,
+    /// Every moment at which it could have been cut, in order.
+    pub moments: Vec<Moment>,
+    /// How many processes carried it on.
+    pub lives: u32,
+    /// How many of them died.
+    pub deaths: u64,
+    /// How many facts its journal holds, those of its actors not counted.
+    pub events: usize,
+    /// Calls that were told to be in doubt.
+    pub in_doubt: usize,
+    /// Its events as they stand in the journal.
+    pub record: Vec<String>,
+    pub(crate) effects: Vec<(String, Tally)>,
+}
+
+/// Plays a run from its beginning to its end, through as many processes as that takes. `cut` ends one of them at a chosen moment.
+#[must_use]
+pub fn play(stage: &Stage, scenario: Scenario, cut: Option<Cut>) -> Story {
+    let world = Arc::new(World::new(scenario, cut));
+    stage.slot.set(Some(Arc::clone(&world)));
+    let story = match Journal::simulated(Arc::new(WorldDisk(Arc::clone(&world)))) {
+        Ok(journal) => tell(stage, &world, &journal),
+        Err(error) => Story { faults: vec![error.to_string()], ..Story::default() },
+    };
+    stage.slot.set(None);
+    story
+}
+
+fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
+    let mut story = Story { seed: world.scenario.seed, ..Story::default() };
+    let mut goes_on = GoesOn::default();
+    let mut beginning = Some(Beginning::Fresh);
+    while let Some(next) = beginning.take() {
+        story.lives += 1;
+        if story.lives > MOST_LIVES {
+            world.fault(format!("it has not ended after {MOST_LIVES} lives"));
+            break;
+        }
+        let left = live(stage, world, journal, next);
+        let seen = match view(journal, &run_id()) {
+            Ok(seen) => Some(seen),
+            Err(OrchestratorError::NoSuchRun { .. }) => None,
+            Err(error) => {
+                world.fault(format!("its journal cannot be read: {error}"));
+                break;
+            }
+        };
+        if let Some(seen) = &seen {
+            check::journal(world, journal, seen);
+        }
+        match left {
+            Left::Endless => world.fault("a life does not end".to_owned()),
+            Left::Failed(OrchestratorError::Journal(_)) | Left::Died => {}
+            Left::Failed(error) => {
+                world.fault(format!("it cannot be carried on: {error}"));
+                break;
+            }
+            Left::Carried(result) => {
+                check::left(world, &result);
+                story.end = result.error.map_or_else(|| result.status.to_string(), |error| error.code);
+                story.answer = result.answer;
+            }
+        }
+        beginning = match seen {
+            None => Some(Beginning::Fresh),
+            Some(seen) if seen.over && !story.end.is_empty() => {
+                check::ended(world, journal, &seen, &mut story);
+                None
+            }
+            Some(seen) => goes_on.after(&story.end, world, journal, &seen),
+        };
+        if beginning.is_some() {
+            story.end.clear();
+        }
+    }
+    story.deaths = world.deaths();
+    story.moments = world.trace();
+    story.effects = world.effects().into_iter().collect();
+    story.faults = world.take_faults();
+    story
+}
+
+/// How often a run that was left was helped on.
+#[derive(Default)]
+struct GoesOn {
+    raised: u32,
+    tried: u32,
+    answered: u64,
+}
+
+impl GoesOn {
+    /// What the next life begins with; none where the run is left as it is, which is an end with a name too.
+    fn after(&mut self, end: &str, world: &World, journal: &Journal, seen: &RunView) -> Option<Beginning> {
+        match end {
+            "bound_reached" => {
+                self.raised += 1;
+                check::bounds(world, seen);
+                let bounds = Bounds { max_actors: 400, max_tool_calls: 4_000, max_steps: 40, ..Bounds::default() };
+                (self.raised <= RAISED).then_some(Beginning::Resumed(Some(bounds)))
+            }
+            "model_unavailable" => {
+                self.tried += 1;
+                (self.tried <= TRIED).then_some(Beginning::Resumed(None))
+            }
+            "waiting_for_human" => {
+                if seen.state.status != RunStatus::WaitingForHuman {
+                    world.fault(format!("it waits for a person and stands as {}", seen.state.status));
+                }
+                let open: Vec<_> = seen.state.questions.iter().filter(|question| question.answer.is_none()).collect();
+                if open.is_empty() {
+                    world.fault("it waits for a person, and nothing is asked".to_owned());
+                    return None;
+                }
+                for question in open {
+                    self.answered += 1;
+                    let mut rng = world.chances.of(&format!("later/{}/{}", question.id, self.answered));
+                    let text = if self.answered > 20 { "stop".to_owned() } else { answer(&mut rng) };
+                    let message = InboxMessage::Answer { question: question.id.clone(), text };
+                    // A disk that dies in it never answers.
+                    let _answer = put(journal, &message).now_or_never();
+                }
+                Some(Beginning::Resumed(None))
+            }
+            _ => Some(Beginning::Resumed(None)),
+        }
+    }
+}
+
+impl Story {
+    /// The command that plays it again.
+    #[must_use]
+    pub fn command(&self) -> String {
+        format!("cargo xtask reliability --seed {}", self.seed)
+    }
+}
+
+impl World {
+    /// Whether anything is still being done.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.at_work.load(Ordering::Relaxed) > 0
+    }
+}

@@ -1,0 +1,85 @@
+//! Some hundred runs and cuts of each kind. `cargo xtask reliability` plays many more.
+#![cfg(test)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use aime_simulation::{Scenario, Stage, Story, cuts_of, play, uncut};
+
+/// Plays on two threads; the first fault ends the test, with the command that plays it again.
+fn on_two_threads(count: u64, one: impl Fn(&Stage, u64) -> Vec<Story> + Sync) -> Vec<Story> {
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let work = || {
+            let (stage, mut stories) = (Stage::new().unwrap(), Vec::new());
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    return stories;
+                }
+                for mut story in one(&stage, number) {
+                    assert!(story.faults.is_empty(), "{}: {:#?}", story.command(), story.faults);
+                    story.record.clear();
+                    stories.push(story);
+                }
+            }
+        };
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn whatever_goes_wrong_every_run_is_sound_and_ends() {
+    let stories = on_two_threads(WILD, |stage, seed| vec![play(stage, Scenario::wild(seed), None)]);
+    let ends: std::collections::BTreeSet<&str> = stories.iter().map(|story| story.end.as_str()).collect();
+    assert!(ends.len() >= 4, "too few kinds of ends to show anything: {ends:?}");
+    let (deaths, in_doubt) = stories.iter().fold((0, 0), |(deaths, doubt), story| (deaths + story.deaths, doubt + story.in_doubt));
+    assert!(deaths > WILD / 4 && in_doubt > 0, "{deaths} deaths, {in_doubt} calls in doubt");
+}
+
+/// How many runs with faults.
+const WILD: u64 = 150;
+
+#[test]
+fn a_seed_gives_the_same_run_again() {
+    let (one, other) = (Stage::new().unwrap(), Stage::new().unwrap());
+    for seed in 0..8 {
+        let first = play(&one, Scenario::wild(seed), None);
+        let again = play(&other, Scenario::wild(seed), None);
+        assert!(first.record.len() > 2, "{}", first.end);
+        assert_eq!((first.record, first.moments), (again.record, again.moments), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_run_cut_at_any_write_or_effect_ends_as_one_that_was_not() {
+    let stories = on_two_threads(6, |stage, seed| {
+        let whole = uncut(stage, seed);
+        assert_eq!((whole.lives, whole.deaths, whole.end.as_str()), (1, 0, "completed"));
+        // Each run begins elsewhere, so that together they meet every kind of moment in every way.
+        cuts_of(&whole).into_iter().skip(seed as usize).step_by(13).map(|(_, cut)| whole.cut(stage, cut)).collect()
+    });
+    assert!(stories.len() > 60, "{} cuts", stories.len());
+    let in_doubt = stories.iter().filter(|story| story.in_doubt > 0).count();
+    assert!(in_doubt > 0 && in_doubt < stories.len() / 2, "{in_doubt} of {}", stories.len());
+}
+
+#[test]
+fn a_run_whose_first_writes_fail_is_begun_again() {
+    // Each of these once had a run that could neither be begun nor resumed.
+    let stage = Stage::new().unwrap();
+    for seed in [26, 79, 147] {
+        let story = play(&stage, Scenario::wild(seed), None);
+        assert!(story.faults.is_empty(), "{}: {:#?}", story.command(), story.faults);
+    }
+}
+
+#[test]
+fn a_call_whose_end_could_not_be_written_is_not_made_again() {
+    // In each of these the disk refused what an actor's call had come to, and another attempt repeated it in silence.
+    let stage = Stage::new().unwrap();
+    for seed in [54, 98, 107] {
+        let story = play(&stage, Scenario::wild(seed), None);
+        assert!(story.faults.is_empty(), "{}: {:#?}", story.command(), story.faults);
+    }
+}
