@@ -70,7 +70,7 @@ pub(crate) fn reliability(arguments: &ReliabilityArguments) -> Result<()> {
         kills.try_many(&program(arguments)?, arguments.kills, arguments.from)?;
         println!("{kills}");
     }
-    println!("cases of the corpus: {}", files_of_corpora(&root().join("crates")));
+    println!("cases of the corpus: {}", cases_of_corpora(&root().join("crates")));
     Ok(())
 }
 
@@ -102,14 +102,17 @@ fn soak(program: &Path, time: Duration, from: u64) -> Result<()> {
     if left.is_empty() { Ok(()) } else { bail!("processes are left behind: {left:?}") }
 }
 
-/// How many files stand in folders named `corpus`.
-fn files_of_corpora(folder: &Path) -> usize {
-    let entries = || fs::read_dir(folder).into_iter().flatten().flatten();
+/// How many cases stand in the files of folders named `corpus`.
+fn cases_of_corpora(folder: &Path) -> usize {
     let within = folder.components().any(|part| part.as_os_str() == "corpus");
-    entries()
+    let cases = |file: &Path| fs::read_to_string(file).map_or(0, |text| text.lines().filter(|line| line.starts_with("[[case")).count());
+    fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
         .map(|entry| match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files_of_corpora(&entry.path()),
-            Ok(_) if within => 1,
+            Ok(kind) if kind.is_dir() => cases_of_corpora(&entry.path()),
+            Ok(_) if within => cases(&entry.path()),
             _ => 0,
         })
         .sum()
