@@ -67,7 +67,7 @@ impl StreamWriter {
     /// Makes a commit durable, whole or not at all: facts get the next numbers of the stream, and, in the run's own stream, events the next
     /// numbers of the run. What many streams append at the same time shares one transaction.
     ///
-    /// If the future is dropped before it is ready, the commit may be written all the same, and this writer is fenced off by it.
+    /// If the future is dropped before it is ready, the commit is on its way all the same; the next append or flush tells if it failed.
     ///
     /// # Errors
     /// [`JournalError::Fenced`] if somebody else has written since; [`JournalError::NoRun`] if the run was deleted; those of the disk.
