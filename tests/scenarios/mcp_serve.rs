@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// What a client hears, and whether somebody is behind it who answers.
 #[derive(Clone)]
 struct Ear {
-    news: Arc<Mutex<Vec<String>>>,
+    news: Arc<Mutex<Vec<(f64, String)>>>,
     asked: Arc<Mutex<Vec<String>>>,
     answers: Option<Arc<Mutex<VecDeque<&'static str>>>>,
 }
@@ -53,7 +53,7 @@ impl ClientHandler for Ear {
     }
 
     async fn on_progress(&self, news: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.news.lock().unwrap().push(news.message.unwrap_or_default());
+        self.news.lock().unwrap().push((news.progress, news.message.unwrap_or_default()));
     }
 }
 
@@ -114,8 +114,18 @@ impl Client {
         self.within(sent).unwrap()
     }
 
-    fn news(&self) -> Vec<String> {
-        self.ear.news.lock().unwrap().clone()
+    /// What was told while it worked, once `last` is among it. The client hears each in a task of its own: the server's numbers tell the order.
+    fn news(&self, last: &str) -> Vec<String> {
+        let mut news = Vec::new();
+        for _ in 0..6_000 {
+            news.clone_from(&self.ear.news.lock().unwrap());
+            if news.iter().any(|(_, told)| told.contains(last)) {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        news.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        news.into_iter().map(|(_, told)| told).collect()
     }
 
     /// Closes the server's input: it must end by itself, and well.
@@ -190,7 +200,7 @@ fn another_agent_plans_and_runs() {
     let ran = client.call("run", json!({"plan": planned})).good();
     assert_eq!((&ran.value["status"], &ran.value["answer"]), (&json!("completed"), &json!("The dishes are done.")), "{}", ran.text);
     assert!(ran.text.contains("2 of 2 tasks") && ran.text.contains("The dishes are done."), "{}", ran.text);
-    let news = client.news();
+    let news = client.news("run     completed");
     let at = |text: &str| news.iter().position(|told| told.contains(text)).unwrap_or_else(|| panic!("{text}: {news:?}"));
     assert!(at("done    wash") < at("start   dry") && at("start   dry") < at("done    dry"), "{news:?}");
 
