@@ -20,6 +20,10 @@ use clap::Parser;
 use crate::{args::Cli, config::Environment, failure::Failure};
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|first| first == wiring::LAUNCH) {
+        return launch();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -43,6 +47,18 @@ fn main() -> ExitCode {
             let Failure { code, message, hint } = failure;
             output::failure(&message, hint.as_deref());
             ExitCode::from(code)
+        }
+    }
+}
+
+/// Becomes a confined command, before anything else is done: this program is started anew for each that is to have a network of its own.
+#[cfg(target_os = "linux")]
+fn launch() -> ExitCode {
+    match aime_sandbox::launch() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::failure(&error.to_string(), None);
+            ExitCode::from(failure::code::USAGE)
         }
     }
 }

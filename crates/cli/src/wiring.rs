@@ -34,7 +34,11 @@ use crate::{
     output,
 };
 
-pub(crate) use self::{servers::Servers, skills::FoundSkills};
+pub(crate) use self::{
+    reach::{LAUNCH, launcher},
+    servers::Servers,
+    skills::FoundSkills,
+};
 
 /// The prompts, with those that the user replaced.
 pub(crate) struct OwnPrompts {

@@ -70,7 +70,7 @@ pub struct HostProxy {
     bounds: ProxyBounds,
 }
 
-/// A proxy that listens on 127.0.0.1. Dropped, it ends with all its connections.
+/// A proxy that listens. Dropped, it ends with all its connections.
 #[derive(Debug)]
 pub struct OpenProxy {
     port: u16,
@@ -102,13 +102,21 @@ impl HostProxy {
         self
     }
 
-    /// Opens one on a port that is free. Must be called within a tokio runtime, on which it runs.
+    /// Opens one on a port of 127.0.0.1 that is free, as [`HostProxy::open_on`] does.
     ///
     /// # Errors
     /// When no port can be had.
     pub fn open(&self) -> io::Result<OpenProxy> {
+        self.open_on(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?)
+    }
+
+    /// Opens one on this socket, which may be of another network namespace: what it reaches is reached from here. Must be called within a tokio
+    /// runtime, on which it runs.
+    ///
+    /// # Errors
+    /// When there is no runtime, or the socket does not listen.
+    pub fn open_on(&self, listener: std::net::TcpListener) -> io::Result<OpenProxy> {
         let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         let port = listener.local_addr()?.port();
         let listener = TcpListener::from_std(listener)?;
@@ -126,7 +134,7 @@ impl HostProxy {
 }
 
 impl OpenProxy {
-    /// The port of 127.0.0.1 that it listens on.
+    /// The port that it listens on.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port

@@ -6,6 +6,7 @@ mod explain;
 mod gate;
 #[cfg(target_os = "linux")]
 mod kernel;
+mod launcher;
 mod limits;
 mod places;
 mod private;
@@ -26,11 +27,22 @@ use std::{
     sync::Arc,
 };
 
-pub use self::gate::{Gate, Passage};
 #[cfg(target_os = "linux")]
-pub(crate) use self::kernel::{Kernel, confine_this_thread};
+pub use self::launcher::{LaunchError, launch};
 pub use self::settings::{ConfinementSettings, Guarantee, Network, ResourceLimits, UnknownGuarantee};
-pub(crate) use self::{gate::Reach, rules::Rules};
+pub(crate) use self::{
+    gate::{Door, Reach},
+    rules::Rules,
+};
+pub use self::{
+    gate::{Gate, Passage},
+    launcher::Launcher,
+};
+#[cfg(target_os = "linux")]
+pub(crate) use self::{
+    kernel::{Kernel, confine_this_thread},
+    launcher::{Call, Order},
+};
 use self::{private::PrivateFolder, rules::Exposed};
 
 /// What confines the commands of one run. Cheap to clone; the clones share one private temp folder, which is removed with the last of them.
@@ -51,8 +63,8 @@ pub(crate) struct Prepared {
     pub(crate) rules: Rules,
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) reach: Reach,
-    /// The proxy of this command, which must live as long.
-    pub(crate) passage: Option<Passage>,
+    /// The way to the proxy of this command, if it is to have one.
+    pub(crate) door: Option<Door>,
 }
 
 /// Commands that are confined.
@@ -77,6 +89,18 @@ pub enum ConfinementError {
          for the network instead of {0}"
     )]
     Hosts(String),
+    /// The kernel cannot tell the proxy of a command from another machine.
+    #[error(
+        "commands that may reach {hosts} could reach any machine that listens at the port of their proxy, so none is run: {reason}; allow network \
+         namespaces to programs (such as by kernel.unprivileged_userns_clone = 1), write \"none\" or \"all\" for the network, or go without by name: \
+         sandbox.go_without = [\"network-namespace\"]"
+    )]
+    Machines {
+        /// The hosts that are granted.
+        hosts: String,
+        /// Why there is no network namespace.
+        reason: String,
+    },
     /// A folder that may be read holds keys or passwords.
     #[error(
         "commands in {folder} could read {secret}: choose another working folder, or go without this by name: sandbox.go_without = [\"keys\"]"
@@ -122,10 +146,16 @@ impl Confinement {
         if !refused.is_empty() {
             return Err(ConfinementError::Unkept(refused));
         }
-        if let Network::Hosts(gate) = &settings.network
-            && !keeps_to_a_port()
-        {
-            return Err(ConfinementError::Hosts(gate.hosts()));
+        if let Network::Hosts(gate) = &settings.network {
+            if !keeps_to_a_port() {
+                return Err(ConfinementError::Hosts(gate.hosts()));
+            }
+            if let Err(reason) = gate.tells_machines_apart() {
+                if !go_without(&Guarantee::NetworkNamespace) {
+                    return Err(ConfinementError::Machines { hosts: gate.hosts(), reason });
+                }
+                missing.push(Guarantee::NetworkNamespace);
+            }
         }
         let (rules, exposed) = Rules::new(&settings);
         if let Some(Exposed { folder, secret }) = exposed.into_iter().next() {
@@ -229,19 +259,17 @@ impl Confined {
         for (name, part) in [("XDG_CACHE_HOME", ""), ("npm_config_cache", "npm"), ("GOCACHE", "go-build")] {
             environment.insert(name.into(), cache.join(part).into());
         }
-        let passage = match &self.settings.network {
-            Network::Hosts(gate) => Some(gate.open()?),
-            Network::None | Network::All => None,
+        let (door, reach) = match &self.settings.network {
+            Network::Hosts(gate) => {
+                let door = gate.door(!self.missing.contains(&Guarantee::NetworkNamespace))?;
+                door.announce(&mut environment);
+                let reach = Reach::Port(door.port());
+                (Some(door), reach)
+            }
+            Network::None => (None, Reach::Nothing),
+            Network::All => (None, Reach::Everything),
         };
-        let reach = match (&passage, &self.settings.network) {
-            (Some(passage), _) => Reach::Port(passage.port()),
-            (None, Network::All) => Reach::Everything,
-            (None, _) => Reach::Nothing,
-        };
-        if let Some(passage) = &passage {
-            passage.announce(&mut environment);
-        }
-        Ok(Prepared { rules: self.rules.with_written(&folder), environment, reach, passage })
+        Ok(Prepared { rules: self.rules.with_written(&folder), environment, reach, door })
     }
 
     /// The program and the arguments that start a command within its limits, once it is given a line. `reads` says whether it reads what comes after.

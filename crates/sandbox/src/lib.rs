@@ -8,8 +8,10 @@ mod process;
 mod terminal;
 
 pub use confine::{
-    Confinement, ConfinementError, ConfinementSettings, Gate, Guarantee, Network, Passage, ResourceLimits, UnknownGuarantee,
+    Confinement, ConfinementError, ConfinementSettings, Gate, Guarantee, Launcher, Network, Passage, ResourceLimits, UnknownGuarantee,
 };
+#[cfg(target_os = "linux")]
+pub use confine::{LaunchError, launch};
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
 pub use folder::{
     ConfinedFolder, EntryFacts, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Stamp, WatchChanges, Written,

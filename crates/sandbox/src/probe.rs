@@ -3,7 +3,7 @@
 use std::{borrow::Cow, path::Path};
 
 use crate::{
-    Guarantee,
+    Guarantee, Launcher,
     confine::{keeps_to_a_port, means, unkept_here},
 };
 
@@ -18,9 +18,9 @@ pub struct Protection {
     pub detail: Cow<'static, str>,
 }
 
-/// Says which protections hold, for a report to the user. Looks whether `/proc` is there.
+/// Says which protections hold, for a report to the user. Looks whether `/proc` is there, and tries the launcher once.
 #[must_use]
-pub fn probe() -> Vec<Protection> {
+pub fn probe(launcher: &Launcher) -> Vec<Protection> {
     let standing = [
         ("process groups", "a command and all it started in its group end at its time limit, when it is cancelled, and with the run"),
         ("clean environment", "commands see listed variables only, and none that looks like a secret"),
@@ -30,7 +30,7 @@ pub fn probe() -> Vec<Protection> {
     let mut protections: Vec<_> = standing.map(|(name, detail)| Protection { name, enforced: true, detail: detail.into() }).into();
     protections.push(detached(cfg!(target_os = "linux") && Path::new("/proc/self/environ").exists()));
     protections.push(confinement(&unkept_here()));
-    protections.push(hosts(keeps_to_a_port()));
+    protections.push(hosts(keeps_to_a_port(), launcher.works()));
     protections
 }
 
@@ -46,14 +46,25 @@ fn confinement(unkept: &[Guarantee]) -> Protection {
 }
 
 /// Whether a command can be let to single hosts.
-fn hosts(enforced: bool) -> Protection {
-    let detail = if enforced {
-        "commands can be kept to single hosts: they reach the port of a proxy, and nothing by another protocol; the kernel looks at the number of the \
-         port, not at the machine"
-    } else {
-        "commands reach all of the network or nothing: single hosts need Linux 6.7 with Landlock and seccomp, and are refused"
+fn hosts(keeps_to_a_port: bool, tells_machines_apart: Result<(), String>) -> Protection {
+    let (enforced, detail) = match (keeps_to_a_port, tells_machines_apart) {
+        (true, Ok(())) => {
+            (true, "commands can be kept to single hosts: they reach a proxy, in a network of their own, and nothing else".into())
+        }
+        (true, Err(reason)) => (
+            false,
+            format!(
+                "commands that are to reach single hosts are refused: {reason}; the user can go without by name: sandbox.go_without = \
+                 [\"network-namespace\"]"
+            )
+            .into(),
+        ),
+        (false, _) => (
+            false,
+            "commands reach all of the network or nothing: single hosts need Linux 6.7 with Landlock and seccomp, and are refused".into(),
+        ),
     };
-    Protection { name: "network per host", enforced, detail: detail.into() }
+    Protection { name: "network per host", enforced, detail }
 }
 
 /// What has left its group is found in `/proc`.
@@ -77,15 +88,24 @@ mod tests {
         assert!(all.enforced && all.detail.contains("off the network"), "{all:?}");
         let some = confinement(&[Guarantee::Signals, Guarantee::Truncation]);
         assert!(!some.enforced && some.detail.contains("may send signals") && some.detail.contains("may empty files"), "{some:?}");
-        let told = probe().into_iter().find(|protection| protection.name == "kernel confinement").unwrap();
+        let told = probe(&nobody()).into_iter().find(|protection| protection.name == "kernel confinement").unwrap();
         assert_eq!(told, confinement(&unkept_here()));
     }
 
     #[test]
     fn single_hosts_are_told() {
-        assert!(hosts(true).detail.contains("port of a proxy"));
-        assert!(!hosts(false).enforced && hosts(false).detail.contains("are refused"));
-        assert!(probe().contains(&hosts(keeps_to_a_port())));
+        let all = hosts(true, Ok(()));
+        assert!(all.enforced && all.detail.contains("a network of their own"), "{all:?}");
+        let old = hosts(false, Ok(()));
+        assert!(!old.enforced && old.detail.contains("Linux 6.7"), "{old:?}");
+        let shared = hosts(true, Err("not here".to_owned()));
+        assert!(!shared.enforced && shared.detail.contains("not here") && shared.detail.contains("network-namespace"), "{shared:?}");
+        assert!(probe(&nobody()).contains(&hosts(keeps_to_a_port(), nobody().works())));
+    }
+
+    /// A launcher that is not there.
+    fn nobody() -> Launcher {
+        Launcher::new("/nowhere/launcher", [] as [&str; 0])
     }
 
     #[test]

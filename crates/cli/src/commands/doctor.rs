@@ -13,6 +13,7 @@ use crate::{
     failure::{Failure, code},
     models,
     output::{self, GREEN, RED, YELLOW},
+    wiring,
     wiring::Setup,
 };
 
@@ -46,7 +47,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     if let Some(code) = check_memory(setup) {
         worst = if worst == 0 { code } else { worst };
     }
-    for protection in probe() {
+    for protection in probe(&wiring::launcher()) {
         if protection.enforced {
             good(protection.name, &protection.detail);
         } else {

@@ -28,7 +28,8 @@ pub(crate) struct SandboxConfig {
     pub(crate) memory_mb: u64,
     /// Megabytes of one file.
     pub(crate) file_mb: u64,
-    /// Guarantees that are done without where this machine cannot keep them: `files`, `truncation`, `signals`, `system-calls`, `keys`.
+    /// Guarantees that are done without where this machine cannot keep them: `files`, `truncation`, `signals`, `system-calls`, `keys`,
+    /// `network-namespace`.
     #[serde(deserialize_with = "guarantees")]
     pub(crate) go_without: Vec<String>,
 }

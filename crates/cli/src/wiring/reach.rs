@@ -1,9 +1,17 @@
 //! What of the network processes reach: for single hosts, by a proxy of their own.
 
 use aime_hosts::{HostGrants, HostProxy};
-use aime_sandbox::{Gate, Network, Passage};
+use aime_sandbox::{Gate, Launcher, Network, Passage};
 
 use crate::config::NetworkConfig;
+
+/// What `main` looks for first of all.
+pub(crate) const LAUNCH: &str = "sandbox-launch";
+
+/// What gives a command a network of its own: this program, started again.
+pub(crate) fn launcher() -> Launcher {
+    Launcher::this_program([LAUNCH])
+}
 
 /// The network of these settings, which stand under this key. Grants were read once when the settings were; one that cannot be read grants nothing.
 pub(super) fn network(config: &NetworkConfig, setting: &str) -> Network {
@@ -12,10 +20,11 @@ pub(super) fn network(config: &NetworkConfig, setting: &str) -> Network {
         NetworkConfig::All => Network::All,
         NetworkConfig::Hosts(hosts) => {
             let proxy = HostProxy::new(HostGrants::read(hosts).unwrap_or_default(), setting);
-            Network::Hosts(Gate::new(hosts, move || {
-                let open = proxy.open()?;
-                Ok(Passage::new(open.port(), move || open.refused()))
-            }))
+            let gate = Gate::new(hosts, move |listener| {
+                let open = proxy.open_on(listener)?;
+                Ok(Passage::new(move || open.refused()))
+            });
+            Network::Hosts(gate.launched_by(launcher()))
         }
     }
 }

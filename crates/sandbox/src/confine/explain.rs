@@ -160,7 +160,7 @@ mod tests {
         ] {
             check(&settings, printed, expected);
         }
-        let gate = Gate::new(["crates.io"], || Err(std::io::ErrorKind::Unsupported.into()));
+        let gate = Gate::new(["crates.io"], |_| Err(std::io::ErrorKind::Unsupported.into()));
         settings.network = Network::Hosts(gate);
         check(&settings, "curl: (6) Could not resolve host: example.com", &["Commands reach crates.io alone", "HTTPS_PROXY"]);
         let refused = ["evil.example:443 is not among them".to_owned()];

@@ -47,7 +47,8 @@ impl Kernel {
             Guarantee::Truncation => self.landlock >= 3,
             Guarantee::Signals => self.landlock >= 6,
             Guarantee::SystemCalls => self.seccomp,
-            Guarantee::Keys => true,
+            // Of these the settings decide, and a launcher.
+            Guarantee::Keys | Guarantee::NetworkNamespace => true,
         }
     }
 

@@ -23,11 +23,13 @@ pub enum Guarantee {
     SystemCalls,
     /// No folder that may be read holds keys or passwords. Not kept where the working folder itself is the home folder.
     Keys,
+    /// A command that may reach single hosts cannot reach another machine at the port of its proxy. Network namespaces, which a [`Launcher`](super::Launcher) makes.
+    NetworkNamespace,
 }
 
 impl Guarantee {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Files, Self::Truncation, Self::Signals, Self::SystemCalls, Self::Keys];
+    pub const ALL: [Self; 6] = [Self::Files, Self::Truncation, Self::Signals, Self::SystemCalls, Self::Keys, Self::NetworkNamespace];
 
     /// Its name in settings.
     #[must_use]
@@ -38,6 +40,7 @@ impl Guarantee {
             Self::Signals => "signals",
             Self::SystemCalls => "system-calls",
             Self::Keys => "keys",
+            Self::NetworkNamespace => "network-namespace",
         }
     }
 
@@ -50,6 +53,7 @@ impl Guarantee {
             Self::Signals => "commands may send signals to processes outside, and so end them",
             Self::SystemCalls => "commands may use the network and trace processes",
             Self::Keys => "commands may read keys and passwords that lie in the folders they work in",
+            Self::NetworkNamespace => "commands that may reach single hosts may reach any machine that listens at the port of their proxy",
         }
     }
 }
@@ -70,7 +74,7 @@ impl FromStr for Guarantee {
 
 /// There is no guarantee of this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no guarantee {0:?}: write files, truncation, signals, system-calls or keys")]
+#[error("there is no guarantee {0:?}: write files, truncation, signals, system-calls, keys or network-namespace")]
 pub struct UnknownGuarantee(String);
 
 /// What of the network a command reaches.

@@ -16,6 +16,8 @@ use super::{
     mark::{Mark, VARIABLE},
     run::name,
 };
+#[cfg(target_os = "linux")]
+use crate::confine::Door;
 use crate::confine::{Passage, Prepared};
 
 type Child = Box<dyn ChildWrapper>;
@@ -35,7 +37,15 @@ pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Resul
             find(&request.program, &request.environment, &request.working_folder).and_then(|()| {
                 let mut prepared = confined.prepare(&request.environment)?;
                 let (program, arguments) = confined.command(&prepared, reads, &request.program, &request.arguments);
-                let passage = prepared.passage.take();
+                #[cfg(target_os = "linux")]
+                if let Some(launcher) = prepared.door.as_ref().and_then(Door::launcher).cloned() {
+                    let (mut child, listener) = launched(request, &launcher, &prepared, (program, arguments), mark)?;
+                    let passage = prepared.door.map(|door| door.open(Some(listener))).transpose()?;
+                    begin(&mut *child, reads)?;
+                    return Ok((child, passage));
+                }
+                // The proxy is open before the command is there to ask it.
+                let passage = prepared.door.take().map(|door| door.open(None)).transpose()?;
                 let command = command(request, &program, &arguments, &prepared.environment, mark, Stdio::piped());
                 let mut child = spawn(prepared, command)?;
                 begin(&mut *child, reads)?;
@@ -91,6 +101,37 @@ fn spawn(prepared: Prepared, mut command: CommandWrap) -> io::Result<Child> {
 #[cfg(not(target_os = "linux"))]
 fn spawn(_: Prepared, mut command: CommandWrap) -> io::Result<Child> {
     command.spawn()
+}
+
+/// Starts it by a launcher, in a network of its own, and gives back the socket that listens there.
+#[cfg(target_os = "linux")]
+fn launched(
+    request: &ProcessRequest,
+    launcher: &crate::Launcher,
+    prepared: &Prepared,
+    (program, arguments): (OsString, Vec<OsString>),
+    mark: &Mark,
+) -> io::Result<(Child, std::net::TcpListener)> {
+    use std::os::fd::{AsFd, OwnedFd};
+
+    use crate::confine::{Call, Order};
+
+    let outer = request.environment.get(OsStr::new(VARIABLE));
+    let mut environment = prepared.environment.clone();
+    environment.insert(VARIABLE.into(), mark.below(outer.map(OsString::as_os_str)));
+    let (call, theirs) = Call::new()?;
+    // What the command is given must not steer the launcher, which is not confined yet: it has the mark alone.
+    let mut command = command(request, launcher.program().as_os_str(), launcher.arguments(), &BTreeMap::new(), mark, Stdio::from(theirs));
+    let mut child = command.spawn()?;
+    // The other end of the socket is the launcher's alone from now on, so that its end is noticed.
+    drop(command);
+    let (stdin, input) = io::pipe()?;
+    let listener = call
+        .place(&Order::new(&prepared.rules, environment, program, arguments), stdin.as_fd())
+        .map_err(|error| io::Error::new(error.kind(), format!("it was given no network of its own: {error}")))?;
+    let input = std::process::ChildStdin::from(OwnedFd::from(input));
+    *child.stdin() = Some(tokio::process::ChildStdin::from_std(input)?);
+    Ok((child, listener))
 }
 
 /// Gives the shell the line that it waits for. A pipe that nobody has written to has room for it.

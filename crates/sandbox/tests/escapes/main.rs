@@ -8,6 +8,7 @@
 mod environment;
 mod files;
 mod hosts;
+mod machines;
 mod network;
 mod place;
 mod processes;
@@ -15,8 +16,10 @@ mod reading;
 mod system;
 mod users;
 
+use std::path::PathBuf;
+
 use aime_hosts::{HostGrants, HostProxy};
-use aime_sandbox::{Confinement, ConfinementSettings, Gate, Network, Passage};
+use aime_sandbox::{Confinement, ConfinementSettings, Gate, Launcher, Network, Passage};
 
 use crate::place::Place;
 
@@ -63,18 +66,32 @@ fn confined_to_a_host(place: &Place) -> Confinement {
     let granted = place.granted();
     let proxy = HostProxy::new(HostGrants::read([&granted]).unwrap(), "sandbox.network");
     let mut settings = ConfinementSettings::new(place.work(), &place.environment());
-    settings.network = Network::Hosts(Gate::new([granted], move || {
-        let open = proxy.open()?;
-        Ok(Passage::new(open.port(), move || open.refused()))
-    }));
+    let gate = Gate::new([granted], move |listener| {
+        let open = proxy.open_on(listener)?;
+        Ok(Passage::new(move || open.refused()))
+    });
+    settings.network = Network::Hosts(gate.launched_by(launcher()));
     Confinement::new(settings).expect("this machine can keep commands to single hosts")
+}
+
+/// What stands in `examples/launcher.rs`, or the copy of it beside this program. `cargo test` builds it, a run of one test binary alone does not.
+fn launcher() -> Launcher {
+    Launcher::new(launcher_program(), ["launch"])
+}
+
+fn launcher_program() -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    let beside = here.with_file_name("launcher");
+    let program = if beside.exists() { beside } else { here.parent().unwrap().with_file_name("examples").join("launcher") };
+    assert!(program.exists(), "`cargo build -p aime-sandbox --example launcher` first");
+    program
 }
 
 /// How many attempts there must be.
 const LEAST: usize = 200;
 
 async fn none_escapes(confine: fn(&Place) -> Confinement, attempts: &[Attempt]) {
-    let who = if rustix::process::getuid().is_root() { "as root" } else { "as an ordinary user" };
+    let who = users::who();
     let place = Place::new();
     let confinement = confine(&place);
     let mut escaped = Vec::new();

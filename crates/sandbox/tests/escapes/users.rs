@@ -2,6 +2,11 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
+/// Who tries.
+pub(crate) fn who() -> &'static str {
+    if rustix::process::getuid().is_root() { "as root" } else { "as an ordinary user" }
+}
+
 /// Runs one of these tests once more as `nobody`, where this is root; else it has been run as an ordinary user already.
 #[expect(clippy::disallowed_methods, reason = "the test starts itself as another user")]
 pub(crate) fn again_as_nobody(test: &str) {
@@ -12,7 +17,9 @@ pub(crate) fn again_as_nobody(test: &str) {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("escapes");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    for path in [folder.path(), program.as_path()] {
+    let launcher = folder.path().join("launcher");
+    fs::copy(crate::launcher_program(), &launcher).unwrap();
+    for path in [folder.path(), program.as_path(), launcher.as_path()] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
     let ended = Command::new("setpriv")

@@ -1,0 +1,157 @@
+//! Another machine that listens at the port of the proxy: it is reached where a port is all that is looked at, and not from a network of one's own.
+
+use std::{
+    collections::BTreeSet,
+    io,
+    net::{Ipv4Addr, TcpListener},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use aime_hosts::{HostGrants, HostProxy};
+use aime_sandbox::{
+    Confinement, ConfinementError, ConfinementSettings, Gate, Guarantee, Launcher, Network, Passage, ProcessEnd, ProcessRequest, Service,
+    ServiceRequest, run,
+};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio_util::sync::CancellationToken;
+
+use crate::{attempt, launcher, place::Place, python, users};
+
+/// Stands for another machine: an address of this one where the proxy does not listen.
+const MACHINE: Ipv4Addr = Ipv4Addr::new(127, 83, 29, 7);
+
+/// Settings under which one host may be reached, and the machine that listens at the port of each proxy.
+fn settings(place: &Place, by: Option<Launcher>) -> (ConfinementSettings, Arc<Mutex<Vec<TcpListener>>>) {
+    let granted = place.granted();
+    let proxy = HostProxy::new(HostGrants::read([&granted]).unwrap(), "sandbox.network");
+    let machine: Arc<Mutex<Vec<TcpListener>>> = Arc::default();
+    let listening = Arc::clone(&machine);
+    let gate = Gate::new([granted], move |listener| {
+        let there = TcpListener::bind((MACHINE, listener.local_addr()?.port()));
+        // A test beside this one may stand for the same machine.
+        listening.lock().unwrap().extend(there.and_then(|there| there.set_nonblocking(true).map(|()| there)));
+        let open = proxy.open_on(listener)?;
+        Ok(Passage::new(move || open.refused()))
+    });
+    let mut settings = ConfinementSettings::new(place.work(), &place.environment());
+    settings.network = Network::Hosts(match by {
+        Some(launcher) => gate.launched_by(launcher),
+        None => gate,
+    });
+    (settings, machine)
+}
+
+/// Whether the machine is reached.
+async fn is_reached(by: Option<Launcher>, go_without: BTreeSet<Guarantee>) -> bool {
+    let place = Place::new();
+    let (mut settings, machine) = settings(&place, by);
+    settings.go_without = go_without;
+    let confinement = Confinement::new(settings).unwrap();
+    let code = format!(
+        "port = int(E['HTTPS_PROXY'].rsplit(':', 1)[1])\ntry:\n    socket.create_connection(('{MACHINE}', port), 2); print('connected')\nexcept OSError as e: print(e)"
+    );
+    let outcome = place.outcome(&attempt("the machine", &python(&code)), &confinement).await;
+    let connected = outcome.stdout.text().contains("connected");
+    let accepted = machine.lock().unwrap().iter().any(|there| there.accept().is_ok());
+    assert_eq!(connected, accepted, "{outcome:?}");
+    connected
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_reached_where_a_port_is_all_that_is_looked_at() {
+    assert!(is_reached(None, BTreeSet::from([Guarantee::NetworkNamespace])).await, "what the next test looks for cannot be seen");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_is_not_reached_from_a_network_of_ones_own() {
+    assert!(!is_reached(Some(launcher()), BTreeSet::new()).await);
+    println!("{}: 1 escapes were tried", users::who());
+}
+
+#[test]
+fn it_is_not_reached_as_an_ordinary_user() {
+    users::again_as_nobody("machines::it_is_not_reached_from_a_network_of_ones_own");
+}
+
+#[tokio::test]
+async fn without_a_network_of_its_own_no_command_is_run_unless_that_is_said_by_name() {
+    let place = Place::new();
+    let nowhere = Launcher::new("/nowhere/launcher", [] as [&str; 0]);
+    for by in [None, Some(nowhere)] {
+        let error = Confinement::new(settings(&place, by.clone()).0).unwrap_err();
+        assert!(matches!(error, ConfinementError::Machines { .. }), "{error}");
+        assert!(error.to_string().contains("sandbox.go_without = [\"network-namespace\"]"), "{error}");
+        let (mut settings, _) = settings(&place, by);
+        settings.go_without = BTreeSet::from([Guarantee::NetworkNamespace]);
+        let told = Confinement::new(settings).unwrap().to_string();
+        assert!(told.contains("without network-namespace: "), "{told}");
+    }
+}
+
+/// A launcher that does something else, or nothing, is told and not waited for.
+#[tokio::test]
+async fn a_launcher_that_is_none_is_told() {
+    let place = Place::new();
+    for program in ["/bin/true", "/bin/cat"] {
+        let error = Confinement::new(settings(&place, Some(Launcher::new(program, [] as [&str; 0]))).0).unwrap_err();
+        assert!(matches!(error, ConfinementError::Machines { .. }), "{program}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_stays_reads_writes_and_is_ended() {
+    let place = Place::new();
+    let (settings, _machine) = settings(&place, Some(launcher()));
+    let request = ServiceRequest {
+        program: "bash".into(),
+        arguments: ["-c", "while read -r line; do echo \"heard $line\"; done"].map(Into::into).into(),
+        working_folder: place.work(),
+        environment: place.environment(),
+        error_limit: 1000,
+        confinement: Confinement::new(settings).unwrap(),
+    };
+    let mut service = Service::start(request).unwrap();
+    let (out, mut input) = service.streams().unwrap();
+    let mut lines = BufReader::new(out).lines();
+    for word in ["one", "two"] {
+        input.write_all(format!("{word}\n").as_bytes()).await.unwrap();
+        assert_eq!(lines.next_line().await.unwrap(), Some(format!("heard {word}")));
+    }
+    drop(input);
+    assert_eq!(service.end(Duration::from_secs(60)).await.unwrap(), ProcessEnd::Exited(0));
+}
+
+/// What it has started ends with it, and its input, its environment and its exit are its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_is_what_it_is_without_a_launcher() -> io::Result<()> {
+    let place = Place::new();
+    let (settings, _machine) = settings(&place, Some(launcher()));
+    let mut environment = place.environment();
+    environment.insert("ODD".into(), "a=b\nc".into());
+    let file = place.work().join("pid");
+    let request = ProcessRequest {
+        program: "bash".into(),
+        arguments: vec!["-c".into(), "cat; printf %s \"$ODD\"; setsid sleep 600 & echo $! > pid; for fd in /proc/$$/fd/*; do readlink $fd | grep -q socket && echo $fd >&2; done; exit 7".into()],
+        working_folder: place.work(),
+        environment,
+        input: b"input ".to_vec(),
+        time_limit: Duration::from_secs(60),
+        output_limit: 10_000,
+        confinement: Confinement::new(settings).unwrap(),
+    };
+    let outcome = run(request, &CancellationToken::new()).await.unwrap();
+    assert_eq!((outcome.end.clone(), outcome.stdout.text().as_str()), (ProcessEnd::Exited(7), "input a=b\nc"), "{outcome:?}");
+    assert_eq!(outcome.stderr.text(), "", "it holds a socket of the launcher");
+    let left = std::fs::read_to_string(file)?;
+    // One that has died and is not waited for yet has no environment.
+    let lives = std::fs::read(format!("/proc/{}/environ", left.trim())).is_ok_and(|environment| !environment.is_empty());
+    assert!(!lives, "process {left} is left");
+    println!("{}: 1 escapes were tried", users::who());
+    Ok(())
+}
+
+#[test]
+fn a_command_is_what_it_is_as_an_ordinary_user() {
+    users::again_as_nobody("machines::a_command_is_what_it_is_without_a_launcher");
+}
