@@ -43,10 +43,10 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// Its settings, for a configuration file.
+    /// Its settings, for a configuration file. It is trusted: nobody is there to consent to a call once another server has been read.
     pub(crate) fn settings(&self) -> String {
         let Self { name, command, arguments, more, reads, .. } = self;
-        format!("[mcp.servers.{name}]\ncommand = {command:?}\nargs = {arguments:?}\nread = {reads:?}\n{more}")
+        format!("[mcp.servers.{name}]\ntrusted = true\ncommand = {command:?}\nargs = {arguments:?}\nread = {reads:?}\n{more}")
     }
 
     /// What an actor calls, in order.

@@ -43,7 +43,7 @@ impl Served {
     }
 
     pub(crate) fn settings(&self) -> String {
-        format!("[mcp.servers.{NAME}]\nurl = \"http://127.0.0.1:{}/mcp\"\n", self.port)
+        format!("[mcp.servers.{NAME}]\ntrusted = true\nurl = \"http://127.0.0.1:{}/mcp\"\n", self.port)
     }
 }
 
