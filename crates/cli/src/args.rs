@@ -1,5 +1,6 @@
 //! What can be typed. What it means is decided in one place for each command.
 
+mod evaluate;
 mod permissions;
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) use self::permissions::{PermissionsCommand, PermissionsFormat};
+pub(crate) use self::{
+    evaluate::{EvalArgs, EvalFormat},
+    permissions::{PermissionsCommand, PermissionsFormat},
+};
 
 /// The heading of the options that every command has.
 const ALL: &str = "Options of all commands";
@@ -128,6 +132,9 @@ pub(crate) enum Command {
         /// The task; without one the whole run
         task: Option<String>,
     },
+    /// Try a suite of tasks over modes and models, and count what is reached
+    #[command(after_help = evaluate::EXAMPLES)]
+    Eval(EvalArgs),
     /// Look at the tools, or call one
     Tools {
         #[command(subcommand)]

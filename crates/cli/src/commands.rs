@@ -5,6 +5,7 @@ mod check;
 mod check_run;
 mod config;
 mod doctor;
+mod evaluate;
 mod listening;
 mod look;
 mod mcp;
@@ -73,6 +74,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Pause { run } => on_runtime(steering::pause(&run, &setup)),
         Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
         Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
+        Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
         Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),
         Command::Profiles { command } => look::profiles(command, &setup),

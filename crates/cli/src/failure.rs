@@ -14,6 +14,8 @@ pub(crate) mod code {
     pub(crate) const MODEL: u8 = 3;
     /// A fault in aime itself.
     pub(crate) const INTERNAL: u8 = 6;
+    /// It was interrupted, and can be gone on with.
+    pub(crate) const INTERRUPTED: u8 = 130;
 }
 
 /// A command that failed.

@@ -163,7 +163,8 @@ impl Setup {
         self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
     }
 
-    fn clean_environment(&self) -> BTreeMap<OsString, OsString> {
+    /// What commands see: listed variables, and none that looks like a secret.
+    pub(crate) fn clean_environment(&self) -> BTreeMap<OsString, OsString> {
         let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
         clean_environment(self.environment.variables(), &allowed)
     }

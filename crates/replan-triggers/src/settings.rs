@@ -1,6 +1,6 @@
 //! Settings of the triggers and of the frequency control.
 
-use aime_progress::Significance;
+use aime_progress::{Significance, TriggerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +18,27 @@ pub struct TriggerSettings {
     pub stall_timeout: u64,
     /// The part of the token budget, 0 to 1, below which what remains asks for a replan; 0 for never.
     pub token_budget_threshold: f64,
+    /// Which of the five triggers count; all of them where it is empty. That criteria of success failed, or a person asked, always counts.
+    pub only: Vec<TriggerKind>,
 }
 
 impl Default for TriggerSettings {
     fn default() -> Self {
-        Self { max_retries: 2, evidence_significance: Significance::High, blocked: true, stall_timeout: 300, token_budget_threshold: 0.2 }
+        Self {
+            max_retries: 2,
+            evidence_significance: Significance::High,
+            blocked: true,
+            stall_timeout: 300,
+            token_budget_threshold: 0.2,
+            only: Vec::new(),
+        }
+    }
+}
+
+impl TriggerSettings {
+    /// Whether a trigger counts.
+    pub(crate) fn counts(&self, kind: TriggerKind) -> bool {
+        self.only.is_empty() || self.only.contains(&kind)
     }
 }
 

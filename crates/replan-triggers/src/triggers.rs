@@ -38,6 +38,7 @@ pub fn evaluate(state: &ProgressState, now: Timestamp, budget: Option<TokenBudge
     reasons.extend(blocked(state, settings));
     reasons.extend(budget.and_then(|budget| token_budget(state, budget, settings)));
     reasons.extend(stalled(state, now, settings));
+    reasons.retain(|reason| settings.counts(reason.kind));
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
     reasons
 }
@@ -141,7 +142,7 @@ fn stalled(state: &ProgressState, now: Timestamp, settings: &TriggerSettings) ->
 pub(crate) fn stall_time(state: &ProgressState, settings: &TriggerSettings) -> Option<Timestamp> {
     let asked = state.questions.iter().any(|question| question.answer.is_none());
     let runs = state.tasks.values().any(runs);
-    let watched = settings.stall_timeout > 0 && runs && !asked;
+    let watched = settings.stall_timeout > 0 && settings.counts(TriggerKind::Stalled) && runs && !asked;
     watched.then(|| state.last_progress_at.plus_millis(settings.stall_timeout.saturating_mul(1_000)))
 }
 

@@ -73,7 +73,7 @@ fn check(prepare: impl FnOnce(&mut ProgressState), now: i64, budget: Option<(u64
 #[test]
 fn the_defaults_are_those_of_the_specification() {
     let expected = json!({
-        "max_retries": 2, "evidence_significance": "high", "blocked": true, "stall_timeout": 300, "token_budget_threshold": 0.2
+        "max_retries": 2, "evidence_significance": "high", "blocked": true, "stall_timeout": 300, "token_budget_threshold": 0.2, "only": []
     });
     assert_eq!(serde_json::to_value(TriggerSettings::default()).unwrap(), expected);
     assert!(serde_json::from_value::<TriggerSettings>(json!({"max_retrys": 3})).is_err(), "a misspelt setting is refused");
@@ -195,4 +195,20 @@ fn all_reasons_are_given_by_their_priority() {
         "Stalled@50: no progress for 500 s",
     ];
     check(everything, 500, Some((10, 9)), &TriggerSettings::default(), &expected);
+}
+
+#[test]
+fn triggers_that_are_not_named_do_not_count() {
+    let all = |state: &mut ProgressState| {
+        fail(state, "a", 3, true);
+        learn(state, "e1", Significance::High);
+        task(state, "b").status = TaskStatus::Running;
+    };
+    let only = |kinds: &[TriggerKind]| TriggerSettings { only: kinds.to_vec(), ..TriggerSettings::default() };
+    let (failed, evidence, stalled) =
+        ("TaskFailed@90: task a failed 3 times: it broke", "Evidence@80: new evidence: e1 was found", "Stalled@50: no progress for 300 s");
+    check(all, 300, None, &only(&[]), &[failed, evidence, stalled]);
+    check(all, 300, None, &only(&[TriggerKind::Evidence]), &[evidence]);
+    check(all, 300, None, &only(&[TriggerKind::Stalled, TriggerKind::TaskFailed]), &[failed, stalled]);
+    check(all, 300, None, &only(&[TriggerKind::Blocked]), &[]);
 }

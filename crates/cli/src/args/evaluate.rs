@@ -1,0 +1,127 @@
+//! What can be typed after `aime eval`.
+
+use std::path::PathBuf;
+
+use aime_evaluation::{Fault, Replanning};
+use clap::{Args, ValueEnum, builder::PossibleValue};
+
+use super::ModeArg;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  aime eval core --prove
+  aime eval core --mode direct --mode auto --repeat 3
+  aime eval my-suite --model small --model large --jobs 4
+  aime eval core --task repair --fault flaky-tools --replanning on --replanning off
+
+Each trial has a folder of its own. What came of it is kept: the same command goes on where it was stopped.";
+
+/// A suite, and the ways in which it is tried.
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// The suite: a folder, or `core`, which is built in
+    #[arg(default_value = "core")]
+    pub(crate) suite: String,
+    /// Only tasks whose name or category has this in it; may be given more than once
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) task: Vec<String>,
+    /// A mode to try; may be given more than once
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(crate) mode: Vec<ModeArg>,
+    /// A model to try; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Vec<String>,
+    /// What goes wrong on purpose; may be given more than once
+    #[arg(long, value_enum, value_name = "FAULT")]
+    pub(crate) fault: Vec<FaultArg>,
+    /// Which triggers may have the plan changed: all, none, or one alone; may be given more than once
+    #[arg(long, value_enum, value_name = "TRIGGER")]
+    pub(crate) replanning: Vec<ReplanningArg>,
+    /// How often each task is tried in each way
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repeat: u32,
+    /// How many trials run at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) jobs: u32,
+    /// Only tasks that nothing was tuned on
+    #[arg(long, conflicts_with = "tuned")]
+    pub(crate) held_out: bool,
+    /// Only the others
+    #[arg(long)]
+    pub(crate) tuned: bool,
+    /// Call no model: show that each check passes after the task's solution and fails after nothing
+    #[arg(long)]
+    pub(crate) prove: bool,
+    /// Where it is kept; without it in `.aime/evaluations`
+    #[arg(short, value_name = "DIR")]
+    pub(crate) output_folder: Option<PathBuf>,
+    /// Forget what was kept there, and begin anew
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// The form of standard output
+    #[arg(long, value_enum, default_value_t = EvalFormat::Text)]
+    pub(crate) output: EvalFormat,
+}
+
+/// The form of what an evaluation prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EvalFormat {
+    Text,
+    Json,
+}
+
+/// What goes wrong on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FaultArg {
+    None,
+    Some(Fault),
+}
+
+impl FaultArg {
+    pub(crate) const fn wanted(self) -> Option<Fault> {
+        match self {
+            Self::None => None,
+            Self::Some(fault) => Some(fault),
+        }
+    }
+}
+
+impl ValueEnum for FaultArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::None, Self::Some(Fault::FlakyTools), Self::Some(Fault::LateInformation), Self::Some(Fault::WrongPlan)]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::None => PossibleValue::new("none").help("nothing does"),
+            Self::Some(Fault::FlakyTools) => {
+                PossibleValue::new(Fault::FlakyTools.name()).help("every third call that changes something is refused")
+            }
+            Self::Some(Fault::LateInformation) => PossibleValue::new(Fault::LateInformation.name()).help("files come after the third call"),
+            Self::Some(Fault::WrongPlan) => PossibleValue::new(Fault::WrongPlan.name()).help("the run begins with the task's wrong plan"),
+        })
+    }
+}
+
+/// Which triggers may have the plan changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReplanningArg(pub(crate) Replanning);
+
+impl ValueEnum for ReplanningArg {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [ReplanningArg; 7] = [
+            ReplanningArg(Replanning::On),
+            ReplanningArg(Replanning::Off),
+            ReplanningArg(Replanning::TaskFailed),
+            ReplanningArg(Replanning::Blocked),
+            ReplanningArg(Replanning::Evidence),
+            ReplanningArg(Replanning::Stalled),
+            ReplanningArg(Replanning::TokenBudget),
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()))
+    }
+}

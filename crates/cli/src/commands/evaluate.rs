@@ -1,0 +1,177 @@
+//! `aime eval`.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use aime_evaluation::{Evaluated, Outcome, OutcomeLog, Program, Suite, Summary, Task, Variant, page, prove, trials};
+use clap::ValueEnum;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::write_whole;
+use crate::{
+    args::{EvalArgs, EvalFormat, Global},
+    failure::{Failure, code},
+    output::{self, DIM, GREEN, RED, count},
+    wiring::Setup,
+};
+
+/// The suite that is built in.
+const CORE: &str = "core";
+
+pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    if global.config.is_some() {
+        return Err(Failure::usage("`aime eval` writes a --config file of its own for each trial")
+            .hint("put these settings into your own config.toml, or into AIME__SECTION__KEY variables"));
+    }
+    let mut suite = suite(&args.suite)?;
+    suite.notes.iter().for_each(|note| output::note(note));
+    suite.tasks.retain(|task| is_wanted(task, &args));
+    if suite.tasks.is_empty() {
+        return Err(Failure::usage("no task of this suite is asked for").hint("look at --task, --held-out and --tuned"));
+    }
+    let folder = match &args.output_folder {
+        Some(folder) => folder.clone(),
+        None => setup.made_keep()?.join("evaluations").join(&suite.name),
+    };
+    let kept = |error: io::Error| Failure::new(code::USAGE, format!("cannot use {}: {error}", folder.display()));
+    if args.fresh {
+        forget(&folder).map_err(kept)?;
+    }
+    fs::create_dir_all(&folder).map_err(kept)?;
+    if args.prove {
+        return prove_all(&suite, &folder, args.output, setup).await;
+    }
+    let modes: Vec<String> = args.mode.iter().filter_map(|mode| Some(mode.to_possible_value()?.get_name().to_owned())).collect();
+    let faults: Vec<_> = args.fault.iter().map(|fault| fault.wanted()).collect();
+    let replanning: Vec<_> = args.replanning.iter().map(|replanning| replanning.0).collect();
+    let variants = Variant::all(&modes, &args.model, &faults, &replanning);
+    let all = trials(&suite, &variants, args.repeat);
+    if all.is_empty() {
+        return Err(
+            Failure::usage("no task of this suite has what these faults need").hint("late files (`late`) or a wrong plan (`wrong_plan`)")
+        );
+    }
+    let mut log = OutcomeLog::open(&folder.join("trials.jsonl"))
+        .map_err(|error| kept(error).hint("mend or remove the line that is named, or begin anew with --fresh"))?;
+    output::note(&format!(
+        "{} in {}; {} of them in {}",
+        count(all.len(), "trial"),
+        count(variants.len(), "way"),
+        already(&all, &log),
+        folder.display()
+    ));
+    let program = Program {
+        path: std::env::current_exe().map_err(Failure::internal)?,
+        environment: setup.environment.variables().collect(),
+        scripts: setup.clean_environment(),
+    };
+    let cancel = CancellationToken::new();
+    let stop = cancel.clone();
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            output::note("stopping; the same command goes on");
+            stop.cancel();
+        }
+    });
+    let evaluated = program
+        .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, tell)
+        .await
+        .map_err(|error| Failure::new(code::USAGE, error.to_string()))?;
+    let summary = Summary::new(&suite, &variants, log.outcomes());
+    let written = [("summary.md", summary.to_markdown()), ("summary.html", page(&summary))];
+    for (name, text) in &written {
+        write_whole(&folder.join(name), text, true).map_err(kept)?;
+    }
+    match args.output {
+        EvalFormat::Text => output::result(summary.to_markdown().trim_end()),
+        EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": log.outcomes()}), false)?,
+    }
+    output::note(&format!("tables and plots: {}", folder.join("summary.html").display()));
+    Ok(if evaluated.stopped { code::INTERRUPTED } else { 0 })
+}
+
+fn suite(name: &str) -> Result<Suite, Failure> {
+    if Path::new(name).is_dir() {
+        return Suite::read(Path::new(name)).map_err(|error| Failure::usage(error.to_string()));
+    }
+    if name == CORE {
+        return Suite::core().map_err(Failure::internal);
+    }
+    Err(Failure::usage(format!("there is no folder {name:?}, and no suite of that name is built in"))
+        .hint("name a folder with a suite.toml, or `core`; how one is written: docs/src/guide/evaluation.md"))
+}
+
+fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
+    let named = args.task.is_empty() || args.task.iter().any(|text| task.name.contains(text) || task.category.contains(text));
+    named && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
+}
+
+fn already(all: &[aime_evaluation::Trial<'_>], log: &OutcomeLog) -> String {
+    let done = log.done();
+    let found = all.iter().filter(|trial| done.contains(&(trial.task.name.clone(), trial.variant.name(), trial.repeat))).count();
+    format!("{found} are done")
+}
+
+/// Removes what an evaluation has kept, and nothing else.
+fn forget(folder: &Path) -> io::Result<()> {
+    let parts: [PathBuf; 2] = [folder.join("trials"), folder.join("proofs")];
+    for part in parts.iter().filter(|part| part.is_dir()) {
+        fs::remove_dir_all(part)?;
+    }
+    for file in ["trials.jsonl", "summary.md", "summary.html"].map(|name| folder.join(name)) {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// One line for a trial that has ended.
+fn tell(outcome: &Outcome, evaluated: Evaluated) {
+    let how = match outcome.failure {
+        None => format!("{GREEN}reached{GREEN:#}"),
+        Some(failure) => format!("{RED}{}{RED:#}", failure.words()),
+    };
+    let Evaluated { done, all, .. } = evaluated;
+    let tokens = outcome.input_tokens + outcome.output_tokens;
+    output::note(&format!(
+        "{DIM}{done}/{all}{DIM:#} {}, {}: {how} {DIM}{} s, {tokens} tokens{DIM:#}",
+        outcome.task,
+        outcome.variant.name(),
+        outcome.seconds
+    ));
+}
+
+async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup) -> Result<u8, Failure> {
+    let below = folder.join("proofs");
+    if below.is_dir() {
+        fs::remove_dir_all(&below).map_err(Failure::internal)?;
+    }
+    let proofs = prove(suite, &below, &setup.clean_environment()).await.map_err(Failure::internal)?;
+    let bad = proofs.iter().filter(|proof| !proof.holds()).count();
+    match form {
+        EvalFormat::Json => {
+            let told = proofs
+                .iter()
+                .map(|proof| json!({"task": proof.task, "solved": proof.solved, "undone": proof.undone, "holds": proof.holds()}));
+            output::json(&json!({"schema": "aime.proofs/v1", "proofs": told.collect::<Vec<_>>()}), false)?;
+        }
+        EvalFormat::Text => {
+            for proof in &proofs {
+                let said = match (proof.solved, proof.undone) {
+                    (_, true) => "the check passes although nothing was done",
+                    (Some(false), _) => "the check fails after the solution",
+                    (None, false) => "the check fails after nothing; there is no solution",
+                    (Some(true), false) => "good",
+                };
+                output::result(&format!("{}: {said}", proof.task));
+            }
+        }
+    }
+    output::note(&format!("{} of {} hold", proofs.len() - bad, count(proofs.len(), "check")));
+    Ok(u8::from(bad > 0))
+}

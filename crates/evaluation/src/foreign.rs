@@ -1,0 +1,267 @@
+//! Tasks as other benchmarks keep them: terminal-bench, harbor (terminal-bench 2) and exercism.
+//!
+//! They are read as far as a folder without a container can hold them. The paths of the container that they name are put to places in the folder,
+//! and what their image would install is told, not installed.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::suite::{Task, TaskBounds, TaskFiles};
+
+/// Where hidden files of these tasks are laid, below the working folder, after the run.
+const TESTS: &str = ".check/tests";
+/// Where a harbor check leaves its reward.
+const LOGS: &str = ".check/logs";
+
+/// A task with notes of what it lacks, or why it is none.
+type Read = Result<(Task, Vec<String>), String>;
+
+/// Whether a folder is a task of another benchmark.
+pub(crate) fn is_task(folder: &Path) -> bool {
+    kind(folder).is_some()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    TerminalBench,
+    Harbor,
+    Exercism,
+}
+
+fn kind(folder: &Path) -> Option<Kind> {
+    let has = |name: &str| folder.join(name).is_file();
+    if has("task.yaml") && has("run-tests.sh") {
+        Some(Kind::TerminalBench)
+    } else if has("task.toml") && has("instruction.md") {
+        Some(Kind::Harbor)
+    } else if has(".meta/config.json") && (has(".docs/instructions.md") || has(".docs/introduction.md")) {
+        Some(Kind::Exercism)
+    } else {
+        None
+    }
+}
+
+/// Reads such a task; nothing where the folder is none.
+///
+/// # Errors
+/// When one of its files cannot be read.
+pub(crate) fn read(folder: &Path) -> io::Result<Option<Read>> {
+    Ok(match kind(folder) {
+        Some(Kind::TerminalBench) => Some(terminal_bench(folder)?),
+        Some(Kind::Harbor) => Some(harbor(folder)?),
+        Some(Kind::Exercism) => Some(exercism(folder)?),
+        None => None,
+    })
+}
+
+fn name_of(folder: &Path) -> String {
+    let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    name.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn task(folder: &Path, goal: String, category: &str) -> Task {
+    Task {
+        name: name_of(folder),
+        goal,
+        category: category.to_owned(),
+        level: 3,
+        held_out: false,
+        files: TaskFiles::default(),
+        hidden: TaskFiles::default(),
+        late: Vec::new(),
+        check: String::new(),
+        solution: None,
+        wrong_plan: None,
+        bounds: TaskBounds::default(),
+    }
+}
+
+/// Puts the places of a container to those in the folder. `/app` is the working folder.
+fn here(text: &str) -> String {
+    let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
+    let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, &format!("$PWD/{here}")));
+    put(&text, "/app", "$PWD")
+}
+
+/// Replaces a path where it stands for itself, and not where it is the end of another.
+fn put(text: &str, there: &str, here: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(there) {
+        out.push_str(before);
+        let joined = before.ends_with(|letter: char| letter.is_alphanumeric() || "_-./}".contains(letter))
+            || after.starts_with(|letter: char| letter.is_alphanumeric() || "_-".contains(letter));
+        out.push_str(if joined { there } else { here });
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The same in a goal and in files that are no shell scripts: relative.
+fn beside(text: &str) -> String {
+    let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
+    let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, here));
+    put(&put(&text, "/app/", "./"), "/app", ".")
+}
+
+/// What an image would hold beside the files.
+fn image(folder: &Path, dockerfile: &Path) -> Option<String> {
+    let text = fs::read_to_string(dockerfile).ok()?;
+    let runs: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with("RUN ")).collect();
+    (!runs.is_empty()).then(|| format!("{} wants an image, which is not made: {}", name_of(folder), runs.join("; ")))
+}
+
+#[derive(Deserialize)]
+struct TerminalBench {
+    instruction: String,
+    #[serde(default)]
+    category: Option<String>,
+    #[serde(default)]
+    max_agent_timeout_sec: Option<f64>,
+    #[serde(default)]
+    max_test_timeout_sec: Option<f64>,
+}
+
+/// `task.yaml`, `run-tests.sh`, `tests/`, `solution.sh`; <https://www.tbench.ai/docs/task-overview>.
+fn terminal_bench(folder: &Path) -> io::Result<Read> {
+    let text = fs::read_to_string(folder.join("task.yaml"))?;
+    let told: TerminalBench = match serde_saphyr::from_str(&text) {
+        Ok(told) => told,
+        Err(error) => return Ok(Err(format!("task.yaml: {error}"))),
+    };
+    let own = |name: &Path| {
+        let first = name.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned()).unwrap_or_default();
+        let parts = ["task.yaml", "Dockerfile", "docker-compose.yaml", "run-tests.sh", "tests", "solution.sh", "solution.yaml"];
+        parts.contains(&first.as_str()) || first.starts_with('.')
+    };
+    let script = fs::read_to_string(folder.join("run-tests.sh"))?;
+    let mut task = task(folder, beside(&told.instruction), told.category.as_deref().unwrap_or("terminal"));
+    task.files = TaskFiles::of_folder(folder, own)?;
+    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(beside).within(TESTS);
+    task.check = format!("export TEST_DIR=\"$PWD/{TESTS}\"\n{}", here(&script));
+    task.solution = fs::read_to_string(folder.join("solution.sh")).ok().map(|text| here(&text));
+    task.bounds = bounds(told.max_agent_timeout_sec, told.max_test_timeout_sec);
+    Ok(Ok((task, image(folder, &folder.join("Dockerfile")).into_iter().collect())))
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Harbor {
+    metadata: HarborMetadata,
+    agent: HarborTime,
+    verifier: HarborTime,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct HarborMetadata {
+    category: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct HarborTime {
+    timeout_sec: Option<f64>,
+}
+
+/// `instruction.md`, `task.toml`, `environment/`, `tests/test.sh`, `solution/solve.sh`; <https://harborframework.com/docs/tasks>.
+fn harbor(folder: &Path) -> io::Result<Read> {
+    let told: Harbor = match toml::from_str(&fs::read_to_string(folder.join("task.toml"))?) {
+        Ok(told) => told,
+        Err(error) => return Ok(Err(format!("task.toml: {error}"))),
+    };
+    let goal = fs::read_to_string(folder.join("instruction.md"))?;
+    let Ok(script) = fs::read_to_string(folder.join("tests/test.sh")) else { return Ok(Err("there is no tests/test.sh".to_owned())) };
+    let mut task = task(folder, beside(&goal), told.metadata.category.as_deref().unwrap_or("terminal"));
+    let made = |name: &Path| [Path::new("Dockerfile"), Path::new("docker-compose.yaml")].contains(&name);
+    task.files = TaskFiles::of_folder(&folder.join("environment"), made)?;
+    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(beside).within(TESTS);
+    // Its script ends well in either case, and leaves a number.
+    task.check = format!(
+        "mkdir -p {LOGS}\n(\n{}\n)\nreward=$(cat {LOGS}/reward.txt 2>/dev/null)\ncase \"$reward\" in 1|1.0) exit 0;; *) exit 1;; esac",
+        here(&script)
+    );
+    task.solution = fs::read_to_string(folder.join("solution/solve.sh")).ok().map(|text| here(&text));
+    task.bounds = bounds(told.agent.timeout_sec, told.verifier.timeout_sec);
+    Ok(Ok((task, image(folder, &folder.join("environment/Dockerfile")).into_iter().collect())))
+}
+
+fn bounds(run: Option<f64>, check: Option<f64>) -> TaskBounds {
+    let usual = TaskBounds::default();
+    // Whole seconds, of which there is at least one.
+    let seconds = |given: Option<f64>, usual: u64| {
+        given
+            .filter(|seconds| (1.0..=86_400.0).contains(seconds))
+            .map_or(usual, |seconds| std::time::Duration::from_secs_f64(seconds).as_secs())
+    };
+    TaskBounds { seconds: seconds(run, usual.seconds), check_seconds: seconds(check, 300), ..usual }
+}
+
+#[derive(Deserialize)]
+struct Exercism {
+    files: ExercismFiles,
+    #[serde(default)]
+    blurb: String,
+}
+
+#[derive(Deserialize)]
+struct ExercismFiles {
+    solution: Vec<PathBuf>,
+    test: Vec<PathBuf>,
+    #[serde(default)]
+    example: Vec<PathBuf>,
+}
+
+/// Commands that run the tests of an exercise, by the ending of its solution.
+const RUNNERS: [(&str, &str); 6] = [
+    ("py", "python3 -m pytest -q {tests} 2>/dev/null || python3 -m unittest {tests}"),
+    ("rs", "cargo test --offline -- --include-ignored"),
+    ("js", "node --test {tests}"),
+    ("go", "go test ./..."),
+    ("sh", "BATS_RUN_SKIPPED=true bats {tests}"),
+    ("rb", "ruby {tests}"),
+];
+
+/// `.docs/instructions.md`, `.meta/config.json`; <https://exercism.org/docs/building/tracks/practice-exercises>.
+fn exercism(folder: &Path) -> io::Result<Read> {
+    let told: Exercism =
+        match serde_json::from_str::<Value>(&fs::read_to_string(folder.join(".meta/config.json"))?).and_then(serde_json::from_value) {
+            Ok(told) => told,
+            Err(error) => return Ok(Err(format!(".meta/config.json: {error}"))),
+        };
+    let text = |name: &str| fs::read_to_string(folder.join(".docs").join(name)).unwrap_or_default();
+    let solution: Vec<String> = told.files.solution.iter().map(|path| path.display().to_string()).collect();
+    let ending = told.files.solution.first().and_then(|path| path.extension()).and_then(|ending| ending.to_str()).unwrap_or_default();
+    let Some((_, runner)) = RUNNERS.iter().find(|(known, _)| *known == ending) else {
+        return Ok(Err(format!("how tests of `.{ending}` files are run is not known here: copy the task with a check of your own")));
+    };
+    let goal = [told.blurb, text("introduction.md"), text("instructions.md"), text("instructions.append.md")];
+    let goal = goal.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let mut task = task(folder, format!("{goal}\n\nWrite the solution in {}.", solution.join(" and ")), "coding");
+    let is_test = |name: &Path| told.files.test.iter().any(|test| test == name);
+    let kept_back = |name: &Path| name.starts_with(".meta") || name.starts_with(".docs") || is_test(name);
+    task.files = TaskFiles::of_folder(folder, kept_back)?;
+    task.hidden = TaskFiles::of_folder(folder, |name| !is_test(name))?;
+    let tests: Vec<String> = told.files.test.iter().map(|path| format!("'{}'", path.display())).collect();
+    task.check = runner.replace("{tests}", &tests.join(" "));
+    let examples = told
+        .files
+        .example
+        .iter()
+        .zip(&told.files.solution)
+        .filter_map(|(example, place)| Some((place, fs::read_to_string(folder.join(example)).ok()?)));
+    let examples: Vec<String> = examples
+        .map(|(place, text)| format!("cat > '{}' <<'AIME_EXAMPLE'\n{}\nAIME_EXAMPLE\n", place.display(), text.trim_end()))
+        .collect();
+    task.solution = (!examples.is_empty()).then(|| examples.concat());
+    Ok(Ok((task, Vec::new())))
+}
+
+#[cfg(test)]
+mod tests;

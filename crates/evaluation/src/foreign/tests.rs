@@ -1,0 +1,93 @@
+use super::*;
+use crate::{Suite, prove::solved_and_not};
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+/// The one task of the suite, proven.
+async fn proven(files: &[(&str, &str)]) -> (Task, Vec<String>) {
+    let folder = folder(files);
+    let mut suite = Suite::read(folder.path()).unwrap();
+    assert_eq!(suite.tasks.len(), 1);
+    let task = suite.tasks.remove(0);
+    assert_eq!(solved_and_not(&task).await, (true, false), "{task:?}");
+    (task, suite.notes)
+}
+
+#[tokio::test]
+async fn a_task_of_terminal_bench_is_read() {
+    let (task, notes) = proven(&[
+        ("greet/task.yaml", "instruction: |-\n  Write hello to /app/out.txt.\ncategory: files\nmax_agent_timeout_sec: 120.0\ntags: [a]\n"),
+        ("greet/run-tests.sh", "#!/bin/bash\nsh $TEST_DIR/check.sh\n"),
+        ("greet/tests/check.sh", "grep -q hello /app/out.txt"),
+        ("greet/solution.sh", "echo hello > /app/out.txt"),
+        ("greet/data.csv", "a,b\n"),
+        ("greet/Dockerfile", "FROM debian\nRUN apt-get install -y jq\nCOPY data.csv /app/\n"),
+    ])
+    .await;
+    assert_eq!((task.name.as_str(), task.goal.as_str(), task.category.as_str()), ("greet", "Write hello to ./out.txt.", "files"));
+    assert_eq!((task.bounds.seconds, task.files.len(), task.hidden.len()), (120, 1, 1));
+    assert_eq!(notes, ["greet wants an image, which is not made: RUN apt-get install -y jq"]);
+}
+
+#[tokio::test]
+async fn a_task_of_harbor_is_read() {
+    let (task, notes) = proven(&[
+        ("tasks/greet/task.toml", "version = \"1.0\"\n[metadata]\ncategory = \"files\"\n[agent]\ntimeout_sec = 900.0\n"),
+        ("tasks/greet/instruction.md", "Write hello to `/app/out.txt`."),
+        ("tasks/greet/environment/Dockerfile", "FROM debian\nCOPY data.csv /app/data.csv\n"),
+        ("tasks/greet/environment/data.csv", "a,b\n"),
+        (
+            "tasks/greet/tests/test.sh",
+            "#!/bin/bash\nif grep -q hello /app/out.txt; then echo 1; else echo 0; fi > /logs/verifier/reward.txt\n",
+        ),
+        ("tasks/greet/solution/solve.sh", "echo hello > /app/out.txt"),
+    ])
+    .await;
+    assert_eq!(task.goal, "Write hello to `./out.txt`.");
+    assert_eq!((task.bounds.seconds, task.files.len()), (900, 1));
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+#[tokio::test]
+async fn an_exercise_of_exercism_is_read() {
+    let (task, _) = proven(&[
+        ("exercises/practice/leap/.meta/config.json", r#"{"blurb": "Leap years.", "files": {"solution": ["leap.py"], "test": ["leap_test.py"], "example": [".meta/example.py"]}}"#),
+        ("exercises/practice/leap/.meta/example.py", "def leap(year):\n    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)\n"),
+        ("exercises/practice/leap/.docs/instructions.md", "Say whether a year is a leap year."),
+        ("exercises/practice/leap/leap.py", "def leap(year):\n    pass\n"),
+        ("exercises/practice/leap/leap_test.py", "import unittest\nfrom leap import leap\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertTrue(leap(2000))\n        self.assertFalse(leap(1900))\n"),
+    ])
+    .await;
+    assert_eq!(task.goal, "Leap years.\n\nSay whether a year is a leap year.\n\nWrite the solution in leap.py.");
+    assert!(!task.files.has(Path::new("leap_test.py")) && task.hidden.has(Path::new("leap_test.py")));
+}
+
+#[test]
+fn a_path_is_put_where_it_stands_for_itself() {
+    for (text, expected) in [
+        ("cat /app/x /tests/y", "cat $PWD/x $PWD/.check/tests/y"),
+        ("cd /app", "cd $PWD"),
+        ("/usr/app /application /srv/tests", "/usr/app /application /srv/tests"),
+        ("$HOME/app ${X}/app", "$HOME/app ${X}/app"),
+    ] {
+        assert_eq!(here(text), expected);
+    }
+}
+
+#[test]
+fn a_language_that_is_not_known_is_told() {
+    let folder = folder(&[
+        ("leap/.meta/config.json", r#"{"files": {"solution": ["leap.xyz"], "test": ["t.xyz"]}}"#),
+        ("leap/.docs/instructions.md", "x"),
+    ]);
+    let error = Suite::read(folder.path()).unwrap_err().to_string();
+    assert!(error.contains(".xyz"), "{error}");
+}

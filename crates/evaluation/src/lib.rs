@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod check;
+mod foreign;
+mod outcome;
+mod page;
+mod prove;
+mod statistics;
+mod suite;
+mod summary;
+mod trial;
+mod variant;
+
+pub use outcome::{Failure, Outcome, OutcomeLog};
+pub use page::page;
+pub use prove::{Proof, prove};
+pub use statistics::{Interval, wilson};
+pub use suite::{Suite, SuiteError, Task, TaskBounds, TaskFiles};
+pub use summary::{Cell, Summary};
+pub use trial::{Evaluated, Program, Trial, TrialError, trials};
+pub use variant::{Fault, Replanning, Variant};

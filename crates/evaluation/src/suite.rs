@@ -1,0 +1,98 @@
+//! Suites of tasks, as a person writes them down.
+
+mod files;
+mod read;
+#[cfg(test)]
+mod tests;
+
+use std::{io, path::PathBuf};
+
+use serde_json::Value;
+
+pub use self::files::TaskFiles;
+
+/// Tasks that belong together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suite {
+    /// Its name; that of its folder where it says none.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its tasks, by name.
+    pub tasks: Vec<Task>,
+    /// What of it could not be taken as it is, in words.
+    pub notes: Vec<String>,
+}
+
+/// A goal, the folder that it is given in, and a check of what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// A name of its own in the suite: letters, digits, `-`, `_` and `.`.
+    pub name: String,
+    /// What is to be reached.
+    pub goal: String,
+    /// What kind of work it is, such as `coding`.
+    pub category: String,
+    /// How hard it is, from 1 (trivial) to 5.
+    pub level: u8,
+    /// Whether nothing was tuned on it.
+    pub held_out: bool,
+    /// What the working folder holds at first.
+    pub files: TaskFiles,
+    /// What is laid into it before the check, over what is there.
+    pub hidden: TaskFiles,
+    /// Which of `files` come late under [`Fault::LateInformation`](crate::Fault::LateInformation).
+    pub late: Vec<PathBuf>,
+    /// A script for `sh` in the working folder, with the run's answer in `$ANSWER`. Exit code 0 says that the goal was reached.
+    pub check: String,
+    /// A script for `sh` that reaches the goal, which proves the check.
+    pub solution: Option<String>,
+    /// A plan that turns out wrong, for [`Fault::WrongPlan`](crate::Fault::WrongPlan).
+    pub wrong_plan: Option<Value>,
+    /// Its bounds.
+    pub bounds: TaskBounds,
+}
+
+/// How much a trial may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskBounds {
+    /// Seconds of one run.
+    pub seconds: u64,
+    /// Tokens of one run, if they are bounded.
+    pub tokens: Option<u64>,
+    /// Seconds of the check.
+    pub check_seconds: u64,
+}
+
+impl Default for TaskBounds {
+    /// 10 minutes for a run, any number of tokens, 1 minute for a check.
+    fn default() -> Self {
+        Self { seconds: 600, tokens: None, check_seconds: 60 }
+    }
+}
+
+/// Why there is no suite.
+#[derive(Debug, thiserror::Error)]
+pub enum SuiteError {
+    /// A file or folder cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The folder holds none.
+    #[error(
+        "{0} holds no tasks: write a `suite.toml` with `[[task]]` tables, or name a folder of terminal-bench, harbor or exercism tasks"
+    )]
+    Empty(PathBuf),
+    /// What is written there cannot stand; every fault at once.
+    #[error("the suite {path} has faults:\n  {}", .faults.join("\n  "))]
+    Faults {
+        /// The folder.
+        path: PathBuf,
+        /// One line for each.
+        faults: Vec<String>,
+    },
+}

@@ -1,0 +1,139 @@
+//! Files of a task: from a table of texts, or from a folder.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+
+use walkdir::WalkDir;
+
+/// Bytes of all files of one task together.
+const MOST: u64 = 64 << 20;
+
+/// Files by their place below a folder, each with its bytes and whether it can be executed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskFiles(BTreeMap<PathBuf, TaskFile>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TaskFile {
+    bytes: Vec<u8>,
+    executable: bool,
+}
+
+impl TaskFiles {
+    /// Files of these texts.
+    ///
+    /// # Errors
+    /// A sentence for each name that leads out of the folder.
+    pub(super) fn of_texts(texts: BTreeMap<String, String>) -> Result<Self, Vec<String>> {
+        let (good, bad): (Vec<_>, Vec<_>) = texts.into_iter().partition(|(name, _)| stays_inside(Path::new(name)));
+        if bad.is_empty() {
+            let file = |text: String| TaskFile { executable: text.starts_with("#!"), bytes: text.into_bytes() };
+            Ok(Self(good.into_iter().map(|(name, text)| (name.into(), file(text))).collect()))
+        } else {
+            Err(bad
+                .into_iter()
+                .map(|(name, _)| format!("the file {name:?} is outside of the working folder: write a relative path"))
+                .collect())
+        }
+    }
+
+    /// All files below a folder, but those that `left_out` names by their path in it. Nothing where there is no such folder. Links are left out.
+    pub(crate) fn of_folder(folder: &Path, left_out: impl Fn(&Path) -> bool) -> io::Result<Self> {
+        let mut files = BTreeMap::new();
+        let mut size = 0;
+        if !folder.is_dir() {
+            return Ok(Self(files));
+        }
+        for entry in WalkDir::new(folder).sort_by_file_name() {
+            let entry = entry?;
+            let Ok(name) = entry.path().strip_prefix(folder) else { continue };
+            if !entry.file_type().is_file() || left_out(name) {
+                continue;
+            }
+            size += entry.metadata()?.len();
+            if size > MOST {
+                return Err(io::Error::other(format!("the files of one task are larger than {} MB", MOST >> 20)));
+            }
+            let bytes = fs::read(entry.path())?;
+            let executable = bytes.starts_with(b"#!");
+            files.insert(name.to_owned(), TaskFile { bytes, executable });
+        }
+        Ok(Self(files))
+    }
+
+    /// With these too; of two at one place the other's.
+    pub(crate) fn with(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
+    /// The same, put into a folder of this name.
+    pub(crate) fn within(self, folder: &str) -> Self {
+        Self(self.0.into_iter().map(|(name, file)| (Path::new(folder).join(name), file)).collect())
+    }
+
+    /// The same, with texts changed; what is no text stays as it is.
+    pub(crate) fn map_text(self, change: impl Fn(&str) -> String) -> Self {
+        let changed = |file: TaskFile| match String::from_utf8(file.bytes) {
+            Ok(text) => TaskFile { bytes: change(&text).into_bytes(), ..file },
+            Err(error) => TaskFile { bytes: error.into_bytes(), ..file },
+        };
+        Self(
+            self.0
+                .into_iter()
+                .map(|(name, file)| {
+                    let changed = changed(TaskFile { bytes: file.bytes, executable: file.executable });
+                    (name, changed)
+                })
+                .collect(),
+        )
+    }
+
+    /// Those of these places, and the others.
+    pub(crate) fn divided(&self, places: &[PathBuf]) -> (Self, Self) {
+        let (among, others) = self.0.clone().into_iter().partition(|(name, _)| places.contains(name));
+        (Self(among), Self(others))
+    }
+
+    /// Whether there is a file at this place.
+    pub(crate) fn has(&self, place: &Path) -> bool {
+        self.0.contains_key(place)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Lays them into a folder, over what is there.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn lay(&self, folder: &Path) -> io::Result<()> {
+        for (name, file) in &self.0 {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap_or(folder))?;
+            fs::write(&path, &file.bytes)?;
+            #[cfg(unix)]
+            if file.executable {
+                fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a place lies below the folder that it is joined to.
+pub(super) fn stays_inside(place: &Path) -> bool {
+    let mut parts = place.components().peekable();
+    parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))
+}

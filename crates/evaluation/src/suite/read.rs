@@ -1,0 +1,253 @@
+//! Reading a suite: `suite.toml`, further tables beside it, and folders of tasks.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Suite, SuiteError, Task, TaskBounds, TaskFiles, files::stays_inside};
+use crate::foreign;
+
+/// What `suite.toml`, and any other `.toml` beside it, may say.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Table {
+    name: Option<String>,
+    description: Option<String>,
+    task: Vec<TaskTable>,
+}
+
+/// A task in a table, or the `task.toml` of its folder.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TaskTable {
+    name: Option<String>,
+    goal: String,
+    category: Option<String>,
+    level: Option<u8>,
+    held_out: bool,
+    files: BTreeMap<String, String>,
+    hidden: BTreeMap<String, String>,
+    late: Vec<PathBuf>,
+    check: Option<String>,
+    solution: Option<String>,
+    /// A plan as JSON, for it is one document and no part of the table.
+    wrong_plan: Option<String>,
+    seconds: Option<u64>,
+    tokens: Option<u64>,
+    check_seconds: Option<u64>,
+}
+
+impl Suite {
+    /// Reads a folder: its `suite.toml` and other tables, the folders in its `tasks`, or tasks as other benchmarks keep them.
+    ///
+    /// # Errors
+    /// [`SuiteError`] with all faults at once.
+    pub fn read(folder: &Path) -> Result<Self, SuiteError> {
+        let unreadable = |path: &Path| {
+            let path = path.to_owned();
+            move |source| SuiteError::Unreadable { path, source }
+        };
+        let mut suite = Self {
+            name: folder
+                .canonicalize()
+                .ok()
+                .as_deref()
+                .unwrap_or(folder)
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            description: String::new(),
+            tasks: Vec::new(),
+            notes: Vec::new(),
+        };
+        let mut faults = Vec::new();
+        for path in entries(folder).map_err(unreadable(folder))? {
+            if path.extension().is_some_and(|extension| extension == "toml") && path.is_file() && !foreign::is_task(folder) {
+                let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
+                match toml::from_str::<Table>(&text) {
+                    Ok(table) => suite.take(table, &path, &mut faults),
+                    Err(error) => faults.push(format!("{}: {error}", path.display())),
+                }
+            }
+        }
+        for path in task_folders(folder).map_err(unreadable(folder))? {
+            if let Some(read) = foreign::read(&path).map_err(unreadable(&path))? {
+                match read {
+                    Ok((task, notes)) => {
+                        suite.notes.extend(notes);
+                        suite.tasks.push(task);
+                    }
+                    Err(fault) => faults.push(format!("{}: {fault}", path.display())),
+                }
+            } else if path.join("task.toml").is_file() {
+                match own(&path).map_err(unreadable(&path))? {
+                    Ok(task) => suite.tasks.push(task),
+                    Err(found) => faults.extend(found),
+                }
+            }
+        }
+        let mut seen = BTreeSet::new();
+        faults
+            .extend(suite.tasks.iter().filter(|task| !seen.insert(&task.name)).map(|task| format!("two tasks are named {:?}", task.name)));
+        if !faults.is_empty() {
+            return Err(SuiteError::Faults { path: folder.to_owned(), faults });
+        }
+        if suite.tasks.is_empty() {
+            return Err(SuiteError::Empty(folder.to_owned()));
+        }
+        Ok(suite)
+    }
+
+    /// The suite that is built in: small things and long chains, coding, data, research, repair.
+    ///
+    /// # Errors
+    /// None, as its test shows.
+    pub fn core() -> Result<Self, SuiteError> {
+        const TABLES: [(&str, &str); 6] = [
+            ("small.toml", include_str!("../../suites/core/small.toml")),
+            ("coding.toml", include_str!("../../suites/core/coding.toml")),
+            ("data.toml", include_str!("../../suites/core/data.toml")),
+            ("research.toml", include_str!("../../suites/core/research.toml")),
+            ("repair.toml", include_str!("../../suites/core/repair.toml")),
+            ("chains.toml", include_str!("../../suites/core/chains.toml")),
+        ];
+        let mut suite =
+            Self { name: "core".to_owned(), description: "Small things and long chains.".to_owned(), tasks: Vec::new(), notes: Vec::new() };
+        let mut faults = Vec::new();
+        for (name, text) in TABLES {
+            match toml::from_str::<Table>(text) {
+                Ok(table) => suite.take(table, Path::new(name), &mut faults),
+                Err(error) => faults.push(format!("{name}: {error}")),
+            }
+        }
+        if faults.is_empty() { Ok(suite) } else { Err(SuiteError::Faults { path: "core".into(), faults }) }
+    }
+
+    fn take(&mut self, table: Table, path: &Path, faults: &mut Vec<String>) {
+        if let Some(name) = table.name {
+            self.name = name;
+        }
+        if let Some(description) = table.description {
+            self.description = description;
+        }
+        for (index, task) in table.task.into_iter().enumerate() {
+            let place = format!("{}: task {} ({})", path.display(), index + 1, task.name.as_deref().unwrap_or("without a name"));
+            match task.checked(None, TaskFiles::default(), TaskFiles::default()) {
+                Ok(task) => self.tasks.push(task),
+                Err(found) => faults.extend(found.into_iter().map(|fault| format!("{place}: {fault}"))),
+            }
+        }
+    }
+}
+
+/// What lies in a folder, by name.
+fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    found.sort();
+    Ok(found)
+}
+
+/// Where tasks may lie: the folder itself where it is a task of another benchmark, else the folders in it, in `tasks`, and in exercism's places.
+fn task_folders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if foreign::is_task(folder) {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let mut found = Vec::new();
+    for place in ["", "tasks", "exercises/practice", "exercises/concept"] {
+        let place = if place.is_empty() { folder.to_owned() } else { folder.join(place) };
+        if place.is_dir() {
+            found.extend(entries(&place)?.into_iter().filter(|path| path.is_dir()));
+        }
+    }
+    Ok(found)
+}
+
+/// A task of a folder of its own: `task.toml`, `files`, `hidden`, `check.sh`, `solution.sh`.
+fn own(folder: &Path) -> std::io::Result<Result<Task, Vec<String>>> {
+    let path = folder.join("task.toml");
+    let place = |fault: String| format!("{}: {fault}", path.display());
+    let mut table: TaskTable = match toml::from_str(&fs::read_to_string(&path)?) {
+        Ok(table) => table,
+        Err(error) => return Ok(Err(vec![place(error.to_string())])),
+    };
+    for (script, file) in [(&mut table.check, "check.sh"), (&mut table.solution, "solution.sh")] {
+        let file = folder.join(file);
+        if script.is_none() && file.is_file() {
+            *script = Some(fs::read_to_string(file)?);
+        }
+    }
+    let everything = |_: &Path| false;
+    let (files, hidden) =
+        (TaskFiles::of_folder(&folder.join("files"), everything)?, TaskFiles::of_folder(&folder.join("hidden"), everything)?);
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    Ok(table.checked(name, files, hidden).map_err(|faults| faults.into_iter().map(place).collect()))
+}
+
+impl TaskTable {
+    fn checked(self, name: Option<String>, files: TaskFiles, hidden: TaskFiles) -> Result<Task, Vec<String>> {
+        let mut faults = Vec::new();
+        let name = self.name.or(name).unwrap_or_default();
+        if let Some(fault) = name_fault(&name) {
+            faults.push(fault);
+        }
+        let mut laid = |texts, folder: TaskFiles| match TaskFiles::of_texts(texts) {
+            Ok(files) => folder.with(files),
+            Err(found) => {
+                faults.extend(found);
+                folder
+            }
+        };
+        let (files, hidden) = (laid(self.files, files), laid(self.hidden, hidden));
+        faults.extend(
+            self.late
+                .iter()
+                .filter(|place| !stays_inside(place) || !files.has(place))
+                .map(|place| format!("the file {:?} is to come late and is none of the task's files", place.display().to_string())),
+        );
+        if self.goal.trim().is_empty() {
+            faults.push("there is no goal: write `goal = \"…\"`".to_owned());
+        }
+        let check = self.check.unwrap_or_default();
+        if check.trim().is_empty() {
+            faults.push("there is no check: write `check = \"…\"`, a command that ends with 0 where the goal was reached".to_owned());
+        }
+        let level = self.level.unwrap_or(1);
+        if !(1..=5).contains(&level) {
+            faults.push(format!("the level is {level}: write 1 to 5"));
+        }
+        let wrong_plan = self.wrong_plan.as_deref().map(serde_json::from_str::<Value>).transpose();
+        let wrong_plan = wrong_plan.unwrap_or_else(|error| {
+            faults.push(format!("wrong_plan is not JSON: {error}"));
+            None
+        });
+        let usual = TaskBounds::default();
+        let bounds = TaskBounds {
+            seconds: self.seconds.unwrap_or(usual.seconds).max(1),
+            tokens: self.tokens,
+            check_seconds: self.check_seconds.unwrap_or(usual.check_seconds).max(1),
+        };
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let category = self.category.unwrap_or_else(|| "general".to_owned());
+        let (goal, held_out, late, solution) = (self.goal, self.held_out, self.late, self.solution);
+        Ok(Task { name, goal, category, level, held_out, files, hidden, late, check, solution, wrong_plan, bounds })
+    }
+}
+
+/// What is wrong with a name: it is a part of the names of folders.
+pub(crate) fn name_fault(name: &str) -> Option<String> {
+    let good = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    match name {
+        "" => Some("there is no name: write `name = \"…\"`".to_owned()),
+        _ if name.len() > 80 || name.starts_with('.') || !name.chars().all(good) => {
+            Some(format!("the name {name:?} is no name: write letters, digits, `-`, `_` and `.`, at most 80"))
+        }
+        _ => None,
+    }
+}

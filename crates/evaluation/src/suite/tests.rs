@@ -1,0 +1,89 @@
+use std::{fs, path::Path};
+
+use super::*;
+use crate::prove::solved_and_not;
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+const HELLO: &str = "name = \"small\"\n[[task]]\nname = \"hello\"\ngoal = \"Write hello\"\ncheck = \"grep -q hello out\"\nsolution = \"echo hello > out\"\n";
+
+#[tokio::test]
+async fn tables_and_folders_are_read_together() {
+    let folder = folder(&[
+        ("suite.toml", HELLO),
+        (
+            "more.toml",
+            "[[task]]\nname = \"late\"\ngoal = \"g\"\ncheck = \"test -f a.txt\"\nsolution = \":\"\nfiles = {\"a.txt\" = \"x\"}\nlate = [\"a.txt\"]\nlevel = 4\n",
+        ),
+        ("tasks/own/task.toml", "goal = \"Copy\"\ncategory = \"files\"\nheld_out = true\n"),
+        ("tasks/own/files/deep/a.txt", "a"),
+        ("tasks/own/hidden/expected", "a"),
+        ("tasks/own/check.sh", "cmp expected b.txt"),
+        ("tasks/own/solution.sh", "cp deep/a.txt b.txt"),
+        ("README.md", "no task"),
+    ]);
+    let suite = Suite::read(folder.path()).unwrap();
+    assert_eq!(suite.name, "small");
+    assert_eq!(suite.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["late", "hello", "own"]);
+    let own = suite.tasks.last().unwrap();
+    assert!(own.held_out && own.files.has(Path::new("deep/a.txt")) && own.hidden.len() == 1, "{own:?}");
+    assert_eq!(solved_and_not(own).await, (true, false));
+}
+
+#[test]
+fn all_faults_are_told_at_once() {
+    let folder = folder(&[
+        ("suite.toml", "[[task]]\nname = \"a b\"\ngoal = \"\"\nfiles = {\"../x\" = \"\"}\nlate = [\"y\"]\nlevel = 9\nwrong_plan = \"{\"\n"),
+        ("twice.toml", HELLO),
+        ("twice2.toml", HELLO),
+        ("typo.toml", "[[task]]\nname = \"x\"\ngoall = \"y\"\n"),
+    ]);
+    let error = Suite::read(folder.path()).unwrap_err().to_string();
+    for text in [
+        "\"a b\" is no name",
+        "no goal",
+        "\"../x\" is outside",
+        "\"y\" is to come late",
+        "level is 9",
+        "wrong_plan is not JSON",
+        "no check",
+        "two tasks are named \"hello\"",
+        "goall",
+    ] {
+        assert!(error.contains(text), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_folder_without_tasks_says_what_to_write() {
+    let empty = folder(&[("notes.md", "")]);
+    assert!(Suite::read(empty.path()).unwrap_err().to_string().contains("`[[task]]`"));
+    assert!(matches!(Suite::read(Path::new("/nowhere/at/all")), Err(SuiteError::Unreadable { .. })));
+}
+
+/// Each check of the built-in suite passes after its solution, and fails after nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_suite_that_is_built_in_is_proven() {
+    let suite = Suite::core().unwrap();
+    assert!(suite.tasks.len() >= 40, "{}", suite.tasks.len());
+    let mut names: Vec<_> = suite.tasks.iter().map(|task| task.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), suite.tasks.len(), "two tasks have one name");
+    let mut bad = Vec::new();
+    for task in &suite.tasks {
+        let found = solved_and_not(task).await;
+        if found != (true, false) {
+            bad.push(format!("{}: the check passes after the solution: {}, after nothing: {}", task.name, found.0, found.1));
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}

@@ -1,0 +1,202 @@
+//! What all trials together tell.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+};
+
+use serde::Serialize;
+
+use crate::{
+    Failure, Interval, Outcome, Suite, Variant,
+    statistics::{median, wilson},
+};
+
+/// Trials of one way, on all tasks or on some.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// How many there were.
+    pub tried: u32,
+    /// How many reached their goal.
+    pub reached: u32,
+    /// The share of these.
+    pub success: Interval,
+    /// How many said that they reached it and did not.
+    pub false_claims: u32,
+    /// Tokens in and out of one trial, in the middle.
+    pub tokens: u64,
+    /// Seconds of one trial, in the middle.
+    pub seconds: u64,
+    /// Dollars of all of them.
+    pub cost_usd: f64,
+    /// Changes of plans in all of them.
+    pub replans: u64,
+    /// Questions to a person in all of them.
+    pub interventions: u64,
+    /// Failures by kind.
+    pub failures: BTreeMap<Failure, u32>,
+}
+
+/// The tables of an evaluation.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The suite.
+    pub suite: String,
+    /// How many tasks it has.
+    pub tasks: usize,
+    /// Each way, in the order in which they were given.
+    pub variants: Vec<(String, Cell)>,
+    /// Each way on the tasks that nothing was tuned on, where there are some.
+    pub held_out: Vec<(String, Cell)>,
+    /// Each way by category.
+    pub categories: BTreeMap<String, Vec<(String, Cell)>>,
+    /// Each way by level.
+    pub levels: BTreeMap<u8, Vec<(String, Cell)>>,
+    /// How many of its tasks each way reached at least once, and how many at least one way did.
+    pub best_by_hand: u32,
+    /// By task, the ways that reached it each time it was tried.
+    pub by_task: BTreeMap<String, Vec<String>>,
+}
+
+impl Cell {
+    fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<Self> {
+        let outcomes: Vec<&Outcome> = outcomes.into_iter().collect();
+        let count =
+            |holds: &dyn Fn(&Outcome) -> bool| u32::try_from(outcomes.iter().filter(|outcome| holds(outcome)).count()).unwrap_or(u32::MAX);
+        let (tried, reached) = (count(&|_| true), count(&|outcome| outcome.reached));
+        let mut failures = BTreeMap::new();
+        outcomes.iter().filter_map(|outcome| outcome.failure).for_each(|failure| *failures.entry(failure).or_default() += 1);
+        (tried > 0).then(|| Self {
+            tried,
+            reached,
+            success: wilson(reached, tried),
+            false_claims: count(&|outcome| outcome.claimed && !outcome.reached),
+            tokens: median(outcomes.iter().map(|outcome| outcome.input_tokens + outcome.output_tokens).collect()),
+            seconds: median(outcomes.iter().map(|outcome| outcome.seconds).collect()),
+            cost_usd: outcomes.iter().map(|outcome| outcome.cost_usd).sum(),
+            replans: outcomes.iter().map(|outcome| outcome.replans).sum(),
+            interventions: outcomes.iter().map(|outcome| outcome.interventions).sum(),
+            failures,
+        })
+    }
+}
+
+impl Summary {
+    /// Of these outcomes; those of tasks or ways that are not asked for are left out.
+    #[must_use]
+    pub fn new(suite: &Suite, variants: &[Variant], outcomes: &[Outcome]) -> Self {
+        let among = |holds: &dyn Fn(&Outcome) -> bool| -> Vec<(String, Cell)> {
+            let of = |variant: &Variant| Cell::of(outcomes.iter().filter(|outcome| outcome.variant == *variant && holds(outcome)));
+            variants.iter().filter_map(|variant| Some((variant.name(), of(variant)?))).collect()
+        };
+        let tasks = |holds: &dyn Fn(&crate::Task) -> bool| -> BTreeSet<&str> {
+            suite.tasks.iter().filter(|task| holds(task)).map(|task| task.name.as_str()).collect()
+        };
+        let of_tasks = |names: &BTreeSet<&str>| among(&|outcome| names.contains(outcome.task.as_str()));
+        let everything = tasks(&|_| true);
+        let categories: BTreeSet<&String> = suite.tasks.iter().map(|task| &task.category).collect();
+        let levels: BTreeSet<u8> = suite.tasks.iter().map(|task| task.level).collect();
+        let by_task: BTreeMap<String, Vec<String>> = suite
+            .tasks
+            .iter()
+            .map(|task| {
+                let of = |variant: &&Variant| {
+                    let mut tried = outcomes.iter().filter(|outcome| outcome.task == task.name && outcome.variant == **variant).peekable();
+                    tried.peek().is_some() && tried.all(|outcome| outcome.reached)
+                };
+                (task.name.clone(), variants.iter().filter(of).map(Variant::name).collect())
+            })
+            .collect();
+        let once =
+            |name: &&str| outcomes.iter().any(|outcome| outcome.task == **name && outcome.reached && variants.contains(&outcome.variant));
+        Self {
+            suite: suite.name.clone(),
+            tasks: suite.tasks.len(),
+            variants: of_tasks(&everything),
+            held_out: of_tasks(&tasks(&|task| task.held_out)),
+            categories: categories
+                .into_iter()
+                .map(|category| (category.clone(), of_tasks(&tasks(&|task| task.category == *category))))
+                .collect(),
+            levels: levels.into_iter().map(|level| (level, of_tasks(&tasks(&|task| task.level == level)))).collect(),
+            best_by_hand: u32::try_from(everything.iter().filter(|name| once(name)).count()).unwrap_or(u32::MAX),
+            by_task,
+        }
+    }
+
+    /// The tables as Markdown.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!("# {}\n\n{} tasks\n\n", self.suite, self.tasks);
+        text.push_str(&table("way", &self.variants));
+        if !self.held_out.is_empty() {
+            text.push_str("\nOn the tasks that were held out:\n\n");
+            text.push_str(&table("way", &self.held_out));
+        }
+        text.push_str(&self.matrix("category", self.categories.iter().map(|(category, cells)| (category.clone(), cells))));
+        text.push_str(&self.matrix("level", self.levels.iter().map(|(level, cells)| (level.to_string(), cells))));
+        let failures: BTreeSet<Failure> = self.variants.iter().flat_map(|(_, cell)| cell.failures.keys().copied()).collect();
+        if !failures.is_empty() {
+            let heads: String = failures.iter().map(|failure| format!(" {} |", failure.words())).collect();
+            // Writing to a text cannot fail.
+            let _ = write!(text, "\n| way |{heads}\n|---|{}\n", "---|".repeat(failures.len()));
+            for (name, cell) in &self.variants {
+                let counts: String = failures.iter().map(|failure| format!(" {} |", cell.failures.get(failure).unwrap_or(&0))).collect();
+                let _ = writeln!(text, "| {name} |{counts}");
+            }
+        }
+        if self.variants.len() > 1 {
+            let _ = writeln!(
+                text,
+                "\n{} of {} tasks were reached by at least one way: what the best way chosen by hand for each could reach.",
+                self.best_by_hand, self.tasks
+            );
+        }
+        text
+    }
+
+    fn matrix<'a>(&'a self, head: &str, rows: impl Iterator<Item = (String, &'a Vec<(String, Cell)>)>) -> String {
+        let rows: Vec<_> = rows.collect();
+        if rows.len() < 2 {
+            return String::new();
+        }
+        let names: Vec<&str> = self.variants.iter().map(|(name, _)| name.as_str()).collect();
+        let mut text = format!("\n| {head} | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+        for (row, cells) in rows {
+            let found = |name: &&str| {
+                cells
+                    .iter()
+                    .find(|(other, _)| other == *name)
+                    .map_or_else(|| "–".to_owned(), |(_, cell)| format!("{} of {}", cell.reached, cell.tried))
+            };
+            let _ = writeln!(text, "| {row} | {} |", names.iter().map(found).collect::<Vec<_>>().join(" | "));
+        }
+        text
+    }
+}
+
+fn table(head: &str, cells: &[(String, Cell)]) -> String {
+    let mut text = format!(
+        "| {head} | reached | success (95%) | claimed, not reached | tokens | seconds | cost, $ | replans | questions |\n|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for (name, cell) in cells {
+        let Interval { share, low, high } = cell.success;
+        let percent = |share: f64| format!("{:.0}", share * 100.0);
+        let _ = writeln!(
+            text,
+            "| {name} | {} of {} | {}% ({}–{}) | {} | {} | {} | {:.2} | {} | {} |",
+            cell.reached,
+            cell.tried,
+            percent(share),
+            percent(low),
+            percent(high),
+            cell.false_claims,
+            cell.tokens,
+            cell.seconds,
+            cell.cost_usd,
+            cell.replans,
+            cell.interventions
+        );
+    }
+    text
+}

@@ -1,0 +1,215 @@
+//! Trying a task: a folder of its own, the program, the check.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
+use tokio::{sync::Semaphore, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Fault, Outcome, OutcomeLog, Suite, Task, Variant, check};
+
+/// What a run may take beyond the bound that it is given, before it is ended.
+const GRACE: Duration = Duration::from_secs(60);
+/// Bytes of what a run prints that are kept: its result stands last.
+const PRINTED: usize = 32 << 20;
+
+/// The program that is evaluated: `aime`, as it is typed.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it sees: keys of models among it.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// What checks and solutions see: no keys.
+    pub scripts: BTreeMap<OsString, OsString>,
+}
+
+/// One task, one way, one time.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The way.
+    pub variant: &'a Variant,
+    /// The how manieth time, from 1.
+    pub repeat: u32,
+}
+
+/// Why an evaluation has ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// A file of it cannot be written, or a program not be started.
+    #[error("the trial {trial}: {source}")]
+    Trial {
+        /// Which.
+        trial: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// What came of one cannot be kept.
+    #[error("the outcome cannot be kept: {0}")]
+    Log(io::Error),
+}
+
+/// How far an evaluation has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Evaluated {
+    /// Trials that have an outcome, those of earlier times among them.
+    pub done: usize,
+    /// All of them.
+    pub all: usize,
+    /// Whether it was stopped before all had one.
+    pub stopped: bool,
+}
+
+/// Every trial of a suite: each round tries all tasks in all ways, so that an evaluation that is stopped early tells about all of them. A variant
+/// that needs what a task does not have (late files, a wrong plan) leaves it out.
+#[must_use]
+pub fn trials<'a>(suite: &'a Suite, variants: &'a [Variant], repeats: u32) -> Vec<Trial<'a>> {
+    let has_what_it_needs = |task: &Task, variant: &Variant| match variant.fault {
+        Some(Fault::LateInformation) => !task.late.is_empty(),
+        Some(Fault::WrongPlan) => task.wrong_plan.is_some(),
+        Some(Fault::FlakyTools) | None => true,
+    };
+    let mut all = Vec::new();
+    for repeat in 1..=repeats {
+        for task in &suite.tasks {
+            all.extend(variants.iter().filter(|variant| has_what_it_needs(task, variant)).map(|variant| Trial { task, variant, repeat }));
+        }
+    }
+    all
+}
+
+impl Trial<'_> {
+    /// The name of its folder.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}.{}.{}", self.task.name, self.variant.file_name(), self.repeat)
+    }
+
+    fn key(&self) -> (String, String, u32) {
+        (self.task.name.clone(), self.variant.name(), self.repeat)
+    }
+}
+
+impl Program {
+    /// Makes the trials that have no outcome yet, `jobs` at once, each in a folder of its own below `folder`, and logs what comes of them. `told` is
+    /// called after each. When `cancel` is cancelled those under way are ended and not logged, so that they are made again.
+    ///
+    /// # Errors
+    /// [`TrialError`] where a trial could not be made at all; the outcomes of others stay.
+    pub async fn evaluate(
+        &self,
+        trials: &[Trial<'_>],
+        folder: &Path,
+        jobs: usize,
+        log: &mut OutcomeLog,
+        cancel: &CancellationToken,
+        mut told: impl FnMut(&Outcome, Evaluated),
+    ) -> Result<Evaluated, TrialError> {
+        let done: BTreeSet<_> = log.done();
+        let mut evaluated =
+            Evaluated { done: trials.iter().filter(|trial| done.contains(&trial.key())).count(), all: trials.len(), stopped: false };
+        let places = Arc::new(Semaphore::new(jobs.max(1)));
+        let mut running = JoinSet::new();
+        for trial in trials.iter().filter(|trial| !done.contains(&trial.key())) {
+            let (program, places, cancel) = (self.clone(), Arc::clone(&places), cancel.clone());
+            let (task, variant, repeat, place) = (trial.task.clone(), trial.variant.clone(), trial.repeat, folder.join(trial.name()));
+            running.spawn(async move {
+                let _place = places.acquire_owned().await;
+                if cancel.is_cancelled() {
+                    return Ok(None);
+                }
+                let trial = Trial { task: &task, variant: &variant, repeat };
+                program.attempt(&trial, &place, &cancel).await.map_err(|source| TrialError::Trial { trial: trial.name(), source })
+            });
+        }
+        while let Some(ended) = running.join_next().await {
+            match ended {
+                Ok(Ok(Some(outcome))) => {
+                    log.add(outcome).map_err(TrialError::Log)?;
+                    evaluated.done += 1;
+                    if let Some(outcome) = log.outcomes().last() {
+                        told(outcome, evaluated);
+                    }
+                }
+                Ok(Ok(None)) => evaluated.stopped = true,
+                Ok(Err(error)) => return Err(error),
+                Err(failed) => return Err(TrialError::Log(io::Error::other(failed))),
+            }
+        }
+        Ok(evaluated)
+    }
+
+    /// Makes one trial. Nothing where it was stopped.
+    async fn attempt(&self, trial: &Trial<'_>, place: &Path, cancel: &CancellationToken) -> io::Result<Option<Outcome>> {
+        let Trial { task, variant, .. } = *trial;
+        if place.exists() {
+            fs::remove_dir_all(place)?;
+        }
+        let work = place.join("work");
+        fs::create_dir_all(&work)?;
+        let (place, work) = (place.canonicalize()?, work.canonicalize()?);
+        let late = place.join("late");
+        if variant.fault == Some(Fault::LateInformation) {
+            let (behind, there) = task.files.divided(&task.late);
+            there.lay(&work)?;
+            behind.lay(&late)?;
+        } else {
+            task.files.lay(&work)?;
+        }
+        fs::write(place.join("settings.toml"), variant.settings(&late))?;
+        fs::write(place.join("goal.md"), &task.goal)?;
+        let mut arguments: Vec<OsString> =
+            vec!["-C".into(), work.clone().into(), "--config".into(), place.join("settings.toml").into(), "run".into()];
+        arguments.extend(["--goal-file".into(), place.join("goal.md").into()]);
+        if let (Some(Fault::WrongPlan), Some(plan)) = (variant.fault, &task.wrong_plan) {
+            fs::write(place.join("plan.json"), serde_json::to_vec_pretty(plan)?)?;
+            arguments.extend(["--plan".into(), place.join("plan.json").into()]);
+        }
+        let mut flag =
+            |name: &str, value: Option<String>| arguments.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
+        flag("--mode", variant.mode.clone());
+        flag("--model", variant.model.clone());
+        flag("--timeout", Some(format!("{}s", task.bounds.seconds)));
+        flag("--max-tokens", task.bounds.tokens.map(|tokens| tokens.to_string()));
+        arguments.extend(["--approve", "all", "--unattended", "--output", "jsonl"].map(OsString::from));
+        let request = ProcessRequest {
+            program: self.path.clone().into(),
+            arguments,
+            working_folder: work.clone(),
+            environment: self.environment.clone(),
+            input: Vec::new(),
+            time_limit: Duration::from_secs(task.bounds.seconds) + GRACE,
+            output_limit: PRINTED,
+            // It confines what its model does itself.
+            confinement: Confinement::off(),
+        };
+        let begun = Instant::now();
+        let ran = run(request, cancel).await.map_err(io::Error::other)?;
+        let seconds = begun.elapsed().as_secs();
+        let printed = ran.stdout.text();
+        fs::write(place.join("events.jsonl"), &printed)?;
+        fs::write(place.join("log.txt"), ran.stderr.text())?;
+        if ran.end == ProcessEnd::Cancelled {
+            return Ok(None);
+        }
+        let code = match ran.end {
+            ProcessEnd::Exited(code) => Some(code),
+            _ => None,
+        };
+        let told = Outcome::new(trial, &printed, code, false, seconds);
+        let reached = check::reached(task, &work, &told.answer, &self.scripts).await?;
+        Ok(Some(Outcome::new(trial, &printed, code, reached, seconds)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

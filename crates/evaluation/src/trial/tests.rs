@@ -1,0 +1,81 @@
+use std::os::unix::fs::PermissionsExt;
+
+use super::*;
+use crate::Failure;
+
+/// A program that does what a small script says, in place of aime: its arguments are `-C WORK --config SETTINGS run --goal-file GOAL …`.
+fn program(folder: &Path, script: &str) -> Program {
+    let path = folder.join("program");
+    fs::write(&path, format!("#!/bin/sh\ncd \"$2\"\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let environment = BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]);
+    Program { path, scripts: environment.clone(), environment }
+}
+
+fn suite(folder: &Path, text: &str) -> Suite {
+    fs::create_dir_all(folder.join("suite")).unwrap();
+    fs::write(folder.join("suite/suite.toml"), text).unwrap();
+    Suite::read(&folder.join("suite")).unwrap()
+}
+
+const TWO: &str = "[[task]]\nname = \"good\"\ngoal = \"write\"\ncheck = \"test -f out\"\n[[task]]\nname = \"bad\"\ngoal = \"fail\"\nfiles = { \"here\" = \"x\" }\ncheck = \"test -f out\"\n";
+const DOES: &str = "if test -f here; then code=0; else echo x > out; code=0; fi\necho '{\"schema\":\"aime.result/v1\",\"status\":\"completed\",\"answer\":\"done\",\"replans\":0,\"usage\":{}}'\necho \"$@\" >&2; exit $code";
+
+#[tokio::test]
+async fn each_trial_is_made_once_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path(), TWO);
+    let variants = [Variant { mode: Some("simple".into()), ..Variant::default() }, Variant::default()];
+    let all = trials(&suite, &variants, 2);
+    assert_eq!(all.len(), 8);
+    let program = program(folder.path(), DOES);
+    let path = folder.path().join("trials.jsonl");
+    let mut log = OutcomeLog::open(&path).unwrap();
+    let mut told = 0;
+    let evaluated =
+        program.evaluate(&all, &folder.path().join("trials"), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
+    assert_eq!((evaluated, told), (Evaluated { done: 8, all: 8, stopped: false }, 8));
+    for outcome in log.outcomes() {
+        let expected = if outcome.task == "good" { (true, None) } else { (false, Some(Failure::FalseClaim)) };
+        assert_eq!((outcome.reached, outcome.failure), expected, "{outcome:?}");
+    }
+    let typed = fs::read_to_string(folder.path().join("trials/good.simple.1/log.txt")).unwrap();
+    assert!(typed.contains("--mode simple --timeout 600s --approve all --unattended --output jsonl"), "{typed}");
+    // Once more: nothing is left to do.
+    let mut log = OutcomeLog::open(&path).unwrap();
+    let evaluated = program.evaluate(&all, folder.path(), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
+    assert_eq!((evaluated.done, told), (8, 8));
+}
+
+#[tokio::test]
+async fn one_that_is_stopped_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path(), TWO);
+    let variants = [Variant::default()];
+    let all = trials(&suite, &variants, 1);
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
+    let program = program(folder.path(), "sleep 600");
+    let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &cancel, |_, _| ()).await.unwrap();
+    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: true });
+    assert!(log.outcomes().is_empty());
+}
+
+#[tokio::test]
+async fn files_come_late_and_wrong_plans_are_handed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[[task]]\nname = \"odd\"\ngoal = \"g\"\nfiles = { \"a\" = \"x\", \"b\" = \"y\" }\nlate = [\"b\"]\nwrong_plan = '{\"tasks\": []}'\ncheck = \"test -f a && ! test -f b\"\n[[task]]\nname = \"plain\"\ngoal = \"g\"\ncheck = \"true\"\n";
+    let suite = suite(folder.path(), text);
+    let variants = [Some(Fault::LateInformation), Some(Fault::WrongPlan)].map(|fault| Variant { fault, ..Variant::default() });
+    let all = trials(&suite, &variants, 1);
+    assert_eq!(all.iter().map(Trial::name).collect::<Vec<_>>(), ["odd.configured--late-information.1", "odd.configured--wrong-plan.1"]);
+    let program = program(folder.path(), "echo \"$@\" >&2");
+    let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
+    program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    let reached: Vec<_> = log.outcomes().iter().map(|outcome| outcome.reached).collect();
+    assert_eq!(reached, [true, false], "the late file is not there at first, and is otherwise");
+    assert!(folder.path().join("odd.configured--late-information.1/late/b").exists());
+    let typed = fs::read_to_string(folder.path().join("odd.configured--wrong-plan.1/log.txt")).unwrap();
+    assert!(typed.contains("plan.json"), "{typed}");
+}

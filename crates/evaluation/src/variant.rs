@@ -1,0 +1,217 @@
+//! Ways of working that are compared: a mode, a model, settings, faults on purpose.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+/// One way in which every task is tried.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Variant {
+    /// The planning mode: `auto`, `direct`, `simple`, `complex` or `emergent`; what is configured where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
+    /// The model by its name; what is configured where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What goes wrong on purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// Which triggers may have the plan changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replanning: Option<Replanning>,
+}
+
+/// What goes wrong on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// Every third call of a tool that changes or runs something is refused as if the machine were busy.
+    FlakyTools,
+    /// The files that a task says come late are there only after its third call of a tool.
+    LateInformation,
+    /// The run begins with the wrong plan of the task.
+    WrongPlan,
+}
+
+/// Which triggers may have the plan changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replanning {
+    /// All of them.
+    On,
+    /// None: a plan is never changed.
+    Off,
+    /// A task that failed too often.
+    TaskFailed,
+    /// A task whose dependencies cannot be had.
+    Blocked,
+    /// Evidence of high significance.
+    Evidence,
+    /// Nothing came about for a minute.
+    Stalled,
+    /// Little of the token bound is left.
+    TokenBudget,
+}
+
+/// Refuses every third call. It counts in the folder that aime keeps for itself.
+const FLAKY: &str = "n=$(cat .aime/calls 2>/dev/null || echo 0); n=$((n + 1)); echo $n > .aime/calls
+if [ $((n % 3)) -eq 0 ]; then echo 'the machine is busy; try it again' >&2; exit 2; fi";
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::FlakyTools, Self::LateInformation, Self::WrongPlan];
+
+    /// Its name, as it is typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FlakyTools => "flaky-tools",
+            Self::LateInformation => "late-information",
+            Self::WrongPlan => "wrong-plan",
+        }
+    }
+}
+
+impl Replanning {
+    /// All of them.
+    pub const ALL: [Self; 7] = [Self::On, Self::Off, Self::TaskFailed, Self::Blocked, Self::Evidence, Self::Stalled, Self::TokenBudget];
+
+    /// Its name, as it is typed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+            Self::TaskFailed => "task-failed",
+            Self::Blocked => "blocked",
+            Self::Evidence => "evidence",
+            Self::Stalled => "stalled",
+            Self::TokenBudget => "token-budget",
+        }
+    }
+}
+
+impl Variant {
+    /// A name of its own, such as `complex, flaky-tools, replanning off`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut parts = vec![self.mode.clone().unwrap_or_else(|| "configured".to_owned())];
+        parts.extend(self.model.clone());
+        parts.extend(self.fault.map(|fault| fault.name().to_owned()));
+        parts.extend(self.replanning.map(|replanning| format!("replanning {}", replanning.name())));
+        parts.join(", ")
+    }
+
+    /// The same as a part of a file's name.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        self.name().chars().map(|letter| if letter.is_ascii_alphanumeric() || ".-_".contains(letter) { letter } else { '-' }).collect()
+    }
+
+    /// Every combination of these; what is empty stands for what is configured.
+    #[must_use]
+    pub fn all(modes: &[String], models: &[String], faults: &[Option<Fault>], replanning: &[Replanning]) -> Vec<Self> {
+        let or_none = |given: &[String]| if given.is_empty() { vec![None] } else { given.iter().cloned().map(Some).collect() };
+        let faults = if faults.is_empty() { vec![None] } else { faults.to_vec() };
+        let replanning: Vec<_> = if replanning.is_empty() { vec![None] } else { replanning.iter().copied().map(Some).collect() };
+        let mut all = Vec::new();
+        for model in or_none(models) {
+            for fault in &faults {
+                for replanning in &replanning {
+                    for mode in or_none(modes) {
+                        all.push(Self { mode, model: model.clone(), fault: *fault, replanning: *replanning });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// The settings that make it, as TOML. `late` is where the files wait that come late.
+    pub(crate) fn settings(&self, late: &Path) -> String {
+        let mut settings = Table::new();
+        match self.fault {
+            Some(Fault::FlakyTools) => {
+                let tools = ["bash", "python", "write_file", "edit_file", "apply_patch"].map(|tool| Value::String(tool.to_owned()));
+                hook(&mut settings, "before_tool", "flaky-tools", FLAKY, Some(tools.to_vec()));
+            }
+            Some(Fault::LateInformation) => {
+                let late = late.display().to_string().replace('\'', "'\\''");
+                let command = format!(
+                    "n=$(cat .aime/calls 2>/dev/null || echo 0); n=$((n + 1)); echo $n > .aime/calls\n\
+                     if [ $n -eq 3 ]; then cp -R '{late}/.' .; fi"
+                );
+                hook(&mut settings, "after_tool", "late-information", &command, None);
+            }
+            Some(Fault::WrongPlan) | None => {}
+        }
+        if let Some(replanning) = self.replanning {
+            if replanning == Replanning::Off {
+                settings.insert("frequency".to_owned(), table([("max_replans_per_plan", Value::Integer(0))]));
+            } else if replanning != Replanning::On {
+                settings.insert("triggers".to_owned(), Value::Table(alone(replanning)));
+            }
+        }
+        settings.to_string()
+    }
+}
+
+/// Triggers of which one counts.
+fn alone(only: Replanning) -> Table {
+    let enabled = match only {
+        Replanning::On | Replanning::Off => Vec::new(),
+        other => vec![Value::String(other.name().replace('-', "_"))],
+    };
+    let mut table = Table::new();
+    table.insert("only".to_owned(), Value::Array(enabled));
+    if only == Replanning::Stalled {
+        table.insert("stall_timeout".to_owned(), Value::Integer(60));
+    }
+    table
+}
+
+fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::Table(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+fn hook(settings: &mut Table, point: &str, name: &str, command: &str, tools: Option<Vec<Value>>) {
+    let text = |text: &str| Value::String(text.to_owned());
+    let mut entries = Table::new();
+    entries.insert("name".to_owned(), text(name));
+    entries.insert("command".to_owned(), text(command));
+    entries.insert("confined".to_owned(), Value::Boolean(false));
+    entries.extend(tools.map(|tools| ("tools".to_owned(), Value::Array(tools))));
+    settings.insert("hooks".to_owned(), table([(point, Value::Array(vec![Value::Table(entries)]))]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_is_made_once_and_named() {
+        let modes = ["direct".to_owned(), "complex".to_owned()];
+        let all = Variant::all(&modes, &[], &[None, Some(Fault::FlakyTools)], &[Replanning::On, Replanning::Off]);
+        let names: Vec<_> = all.iter().map(Variant::name).collect();
+        assert_eq!(names.len(), 8);
+        assert_eq!(names.first().unwrap(), "direct, replanning on");
+        assert_eq!(names.last().unwrap(), "complex, flaky-tools, replanning off");
+        assert_eq!(Variant::all(&[], &[], &[], &[]), [Variant::default()]);
+        assert_eq!(Variant::default().name(), "configured");
+        assert_eq!(all.last().unwrap().file_name(), "complex--flaky-tools--replanning-off");
+    }
+
+    #[test]
+    fn settings_are_toml_and_hold_what_is_wanted() {
+        let flaky = Variant { fault: Some(Fault::FlakyTools), replanning: Some(Replanning::Off), ..Variant::default() };
+        let settings: Table = flaky.settings(Path::new("/x")).parse().unwrap();
+        assert_eq!(settings["frequency"]["max_replans_per_plan"].as_integer(), Some(0));
+        assert!(settings["hooks"]["before_tool"][0]["command"].as_str().unwrap().contains("busy"));
+        let late = Variant { fault: Some(Fault::LateInformation), replanning: Some(Replanning::Evidence), ..Variant::default() };
+        let settings: Table = late.settings(Path::new("/it's")).parse().unwrap();
+        assert!(settings["hooks"]["after_tool"][0]["command"].as_str().unwrap().contains(r"'/it'\''s/.'"));
+        assert_eq!(settings["triggers"]["only"][0].as_str(), Some("evidence"));
+        assert_eq!(Variant::default().settings(Path::new("/x")), "");
+    }
+}
