@@ -11,6 +11,7 @@ mod confinement;
 mod damage;
 mod delegation;
 mod emergent;
+mod evaluate;
 mod exit_codes;
 mod harness;
 mod history;

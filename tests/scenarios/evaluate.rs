@@ -1,0 +1,106 @@
+//! Suites of tasks, tried by the program on itself.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{World, done, said, write};
+
+const SUITE: &str = r#"
+name = "small"
+[[task]]
+name = "good"
+goal = "GOOD-GOAL: write hello to out.txt"
+check = "grep -q hello out.txt"
+solution = "echo hello > out.txt"
+[[task]]
+name = "lie"
+goal = "LIE-GOAL: write hello to out.txt"
+check = "grep -q hello out.txt"
+solution = "echo hello > out.txt"
+held_out = true
+"#;
+
+fn world() -> World {
+    let script = Script::new()
+        .on(When::tools().and_contains("GOOD-GOAL").and_turn(0), [write("out.txt", "hello\n")])
+        .on(When::tools(), [done("it is written")]);
+    let world = World::with(script);
+    world.file("suite/suite.toml", SUITE);
+    world
+}
+
+const EVAL: [&str; 8] = ["eval", "suite", "--mode", "direct", "--repeat", "2", "--output", "json"];
+
+fn cell<'a>(told: &'a Value, part: &str) -> &'a Value {
+    &told["summary"][part][0][1]
+}
+
+#[test]
+fn what_counts_is_the_check_and_nothing_is_tried_twice() {
+    let world = world();
+    let ended = world.aime(EVAL).must(0).tells(&["4 trials in 1 way", "reached", "claimed and not reached"]);
+    let told: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(told["schema"], "aime.evaluation/v1");
+    let all = cell(&told, "variants");
+    assert_eq!((&all["tried"], &all["reached"], &all["false_claims"]), (&json!(4), &json!(2), &json!(2)), "{ended}");
+    let (low, high) = (all["success"]["low"].as_f64().unwrap(), all["success"]["high"].as_f64().unwrap());
+    assert!(low < 0.2 && high > 0.8, "four trials tell little: {ended}");
+    assert_eq!(cell(&told, "held_out")["reached"], 0);
+    assert_eq!(told["trials"].as_array().unwrap().len(), 4);
+    let kept = ".aime/evaluations/small";
+    assert!(world.read(&format!("{kept}/summary.html")).contains("<svg") && world.read(&format!("{kept}/summary.md")).contains("2 of 4"));
+    assert!(world.exists(&format!("{kept}/trials/good.direct.2/work/.aime/aime.db")), "each has a journal of its own");
+    // The same again: all of it is done. One more round: two trials.
+    let requests = world.server().requests().len();
+    world.aime(EVAL).must(0).tells(&["4 are done"]);
+    assert_eq!(world.server().requests().len(), requests);
+    world.aime(["eval", "suite", "--mode", "direct", "--repeat", "3"]).must(0).tells(&["6 trials in 1 way", "6/6"]);
+    world.aime(["eval", "suite", "--mode", "direct", "--task", "good", "--fresh"]).must(0).tells(&["1 trial in 1 way; 0 are done"]);
+}
+
+#[test]
+fn tools_fail_and_information_comes_late_on_purpose() {
+    let call = |number: u32| Reply::call("write_file", json!({"path": format!("{number}.txt"), "content": "x"}));
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [call(1)])
+        .on(When::tools().and_turn(1), [call(2)])
+        .on(When::tools().and_turn(2), [call(3)])
+        .on(When::tools().and_turn(3), [Reply::call("read_file", json!({"path": "late.txt"}))])
+        .on(When::tools(), [done("done")]);
+    let world = World::with(script);
+    let task = "[[task]]\nname = \"odd\"\ngoal = \"ODD-GOAL\"\nfiles = { \"late.txt\" = \"THE-NEWS\" }\nlate = [\"late.txt\"]\ncheck = \"test -f 1.txt && test -f 2.txt\"\n";
+    world.file("suite/suite.toml", task);
+    let eval = |fault: &str| world.aime(["eval", "suite", "--mode", "direct", "--fault", fault, "--replanning", "off"]).must(0);
+    eval("flaky-tools").tells(&["odd, direct, flaky-tools, replanning off: reached"]);
+    let kept = |name: &str| format!(".aime/evaluations/suite/trials/odd.direct--{name}--replanning-off.1");
+    assert!(world.exists(&format!("{}/work/2.txt", kept("flaky-tools"))) && !world.exists(&format!("{}/work/3.txt", kept("flaky-tools"))));
+    let last = world.actor_requests("ODD-GOAL").pop().unwrap();
+    assert!(said(&last).contains("the machine is busy; try it again"), "{last}");
+    eval("late-information").tells(&["reached"]);
+    let last = world.actor_requests("ODD-GOAL").pop().unwrap();
+    assert!(said(&last).contains("THE-NEWS"), "it is there after the third call: {last}");
+    world.aime(["eval", "suite", "--fault", "wrong-plan"]).must(2).tells(&["no task of this suite has what these faults need"]);
+}
+
+#[test]
+fn checks_are_proven_without_a_model() {
+    let world = World::alone();
+    world.file("suite/suite.toml", SUITE);
+    let ended = world.aime(["eval", "suite", "--prove"]).must(0).tells(&["2 of 2 checks hold"]);
+    assert!(ended.stdout.contains("good: good"), "{ended}");
+    world.file("suite/more.toml", "[[task]]\nname = \"idle\"\ngoal = \"g\"\ncheck = \"true\"\n");
+    let ended = world.aime(["eval", "suite", "--prove"]).must(1).tells(&["2 of 3 checks hold"]);
+    assert!(ended.stdout.contains("idle: the check passes although nothing was done"), "{ended}");
+}
+
+#[test]
+fn wrong_use_is_told_with_the_mend() {
+    let world = World::alone();
+    world.aime(["eval", "nowhere"]).must(2).tells(&["there is no folder \"nowhere\"", "suite.toml"]);
+    world.file("suite/suite.toml", "[[task]]\nname = \"a\"\n");
+    world.aime(["eval", "suite"]).must(2).tells(&["there is no goal", "there is no check"]);
+    world.file("suite/suite.toml", SUITE);
+    world.aime(["eval", "suite", "--task", "none"]).must(2).tells(&["no task of this suite is asked for"]);
+    world.file("x.toml", "");
+    world.aime(["--config", "x.toml", "eval", "suite"]).must(2).tells(&["--config file of its own"]);
+}
