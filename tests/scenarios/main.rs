@@ -4,6 +4,8 @@
 
 #![cfg(test)]
 
+#[cfg(feature = "acp")]
+mod acp;
 mod cancel;
 mod chain;
 mod commands;

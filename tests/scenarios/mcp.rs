@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::harness::{World, done, gives_up, plan, said, task, tool};
 
 /// Answers what is asked of it line by line, and notes every greeting and every call.
-const CLOCK: &str = r#"
+pub(crate) const CLOCK: &str = r#"
 echo started >> greetings.txt
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')

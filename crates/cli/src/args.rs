@@ -34,6 +34,12 @@ Examples:
 
 The result is on standard output, everything else on standard error. Ctrl-C stops so that `aime resume last` goes on.";
 
+const ACP_EXAMPLE: &str = "\
+In the settings of Zed:
+  {\"agent_servers\": {\"aime\": {\"type\": \"custom\", \"command\": \"aime\", \"args\": [\"acp\"]}}}
+
+It ends when its standard input is closed. Runs that are under way then are stopped and can be resumed.";
+
 const SERVE_EXAMPLE: &str = "\
 In the settings of another agent:
   {\"mcpServers\": {\"aime\": {\"command\": \"aime\", \"args\": [\"-C\", \"FOLDER\", \"mcp\", \"serve\"]}}}
@@ -145,6 +151,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<McpCommand>,
     },
+    /// Work for an editor: be an agent of the Agent Client Protocol over standard input and output
+    #[command(after_help = ACP_EXAMPLE)]
+    Acp,
     /// Look at the profiles of actors
     Profiles {
         #[command(subcommand)]

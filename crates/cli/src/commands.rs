@@ -1,11 +1,14 @@
 //! One file for each command.
 
+mod acp;
 mod cancel;
 mod check;
 mod check_run;
 mod config;
 mod doctor;
 mod evaluate;
+#[cfg(any(feature = "mcp", feature = "acp"))]
+mod host;
 mod listening;
 mod look;
 mod mcp;
@@ -76,6 +79,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
         Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
+        Command::Acp => on_runtime(acp::acp(setup, global.config)),
         Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
         Command::Memory { command, output } => memory::memory(command, output, &setup),

@@ -81,6 +81,13 @@ impl Setup {
         &self.redactor
     }
 
+    /// Learns the secrets of settings that came from elsewhere than files: of variables by their names, and of the configuration as it is now.
+    #[cfg(all(feature = "acp", feature = "mcp"))]
+    pub(crate) fn learn_secrets(&mut self, variables: Vec<(String, String)>) {
+        let found = variables.into_iter().filter_map(|(name, value)| secret_in(&name, value, &[]));
+        self.redactor = Redactor::new(secrets(&self.environment, &self.config).into_iter().chain(found));
+    }
+
     /// Says what was left out of the configuration.
     pub(crate) fn tell_notes(&self) {
         self.notes.iter().for_each(|note| output::note(note));

@@ -113,7 +113,7 @@ impl Orchestrator {
         let RunRequest { run, goal, plan, mut settings } = request;
         let confinement = &self.parts.tool_context.confinement;
         settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
-        settings.origins = self.first_origins();
+        Origin::merge(&mut settings.origins, &self.first_origins());
         let goal = self.parts.redactor.text(&goal).into_owned();
         let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
         let at = self.parts.clock.now();

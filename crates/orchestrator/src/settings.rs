@@ -81,7 +81,8 @@ pub struct RunSettings {
     /// has none: what its actors read changes nothing in what they may do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Where the texts come from that stand in every prompt: the names of files, what the project says of itself. Set likewise.
+    /// Where the texts come from that stand in every prompt: the names of files, what the project says of itself. Set
+    /// likewise; what the caller names beside them is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
 }

@@ -274,7 +274,9 @@ async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<Published
     };
     while let Some(event) = events.recv().await {
         screen.show(&event)?;
-        remember(&event, consents.as_ref(), &screen);
+        if let Some(lost) = remember(&event, consents.as_ref()) {
+            screen.say(&lost);
+        }
     }
     screen.close();
     if let Some(drawing) = drawing {
@@ -283,14 +285,13 @@ async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<Published
     Ok(())
 }
 
-/// Keeps what a person has allowed for good. A run goes on without.
-fn remember(event: &PublishedEvent, consents: Option<&Consents>, screen: &Screen) {
-    let ProgressEvent::ConsentGiven { rules, .. } = &event.event else { return };
-    let kept = consents.map(|consents| consents.add(rules, SystemClock.now()));
-    match kept {
-        Some(Ok(())) => {}
-        Some(Err(failure)) => screen.say(&format!("allowed for this run only: {}", failure.message)),
-        None => screen.say("allowed for this run only: there is no folder of your own outside of the working folder to keep it in"),
+/// Keeps what a person has allowed for good. A run goes on without; then it says why.
+pub(super) fn remember(event: &PublishedEvent, consents: Option<&Consents>) -> Option<String> {
+    let ProgressEvent::ConsentGiven { rules, .. } = &event.event else { return None };
+    match consents.map(|consents| consents.add(rules, SystemClock.now())) {
+        Some(Ok(())) => None,
+        Some(Err(failure)) => Some(format!("allowed for this run only: {}", failure.message)),
+        None => Some("allowed for this run only: there is no folder of your own outside of the working folder to keep it in".to_owned()),
     }
 }
 

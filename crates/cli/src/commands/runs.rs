@@ -64,7 +64,7 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-fn all(setup: &Setup) -> Result<Vec<RunRecord>, Failure> {
+pub(super) fn all(setup: &Setup) -> Result<Vec<RunRecord>, Failure> {
     let journal = setup.existing_journal()?;
     Ok(journal.map(|journal| journal.runs()).transpose().map_err(|error| Failure::caused(code::USAGE, &error))?.unwrap_or_default())
 }

@@ -134,7 +134,7 @@ impl McpConfig {
     }
 
     /// What cannot stand.
-    pub(super) fn faults(&self) -> Vec<String> {
+    pub(crate) fn faults(&self) -> Vec<String> {
         self.servers.iter().flat_map(|(name, server)| server.faults(name)).collect()
     }
 }

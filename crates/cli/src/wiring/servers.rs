@@ -61,6 +61,16 @@ impl Setup {
         }
     }
 
+    /// Says that the servers of the settings are not used.
+    #[cfg(all(not(feature = "mcp"), feature = "acp"))]
+    pub(crate) async fn begin_servers(&self) -> Result<(), Failure> {
+        self.with_servers(async { Ok(()) }).await
+    }
+
+    /// There are none.
+    #[cfg(all(not(feature = "mcp"), feature = "acp"))]
+    pub(crate) async fn end_servers(&self) {}
+
     /// Does something, without servers.
     #[cfg(not(feature = "mcp"))]
     pub(crate) async fn with_servers<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

@@ -2,17 +2,16 @@
 //!
 //! Standard output carries the protocol alone. Runs are those of the working folder: with its settings and rights, in its journal.
 
-mod host;
 mod offered;
+mod told;
 
 use std::{pin::pin, sync::Arc};
 
 use aime_tools::McpService;
 use tokio_util::sync::CancellationToken;
 
-use self::host::Host;
 use crate::{
-    commands::run::interrupted,
+    commands::{host::Host, run::interrupted},
     failure::{Failure, code},
     output,
     wiring::Setup,

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aime_orchestrator::{RunRequest, RunResult};
+use aime_orchestrator::{Models, RunRequest, RunResult};
 use aime_progress::{Plan, RunId, RunStatus, TaskKind};
 use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::host::{Going, Host};
+use super::told::{person, tell};
 use crate::{
     args::ModeArg,
     commands::{
+        host::{Carried, Going, Host},
         plan::make,
         resume::{find_run, resumable},
         run::{Work, checked_plan, configured, mode_of, new_run_id, summary},
@@ -174,7 +175,7 @@ async fn start(host: &Arc<Host>, new: RunParameters, context: &ToolContext, wait
     bounds.max_cost_usd = new.max_cost_usd.or(bounds.max_cost_usd);
     bounds.max_seconds = new.max_seconds.or(bounds.max_seconds);
     let request = RunRequest { run: run.clone(), goal, plan, settings };
-    let going = host.carry(run.clone(), Work::Start(Box::new(request)), models, who(context, wait));
+    let going = host.carry(carried(run.clone(), Work::Start(Box::new(request)), models, context, wait));
     Ok((run, going.map_err(failed)?))
 }
 
@@ -184,13 +185,14 @@ async fn go_on(host: &Arc<Host>, run: RunId, model: Option<&str>, context: &Tool
     let seen = resumable(&run, &host.setup).map_err(failed)?;
     let models = host.models(model, seen.input.can_plan && !seen.over).await.map_err(failed)?;
     let work = Work::Resume { bounds: None, before: Box::new(seen.state) };
-    let going = host.carry(run.clone(), work, models, who(context, wait));
+    let going = host.carry(carried(run.clone(), work, models, context, wait));
     Ok((run, going.map_err(failed)?))
 }
 
-/// Who hears and answers a run: nobody, where nobody waits for it.
-fn who(context: &ToolContext, wait: bool) -> (Option<aime_tools::AskPerson>, Option<aime_tools::TellProgress>) {
-    if wait { (context.person.clone(), context.progress.clone()) } else { (None, None) }
+/// A run for a client. Nobody hears and answers it where nobody waits for it.
+fn carried(run: RunId, work: Work, models: Option<Models>, context: &ToolContext, wait: bool) -> Carried {
+    let (asked, told) = if wait { (context.person.clone(), context.progress.clone()) } else { (None, None) };
+    Carried { run, work, models, human: person(asked), earlier: String::new(), tell: tell(told) }
 }
 
 /// Waits for the end of a run, or tells its id at once.

@@ -6,10 +6,8 @@ use std::{
     time::Duration,
 };
 
-use aime_orchestrator::{HumanChannel, HumanQuestion, Models, NobodyThere, Orchestrator, PublishedEvent, RunControl, RunResult};
+use aime_orchestrator::{HumanChannel, Models, Orchestrator, PublishedEvent, RunControl, RunResult};
 use aime_progress::RunId;
-use aime_tools::{AskPerson, TellProgress};
-use futures::future::BoxFuture;
 use tokio::{
     sync::{Mutex as AsyncMutex, OnceCell, mpsc, oneshot},
     task::JoinSet,
@@ -18,20 +16,17 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    commands::run::{Work, at_hand, failure_of, model_line},
+    commands::run::{Work, at_hand, failure_of, model_line, remember},
     failure::Failure,
     models, output,
-    screen::{first_line, line_of},
     wiring::Setup,
 };
 
 /// How long runs have to stop when the client is gone: their actors have ten seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The longest news of a run, in characters.
-const NEWS: usize = 300;
 
 /// Carries out runs.
-pub(super) struct Host {
+pub(crate) struct Host {
     pub(super) setup: Arc<Setup>,
     /// Set when the tools of the settings' own servers are known.
     servers: OnceCell<()>,
@@ -40,6 +35,21 @@ pub(super) struct Host {
     runs: Mutex<JoinSet<()>>,
     /// All runs are to stop.
     stop: CancellationToken,
+}
+
+/// Hears what happens in a run.
+pub(super) type Tell = Box<dyn Fn(PublishedEvent) + Send + Sync>;
+
+/// A run that is to be carried out.
+pub(super) struct Carried {
+    pub(super) run: RunId,
+    pub(super) work: Work,
+    pub(super) models: Option<Models>,
+    /// Who answers its questions.
+    pub(super) human: Arc<dyn HumanChannel>,
+    /// What was said before it; stands behind what the project says of itself.
+    pub(super) earlier: String,
+    pub(super) tell: Tell,
 }
 
 /// A run under way.
@@ -93,25 +103,19 @@ impl Host {
         Ok(Some(models))
     }
 
-    /// Carries out a run. `person` answers its questions, if there is one; `progress` hears what happens.
-    pub(super) fn carry(
-        &self,
-        run: RunId,
-        work: Work,
-        models: Option<Models>,
-        (person, progress): (Option<AskPerson>, Option<TellProgress>),
-    ) -> Result<Going, Failure> {
-        let human: Arc<dyn HumanChannel> = match person {
-            Some(person) => Arc::new(BehindTheClient { person, one_at_a_time: AsyncMutex::new(()) }),
-            None => Arc::new(NobodyThere),
-        };
-        let orchestrator = Orchestrator::new(self.setup.parts(models, human)?);
+    /// Carries out a run.
+    pub(super) fn carry(&self, carried: Carried) -> Result<Going, Failure> {
+        let Carried { run, work, models, human, earlier, tell } = carried;
+        let mut parts = self.setup.parts(models, human)?;
+        parts.project.push_str(&earlier);
+        let orchestrator = Orchestrator::new(parts);
         let (events, watched) = mpsc::unbounded_channel();
         let stop = self.stop.child_token();
         let control = RunControl { stop: stop.clone(), events };
         let (send, result) = oneshot::channel();
+        let setup = Arc::clone(&self.setup);
         let carried = async move {
-            let told = tell(watched, progress);
+            let told = follow(watched, tell, &setup);
             let result = async {
                 match work {
                     Work::Start(request) => orchestrator.run(*request, control).await,
@@ -140,27 +144,12 @@ impl Host {
     }
 }
 
-/// Tells what happens in a run until it is over.
-async fn tell(mut events: mpsc::UnboundedReceiver<PublishedEvent>, progress: Option<TellProgress>) {
+/// Tells what happens in a run until it is over, and keeps what is allowed for good.
+async fn follow(mut events: mpsc::UnboundedReceiver<PublishedEvent>, tell: Tell, setup: &Setup) {
     while let Some(event) = events.recv().await {
-        if let (Some(progress), Some(line)) = (&progress, line_of(&event)) {
-            progress.tell(first_line(&anstream::adapter::strip_str(&line).to_string(), NEWS));
+        if let Some(lost) = remember(&event, setup.consents().as_ref()) {
+            output::note(&lost);
         }
-    }
-}
-
-/// The person behind a client.
-struct BehindTheClient {
-    person: AskPerson,
-    one_at_a_time: AsyncMutex<()>,
-}
-
-impl HumanChannel for BehindTheClient {
-    fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async move {
-            let _turn = self.one_at_a_time.lock().await;
-            let form = if question.kind == "approval" { "\nAnswer yes, always or no." } else { "" };
-            self.person.ask(format!("{}{form}", output::plain(&question.text))).await
-        })
+        tell(event);
     }
 }

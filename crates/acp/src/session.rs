@@ -1,0 +1,203 @@
+//! One session: a folder, what was chosen, and its runs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent_client_protocol::{
+    Client, Error, ErrorCode,
+    v1::{
+        ConnectionTo,
+        schema::{ContentBlock, PromptResponse, SessionConfigOptionValue, SessionId, SessionNotification, SessionUpdate, StopReason},
+    },
+};
+use aime_orchestrator::{PublishedEvent, RunView};
+use aime_progress::RunId;
+use tokio::sync::{Mutex as AsyncMutex, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Chosen, Earlier, Folder, Next, Refusal, Shown, Turn, Updates, next,
+    person::AtTheClient,
+    prompt::text_of,
+    turn::{Ending, ending, run_name, runs_of},
+    updates::said,
+};
+
+/// How many runs before this one a run hears of, at most.
+const REMEMBERED: usize = 5;
+
+/// A session.
+pub(crate) struct Session {
+    name: RunId,
+    folder: Arc<dyn Folder>,
+    client: ConnectionTo<Client>,
+    chosen: Mutex<Chosen>,
+    /// Its runs, the oldest first.
+    runs: Mutex<Vec<RunId>>,
+    /// Stops the turn that is under way.
+    turn: Mutex<Option<CancellationToken>>,
+}
+
+impl Session {
+    pub(crate) fn new(name: RunId, folder: Arc<dyn Folder>, client: ConnectionTo<Client>) -> Self {
+        let chosen = Mutex::new(folder.chosen());
+        Self { name, folder, client, chosen, runs: Mutex::default(), turn: Mutex::default() }
+    }
+
+    /// A session of before, with its runs; none where the folder knows none.
+    pub(crate) fn known(name: RunId, folder: Arc<dyn Folder>, client: ConnectionTo<Client>) -> Result<Option<Self>, Refusal> {
+        let runs = runs_of(&name, &folder.runs()?);
+        Ok((!runs.is_empty()).then(|| Self { runs: Mutex::new(runs), ..Self::new(name, folder, client) }))
+    }
+
+    pub(crate) fn id(&self) -> SessionId {
+        SessionId::new(self.name.as_str())
+    }
+
+    pub(crate) fn folder(&self) -> &Arc<dyn Folder> {
+        &self.folder
+    }
+
+    pub(crate) fn chosen(&self) -> Chosen {
+        *locked(&self.chosen)
+    }
+
+    /// Chooses another approval mode, from the next run on.
+    pub(crate) fn choose_mode(&self, mode: &str) -> Result<Chosen, Refusal> {
+        let mut chosen = locked(&self.chosen);
+        *chosen = chosen.with_mode(mode)?;
+        Ok(*chosen)
+    }
+
+    /// Chooses another value of a setting, from the next run on.
+    pub(crate) fn choose(&self, option: &str, value: &SessionConfigOptionValue) -> Result<Chosen, Refusal> {
+        let mut chosen = locked(&self.chosen);
+        *chosen = chosen.with_option(option, value)?;
+        Ok(*chosen)
+    }
+
+    /// Stops the turn that is under way.
+    pub(crate) fn cancel(&self) {
+        if let Some(stop) = locked(&self.turn).as_ref() {
+            stop.cancel();
+        }
+    }
+
+    /// Shows all that its runs have shown.
+    pub(crate) fn replay(&self) -> Result<(), Refusal> {
+        for run in locked(&self.runs).clone() {
+            let Some(seen) = self.folder.view(&run)? else { continue };
+            let mut updates = Updates::new(self.folder.path(), Shown::Replay, None);
+            for update in seen.events.iter().flat_map(|event| updates.take(event)) {
+                self.show(update);
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers a prompt: a run of it, to its end or until it waits or is stopped.
+    pub(crate) async fn prompt(&self, prompt: &[ContentBlock]) -> Result<PromptResponse, Error> {
+        let text = text_of(prompt, self.folder.path()).map_err(refused)?;
+        let stop = CancellationToken::new();
+        {
+            let mut turn = locked(&self.turn);
+            if turn.is_some() {
+                return Err(Error::new(ErrorCode::INVALID_REQUEST, "a turn of this session is under way: cancel it, or wait for its end"));
+            }
+            *turn = Some(stop.clone());
+        }
+        let ended = self.work(text, stop.clone()).await;
+        *locked(&self.turn) = None;
+        match ended {
+            // What the client has cancelled ends as cancelled, whatever went wrong with it.
+            Ok(_) | Err(_) if stop.is_cancelled() => Ok(PromptResponse::new(StopReason::Cancelled)),
+            ended => ended.map(PromptResponse::new),
+        }
+    }
+
+    async fn work(&self, text: String, stop: CancellationToken) -> Result<StopReason, Error> {
+        let last = self.last().map_err(refused)?;
+        let next = next(last.as_ref().map(|(_, seen)| seen));
+        let (run, state) = match (&next, last) {
+            (Next::Start, _) | (_, None) => (self.begin().map_err(refused)?, None),
+            (_, Some((run, seen))) => (run, Some(seen.state)),
+        };
+        let updates = Arc::new(Mutex::new(Updates::new(self.folder.path(), Shown::Live, state)));
+        let (events, watched) = mpsc::unbounded_channel();
+        let human = AtTheClient {
+            client: self.client.clone(),
+            session: self.id(),
+            updates: Arc::clone(&updates),
+            one_at_a_time: AsyncMutex::default(),
+        };
+        let turn = Turn {
+            earlier: self.earlier(&run).map_err(refused)?,
+            run,
+            work: next.with(text, self.chosen()),
+            human: Arc::new(human),
+            events,
+            stop,
+        };
+        let (result, ()) = tokio::join!(self.folder.carry(turn), self.follow(watched, &updates));
+        let result = result.map_err(refused)?;
+        let updates = locked(&updates);
+        match ending(&result, updates.bound()) {
+            Ending::Fault(message) => Err(Error::new(ErrorCode::INTERNAL_ERROR, message)),
+            Ending::Stop(reason, message) => {
+                for text in message.into_iter().chain(updates.open_approvals().filter(|_| reason == StopReason::EndTurn)) {
+                    self.show(said(&text));
+                }
+                Ok(reason)
+            }
+        }
+    }
+
+    /// Shows what happens until the run is over or left.
+    async fn follow(&self, mut events: mpsc::UnboundedReceiver<PublishedEvent>, updates: &Mutex<Updates>) {
+        while let Some(event) = events.recv().await {
+            let shown = locked(updates).take(&event);
+            shown.into_iter().for_each(|update| self.show(update));
+        }
+    }
+
+    fn show(&self, update: SessionUpdate) {
+        // A client that has gone is told nothing; its runs are stopped where the connection ends.
+        drop(self.client.send_notification(SessionNotification::new(self.id(), update)));
+    }
+
+    /// The last run of which something was recorded.
+    fn last(&self) -> Result<Option<(RunId, RunView)>, Refusal> {
+        let Some(run) = locked(&self.runs).last().cloned() else { return Ok(None) };
+        Ok(self.folder.view(&run)?.map(|seen| (run, seen)))
+    }
+
+    /// A new run.
+    fn begin(&self) -> Result<RunId, Refusal> {
+        let mut runs = locked(&self.runs);
+        let name = run_name(&self.name, runs.len() + 1);
+        let name = name.ok_or_else(|| Refusal::Invalid("the name of this session is too long for another run".to_owned()))?;
+        runs.push(name.clone());
+        Ok(name)
+    }
+
+    /// What was said in the session before a run.
+    fn earlier(&self, run: &RunId) -> Result<Vec<Earlier>, Refusal> {
+        let runs: Vec<RunId> = locked(&self.runs).iter().take_while(|known| *known != run).cloned().collect();
+        let latest = runs.iter().skip(runs.len().saturating_sub(REMEMBERED));
+        let seen = latest.map(|run| self.folder.view(run)).collect::<Result<Vec<_>, _>>()?;
+        let earlier = seen.into_iter().flatten();
+        Ok(earlier.map(|seen| Earlier { asked: seen.state.goal, answered: seen.state.answer.unwrap_or_default() }).collect())
+    }
+}
+
+/// The error of the protocol for what is refused.
+pub(crate) fn refused(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::Invalid(message) => Error::new(ErrorCode::INVALID_PARAMS, message),
+        Refusal::Failed(message) => Error::new(ErrorCode::INTERNAL_ERROR, message),
+    }
+}
+
+/// What is behind a lock that is held for moments only.
+pub(crate) fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,100 @@
+//! What a prompt does to a session, and how its turn ends.
+
+#[cfg(test)]
+mod tests;
+
+use agent_client_protocol::v1::schema::StopReason;
+use aime_orchestrator::{FailureCode, RunResult, RunView};
+use aime_progress::{QuestionId, RunId};
+
+use crate::{KnownRun, Work};
+
+/// What a prompt does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// It begins a run.
+    Start,
+    /// It answers a question of the last run, which goes on.
+    Answer(QuestionId),
+    /// It is said to the last run, which was stopped or cut off and goes on.
+    Say,
+}
+
+/// What the next prompt of a session does, by its last run.
+///
+/// A run that has ended, or has used up a bound, is followed by a new one. One that waits is answered. One that was stopped goes on, and hears the prompt.
+#[must_use]
+pub fn next(last: Option<&RunView>) -> Next {
+    let Some(last) = last.filter(|last| !last.over) else { return Next::Start };
+    match last.output.as_ref().and_then(|output| output.error.as_ref()).map(|error| error.code) {
+        Some(FailureCode::BoundReached) => Next::Start,
+        Some(FailureCode::WaitingForHuman) => {
+            let asked = last.state.questions.iter().find(|question| question.answer.is_none());
+            asked.map_or(Next::Say, |question| Next::Answer(question.id.clone()))
+        }
+        _ => Next::Say,
+    }
+}
+
+impl Next {
+    /// The same with its words.
+    pub(crate) fn with(self, text: String, chosen: crate::Chosen) -> Work {
+        match self {
+            Self::Start => Work::Start { goal: text, chosen },
+            Self::Answer(question) => Work::Answer { question, text },
+            Self::Say => Work::Say { text },
+        }
+    }
+}
+
+/// How a turn ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// For this reason; with a last message.
+    Stop(StopReason, Option<String>),
+    /// It went wrong.
+    Fault(String),
+}
+
+/// How the turn of a run ends that has come to this. `bound` is the bound that was reached, if one was.
+pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
+    let Some(error) = &result.error else { return Ending::Stop(StopReason::EndTurn, None) };
+    let hinted = || error.hint.as_ref().map_or_else(|| error.message.clone(), |hint| format!("{}\n({hint})", error.message));
+    match error.code.as_str() {
+        // The question was shown when it was asked.
+        "waiting_for_human" => Ending::Stop(StopReason::EndTurn, None),
+        "interrupted" | "cancelled" => Ending::Stop(StopReason::Cancelled, None),
+        "bound_reached" => {
+            let reason = match bound {
+                Some("tokens") => StopReason::MaxTokens,
+                Some("steps" | "tool_calls" | "actors") => StopReason::MaxTurnRequests,
+                _ => StopReason::EndTurn,
+            };
+            Ending::Stop(reason, Some(error.message.clone()))
+        }
+        "goal_not_reached" => Ending::Stop(StopReason::EndTurn, Some(hinted())),
+        _ => Ending::Fault(hinted()),
+    }
+}
+
+/// The name of a run of a session: the first has that of the session.
+pub(crate) fn run_name(session: &RunId, number: usize) -> Option<RunId> {
+    if number == 1 { Some(session.clone()) } else { RunId::new(format!("{session}-{number}")).ok() }
+}
+
+/// The runs of a session in the order in which they were begun.
+pub(crate) fn runs_of(session: &RunId, known: &[KnownRun]) -> Vec<RunId> {
+    let mut runs: Vec<(usize, RunId)> = known.iter().filter_map(|known| Some((place(session, &known.run)?, known.run.clone()))).collect();
+    runs.sort();
+    runs.into_iter().map(|(_, run)| run).collect()
+}
+
+/// Which run of a session this is, from 1; none where it is none of it.
+pub(crate) fn place(session: &RunId, run: &RunId) -> Option<usize> {
+    let rest = run.as_str().strip_prefix(session.as_str())?;
+    if rest.is_empty() {
+        return Some(1);
+    }
+    let number = rest.strip_prefix('-').filter(|rest| !rest.starts_with(['0', '+']))?;
+    number.parse().ok().filter(|number| *number > 1)
+}

@@ -1,0 +1,107 @@
+use std::collections::BTreeSet;
+
+use aime_orchestrator::{Bounds, ResultError, RunFailure, RunInput, RunOutput, RunSettings};
+use aime_progress::{PlanId, ProgressEvent, ProgressState, RunStatus, Spent, Timestamp};
+
+use super::*;
+
+/// A run that was left with this.
+fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunView {
+    let (run, plan_id) = (RunId::new("run").unwrap(), PlanId::new("run").unwrap());
+    let mut state = ProgressState::new(plan_id.clone(), "goal", Timestamp::from_millis(0));
+    if let Some(question) = question {
+        let id = QuestionId::new(question).unwrap();
+        let asked = ProgressEvent::QuestionAsked { id, task: None, kind: "question".to_owned(), question: "Which?".to_owned() };
+        state.apply(Timestamp::from_millis(1), &asked).unwrap();
+    }
+    let error = code.map(|code| RunFailure { code, message: String::new(), hint: None });
+    RunView {
+        input: RunInput {
+            run,
+            plan_id,
+            goal: "goal".to_owned(),
+            plan: None,
+            can_plan: true,
+            has_memory: false,
+            settings: RunSettings::default(),
+            tools: Vec::new(),
+        },
+        state,
+        events: Vec::new(),
+        output: Some(RunOutput { status: RunStatus::Executing, error }),
+        bounds: Bounds::default(),
+        actors: 0,
+        over,
+        damage: None,
+        inconsistencies: Vec::new(),
+    }
+}
+
+#[test]
+fn a_prompt_begins_answers_or_goes_on() {
+    use FailureCode as C;
+
+    let answer = Next::Answer(QuestionId::new("q").unwrap());
+    for (last, expected) in [
+        (None, Next::Start),
+        (Some(left(None, true, None)), Next::Start),
+        (Some(left(Some(C::GoalNotReached), true, None)), Next::Start),
+        (Some(left(Some(C::BoundReached), false, None)), Next::Start),
+        (Some(left(Some(C::WaitingForHuman), false, Some("q"))), answer),
+        (Some(left(Some(C::WaitingForHuman), false, None)), Next::Say),
+        (Some(left(Some(C::Interrupted), false, None)), Next::Say),
+        // It was stopped while a question was open: the prompt is no answer to it, and it is asked again.
+        (Some(left(Some(C::Interrupted), false, Some("q"))), Next::Say),
+        (Some(left(Some(C::ModelUnavailable), false, None)), Next::Say),
+        (Some(RunView { output: None, ..left(None, false, None) }), Next::Say),
+    ] {
+        assert_eq!(next(last.as_ref()), expected, "{:?}", last.and_then(|last| last.output));
+    }
+}
+
+#[test]
+fn a_turn_ends_in_the_words_of_the_protocol() {
+    let result = |code: Option<&str>| RunResult {
+        schema: String::new(),
+        run_id: RunId::new("run").unwrap(),
+        status: RunStatus::Completed,
+        answer: String::new(),
+        plan_version: 1,
+        tasks: Vec::new(),
+        replans: 0,
+        usage: Spent::default(),
+        duration_ms: 0,
+        error: code.map(|code| ResultError { code: code.to_owned(), message: "so it is".to_owned(), hint: Some("do this".to_owned()) }),
+        notes: Vec::new(),
+    };
+    let told = |text: &str| Some(text.to_owned());
+    for (code, bound, expected) in [
+        (None, None, Ending::Stop(StopReason::EndTurn, None)),
+        (Some("waiting_for_human"), None, Ending::Stop(StopReason::EndTurn, None)),
+        (Some("interrupted"), None, Ending::Stop(StopReason::Cancelled, None)),
+        (Some("cancelled"), None, Ending::Stop(StopReason::Cancelled, None)),
+        (Some("bound_reached"), Some("tokens"), Ending::Stop(StopReason::MaxTokens, told("so it is"))),
+        (Some("bound_reached"), Some("steps"), Ending::Stop(StopReason::MaxTurnRequests, told("so it is"))),
+        (Some("bound_reached"), Some("money"), Ending::Stop(StopReason::EndTurn, told("so it is"))),
+        (Some("goal_not_reached"), None, Ending::Stop(StopReason::EndTurn, told("so it is\n(do this)"))),
+        (Some("model_unavailable"), None, Ending::Fault("so it is\n(do this)".to_owned())),
+        (Some("internal"), None, Ending::Fault("so it is\n(do this)".to_owned())),
+    ] {
+        assert_eq!(ending(&result(code), bound), expected, "{code:?}");
+    }
+}
+
+#[test]
+fn a_session_knows_its_runs_by_their_names() {
+    let session = RunId::new("018f").unwrap();
+    let known = |run: &str| KnownRun { run: RunId::new(run).unwrap(), goal: String::new(), updated: String::new() };
+    let others = ["018", "018f2", "018f-1", "018f-02", "018f-x", "018f--2", "x-018f"];
+    let runs: Vec<KnownRun> = ["018f-10", "018f-2", "018f"].into_iter().chain(others).map(known).collect();
+    let found = runs_of(&session, &runs);
+    assert_eq!(found.iter().map(RunId::as_str).collect::<Vec<_>>(), ["018f", "018f-2", "018f-10"]);
+    let names: BTreeSet<_> = (1..=20).map(|number| run_name(&session, number).unwrap()).collect();
+    assert_eq!(names.len(), 20);
+    for (number, name) in (1..=20).map(|number| (number, run_name(&session, number).unwrap())) {
+        assert_eq!(place(&session, &name), Some(number));
+    }
+}

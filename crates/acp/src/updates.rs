@@ -1,0 +1,194 @@
+//! What a client is shown of a run, made from its events alone.
+
+mod calls;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+use agent_client_protocol::v1::schema::{
+    ContentChunk, PlanEntry, RequestPermissionRequest, SessionId, SessionInfoUpdate, SessionUpdate, ToolCallId, ToolCallStatus,
+    ToolCallUpdate, ToolCallUpdateFields,
+};
+use aime_orchestrator::{FileChange, HumanQuestion, PublishedEvent};
+use aime_progress::{Evidence, EvidenceKind, ProgressEvent, ProgressState, TaskId, TaskKind};
+
+use self::calls::CallId;
+
+/// To whom a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Who has just typed what the run was given.
+    Live,
+    /// Who loads a session again: they are shown what they had typed, too.
+    Replay,
+}
+
+/// Turns the events of one run into what a client is shown. It learns from the events, reads nothing and knows no clock.
+#[derive(Debug)]
+pub struct Updates {
+    folder: PathBuf,
+    shown: Shown,
+    state: Option<ProgressState>,
+    /// The plan as it was shown last.
+    plan: Vec<PlanEntry>,
+    /// Calls for which the client was asked, and which it therefore knows.
+    asked: BTreeSet<CallId>,
+    /// The last call of a tool for a task: what changes of files are told of.
+    last: BTreeMap<(Option<TaskId>, String), CallId>,
+    /// Calls that are shown with a change of a file.
+    with_diff: BTreeSet<CallId>,
+    /// The bound that was reached.
+    bound: Option<String>,
+}
+
+impl Updates {
+    /// For a run in a folder. `state` is where it stands before the first event that is given: none for a new run.
+    #[must_use]
+    pub fn new(folder: &Path, shown: Shown, state: Option<ProgressState>) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            shown,
+            plan: state.as_ref().map(plan::entries).unwrap_or_default(),
+            state,
+            asked: BTreeSet::new(),
+            last: BTreeMap::new(),
+            with_diff: BTreeSet::new(),
+            bound: None,
+        }
+    }
+
+    /// What is shown of an event.
+    pub fn take(&mut self, published: &PublishedEvent) -> Vec<SessionUpdate> {
+        let event = &published.event;
+        let mut updates = self.before(event);
+        match &mut self.state {
+            // What does not follow stands in the journal, and is not shown wrongly.
+            Some(state) => drop(state.apply(published.at, event)),
+            None => self.state = ProgressState::start(published.at, event).ok(),
+        }
+        updates.extend(self.of_plan());
+        updates
+    }
+
+    /// The bound that was reached, if one was.
+    pub(crate) fn bound(&self) -> Option<&str> {
+        self.bound.as_deref()
+    }
+
+    /// Approvals that are open, in the words of a message: nobody was there who could be asked by the protocol.
+    pub(crate) fn open_approvals(&self) -> Option<String> {
+        let open = self.state.iter().flat_map(|state| &state.questions).filter(|question| question.answer.is_none());
+        let asked: Vec<String> = open
+            .filter(|question| question.kind == "approval")
+            .map(|question| format!("{}\nAnswer yes, always or no.", question.question))
+            .collect();
+        (!asked.is_empty()).then(|| asked.join("\n\n"))
+    }
+
+    /// The request by which a client is asked for its consent.
+    pub(crate) fn permission(&mut self, session: &SessionId, question: &HumanQuestion) -> RequestPermissionRequest {
+        let id = CallId::of_question(&question.id);
+        self.asked.insert(id.clone());
+        calls::permission(session, id, question)
+    }
+
+    fn before(&mut self, event: &ProgressEvent) -> Vec<SessionUpdate> {
+        use ProgressEvent as E;
+
+        match event {
+            E::RunStarted { goal, .. } => {
+                let title = SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(first_line(goal)));
+                self.typed(goal).into_iter().chain([title]).collect()
+            }
+            E::QuestionAsked { kind, question, .. } if kind != "approval" => vec![said(question)],
+            E::QuestionAnswered { id, answer } => self.answered(id, answer),
+            E::EvidenceAdded { evidence: Evidence { kind: EvidenceKind::UserInput, content, .. } } => {
+                self.typed(content).into_iter().collect()
+            }
+            E::ModelCalled { task: Some(task), purpose, text, .. } if purpose == "act" && !text.trim().is_empty() => {
+                vec![thought(&self.of_task(task, text))]
+            }
+            E::PlanCreated { fallback: Some(why), .. } => vec![thought(&format!("The plan is a fallback: {why}"))],
+            E::PlanChanged { decision } => vec![thought(&format!("The plan is changed: {}", decision.patch.reasoning))],
+            E::TaskConcluded { task, conclusion } => {
+                conclusion.error.iter().map(|error| thought(&self.of_task(task, &format!("failed: {error}")))).collect()
+            }
+            E::ToolCallStarted { task, call, tool, parameters } => self.started(task, call, tool, parameters).into_iter().collect(),
+            E::ToolCallFinished { call, tool, outcome, output, .. } => self.finished(call, tool, *outcome, output).into_iter().collect(),
+            E::BoundReached { bound, .. } => {
+                self.bound = Some(bound.clone());
+                Vec::new()
+            }
+            E::Answered { text } if !text.is_empty() => vec![said(text)],
+            E::Noted { .. } => FileChange::from_event(event).and_then(|change| self.changed(&change)).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a person has typed, for whom it is shown again.
+    fn typed(&self, text: &str) -> Option<SessionUpdate> {
+        (self.shown == Shown::Replay).then(|| SessionUpdate::UserMessageChunk(chunk(text)))
+    }
+
+    fn answered(&mut self, id: &aime_progress::QuestionId, answer: &str) -> Vec<SessionUpdate> {
+        let asked = self.state.as_ref().and_then(|state| state.questions.iter().find(|question| question.id == *id));
+        let Some(asked) = asked else { return Vec::new() };
+        if asked.kind != "approval" {
+            return self.typed(answer).into_iter().collect();
+        }
+        // The consent to a task of a tool is a call of its own; that of an actor's call goes on as this call.
+        let of_tool =
+            asked.task.as_ref().and_then(|task| self.state.as_ref()?.tasks.get(task)).is_some_and(|task| task.spec.kind == TaskKind::Tool);
+        let call = CallId::of_question(id);
+        if !of_tool || !self.asked.remove(&call) {
+            return Vec::new();
+        }
+        let agreed = matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "a" | "always");
+        let status = if agreed { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
+        vec![SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(ToolCallId::from(&call), ToolCallUpdateFields::new().status(status)))]
+    }
+
+    /// A text with the title of its task, where there are several.
+    fn of_task(&self, task: &TaskId, text: &str) -> String {
+        let tasks = self.state.as_ref().map(|state| &state.tasks);
+        match tasks.and_then(|tasks| tasks.get(task).filter(|_| tasks.len() > 1)) {
+            Some(task) => format!("{}: {}", task.spec.title(), text.trim()),
+            None => text.trim().to_owned(),
+        }
+    }
+
+    /// The plan, where it is another than was shown last.
+    fn of_plan(&mut self) -> Option<SessionUpdate> {
+        let entries = plan::entries(self.state.as_ref()?);
+        if entries == self.plan {
+            return None;
+        }
+        self.plan.clone_from(&entries);
+        Some(SessionUpdate::Plan(agent_client_protocol::v1::schema::Plan::new(entries)))
+    }
+}
+
+/// A message of the agent.
+pub(crate) fn said(text: &str) -> SessionUpdate {
+    SessionUpdate::AgentMessageChunk(chunk(&format!("{}\n\n", text.trim_end())))
+}
+
+/// What goes on, beside its messages.
+fn thought(text: &str) -> SessionUpdate {
+    SessionUpdate::AgentThoughtChunk(chunk(&format!("{}\n\n", text.trim_end())))
+}
+
+fn chunk(text: &str) -> ContentChunk {
+    ContentChunk::new(text.into())
+}
+
+/// The first line of a text, 100 characters at most.
+pub(crate) fn first_line(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    if line.chars().count() <= 100 { line.to_owned() } else { line.chars().take(99).chain(['…']).collect() }
+}

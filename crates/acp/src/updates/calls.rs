@@ -1,0 +1,168 @@
+//! Tool calls as a client shows them.
+
+use std::path::Path;
+
+use agent_client_protocol::v1::schema::{
+    Diff, PermissionOption, PermissionOptionKind, RequestPermissionRequest, SessionId, SessionUpdate, ToolCall, ToolCallContent,
+    ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+};
+use aime_orchestrator::{FileChange, HumanQuestion};
+use aime_progress::{CallOutcome, QuestionId, TaskId};
+use aime_tools::offers_always;
+use serde_json::{Map, Value};
+
+use super::{Updates, first_line};
+
+/// How actors tell of themselves and end their work: it is shown as the plan, as messages and as status.
+const UNSEEN: [&str; 5] = ["todo", "update_progress", "report_evidence", "ask_human", "terminate"];
+/// How the last line of a diff begins that was cut.
+const CUT: char = '…';
+
+/// A tool call, unique in the run. A question for consent to a call has the name of the call with other dashes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CallId(String);
+
+impl CallId {
+    fn of_call(call: &str) -> Self {
+        Self(call.replace('/', "-"))
+    }
+
+    pub(super) fn of_question(id: &QuestionId) -> Self {
+        Self(id.to_string())
+    }
+}
+
+impl From<&CallId> for ToolCallId {
+    fn from(id: &CallId) -> Self {
+        Self::new(id.0.as_str())
+    }
+}
+
+/// The request for consent to a call.
+pub(super) fn permission(session: &SessionId, id: CallId, question: &HumanQuestion) -> RequestPermissionRequest {
+    let mut options = vec![PermissionOption::new("yes", "Allow", PermissionOptionKind::AllowOnce)];
+    if offers_always(&question.text) {
+        options.push(PermissionOption::new("always", "Always allow", PermissionOptionKind::AllowAlways));
+    }
+    options.push(PermissionOption::new("no", "Reject", PermissionOptionKind::RejectOnce));
+    let fields = ToolCallUpdateFields::new()
+        .title(first_line(&question.text))
+        .status(ToolCallStatus::Pending)
+        .content(vec![ToolCallContent::from(question.text.clone())]);
+    RequestPermissionRequest::new(session.clone(), ToolCallUpdate::new(ToolCallId::from(&id), fields), options)
+}
+
+impl Updates {
+    pub(super) fn started(&mut self, task: &TaskId, call: &str, tool: &str, parameters: &Map<String, Value>) -> Option<SessionUpdate> {
+        if UNSEEN.contains(&tool) {
+            return None;
+        }
+        let id = CallId::of_call(call);
+        self.last.insert((Some(task.clone()), tool.to_owned()), id.clone());
+        let text = |name: &str| parameters.get(name).and_then(Value::as_str);
+        let diff = match (tool, text("path"), text("content"), text("old_text"), text("new_text")) {
+            ("write_file", Some(path), Some(content), ..) => Some(Diff::new(self.folder.join(path), content)),
+            ("edit_file", Some(path), _, Some(old), Some(new)) => Some(Diff::new(self.folder.join(path), new).old_text(old.to_owned())),
+            _ => None,
+        };
+        if diff.is_some() {
+            self.with_diff.insert(id.clone());
+        }
+        let shown = ToolCall::new(ToolCallId::from(&id), title(tool, parameters))
+            .kind(kind(tool))
+            .status(ToolCallStatus::InProgress)
+            .locations(text("path").map(|path| ToolCallLocation::new(self.folder.join(path))).into_iter().collect())
+            .content(diff.map(ToolCallContent::Diff).into_iter().collect())
+            .raw_input(Value::Object(parameters.clone()));
+        // A client that was asked for its consent knows the call.
+        Some(if self.asked.remove(&id) { SessionUpdate::ToolCallUpdate(shown.into()) } else { SessionUpdate::ToolCall(shown) })
+    }
+
+    pub(super) fn finished(&mut self, call: &str, tool: &str, outcome: CallOutcome, output: &str) -> Option<SessionUpdate> {
+        if UNSEEN.contains(&tool) {
+            return None;
+        }
+        let id = CallId::of_call(call);
+        let good = outcome == CallOutcome::Ok;
+        let mut fields = ToolCallUpdateFields::new().status(if good { ToolCallStatus::Completed } else { ToolCallStatus::Failed });
+        fields.raw_output = Some(Value::from(output));
+        // The change says more than that it was made.
+        if !(good && self.with_diff.contains(&id)) && !output.trim().is_empty() {
+            fields.content = Some(vec![ToolCallContent::from(fenced(tool, output))]);
+        }
+        Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(ToolCallId::from(&id), fields)))
+    }
+
+    /// What a file tool did, exactly: it takes the place of what its call said.
+    pub(super) fn changed(&mut self, change: &FileChange) -> Option<SessionUpdate> {
+        let task = change.task.as_ref().map(|task| TaskId::new(task.as_str())).transpose().ok()?;
+        let id = self.last.get(&(task, change.tool.clone()))?.clone();
+        let path = self.folder.join(&change.path);
+        let diffs = diffs(&path, change)?;
+        self.with_diff.insert(id.clone());
+        let fields = ToolCallUpdateFields::new().content(diffs).locations(vec![ToolCallLocation::new(path)]);
+        Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(ToolCallId::from(&id), fields)))
+    }
+}
+
+/// The parts of a file that were changed; none where the journal has not all of them.
+fn diffs(path: &Path, change: &FileChange) -> Option<Vec<ToolCallContent>> {
+    let lines: Vec<&str> = change.diff.lines().collect();
+    if lines.is_empty() || lines.last().is_some_and(|line| line.starts_with(CUT)) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for line in lines {
+        if line.starts_with("@@") {
+            parts.push((String::new(), String::new()));
+            continue;
+        }
+        let (old, new) = parts.last_mut()?;
+        let (sign, rest) = line.split_at_checked(1).unwrap_or((" ", ""));
+        for (side, other) in [(old, "+"), (new, "-")] {
+            if sign != other {
+                side.push_str(rest);
+                side.push('\n');
+            }
+        }
+    }
+    let created = change.did == "created";
+    let diff = |(old, new): (String, String)| {
+        let diff = Diff::new(path, new);
+        ToolCallContent::Diff(if created { diff } else { diff.old_text(old) })
+    };
+    Some(parts.into_iter().map(diff).collect())
+}
+
+fn kind(tool: &str) -> ToolKind {
+    match tool {
+        "read_file" | "list_dir" | "load_skill" => ToolKind::Read,
+        "write_file" | "edit_file" | "apply_patch" | "undo_task" => ToolKind::Edit,
+        "grep" | "glob" => ToolKind::Search,
+        "bash" | "python" => ToolKind::Execute,
+        "web_fetch" | "web_search" => ToolKind::Fetch,
+        _ => ToolKind::Other,
+    }
+}
+
+/// What is called with what, in a line.
+fn title(tool: &str, parameters: &Map<String, Value>) -> String {
+    let named =
+        ["path", "command", "pattern", "url", "query", "name", "description"].iter().find_map(|name| parameters.get(*name)?.as_str());
+    match named {
+        Some(text) if tool == "bash" => format!("`{}`", first_line(text)),
+        Some(text) => format!("{tool} {}", first_line(text)),
+        None => tool.to_owned(),
+    }
+}
+
+/// What a command printed, as it is.
+fn fenced(tool: &str, output: &str) -> String {
+    if kind(tool) != ToolKind::Execute {
+        return output.to_owned();
+    }
+    // A fence that is longer than any in the text.
+    let longest = output.split(|sign| sign != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{}\n{fence}", output.trim_end())
+}

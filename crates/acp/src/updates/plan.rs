@@ -1,0 +1,38 @@
+//! The plan as a client shows it.
+
+use agent_client_protocol::v1::schema::{PlanEntry, PlanEntryPriority, PlanEntryStatus};
+use aime_progress::{ProgressState, Task, TaskKind, TaskStatus, TodoItem, TodoStatus};
+
+/// The entries of a plan: its tasks, or the list of its actor where it has but one task. Groups are left out: their tasks say it all.
+///
+/// The protocol knows pending, in progress and completed. What will not be done counts as completed, and says so.
+pub(super) fn entries(state: &ProgressState) -> Vec<PlanEntry> {
+    let tasks: Vec<&Task> = state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
+    match tasks.as_slice() {
+        [one] if !one.todos.is_empty() => one.todos.iter().map(of_todo).collect(),
+        tasks => tasks.iter().map(|task| of_task(task)).collect(),
+    }
+}
+
+fn of_task(task: &Task) -> PlanEntry {
+    let (status, note) = match task.status {
+        TaskStatus::Pending | TaskStatus::Ready => (PlanEntryStatus::Pending, ""),
+        TaskStatus::Blocked => (PlanEntryStatus::Pending, " (blocked)"),
+        TaskStatus::Running => (PlanEntryStatus::InProgress, ""),
+        TaskStatus::Completed => (PlanEntryStatus::Completed, ""),
+        TaskStatus::Failed if task.failed_for_good => (PlanEntryStatus::Completed, " (failed)"),
+        TaskStatus::Failed => (PlanEntryStatus::Pending, " (failed, tried again)"),
+        TaskStatus::Skipped => (PlanEntryStatus::Completed, " (skipped)"),
+        TaskStatus::RolledBack => (PlanEntryStatus::Completed, " (rolled back)"),
+    };
+    PlanEntry::new(format!("{}{note}", task.spec.title()), PlanEntryPriority::Medium, status)
+}
+
+fn of_todo(item: &TodoItem) -> PlanEntry {
+    let status = match item.status {
+        TodoStatus::Pending => PlanEntryStatus::Pending,
+        TodoStatus::InProgress => PlanEntryStatus::InProgress,
+        TodoStatus::Completed => PlanEntryStatus::Completed,
+    };
+    PlanEntry::new(item.text.clone(), PlanEntryPriority::Medium, status)
+}

@@ -1,0 +1,38 @@
+//! `aime acp`: aime as an agent of an editor, by the Agent Client Protocol.
+//!
+//! Standard output carries the protocol alone. Runs are those of the folders that the editor opens: with their settings and rights, in their journals.
+
+#[cfg(feature = "acp")]
+mod folder;
+#[cfg(feature = "acp")]
+mod workshop;
+
+use std::path::PathBuf;
+
+use crate::{failure::Failure, wiring::Setup};
+
+#[cfg(not(feature = "acp"))]
+pub(super) async fn acp(_: Setup, _: Option<PathBuf>) -> Result<u8, Failure> {
+    Err(Failure::usage("this aime was built without the Agent Client Protocol").hint("build it with the feature `acp`"))
+}
+
+/// Serves one editor until it closes its end, or this process is told to end. `config` is the file of the flag.
+#[cfg(feature = "acp")]
+pub(super) async fn acp(setup: Setup, config: Option<PathBuf>) -> Result<u8, Failure> {
+    use std::sync::Arc;
+
+    use self::workshop::Opened;
+    use super::run::interrupted;
+    use crate::{failure::code, output};
+
+    output::note("serving the Agent Client Protocol on standard input and output; it ends when the input is closed");
+    let opened = Arc::new(Opened::new(setup.environment, config));
+    let workshop: Arc<dyn aime_acp::Workshop> = Arc::clone(&opened) as _;
+    let served = aime_acp::serve(workshop, env!("CARGO_PKG_VERSION"), tokio::io::stdin(), tokio::io::stdout());
+    let served = tokio::select! {
+        served = served => served,
+        () = interrupted() => Ok(()),
+    };
+    opened.end().await;
+    served.map(|()| 0).map_err(|error| Failure::caused(code::USAGE, &error).hint("its client speaks ACP, one JSON object on each line"))
+}

@@ -1,0 +1,50 @@
+//! What a client of the server is told, and how the person behind it is asked.
+
+use std::sync::Arc;
+
+use aime_orchestrator::{HumanChannel, HumanQuestion, NobodyThere, PublishedEvent};
+use aime_tools::{AskPerson, TellProgress};
+use futures::future::BoxFuture;
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::{
+    commands::host::Tell,
+    output,
+    screen::{first_line, line_of},
+};
+
+/// The longest news of a run, in characters.
+const NEWS: usize = 300;
+
+/// Who answers a run's questions.
+pub(super) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
+    match person {
+        Some(person) => Arc::new(BehindTheClient { person, one_at_a_time: AsyncMutex::new(()) }),
+        None => Arc::new(NobodyThere),
+    }
+}
+
+/// Tells the client what happens in a run, a line each.
+pub(super) fn tell(progress: Option<TellProgress>) -> Tell {
+    Box::new(move |event: PublishedEvent| {
+        if let (Some(progress), Some(line)) = (&progress, line_of(&event)) {
+            progress.tell(first_line(&anstream::adapter::strip_str(&line).to_string(), NEWS));
+        }
+    })
+}
+
+/// The person behind a client.
+struct BehindTheClient {
+    person: AskPerson,
+    one_at_a_time: AsyncMutex<()>,
+}
+
+impl HumanChannel for BehindTheClient {
+    fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async move {
+            let _turn = self.one_at_a_time.lock().await;
+            let form = if question.kind == "approval" { "\nAnswer yes, always or no." } else { "" };
+            self.person.ask(format!("{}{form}", output::plain(&question.text))).await
+        })
+    }
+}
