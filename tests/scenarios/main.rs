@@ -42,6 +42,8 @@ mod review;
 mod safety;
 mod servers;
 mod steering;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod triggers;
 mod typing;
 mod undo;

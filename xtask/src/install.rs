@@ -12,6 +12,9 @@ use crate::workspace::run;
 pub(crate) const PYTHON: &str =
     "install Python 3.11 or later with venv (Debian: apt-get install python3 python3-venv; macOS: brew install python)";
 
+/// What to say where Node.js is missing.
+pub(crate) const NODE: &str = "install Node.js 20 or later with npm (Debian: apt-get install nodejs npm; macOS: brew install node)";
+
 /// Installs into a new folder `name` in `folder`, unless it was done before with the same pins.
 pub(crate) fn once(folder: &Path, name: &str, pins: &[&str], install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let (place, done) = (folder.join(name), folder.join(format!("{name}.installed")));

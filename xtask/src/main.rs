@@ -4,6 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "a task starts cargo and the model server, and reads the caller's settings")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to a person at a terminal")]
 
+mod acp;
 mod bench;
 mod ci;
 mod coverage;
@@ -50,7 +51,8 @@ enum Task {
     /// A real model behind an OpenAI-compatible server on this machine
     #[command(subcommand)]
     Model(model::ModelTask),
-    /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers
+    /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers,
+    /// `acp` is driven by an editor of the official library
     Scenario(scenario::ScenarioArguments),
     /// Count how many small goals a real model reaches; a quarter of an hour or more
     Goals(goals::GoalsArguments),

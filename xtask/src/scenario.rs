@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::{Result, bail};
 use clap::Args;
 
+use crate::acp;
 use crate::mcp;
 use crate::run::{ModelArguments, Prepared, fresh_folder, run_goal};
 use crate::trial::{COST, Trial};
@@ -19,6 +20,9 @@ const MODES: &str = "modes";
 /// The name of the scenario with real MCP servers.
 const SERVERS: &str = "mcp";
 
+/// The name of the scenario with an editor of the official library.
+const EDITOR: &str = "acp";
+
 /// The goal of the scenarios with a real model: small enough for a 1.5B model, and its outcome can be seen.
 const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 
@@ -26,7 +30,7 @@ const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
-    /// which are fetched; all scripted ones by default
+    /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; all scripted ones by default
     name: Option<String>,
     #[command(flatten)]
     model: ModelArguments,
@@ -38,6 +42,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
         Some(REAL) => real(&arguments.model),
         Some(MODES) => modes(&arguments.model),
         Some(SERVERS) => mcp::drive(),
+        Some(EDITOR) => acp::drive(),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }
 }

@@ -4,6 +4,7 @@ mod hooks;
 mod reach;
 mod servers;
 mod skills;
+mod telemetry;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "web")]
@@ -38,6 +39,7 @@ pub(crate) use self::{
     reach::{LAUNCH, launcher},
     servers::Servers,
     skills::FoundSkills,
+    telemetry::Watched,
 };
 
 /// The prompts, with those that the user replaced.
@@ -61,6 +63,8 @@ pub(crate) struct Setup {
     pub(crate) confinement: OnceLock<Confinement>,
     /// MCP servers, made when they are first wanted; they start later still.
     pub(crate) servers: OnceLock<Servers>,
+    /// What sends telemetry, where it is wanted.
+    pub(crate) telemetry: telemetry::Sending,
     /// Takes secrets out of what models, journals and people see.
     pub(crate) redactor: Redactor,
 }
@@ -73,7 +77,8 @@ impl Setup {
         let Loaded { config, sources, notes } = load(&places, &environment)?;
         let (skills, confinement, servers) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let redactor = Redactor::new(secrets(&environment, &config));
-        Ok(Self { environment, folder, places, config, sources, notes, skills, confinement, servers, redactor })
+        let telemetry = Default::default();
+        Ok(Self { environment, folder, places, config, sources, notes, skills, confinement, servers, telemetry, redactor })
     }
 
     /// Takes secrets out of what models, journals and people see.
@@ -407,6 +412,7 @@ fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
     // What servers are handed may be a token, and may be an address, a folder or a switch.
     let handed = |name: &String| servers().any(|server| server.env_vars.contains(name));
     found.extend(text().filter(|(name, _)| handed(name)).flat_map(|(_, value)| secrets_in(&format!("token={value}"))));
+    found.extend(telemetry::secrets(environment));
     // Headers of servers often hold tokens, and stand in the user's own file.
     found.extend(servers().flat_map(|server| server.headers.values()).map(|value| {
         let (scheme, token) = value.split_once(' ').unwrap_or(("", value));

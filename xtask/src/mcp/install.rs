@@ -6,15 +6,12 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::install::{PYTHON, answer, once, python_packages};
+use crate::install::{NODE, PYTHON, answer, once, python_packages};
 use crate::workspace::run;
 
 const PACKAGE: &str = include_str!("package.json");
 const PACKAGE_LOCK: &str = include_str!("package-lock.json");
 const REQUIREMENTS: &str = include_str!("requirements.txt");
-
-/// What to say where a client is missing.
-const NODE: &str = "install Node.js 20 or later with npm (Debian: apt-get install nodejs npm; macOS: brew install node)";
 
 /// The servers, and what starts them.
 pub(crate) struct Installed {

@@ -115,7 +115,7 @@ impl Host {
         let (send, result) = oneshot::channel();
         let setup = Arc::clone(&self.setup);
         let carried = async move {
-            let told = follow(watched, tell, &setup);
+            let told = follow(&run, watched, tell, &setup);
             let result = async {
                 match work {
                     Work::Start(request) => orchestrator.run(*request, control).await,
@@ -141,12 +141,17 @@ impl Host {
             output::note("runs do not stop; they are left as they are");
         }
         self.setup.end_servers().await;
+        self.setup.end_telemetry().await;
     }
 }
 
 /// Tells what happens in a run until it is over, and keeps what is allowed for good.
-async fn follow(mut events: mpsc::UnboundedReceiver<PublishedEvent>, tell: Tell, setup: &Setup) {
+async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>, tell: Tell, setup: &Setup) {
+    let mut telemetry = setup.watch(run);
     while let Some(event) = events.recv().await {
+        if let Some(telemetry) = &mut telemetry {
+            telemetry.take(&event);
+        }
         if let Some(lost) = remember(&event, setup.consents().as_ref()) {
             output::note(&lost);
         }

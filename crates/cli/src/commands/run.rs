@@ -25,7 +25,7 @@ use crate::{
     output::{self, BOLD, DIM, count},
     person::AtTerminal,
     screen::Screen,
-    wiring::Setup,
+    wiring::{Setup, Watched},
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
@@ -241,7 +241,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     let orchestrator = Orchestrator::new(setup.parts(models, human)?);
     let (control, watched) = RunControl::new();
     let stop = control.stop.clone();
-    let shown = tokio::spawn(show(Arc::clone(&screen), watched, setup.consents()));
+    let shown = tokio::spawn(show(Arc::clone(&screen), watched, setup.consents(), setup.watch(&run)));
     let carried = async {
         match work {
             Work::Start(request) => orchestrator.run(*request, control).await,
@@ -258,13 +258,20 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
         }
     };
     drop((orchestrator, listening));
-    finish_screen(shown, &screen).await?;
+    let shown = finish_screen(shown, &screen).await;
+    setup.end_telemetry().await;
+    shown?;
     let result = result.map_err(|error| failure_of(&error))?;
     tell(&result, output)
 }
 
 /// Shows events until there are no more.
-async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<PublishedEvent>, consents: Option<Consents>) -> Result<(), Failure> {
+async fn show(
+    screen: Arc<Screen>,
+    mut events: mpsc::UnboundedReceiver<PublishedEvent>,
+    consents: Option<Consents>,
+    mut telemetry: Option<Watched>,
+) -> Result<(), Failure> {
     let drawing = match screen.as_ref() {
         Screen::Live(live) => {
             let live = Arc::clone(live);
@@ -273,6 +280,9 @@ async fn show(screen: Arc<Screen>, mut events: mpsc::UnboundedReceiver<Published
         _ => None,
     };
     while let Some(event) = events.recv().await {
+        if let Some(telemetry) = &mut telemetry {
+            telemetry.take(&event);
+        }
         screen.show(&event)?;
         if let Some(lost) = remember(&event, consents.as_ref()) {
             screen.say(&lost);

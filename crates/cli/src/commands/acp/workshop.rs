@@ -14,7 +14,6 @@ use crate::{
     commands::{host::Host, run::new_run_id},
     config::Environment,
     failure::Failure,
-    output,
     wiring::Setup,
 };
 
@@ -72,7 +71,7 @@ impl Setup {
         {
             for server in servers {
                 if self.config.mcp.servers.contains_key(&server.name) {
-                    output::note(&format!("the MCP server {} of the editor: that of the settings is used", server.name));
+                    crate::output::note(&format!("the MCP server {} of the editor: that of the settings is used", server.name));
                 } else {
                     self.config.mcp.servers.insert(server.name.clone(), configured(server));
                 }

@@ -1,0 +1,43 @@
+//! Attributes, by the conventions for generative AI (open-telemetry/semantic-conventions-genai, all of status Development) and of aime's own.
+
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
+
+pub(crate) const OPERATION: &str = "gen_ai.operation.name";
+pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
+pub(crate) const REQUEST_MODEL: &str = "gen_ai.request.model";
+pub(crate) const RESPONSE_MODEL: &str = "gen_ai.response.model";
+pub(crate) const CONVERSATION: &str = "gen_ai.conversation.id";
+pub(crate) const WORKFLOW: &str = "gen_ai.workflow.name";
+pub(crate) const AGENT_NAME: &str = "gen_ai.agent.name";
+pub(crate) const AGENT_ID: &str = "gen_ai.agent.id";
+pub(crate) const TOOL_NAME: &str = "gen_ai.tool.name";
+pub(crate) const TOOL_TYPE: &str = "gen_ai.tool.type";
+pub(crate) const TOOL_CALL: &str = "gen_ai.tool.call.id";
+pub(crate) const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
+pub(crate) const TOOL_RESULT: &str = "gen_ai.tool.call.result";
+pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
+pub(crate) const CACHED_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
+pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
+pub(crate) const TOKEN_TYPE: &str = "gen_ai.token.type";
+pub(crate) const INPUT_MESSAGES: &str = "gen_ai.input.messages";
+pub(crate) const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
+pub(crate) const ERROR_TYPE: &str = "error.type";
+
+/// A word.
+pub(crate) fn text(key: &str, value: impl Into<String>) -> KeyValue {
+    of(key, Value::StringValue(value.into()))
+}
+
+/// A count.
+pub(crate) fn count(key: &str, value: u64) -> KeyValue {
+    of(key, Value::IntValue(i64::try_from(value).unwrap_or(i64::MAX)))
+}
+
+/// An amount.
+pub(crate) fn amount(key: &str, value: f64) -> KeyValue {
+    of(key, Value::DoubleValue(value))
+}
+
+fn of(key: &str, value: Value) -> KeyValue {
+    KeyValue { key: key.to_owned(), value: Some(AnyValue { value: Some(value) }), ..KeyValue::default() }
+}

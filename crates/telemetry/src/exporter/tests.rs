@@ -1,0 +1,106 @@
+use std::sync::atomic::AtomicUsize;
+
+use aime_progress::Timestamp;
+use axum::{Router, body::Bytes, extract::State, http::HeaderMap as Headers, routing::post};
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// What a receiver got.
+#[derive(Clone, Default)]
+struct Got {
+    traces: Arc<Mutex<Vec<(Option<String>, ExportTraceServiceRequest)>>>,
+    metrics: Arc<Mutex<Vec<ExportMetricsServiceRequest>>>,
+    refusals: Arc<AtomicUsize>,
+}
+
+/// A receiver that refuses the first requests; where it listens, and what it got.
+async fn receiver(refusals: usize) -> (String, Got) {
+    let got = Got { refusals: Arc::new(AtomicUsize::new(refusals)), ..Got::default() };
+    let traces = async |State(got): State<Got>, headers: Headers, body: Bytes| {
+        let refuse = got.refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok();
+        if refuse {
+            return StatusCode::SERVICE_UNAVAILABLE;
+        }
+        let key = headers.get("x-key").map(|value| value.to_str().unwrap().to_owned());
+        assert_eq!(headers["content-type"], "application/x-protobuf");
+        got.traces.lock().unwrap().push((key, ExportTraceServiceRequest::decode(body).unwrap()));
+        StatusCode::OK
+    };
+    let metrics = async |State(got): State<Got>, body: Bytes| {
+        got.metrics.lock().unwrap().push(ExportMetricsServiceRequest::decode(body).unwrap());
+    };
+    let router = Router::new().route("/v1/traces", post(traces)).route("/v1/metrics", post(metrics)).with_state(got.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (url, got)
+}
+
+fn begin(url: &str) -> Telemetry {
+    let variables = [("OTEL_EXPORTER_OTLP_ENDPOINT", url), ("OTEL_EXPORTER_OTLP_HEADERS", "x-key=k"), ("OTEL_SERVICE_NAME", "test")];
+    let read = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+    Telemetry::begin(TelemetrySettings::read(read).0.unwrap(), "openai", "1.2.3").unwrap()
+}
+
+fn events() -> Vec<PublishedEvent> {
+    let all = [
+        json!({"type": "run_started", "plan_id": "run", "goal": "g"}),
+        json!({"type": "model_called", "purpose": "route", "model": "m", "spent": {"requests": 1, "input_tokens": 7, "output_tokens": 2}, "duration_ms": 10}),
+    ];
+    let event = |(seq, event): (u64, Value)| PublishedEvent {
+        seq,
+        at: Timestamp::from_millis(1_000 * i64::try_from(seq).unwrap()),
+        event: serde_json::from_value(event).unwrap(),
+    };
+    (1..).zip(all).map(event).collect()
+}
+
+#[tokio::test]
+async fn a_receiver_gets_what_a_run_was() {
+    // What is refused for now is sent again.
+    let (url, got) = receiver(2).await;
+    let telemetry = begin(&url);
+    let mut watched = telemetry.watch(&RunId::new("run").unwrap());
+    events().iter().for_each(|event| watched.take(event));
+    drop(watched);
+    assert_eq!(telemetry.end().await, 0);
+    let traces = got.traces.lock().unwrap();
+    assert!(traces.iter().all(|(key, _)| key.as_deref() == Some("k")));
+    let of_all = traces.iter().flat_map(|(_, request)| &request.resource_spans);
+    let mut names = Vec::new();
+    for spans in of_all {
+        let service = spans.resource.as_ref().unwrap().attributes.iter().find(|attribute| attribute.key == "service.name").cloned();
+        assert_eq!(service, Some(text("service.name", "test")));
+        let scope = spans.scope_spans[0].scope.as_ref().unwrap();
+        assert_eq!((scope.name.as_str(), scope.version.as_str()), ("aime", "1.2.3"));
+        names.extend(spans.scope_spans[0].spans.iter().map(|span| span.name.clone()));
+    }
+    assert_eq!(names, ["chat m", "invoke_workflow aime"]);
+    let metrics = got.metrics.lock().unwrap();
+    let last = &metrics.last().unwrap().resource_metrics[0].scope_metrics[0].metrics;
+    assert!(last.iter().any(|metric| metric.name == "gen_ai.client.token.usage" && matches!(metric.data, Some(Data::Histogram(_)))));
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_not_there_holds_nothing_up() {
+    // Nobody listens there: the port was free a moment ago, and is given to nobody meanwhile.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let telemetry = begin(&format!("http://{}", listener.local_addr().unwrap()));
+    drop(listener);
+    let mut watched = telemetry.watch(&RunId::new("run").unwrap());
+    events().iter().for_each(|event| watched.take(event));
+    drop(watched);
+    assert_eq!(telemetry.end().await, 2, "both spans are counted as lost");
+}
+
+#[tokio::test]
+async fn a_receiver_that_hangs_is_left_at_the_end() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let telemetry = begin(&format!("http://{}", listener.local_addr().unwrap()));
+    let mut watched = telemetry.watch(&RunId::new("run").unwrap());
+    events().iter().for_each(|event| watched.take(event));
+    drop(watched);
+    timeout(Duration::from_secs(60), telemetry.end()).await.expect("it ends");
+}

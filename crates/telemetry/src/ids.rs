@@ -1,0 +1,28 @@
+//! Ids of traces and spans: made from names, so that a run has one trace, whoever goes on with it, and telling it again tells the same.
+
+use aime_progress::{RunId, Timestamp};
+
+/// The id of a run's trace.
+pub(crate) fn trace(run: &RunId) -> Vec<u8> {
+    hash(&["trace", run.as_str()], 16)
+}
+
+/// The id of a span: its kind, and what it is called in its run.
+pub(crate) fn span(run: &RunId, kind: &str, name: &str) -> Vec<u8> {
+    hash(&["span", run.as_str(), kind, name], 8)
+}
+
+/// The first bytes of a hash over words. A zero at the front would still leave a valid id: only all zeros are none.
+fn hash(words: &[&str], length: usize) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new();
+    for word in words {
+        hasher.update(&u64::try_from(word.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hasher.update(word.as_bytes());
+    }
+    hasher.finalize().as_bytes().iter().copied().take(length).collect()
+}
+
+/// Nanoseconds since 1970; 0 before it.
+pub(crate) fn nanos(at: Timestamp) -> u64 {
+    u64::try_from(at.as_millis()).unwrap_or(0).saturating_mul(1_000_000)
+}

@@ -1,0 +1,122 @@
+//! Settings, from the standard variables of OpenTelemetry.
+
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, time::Duration};
+
+use percent_encoding::percent_decode_str;
+
+/// How long a request may take where nothing else is said.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What is sent where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TelemetrySettings {
+    /// Where spans go.
+    pub traces: Option<Signal>,
+    /// Where measures go.
+    pub metrics: Option<Signal>,
+    /// Attributes of all that is sent, such as `service.name`.
+    pub resource: Vec<(String, String)>,
+    /// Whether spans hold what was said and done: goals, answers, calls and their results.
+    pub content: bool,
+}
+
+/// A receiver of OTLP over HTTP, in protobuf.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// Its address.
+    pub url: String,
+    /// Headers of each request; often they hold a token.
+    pub headers: Vec<(String, String)>,
+    /// How long a request may take.
+    pub timeout: Duration,
+}
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("Signal").field("url", &self.url).field("headers", &names).field("timeout", &self.timeout).finish()
+    }
+}
+
+impl TelemetrySettings {
+    /// Reads them. There are none where no endpoint is named: nothing is sent anywhere unasked. Also gives what was left out, in words.
+    #[must_use]
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> (Option<Self>, Vec<String>) {
+        let variable = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let says = |name: &str, word: &str| variable(name).is_some_and(|value| value.eq_ignore_ascii_case(word));
+        let mut notes = Vec::new();
+        if says("OTEL_SDK_DISABLED", "true") {
+            return (None, notes);
+        }
+        let traces = signal("TRACES", "v1/traces", &variable, &mut notes);
+        let metrics = signal("METRICS", "v1/metrics", &variable, &mut notes);
+        if traces.is_none() && metrics.is_none() {
+            return (None, notes);
+        }
+        let mut resource = pairs(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
+        if let Some(name) = variable("OTEL_SERVICE_NAME") {
+            resource.retain(|(key, _)| key != "service.name");
+            resource.push(("service.name".to_owned(), name));
+        }
+        if !resource.iter().any(|(key, _)| key == "service.name") {
+            resource.push(("service.name".to_owned(), "aime".to_owned()));
+        }
+        // The conventions have used `true`, and name where content goes since.
+        let content =
+            ["true", "SPAN_ONLY", "SPAN_AND_EVENT"].iter().any(|word| says("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", word));
+        (Some(Self { traces, metrics, resource, content }), notes)
+    }
+
+    /// The values in headers, which nobody else must see.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let headers = [&self.traces, &self.metrics].into_iter().flatten().flat_map(|signal| &signal.headers);
+        let bare = |value: &str| match value.split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") => token.to_owned(),
+            _ => value.to_owned(),
+        };
+        headers.map(|(_, value)| bare(value)).collect()
+    }
+}
+
+fn signal(name: &str, path: &str, variable: &impl Fn(&str) -> Option<String>, notes: &mut Vec<String>) -> Option<Signal> {
+    let own =
+        |what: &str| variable(&format!("OTEL_EXPORTER_OTLP_{name}_{what}")).or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{what}")));
+    let url = match variable(&format!("OTEL_EXPORTER_OTLP_{name}_ENDPOINT")) {
+        Some(url) => url,
+        None => format!("{}/{path}", variable("OTEL_EXPORTER_OTLP_ENDPOINT")?.trim_end_matches('/')),
+    };
+    let exporter = variable(&format!("OTEL_{name}_EXPORTER")).unwrap_or_else(|| "otlp".to_owned());
+    if !exporter.split(',').any(|exporter| exporter.trim() == "otlp") {
+        return None;
+    }
+    let mut leave_out = |why: String| {
+        let note = format!("no {} are sent: {why}", name.to_lowercase());
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    };
+    if let Some(protocol) = own("PROTOCOL").filter(|protocol| protocol != "http/protobuf") {
+        leave_out(format!("OTEL_EXPORTER_OTLP_PROTOCOL is {protocol}, and only http/protobuf is spoken (often port 4318)"));
+        return None;
+    }
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        leave_out(format!("the endpoint {url} must begin with http:// or https://"));
+        return None;
+    }
+    let timeout = own("TIMEOUT").and_then(|millis| millis.parse().ok()).filter(|millis| *millis > 0).map_or(TIMEOUT, Duration::from_millis);
+    Some(Signal { url, headers: pairs(&own("HEADERS").unwrap_or_default()), timeout })
+}
+
+/// `key=value,…`, with percent signs for what cannot stand there.
+fn pairs(text: &str) -> Vec<(String, String)> {
+    let pair = |part: &str| {
+        let (key, value) = part.split_once('=')?;
+        let key = key.trim();
+        (!key.is_empty()).then(|| (key.to_owned(), percent_decode_str(value.trim()).decode_utf8_lossy().into_owned()))
+    };
+    text.split(',').filter_map(pair).collect()
+}

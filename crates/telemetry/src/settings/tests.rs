@@ -1,0 +1,60 @@
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn read(variables: &[(&str, &str)]) -> (Option<TelemetrySettings>, Vec<String>) {
+    let variables: BTreeMap<&str, &str> = variables.iter().copied().collect();
+    TelemetrySettings::read(|name| variables.get(name).map(|value| (*value).to_owned()))
+}
+
+const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/");
+
+#[test]
+fn nothing_is_sent_unasked() {
+    for variables in [
+        &[][..],
+        &[("OTEL_SERVICE_NAME", "x"), ("OTEL_EXPORTER_OTLP_HEADERS", "a=b")],
+        &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")],
+        &[ENDPOINT, ("OTEL_SDK_DISABLED", "true")],
+        &[ENDPOINT, ("OTEL_TRACES_EXPORTER", "none"), ("OTEL_METRICS_EXPORTER", "console")],
+    ] {
+        assert_eq!(read(variables), (None, vec![]), "{variables:?}");
+    }
+}
+
+#[test]
+fn the_standard_variables_are_read() {
+    let (settings, notes) = read(&[
+        ENDPOINT,
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://traces.example.org/in"),
+        ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20very-secret, x-team = blue"),
+        ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "x-team=red"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "2500"),
+        ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test,service.name=other,=,broken"),
+        ("OTEL_SERVICE_NAME", "mine"),
+        ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true"),
+    ]);
+    let settings = settings.unwrap();
+    let (traces, metrics) = (settings.traces.clone().unwrap(), settings.metrics.clone().unwrap());
+    assert_eq!((traces.url.as_str(), metrics.url.as_str()), ("https://traces.example.org/in", "http://collector:4318/v1/metrics"));
+    let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(traces.headers, [own("authorization", "Bearer very-secret"), own("x-team", "blue")]);
+    assert_eq!(metrics.headers, [own("x-team", "red")]);
+    assert_eq!(traces.timeout, Duration::from_millis(2_500));
+    assert_eq!(settings.resource, [own("deployment.environment.name", "test"), own("service.name", "mine")]);
+    assert!(settings.content && notes.is_empty());
+    assert_eq!(settings.secrets(), ["very-secret", "blue", "red"]);
+    assert!(!format!("{settings:?}").contains("very-secret"));
+    assert_eq!(read(&[ENDPOINT]).0.unwrap().resource, [own("service.name", "aime")]);
+    assert!(!read(&[ENDPOINT]).0.unwrap().content);
+}
+
+#[test]
+fn what_is_not_spoken_is_said() {
+    let (settings, notes) = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc")]);
+    assert!(settings.unwrap().metrics.is_none());
+    assert_eq!(notes, ["no metrics are sent: OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and only http/protobuf is spoken (often port 4318)"]);
+    let (settings, notes) = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")]);
+    assert!(settings.is_none());
+    assert_eq!(notes.len(), 2);
+}

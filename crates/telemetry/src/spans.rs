@@ -1,0 +1,276 @@
+//! The spans of a run, made from its events.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use aime_orchestrator::PublishedEvent;
+use aime_progress::{CallOutcome, ProgressEvent, RunId, RunStatus, TaskId, TaskStatus, Timestamp};
+use opentelemetry_proto::tonic::{
+    common::v1::KeyValue,
+    trace::v1::{
+        Span, Status,
+        span::{Event, SpanKind},
+        status::StatusCode,
+    },
+};
+use serde_json::json;
+
+use crate::{
+    attributes::{self as known, amount, count, text},
+    ids::{self, nanos},
+};
+
+/// Which span it is, while it is open.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Key {
+    Task(TaskId),
+    Actor(TaskId),
+    Planning,
+    Call(TaskId, String),
+}
+
+/// Turns the events of one run into spans. Pure: it knows no clock, and the same events make the same spans.
+///
+/// The tree is: the run, below it plans and tasks, below a task its actor, below that its model calls and tool calls. A span is given when it has ended. A run that is
+/// gone on with later has the same trace, and a root for each time that it was carried out.
+#[derive(Debug)]
+pub struct Spans {
+    run: RunId,
+    trace: Vec<u8>,
+    provider: String,
+    content: bool,
+    root: Option<Span>,
+    open: BTreeMap<Key, Span>,
+    last: Timestamp,
+}
+
+impl Spans {
+    /// For a run. `provider` is the word of the conventions for whose models are asked; with `content` spans hold what was said, too.
+    #[must_use]
+    pub fn new(run: &RunId, provider: &str, content: bool) -> Self {
+        Self {
+            run: run.clone(),
+            trace: ids::trace(run),
+            provider: provider.to_owned(),
+            content,
+            root: None,
+            open: BTreeMap::new(),
+            last: Timestamp::from_millis(0),
+        }
+    }
+
+    /// Takes an event in; gives the spans that have ended with it.
+    pub fn take(&mut self, published: &PublishedEvent) -> Vec<Span> {
+        use ProgressEvent as E;
+
+        let PublishedEvent { seq, at, event } = published;
+        self.last = *at;
+        if self.root.is_none() {
+            let name = format!("{seq}");
+            let of_run =
+                [text(known::OPERATION, "invoke_workflow"), text(known::WORKFLOW, "aime"), text(known::CONVERSATION, self.run.as_str())];
+            let mut root = self.span("invoke_workflow aime", ("run", &name), *at, of_run.to_vec());
+            root.parent_span_id.clear();
+            self.root = Some(root);
+        }
+        match event {
+            E::RunStarted { goal, .. } if self.content => self.tell_root(text(known::INPUT_MESSAGES, message("user", goal))),
+            E::Answered { text: answer } if self.content => self.tell_root(text(known::OUTPUT_MESSAGES, message("assistant", answer))),
+            E::Routed { mode, category, .. } => {
+                self.tell_root(text("aime.mode", mode.to_string()));
+                self.tell_root(text("aime.category", category.as_str()));
+            }
+            E::PlanningStarted { purpose } => {
+                let attributes = vec![text(known::OPERATION, "plan"), text("aime.planning.purpose", purpose.as_str())];
+                let span = self.span("plan", ("plan", &seq.to_string()), *at, attributes);
+                // One that was cut off by a stop has ended where the next begins.
+                return self.replace(Key::Planning, span).into_iter().collect();
+            }
+            E::PlanCreated { plan, fallback, .. } => {
+                let attributes = [count("aime.plan.tasks", plan.tasks.len() as u64), count("aime.plan.version", 1)];
+                return self.end(&Key::Planning, attributes, fallback.as_ref().map(|_| "fallback")).into_iter().collect();
+            }
+            E::PlanChanged { decision } => {
+                return self.end(&Key::Planning, [count("aime.plan.version", decision.version.into())], None).into_iter().collect();
+            }
+            E::TaskStatusChanged { task, to: TaskStatus::Running, attempt, .. } => {
+                let attributes = vec![text("aime.task.id", task.as_str()), count("aime.task.attempt", (*attempt).into())];
+                let span = self.span("task", ("task", &format!("{task}/{seq}")), *at, attributes);
+                return self.replace(Key::Task(task.clone()), span).into_iter().collect();
+            }
+            E::TaskStatusChanged { task, from: TaskStatus::Running, to, .. } => return self.task_left(task, *to),
+            E::ActorCreated { task, actor, profile, model, .. } => {
+                let attributes = vec![
+                    text(known::OPERATION, "invoke_agent"),
+                    text(known::AGENT_NAME, profile.as_str()),
+                    text(known::AGENT_ID, actor.as_str()),
+                    text(known::REQUEST_MODEL, model.as_str()),
+                ];
+                let parent = self.below(Some(task));
+                let mut span = self.span(&format!("invoke_agent {profile}"), ("actor", actor), *at, attributes);
+                span.parent_span_id = parent;
+                return self.replace(Key::Actor(task.clone()), span).into_iter().collect();
+            }
+            E::ModelCalled { .. } => return vec![self.model_called(*seq, *at, event)],
+            E::ToolCallStarted { task, call, tool, parameters } => {
+                let mut attributes = vec![
+                    text(known::OPERATION, "execute_tool"),
+                    text(known::TOOL_NAME, tool.as_str()),
+                    text(known::TOOL_TYPE, "function"),
+                    text(known::TOOL_CALL, call.as_str()),
+                ];
+                if self.content {
+                    attributes.push(text(known::TOOL_ARGUMENTS, json!(parameters).to_string()));
+                }
+                let parent = self.below(Some(task));
+                let mut span = self.span(&format!("execute_tool {tool}"), ("call", &format!("{task}/{call}")), *at, attributes);
+                span.parent_span_id = parent;
+                return self.replace(Key::Call(task.clone(), call.clone()), span).into_iter().collect();
+            }
+            E::ToolCallFinished { task, call, outcome, output, .. } => {
+                let result = self.content.then(|| text(known::TOOL_RESULT, output.as_str()));
+                let error = match outcome {
+                    CallOutcome::Ok => None,
+                    CallOutcome::Error => Some("tool_error"),
+                    CallOutcome::Cancelled => Some("cancelled"),
+                    CallOutcome::InDoubt => Some("in_doubt"),
+                };
+                return self.end(&Key::Call(task.clone(), call.clone()), result, error).into_iter().collect();
+            }
+            E::TriggersFired { reasons } => {
+                let kind = |kind| serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
+                let kinds: Vec<String> = reasons.iter().map(|reason| kind(reason.kind)).collect();
+                self.note("aime.replan_triggers", vec![text("aime.triggers", kinds.join(","))]);
+            }
+            E::QuestionAsked { kind, .. } => self.note("aime.question_asked", vec![text("aime.question.kind", kind.as_str())]),
+            E::QuestionAnswered { .. } => self.note("aime.question_answered", Vec::new()),
+            E::BoundReached { bound, .. } => self.note("aime.bound_reached", vec![text("aime.bound", bound.as_str())]),
+            E::RunStatusChanged { to, .. } => {
+                self.tell_root(text("aime.run.status", to.to_string()));
+                if matches!(to, RunStatus::Failed | RunStatus::Cancelled) {
+                    let word = to.to_string();
+                    if let Some(root) = &mut self.root {
+                        fail(root, &word);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Ends all that is open: the run is over or was left.
+    pub fn finish(&mut self) -> Vec<Span> {
+        let mut ended: Vec<Span> = std::mem::take(&mut self.open).into_values().chain(self.root.take()).collect();
+        for span in &mut ended {
+            span.end_time_unix_nano = nanos(self.last).max(span.start_time_unix_nano);
+        }
+        ended
+    }
+
+    fn model_called(&self, seq: u64, at: Timestamp, event: &ProgressEvent) -> Span {
+        let ProgressEvent::ModelCalled { task, purpose, model, spent, duration_ms, text: said } = event else { return Span::default() };
+        let mut attributes = vec![
+            text(known::OPERATION, "chat"),
+            text(known::PROVIDER, self.provider.as_str()),
+            text(known::REQUEST_MODEL, model.as_str()),
+            text(known::RESPONSE_MODEL, model.as_str()),
+            count(known::INPUT_TOKENS, spent.input_tokens),
+            count(known::CACHED_TOKENS, spent.cached_input_tokens),
+            count(known::OUTPUT_TOKENS, spent.output_tokens),
+            count("aime.requests", spent.requests),
+            text("aime.purpose", purpose.as_str()),
+        ];
+        if spent.cost_usd > 0.0 {
+            attributes.push(amount("aime.cost_usd", spent.cost_usd));
+        }
+        if self.content && !said.is_empty() {
+            attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
+        }
+        let began = Timestamp::from_millis(at.as_millis().saturating_sub(i64::try_from(*duration_ms).unwrap_or(0)));
+        let mut span = self.span(&format!("chat {model}"), ("chat", &seq.to_string()), began, attributes);
+        span.kind = SpanKind::Client.into();
+        span.end_time_unix_nano = nanos(at);
+        span.parent_span_id = match (task, purpose.as_str()) {
+            (None, "plan" | "patch") => self.open.get(&Key::Planning).map_or_else(|| self.below(None), |span| span.span_id.clone()),
+            (task, _) => self.below(task.as_ref()),
+        };
+        span
+    }
+
+    /// A task runs no more: what was open of it has ended.
+    fn task_left(&mut self, task: &TaskId, to: TaskStatus) -> Vec<Span> {
+        let status = text("aime.task.status", to.to_string());
+        let failed = matches!(to, TaskStatus::Failed).then_some("task_failed");
+        let calls: Vec<Key> = self.open.keys().filter(|key| matches!(key, Key::Call(of, _) if of == task)).cloned().collect();
+        let mut ended: Vec<Span> = calls.iter().filter_map(|key| self.end(key, [], Some("cancelled"))).collect();
+        ended.extend(self.end(&Key::Actor(task.clone()), [], failed));
+        ended.extend(self.end(&Key::Task(task.clone()), [status], failed));
+        ended
+    }
+
+    /// The span below which something of a task stands.
+    fn below(&self, task: Option<&TaskId>) -> Vec<u8> {
+        let actor = task.and_then(|task| self.open.get(&Key::Actor(task.clone())).or_else(|| self.open.get(&Key::Task(task.clone()))));
+        actor.or(self.root.as_ref()).map(|span| span.span_id.clone()).unwrap_or_default()
+    }
+
+    /// A span that begins, below the root.
+    fn span(&self, name: &str, (kind, id): (&str, &str), at: Timestamp, attributes: Vec<KeyValue>) -> Span {
+        Span {
+            trace_id: self.trace.clone(),
+            span_id: ids::span(&self.run, kind, id),
+            parent_span_id: self.below(None),
+            name: name.to_owned(),
+            kind: SpanKind::Internal.into(),
+            start_time_unix_nano: nanos(at),
+            attributes,
+            ..Span::default()
+        }
+    }
+
+    /// Opens a span; the one of the same name that is still open has ended.
+    fn replace(&mut self, key: Key, span: Span) -> Option<Span> {
+        let before = self.end(&key, [], Some("cancelled"));
+        self.open.insert(key, span);
+        before
+    }
+
+    fn end(&mut self, key: &Key, more: impl IntoIterator<Item = KeyValue>, error: Option<&str>) -> Option<Span> {
+        let mut span = self.open.remove(key)?;
+        span.attributes.extend(more);
+        span.end_time_unix_nano = nanos(self.last).max(span.start_time_unix_nano);
+        if let Some(error) = error {
+            fail(&mut span, error);
+        }
+        Some(span)
+    }
+
+    /// Says something of the run; what was said before by the same name gives way.
+    fn tell_root(&mut self, attribute: KeyValue) {
+        if let Some(root) = &mut self.root {
+            root.attributes.retain(|known| known.key != attribute.key);
+            root.attributes.push(attribute);
+        }
+    }
+
+    /// Notes a moment of the run.
+    fn note(&mut self, name: &str, attributes: Vec<KeyValue>) {
+        let event = Event { time_unix_nano: nanos(self.last), name: name.to_owned(), attributes, ..Event::default() };
+        if let Some(root) = &mut self.root {
+            root.events.push(event);
+        }
+    }
+}
+
+fn fail(span: &mut Span, error: &str) {
+    span.attributes.push(text(known::ERROR_TYPE, error));
+    span.status = Some(Status { code: StatusCode::Error.into(), message: String::new() });
+}
+
+/// A message, as the conventions write it.
+fn message(role: &str, content: &str) -> String {
+    json!([{"role": role, "parts": [{"type": "text", "content": content}]}]).to_string()
+}

@@ -1,0 +1,119 @@
+use std::fmt::Write;
+
+use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+use serde_json::Value;
+
+use super::*;
+
+fn published(events: &[Value]) -> Vec<PublishedEvent> {
+    let event = |(seq, event): (u64, &Value)| PublishedEvent {
+        seq,
+        at: Timestamp::from_millis(1_000 * i64::try_from(seq).unwrap()),
+        event: serde_json::from_value(event.clone()).unwrap_or_else(|error| panic!("{error}: {event}")),
+    };
+    (1..).zip(events).map(event).collect()
+}
+
+fn spans(content: bool, events: &[Value]) -> Vec<Span> {
+    let mut spans = Spans::new(&RunId::new("run").unwrap(), "openai", content);
+    let mut all: Vec<Span> = published(events).iter().flat_map(|event| spans.take(event)).collect();
+    all.extend(spans.finish());
+    all
+}
+
+fn run() -> Vec<Value> {
+    let task = |id: &str, needs: &[&str]| json!({"id": id, "name": id, "kind": "actor", "description": "…", "dependencies": needs});
+    let moved = |from: &str, to: &str| json!({"type": "task_status_changed", "task": "wash", "from": from, "to": to, "attempt": 1});
+    let model = |task: Option<&str>, purpose: &str| {
+        let spent = json!({"requests": 1, "input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 9, "cost_usd": 0.5});
+        json!({"type": "model_called", "task": task, "purpose": purpose, "model": "m", "spent": spent, "duration_ms": 400, "text": "I wash."})
+    };
+    vec![
+        json!({"type": "run_started", "plan_id": "run", "goal": "Do the dishes"}),
+        model(None, "route"),
+        json!({"type": "routed", "mode": "complex", "by": "model", "category": "chores", "reasons": []}),
+        json!({"type": "planning_started", "purpose": "plan"}),
+        model(None, "plan"),
+        json!({"type": "plan_created", "plan": {"goal": "…", "tasks": [task("wash", &[]), task("dry", &["wash"])]}}),
+        moved("pending", "ready"),
+        moved("ready", "running"),
+        json!({"type": "actor_created", "task": "wash", "actor": "wash/1", "profile": "sisyphus", "model": "m", "tools": [], "reasons": []}),
+        model(Some("wash"), "act"),
+        json!({"type": "tool_call_started", "task": "wash", "call": "wash/1/1/1", "tool": "bash", "parameters": {"command": "ls"}}),
+        json!({"type": "tool_call_finished", "task": "wash", "call": "wash/1/1/1", "tool": "bash", "outcome": "error", "output": "no", "duration_ms": 5}),
+        json!({"type": "question_asked", "id": "q", "task": "wash", "kind": "question", "question": "Hot?"}),
+        json!({"type": "tool_call_started", "task": "wash", "call": "wash/1/2/1", "tool": "grep", "parameters": {}}),
+        moved("running", "failed"),
+        json!({"type": "planning_started", "purpose": "patch"}),
+        json!({"type": "answered", "text": "The dishes are as they were."}),
+        json!({"type": "run_status_changed", "from": "executing", "to": "failed"}),
+    ]
+}
+
+/// The tree of spans, each with its attributes.
+fn tree(spans: &[Span]) -> String {
+    fn below(parent: &[u8], depth: usize, spans: &[Span], text: &mut String) {
+        for span in spans.iter().filter(|span| span.parent_span_id == parent) {
+            let (start, end) = (span.start_time_unix_nano / 1_000_000, span.end_time_unix_nano / 1_000_000);
+            let status = span.status.as_ref().map(|_| " ERROR").unwrap_or_default();
+            writeln!(text, "{}{} {start}..{end}{status}", "    ".repeat(depth), span.name).unwrap();
+            for attribute in &span.attributes {
+                let value = match attribute.value.as_ref().and_then(|value| value.value.as_ref()) {
+                    Some(Any::StringValue(value)) => value.clone(),
+                    Some(Any::IntValue(value)) => value.to_string(),
+                    Some(Any::DoubleValue(value)) => value.to_string(),
+                    other => panic!("{other:?}"),
+                };
+                writeln!(text, "{}- {}: {value}", "    ".repeat(depth), attribute.key).unwrap();
+            }
+            for event in &span.events {
+                writeln!(text, "{}* {}", "    ".repeat(depth), event.name).unwrap();
+            }
+            below(&span.span_id, depth + 1, spans, text);
+        }
+    }
+    let mut text = String::new();
+    below(&[], 0, spans, &mut text);
+    text
+}
+
+#[test]
+fn a_run_is_a_tree_of_spans() {
+    let spans = spans(false, &run());
+    insta::assert_snapshot!(tree(&spans));
+    let mut ids: Vec<&[u8]> = spans.iter().map(|span| span.span_id.as_slice()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), spans.len(), "each has an id of its own");
+    assert!(spans.iter().all(|span| span.trace_id == spans[0].trace_id && span.trace_id.len() == 16 && span.span_id.len() == 8));
+    assert_eq!(tree(&spans).lines().filter(|line| line.contains("..")).count(), spans.len(), "each stands in the tree");
+}
+
+#[test]
+fn what_was_said_stands_in_spans_only_where_it_is_wanted() {
+    let words = ["Do the dishes", "I wash.", "\"ls\"", "as they were"];
+    let without = tree(&spans(false, &run()));
+    let with = tree(&spans(true, &run()));
+    for word in words {
+        assert!(!without.contains(word) && with.contains(word), "{word}");
+    }
+}
+
+#[test]
+fn the_same_events_make_the_same_spans() {
+    assert_eq!(spans(true, &run()), spans(true, &run()));
+}
+
+#[test]
+fn a_run_that_goes_on_is_in_the_same_trace_with_a_root_of_its_own() {
+    let first = spans(false, &run()[..5]);
+    let mut later = Spans::new(&RunId::new("run").unwrap(), "openai", false);
+    let resumed = PublishedEvent { seq: 6, at: Timestamp::from_millis(60_000), event: ProgressEvent::RunResumed {} };
+    let called = PublishedEvent { seq: 7, ..published(&run()).remove(9) };
+    let mut all = [later.take(&resumed), later.take(&called)].concat();
+    all.extend(later.finish());
+    let root = all.last().unwrap();
+    assert_eq!(all[0].parent_span_id, root.span_id, "its task began before: it stands below the root");
+    assert_eq!(root.trace_id, first[0].trace_id);
+    assert!(first.iter().all(|span| span.span_id != root.span_id));
+}

@@ -1,0 +1,151 @@
+//! Telemetry: the built binary sends what runs were to a receiver of OTLP, which reads it with the protocol's own types.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+use aime_scripted_server::{Reply, Script, When};
+use opentelemetry_proto::tonic::{
+    collector::{metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
+    common::v1::{KeyValue, any_value::Value as Any},
+    trace::v1::Span,
+};
+use prost::Message;
+use serde_json::json;
+
+use crate::harness::{World, actor, bash, done, plan};
+
+/// What was posted: the path, and the body.
+type Posted = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
+
+/// Where a receiver listens, and what it gets.
+fn receiver() -> (String, Posted) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (url, posted) = (format!("http://{}", listener.local_addr().unwrap()), Posted::default());
+    let got = Arc::clone(&posted);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let got = Arc::clone(&got);
+            thread::spawn(move || receive(&stream, &got));
+        }
+    });
+    (url, posted)
+}
+
+/// Takes one request after the other, until the other end is closed.
+fn receive(mut stream: &TcpStream, got: &Posted) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut first = String::new();
+        reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            reader.read_line(&mut line).ok()?;
+            match line.trim_end().split_once(": ") {
+                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.parse().ok()?,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).ok()?;
+        got.lock().unwrap().push((first.split(' ').nth(1)?.to_owned(), body));
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").ok()?;
+    }
+}
+
+fn of<M: Message + Default>(posted: &Posted, path: &str) -> Vec<M> {
+    posted.lock().unwrap().iter().filter(|(to, _)| to == path).map(|(_, body)| M::decode(body.as_slice()).unwrap()).collect()
+}
+
+fn spans(posted: &Posted) -> Vec<Span> {
+    let requests: Vec<ExportTraceServiceRequest> = of(posted, "/v1/traces");
+    let resources = requests.into_iter().flat_map(|request| request.resource_spans);
+    resources.flat_map(|resource| resource.scope_spans).flat_map(|scope| scope.spans).collect()
+}
+
+/// The attributes that are texts.
+fn texts(attributes: &[KeyValue]) -> Vec<(&str, &str)> {
+    attributes.iter().filter_map(text_of).collect()
+}
+
+fn text_of(attribute: &KeyValue) -> Option<(&str, &str)> {
+    match attribute.value.as_ref()?.value.as_ref()? {
+        Any::StringValue(value) => Some((attribute.key.as_str(), value.as_str())),
+        _ => None,
+    }
+}
+
+fn world() -> World {
+    let made = plan(&[actor("wash", "WASH", &[]), actor("dry", "DRY", &["wash"])]);
+    World::with(
+        Script::new()
+            .on(When::schema("aime_plan"), [Reply::json(made)])
+            .on(When::tools().and_contains("WASH").and_turn(0), [bash("echo $OTEL_EXPORTER_OTLP_HEADERS a-token-that-nobody-sees")])
+            .on(When::tools(), [done("done")])
+            .on(When::plain(), [Reply::text("The dishes are done.")]),
+    )
+}
+
+const GOAL: [&str; 7] = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--quiet"];
+
+#[test]
+fn a_receiver_is_told_what_a_run_was_and_not_what_was_said() {
+    let (url, posted) = receiver();
+    let mut world = world();
+    world.set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+    world.set("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20a-token-that-nobody-sees");
+    world.set("OTEL_SERVICE_NAME", "kitchen");
+    assert_eq!(world.aime(GOAL).must(0).stdout.trim(), "The dishes are done.");
+    let all = spans(&posted);
+    let named = |name: &str| all.iter().filter(|span| span.name.starts_with(name)).count();
+    let counts = ["invoke_workflow aime", "plan", "task", "invoke_agent", "execute_tool bash", "chat"].map(named);
+    // The plan, two turns of the first actor, one of the second, and the answer.
+    assert_eq!(counts, [1, 1, 2, 2, 1, 5], "{:?}", all.iter().map(|span| &span.name).collect::<Vec<_>>());
+    let orphans =
+        all.iter().filter(|span| !span.parent_span_id.is_empty() && !all.iter().any(|above| above.span_id == span.parent_span_id));
+    assert_eq!(orphans.count(), 0);
+    for word in ["dishes are done", "a-token-that-nobody-sees"] {
+        assert!(!posted.lock().unwrap().iter().any(|(_, body)| String::from_utf8_lossy(body).contains(word)), "{word}");
+    }
+    let requests: Vec<ExportTraceServiceRequest> = of(&posted, "/v1/traces");
+    let resource = requests[0].resource_spans[0].resource.as_ref().unwrap();
+    assert_eq!(texts(&resource.attributes), [("service.name", "kitchen")]);
+    let metrics: Vec<ExportMetricsServiceRequest> = of(&posted, "/v1/metrics");
+    let names: Vec<&str> =
+        metrics.last().unwrap().resource_metrics[0].scope_metrics[0].metrics.iter().map(|metric| metric.name.as_str()).collect();
+    assert_eq!(names, ["gen_ai.client.token.usage", "gen_ai.client.operation.duration", "aime.tool.duration"]);
+    // The key of the receiver is nobody else's: not of commands, not of the journal.
+    let journal = world.aime(["runs", "events", "last"]).must(0).stdout;
+    assert!(!journal.contains("a-token-that-nobody-sees") && journal.contains("tool_call_finished"));
+}
+
+#[test]
+fn what_was_said_is_sent_where_it_is_wanted() {
+    let (url, posted) = receiver();
+    let mut world = world();
+    world.set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+    world.set("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true");
+    world.aime(GOAL).must(0);
+    let all = spans(&posted);
+    let root = all.iter().find(|span| span.name == "invoke_workflow aime").unwrap();
+    let answer = json!([{"role": "assistant", "parts": [{"type": "text", "content": "The dishes are done."}]}]).to_string();
+    assert!(texts(&root.attributes).contains(&("gen_ai.output.messages", answer.as_str())), "{root:?}");
+}
+
+#[test]
+fn a_receiver_that_is_not_there_costs_no_run() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut world = world();
+    world.set("OTEL_EXPORTER_OTLP_ENDPOINT", &format!("http://{}", listener.local_addr().unwrap()));
+    drop(listener);
+    let goal: Vec<&str> = GOAL.into_iter().filter(|word| *word != "--quiet").collect();
+    world.aime(goal).must(0).tells(&["of telemetry could not be sent"]);
+    world.set("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    let goal: Vec<&str> = GOAL.into_iter().filter(|word| *word != "--quiet").collect();
+    world.aime(goal).must(0).tells(&["no traces are sent", "only http/protobuf is spoken"]);
+}
