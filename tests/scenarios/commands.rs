@@ -197,10 +197,22 @@ fn schemas_are_schemas_and_fit_what_is_printed() {
 
 #[test]
 fn a_configuration_is_begun_checked_and_shown() {
-    let world = World::alone();
+    let mut world = World::alone();
     world.aime(["config", "check"]).must(0);
-    world.aime(["config", "init"]).must(0);
-    assert!(world.read("aime.toml").contains("[models.default]"));
+    // Where the environment chooses the model nothing is looked for; a key goes to no server that the project names.
+    world.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
+    world.aime(["config", "init"]).must(0).tells(&["OPENAI_BASE_URL is set"]);
+    assert!(world.read("aime.toml").contains("\n# [models.default]"));
+    std::fs::remove_file(world.path("aime.toml")).unwrap();
+    world.set("OPENAI_BASE_URL", "");
+    world.set("DEEPSEEK_API_KEY", "k");
+    world.aime(["config", "init"]).must(0).tells(&[
+        "DEEPSEEK_API_KEY is set",
+        "aime/config.toml",
+        "api_key_env = \"DEEPSEEK_API_KEY\"",
+        "model: ",
+    ]);
+    assert!(!world.read("aime.toml").contains("deepseek"));
     world.aime(["config", "check"]).must(0);
     let shown = world.aime(["config", "show"]).must(0);
     assert!(shown.stdout.contains("max_parallel = 3"), "{shown}");
@@ -270,6 +282,21 @@ fn completions_are_printed() {
     let mut bash = world.program("bash");
     bash.args(["-n", "done.bash"]);
     world.spawn(bash).wait().must(0);
+}
+
+#[test]
+fn manual_pages_are_printed_and_written() {
+    let world = World::alone();
+    let page = world.aime(["man"]).must(0).stdout;
+    assert!(page.contains(".TH aime 1") && page.contains("doctor"), "{page}");
+    world.aime(["man", "-o", "pages"]).must(0).tells(&["pages"]);
+    let show = world.read("pages/aime-runs-show.1");
+    assert!(show.contains("aime\\-runs\\-show") && show.contains("One run"), "{show}");
+    for page in ["aime.1", "aime-run.1", "aime-acp.1", "aime-mcp-serve.1"] {
+        assert!(world.exists(&format!("pages/{page}")), "{page}");
+    }
+    world.file("file", "");
+    world.aime(["man", "-o", "file"]).must(2).tells(&["hint"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod commands;
 mod confinement;
 mod damage;
 mod delegation;
+mod documents;
 mod emergent;
 mod evaluate;
 mod exit_codes;

@@ -193,6 +193,12 @@ pub(crate) enum Command {
     },
     /// Tell what works here, what does not, and the mend
     Doctor,
+    /// Print the manual page
+    Man {
+        /// Write the pages of all commands into this folder instead
+        #[arg(short, value_name = "DIR")]
+        output_folder: Option<PathBuf>,
+    },
     /// Print completions for a shell
     Completions {
         /// The shell
@@ -482,7 +488,7 @@ pub(crate) enum ConfigCommand {
     Show,
     /// Check every configuration file
     Check,
-    /// Write a commented `aime.toml` into the working folder
+    /// Write a commented `aime.toml` into the working folder, with a model that is served on this machine, if there is one
     Init,
 }
 

@@ -11,6 +11,7 @@ mod evaluate;
 mod host;
 mod listening;
 mod look;
+mod man;
 mod mcp;
 mod memory;
 mod models;
@@ -56,6 +57,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
             crate::output::result(String::from_utf8_lossy(&text).trim_end());
             return Ok(0);
         }
+        Command::Man { output_folder } => return man::man(output_folder.as_deref()),
         Command::Schema { format } => return schema::schema(format),
         Command::Config { command } => return config::config(command, &global, environment),
         _ => {}
@@ -86,7 +88,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Permissions { command, output } => permissions::permissions(command, output, &setup),
         Command::Models { command } => on_runtime(models::models(command, &setup)),
         Command::Doctor => on_runtime(doctor::doctor(&setup)),
-        Command::Completions { .. } | Command::Schema { .. } | Command::Config { .. } => Ok(0),
+        Command::Completions { .. } | Command::Man { .. } | Command::Schema { .. } | Command::Config { .. } => Ok(0),
     }
 }
 

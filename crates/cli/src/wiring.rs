@@ -63,8 +63,9 @@ pub(crate) struct Setup {
     pub(crate) confinement: OnceLock<Confinement>,
     /// MCP servers, made when they are first wanted; they start later still.
     pub(crate) servers: OnceLock<Servers>,
-    /// What sends telemetry, where it is wanted.
-    pub(crate) telemetry: telemetry::Sending,
+    /// What sends telemetry, where it is wanted; made when a run is first watched.
+    #[cfg(feature = "otel")]
+    pub(crate) telemetry: OnceLock<Option<aime_telemetry::Telemetry>>,
     /// Takes secrets out of what models, journals and people see.
     pub(crate) redactor: Redactor,
 }
@@ -77,8 +78,20 @@ impl Setup {
         let Loaded { config, sources, notes } = load(&places, &environment)?;
         let (skills, confinement, servers) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
         let redactor = Redactor::new(secrets(&environment, &config));
-        let telemetry = Default::default();
-        Ok(Self { environment, folder, places, config, sources, notes, skills, confinement, servers, telemetry, redactor })
+        Ok(Self {
+            environment,
+            folder,
+            places,
+            config,
+            sources,
+            notes,
+            skills,
+            confinement,
+            servers,
+            #[cfg(feature = "otel")]
+            telemetry: OnceLock::new(),
+            redactor,
+        })
     }
 
     /// Takes secrets out of what models, journals and people see.

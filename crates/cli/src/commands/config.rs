@@ -1,5 +1,7 @@
 //! `aime config`.
 
+mod find;
+
 use super::{setup_of, write_whole};
 use crate::{
     args::{ConfigCommand, Global},
@@ -25,7 +27,8 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
                 return Err(Failure::usage(format!("{} is there already", path.display()))
                     .hint("it is never overwritten: move it away first, or look at `aime config show`"));
             }
-            write_whole(&path, TEMPLATE, false).map_err(|error| {
+            let text = begun(global, environment)?;
+            write_whole(&path, &text, false).map_err(|error| {
                 Failure::usage(format!("{} cannot be written: {}", path.display(), error.kind()))
                     .hint("choose another folder with -C, or mend its rights or the disk's space")
             })?;
@@ -33,6 +36,46 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
         }
     }
     Ok(0)
+}
+
+/// The settings to begin with: the commented ones, with a model that this machine has where none is chosen yet. What was found is told.
+fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
+    let keys = find::keys(&environment);
+    let chosen = ["OPENAI_BASE_URL", "OPENAI_API_KEY", "AIME_MODEL"].into_iter().find(|name| environment.text(name).is_some());
+    // A file of the user's own that is broken is told by every other command.
+    let setup = setup_of(global, environment).ok();
+    if let Some(name) = chosen {
+        output::note(&format!("model: {name} is set, and needs no line"));
+        return Ok(TEMPLATE.to_owned());
+    }
+    if let Some(setup) = setup.as_ref().filter(|setup| setup.config.models.contains_key("default")) {
+        output::note(&format!("model: [models.default] stands in {}", setup.sources.join(" < ")));
+        return Ok(TEMPLATE.to_owned());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::internal)?;
+    let running = runtime.block_on(find::running());
+    for found in running.iter().skip(1) {
+        output::note(&format!("also there: {} at 127.0.0.1:{} with {}", found.software, found.port, output::plain(&found.model)));
+    }
+    for (variable, settings) in keys {
+        let own =
+            setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
+        let own = own.unwrap_or_else(|| "your own configuration file".to_owned());
+        // A key goes only to a server that the user's own file names.
+        output::note(&format!("{variable} is set; to use it, write into {own}:\n{}", settings.trim_end()));
+    }
+    let Some(best) = running.first() else {
+        output::note(&format!(
+            "model: none is served on this machine (looked for {}); without one aime uses a small one in its process",
+            find::looked_at()
+        ));
+        return Ok(TEMPLATE.to_owned());
+    };
+    let why = format!("{} listens on 127.0.0.1:{} and costs nothing", best.software, best.port);
+    output::note(&format!("model: {}, since {why}", output::plain(&best.model)));
+    let example = TEMPLATE.find("# [models.default]").unwrap_or(TEMPLATE.len());
+    let (before, after) = TEMPLATE.split_at(example);
+    Ok(format!("{before}# Found on this machine: {why}.\n{}\n{after}", best.settings()))
 }
 
 /// Checks every file by itself, then what only the whole shows: variables, models, files of one's own.

@@ -25,13 +25,6 @@ impl Watched {
     }
 }
 
-/// What may send; made when a run is first watched.
-#[cfg(feature = "otel")]
-pub(crate) type Sending = std::sync::OnceLock<Option<Telemetry>>;
-/// Nothing sends.
-#[cfg(not(feature = "otel"))]
-pub(crate) type Sending = ();
-
 impl Setup {
     /// Watches a run for telemetry, where some is wanted.
     #[cfg(feature = "otel")]
