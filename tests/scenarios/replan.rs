@@ -42,6 +42,10 @@ fn a_failing_task_is_retried_then_replanned_and_the_run_completes() {
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0]["decision"]["version"], 2);
     assert_eq!(changed[0]["decision"]["triggers"][0]["kind"], "task_failed");
+    // What is kept of a patch is what the schema of patches says.
+    let schema = jsonschema::validator_for(&world.aime(["schema", "patch"]).must(0).json()).unwrap();
+    let faults: Vec<String> = schema.iter_errors(&changed[0]["decision"]["patch"]).map(|error| error.to_string()).collect();
+    assert!(faults.is_empty() && !schema.is_valid(&json!({"changes": [{"op": "dance"}]})), "{faults:?}");
 }
 
 #[test]

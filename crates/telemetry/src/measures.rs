@@ -38,13 +38,16 @@ impl What {
     }
 }
 
+/// By what measures are told apart.
+type Labels = Vec<(&'static str, String)>;
+
 /// What was measured since it was made, over all runs. Pure.
 #[derive(Debug, Default)]
 pub struct Measures {
     provider: String,
     since: u64,
     last: u64,
-    points: BTreeMap<(What, Vec<(&'static str, String)>), HistogramDataPoint>,
+    points: BTreeMap<(What, Labels), HistogramDataPoint>,
 }
 
 impl Measures {
@@ -99,7 +102,7 @@ impl Measures {
         metrics.into_iter().map(metric).collect()
     }
 
-    fn add(&mut self, what: What, attributes: Vec<(&'static str, String)>, value: f64) {
+    fn add(&mut self, what: What, attributes: Labels, value: f64) {
         let bounds = what.metric().3;
         let of = |attributes: &[(&'static str, String)]| {
             attributes.iter().map(|(key, value)| text(key, value.as_str())).collect::<Vec<KeyValue>>()

@@ -87,7 +87,8 @@ impl Updates {
         let mut fields = ToolCallUpdateFields::new().status(if good { ToolCallStatus::Completed } else { ToolCallStatus::Failed });
         fields.raw_output = Some(Value::from(output));
         // The change says more than that it was made.
-        if !(good && self.with_diff.contains(&id)) && !output.trim().is_empty() {
+        let told = good && self.with_diff.contains(&id);
+        if !told && !output.trim().is_empty() {
             fields.content = Some(vec![ToolCallContent::from(fenced(tool, output))]);
         }
         Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(ToolCallId::from(&id), fields)))

@@ -134,6 +134,8 @@ pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
         skills: std::sync::OnceLock::new(),
         confinement: std::sync::OnceLock::new(),
         servers: std::sync::OnceLock::new(),
+        #[cfg(feature = "otel")]
+        telemetry: std::sync::OnceLock::new(),
         redactor: aime_redact::Redactor::default(),
     }
 }

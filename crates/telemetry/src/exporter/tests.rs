@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 
 use super::*;
 
+/// A request, and the key that came with it.
+type Keyed = (Option<String>, ExportTraceServiceRequest);
+
 /// What a receiver got.
 #[derive(Clone, Default)]
 struct Got {
-    traces: Arc<Mutex<Vec<(Option<String>, ExportTraceServiceRequest)>>>,
+    traces: Arc<Mutex<Vec<Keyed>>>,
     metrics: Arc<Mutex<Vec<ExportMetricsServiceRequest>>>,
     refusals: Arc<AtomicUsize>,
 }
