@@ -3,6 +3,7 @@
 mod cancelling;
 mod ending;
 mod growing;
+mod open_calls;
 mod origins;
 mod people;
 mod planning;
@@ -108,6 +109,9 @@ pub struct RunMachine {
     executions: BTreeMap<TaskId, u32>,
     /// The next event number expected of each execution.
     reported: BTreeMap<String, u64>,
+    /// The calls that were begun and of whose end nobody has told.
+    #[serde(default)]
+    calls: open_calls::OpenCalls,
     /// What a person was last asked about the call of a tool task.
     approvals: BTreeMap<TaskId, people::Approval>,
     /// Trigger reasons that a replan, its refusal or a person has dealt with.
@@ -185,6 +189,7 @@ impl Machine for RunMachine {
             counter: 0,
             executions: BTreeMap::new(),
             reported: BTreeMap::new(),
+            calls: open_calls::OpenCalls::default(),
             approvals: BTreeMap::new(),
             handled: BTreeSet::new(),
             announced: BTreeSet::new(),
@@ -298,6 +303,9 @@ impl RunMachine {
     /// Takes an event into the state, and into what is due after it.
     fn take_in(&mut self, event: &ProgressEvent) -> Result<(), FoldError> {
         self.state.apply(self.now, event)?;
+        if self.input.tells_doubts {
+            self.calls.follow(event);
+        }
         if let Some(frontier) = &mut self.frontier {
             frontier.follow(&self.state, event);
         }

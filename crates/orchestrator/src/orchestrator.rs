@@ -133,7 +133,17 @@ impl Orchestrator {
         let tools =
             self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
         let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
-        let input = self.parts.redactor.typed_values(RunInput { run, plan_id, goal, plan, can_plan, has_memory, settings, tools });
+        let input = self.parts.redactor.typed_values(RunInput {
+            run,
+            plan_id,
+            goal,
+            plan,
+            can_plan,
+            has_memory,
+            tells_doubts: true,
+            settings,
+            tools,
+        });
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();

@@ -131,6 +131,9 @@ pub struct RunInput {
     /// Whether there is a memory of earlier runs to ask, and to tell of this one.
     #[serde(default)]
     pub has_memory: bool,
+    /// Whether a call that was cut off is told to be in doubt when its task is given up. Journals of before tell nothing of it.
+    #[serde(default)]
+    pub tells_doubts: bool,
     /// How it works.
     pub settings: RunSettings,
     /// The tools, as they were known when the run began.

@@ -206,6 +206,7 @@ impl RunMachine {
                 self.verified = false;
                 self.unmet.clear();
                 self.emit(ProgressEvent::PlanChanged { decision }, out);
+                self.doubt_calls_of_settled(out);
             }
             Err(faults) => {
                 // The evidence was not used: it asks for the next replan.

@@ -62,6 +62,9 @@ impl RunMachine {
         };
         let from = known.status;
         let attempt = known.attempts + u32::from(to == TaskStatus::Running);
+        if to.is_settled() {
+            self.doubt_open_calls(task, out);
+        }
         self.emit(ProgressEvent::TaskStatusChanged { task: task.clone(), from, to, attempt, for_good, reason }, out);
     }
 
@@ -202,6 +205,10 @@ impl RunMachine {
         if !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
             return;
         }
+        if self.input.tells_doubts && self.state.tasks.get(task).is_some_and(|known| known.status.is_settled()) {
+            // The end of its calls was told when it was given up.
+            return;
+        }
         let next = self.reported.entry(effect_prefix(task, execution, call)).or_insert(0);
         if number < *next {
             return;
@@ -294,6 +301,7 @@ impl RunMachine {
     }
 
     fn attempt_ended(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
+        self.doubt_open_calls(task, out);
         self.emit(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: conclusion.clone() }, out);
         *self.executions.entry(task.clone()).or_insert(1) += 1;
         self.withdraw_questions(|_, asked_by| asked_by == task, out);

@@ -5,6 +5,7 @@ mod bounds;
 mod build;
 mod cancels;
 mod criteria;
+mod doubts;
 mod failures;
 mod frequency;
 mod growing;

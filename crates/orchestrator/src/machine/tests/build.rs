@@ -34,6 +34,7 @@ pub(super) fn input() -> RunInput {
         plan: None,
         can_plan: true,
         has_memory: false,
+        tells_doubts: true,
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         tools: vec![sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)],
     }

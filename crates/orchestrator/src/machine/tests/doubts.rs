@@ -1,0 +1,98 @@
+//! Calls of actors that were cut off, and whose task nobody takes up again.
+
+use aime_progress::{CallOutcome, PlanChange, ProgressEvent, TaskStatus};
+
+use super::{build::id, world::World};
+use crate::RunFact;
+
+fn started(call: &str) -> ProgressEvent {
+    ProgressEvent::ToolCallStarted { task: id("b"), call: call.to_owned(), tool: "append".to_owned(), parameters: Default::default() }
+}
+
+fn finished(call: &str) -> ProgressEvent {
+    ProgressEvent::ToolCallFinished {
+        task: id("b"),
+        call: call.to_owned(),
+        tool: "append".to_owned(),
+        outcome: CallOutcome::Ok,
+        output: "done".to_owned(),
+        origin: None,
+        duration_ms: 1,
+    }
+}
+
+/// Each call of which an end was told, and which.
+fn ends<'a>(world: &'a World) -> Vec<(&'a str, CallOutcome)> {
+    let end = |event: &'a ProgressEvent| match event {
+        ProgressEvent::ToolCallFinished { call, outcome, .. } => Some((call.as_str(), *outcome)),
+        _ => None,
+    };
+    world.events.iter().filter_map(|(_, event)| end(event)).collect()
+}
+
+/// `b` has ended one call and is within two others when its process dies. Its actor has not yet told anything in the next one.
+fn died_in_calls(tells: bool) -> World {
+    let mut world = World::given(|input| {
+        input.plan = Some(super::build::plan("a; b"));
+        input.tells_doubts = tells;
+    });
+    world.reports("b", 0, started("c1")).reports("b", 1, finished("c1"));
+    world.reports("b", 2, started("c2")).reports("b", 3, started("c3"));
+    world.crashed();
+    assert_eq!(world.open(), "a b");
+    world
+}
+
+const CUT: [(&str, CallOutcome); 3] = [("c1", CallOutcome::Ok), ("c2", CallOutcome::InDoubt), ("c3", CallOutcome::InDoubt)];
+
+#[test]
+fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
+    let mut world = died_in_calls(true);
+    assert_eq!(ends(&world), CUT[..1], "its actor may still tell");
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned() });
+    assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT.to_vec()));
+    // Who was given up and tells something all the same, as a runner that was aborted too late, is not heard.
+    world.reports("b", 4, finished("c2")).done("a");
+    assert_eq!(ends(&world), CUT);
+}
+
+#[test]
+fn a_call_cut_off_by_a_crash_is_in_doubt_when_the_run_is_cancelled() {
+    let mut world = died_in_calls(true);
+    world.send(RunFact::CancelRequested { task: None, reason: "not needed".to_owned() });
+    assert_eq!((world.ended(), ends(&world)), ("cancelled", CUT.to_vec()));
+}
+
+#[test]
+fn a_call_cut_off_by_a_crash_is_in_doubt_when_the_plan_takes_its_task_out() {
+    let mut world = died_in_calls(true);
+    world.fails_for_good("a").patched(vec![PlanChange::CancelTask { id: id("b"), reason: "not needed".to_owned() }]);
+    assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT.to_vec()), "{}", world.statuses());
+}
+
+#[test]
+fn a_call_is_in_doubt_when_the_attempt_that_made_it_breaks() {
+    let mut world = died_in_calls(true);
+    world.done("a");
+    let id = world.effect("b");
+    world.send(RunFact::EffectFailed { id, message: "a fault".to_owned() });
+    assert_eq!(ends(&world), CUT);
+    // The next attempt makes calls of its own.
+    world.reports("b", 0, started("d1")).reports("b", 1, finished("d1"));
+    assert_eq!(ends(&world).last(), Some(&("d1", CallOutcome::Ok)));
+}
+
+#[test]
+fn an_actor_that_goes_on_tells_of_its_calls_itself() {
+    let mut world = died_in_calls(true);
+    world.done("a").reports("b", 4, finished("c2")).reports("b", 5, finished("c3")).done("b");
+    assert!(ends(&world).iter().all(|(_, outcome)| *outcome == CallOutcome::Ok) && ends(&world).len() == 3);
+}
+
+/// What was not told when it was written is not told when it is read.
+#[test]
+fn a_journal_of_before_tells_what_it_told() {
+    let mut world = died_in_calls(false);
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned() });
+    assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT[..1].to_vec()));
+}
