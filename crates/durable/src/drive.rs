@@ -1,6 +1,11 @@
 //! The only loop.
 
+mod standing;
+
 use std::collections::BTreeMap;
+
+pub(crate) use standing::Snapshot;
+pub use standing::Standing;
 
 use crate::{Commit, EffectId, Host, Issue, Machine, Order, Outbox, Reason, Recorded, UnixMillis};
 
@@ -16,6 +21,13 @@ pub enum Resume<M: Machine> {
         facts: Vec<Recorded<M::Fact>>,
         /// How many events the journal holds, to find a divergence.
         events: usize,
+        /// New facts that come before all others, such as "resumed".
+        then: Vec<Recorded<M::Fact>>,
+    },
+    /// From where the journal leaves the machine. `then` is applied as new, and effects without an answer are issued again.
+    Standing {
+        /// The machine.
+        standing: Box<Standing<M>>,
         /// New facts that come before all others, such as "resumed".
         then: Vec<Recorded<M::Fact>>,
     },
@@ -60,6 +72,9 @@ pub enum DriveError<E> {
         /// Events of the replay.
         replayed: usize,
     },
+    /// An effect is under way of which a snapshot knows only the name, and the machine does not give it once more.
+    #[error("what the effect {0} was to do is not known any more: this is a fault in the program")]
+    Forgotten(EffectId),
     /// Nothing is under way and nothing can come: the machine would wait for ever.
     #[error("the machine waits for nothing")]
     Idle,
@@ -92,9 +107,20 @@ where
             }
             (run, then)
         }
+        Resume::Standing { standing, then } => {
+            let Standing { run, output, .. } = *standing;
+            if let (Some(output), true) = (output, then.is_empty()) {
+                return Ok(Ended { machine: run.machine, output });
+            }
+            (run, then)
+        }
     };
+    let mut first = true;
     loop {
         let output = run.apply(std::mem::take(&mut incoming));
+        if std::mem::take(&mut first) && output.is_none() {
+            run.recall().map_err(DriveError::Forgotten)?;
+        }
         let all_repeatable = run.all_repeatable() && output.is_none();
         if let Some(commit) = run.commit() {
             host.commit(commit).await.map_err(DriveError::Host)?;
@@ -121,6 +147,8 @@ where
 struct UnderWay<E> {
     /// Until it is handed to the host.
     waiting: Option<Issue<E>>,
+    /// It was issued before a snapshot, which keeps names alone: no host of this process has it.
+    forgotten: bool,
     /// Once the machine no longer wants it.
     revoked: Option<Reason>,
 }
@@ -167,19 +195,27 @@ impl<M: Machine> Run<M> {
         let mut run = Self::start(input);
         let mut output = None;
         for recorded in facts {
-            if let Some(id) = M::answers(&recorded.fact) {
-                run.under_way.remove(id);
-            }
-            run.now = recorded.at;
-            output = run.machine.apply(recorded.at, &recorded.fact, &mut run.out);
-            run.collect();
+            output = run.learn_again(recorded);
         }
-        for under_way in run.under_way.values_mut() {
-            if let Some(issue) = &mut under_way.waiting {
-                issue.reissued = true;
-            }
-        }
+        run.mark_reissued();
         (run, output)
+    }
+
+    /// Applies a fact of the journal.
+    fn learn_again(&mut self, recorded: &Recorded<M::Fact>) -> Option<M::Output> {
+        if let Some(id) = M::answers(&recorded.fact) {
+            self.under_way.remove(id);
+        }
+        self.now = recorded.at;
+        let output = self.machine.apply(recorded.at, &recorded.fact, &mut self.out);
+        self.collect();
+        output
+    }
+
+    fn mark_reissued(&mut self) {
+        for issue in self.under_way.values_mut().filter_map(|under_way| under_way.waiting.as_mut()) {
+            issue.reissued = true;
+        }
     }
 
     /// Moves what the machine put out to where it waits for the commit.
@@ -194,7 +230,7 @@ impl<M: Machine> Run<M> {
                 }
                 Order::Issue(id, effect) => {
                     let waiting = Some(Issue { id: id.clone(), effect, reissued: false });
-                    self.under_way.insert(id.clone(), UnderWay { waiting, revoked: None });
+                    self.under_way.insert(id.clone(), UnderWay { waiting, forgotten: false, revoked: None });
                     self.orders.push(id);
                 }
                 Order::Revoke(id, why) => {
@@ -261,15 +297,15 @@ impl<M: Machine> Run<M> {
             match (&under_way.revoked, under_way.waiting.take()) {
                 (None, Some(issue)) => host.issue(issue),
                 (Some(_), Some(issue)) => under_way.waiting = Some(issue),
-                (Some(why), None) => host.revoke(&id, why.clone()),
-                (None, None) => {}
+                (Some(why), None) if !under_way.forgotten => host.revoke(&id, why.clone()),
+                (_, None) => {}
             }
         }
     }
 
     /// The answers to effects that were revoked before a host had them: nobody else can give these.
     fn acknowledgements(&self) -> Vec<Recorded<M::Fact>> {
-        let never_begun = self.under_way.iter().filter(|(_, under_way)| under_way.waiting.is_some());
+        let never_begun = self.under_way.iter().filter(|(_, under_way)| under_way.waiting.is_some() || under_way.forgotten);
         never_begun
             .filter_map(|(id, under_way)| {
                 let fact = M::revoked(id, under_way.revoked.as_ref()?);

@@ -12,6 +12,7 @@ mod runs;
 mod schema;
 #[cfg(any(test, feature = "simulation"))]
 mod simulated;
+mod snapshot;
 mod stream;
 mod writer;
 
@@ -30,6 +31,7 @@ pub use lock::{LockError, RunLock};
 pub use runs::{EventRecord, NewRun, RunRecord};
 #[cfg(any(test, feature = "simulation"))]
 pub use simulated::{Disk, Fate};
+pub use snapshot::{NewSnapshot, SnapshotRecord, Stood};
 pub use stream::{RUN_STREAM, StreamWriter};
 
 use writer::Writer;

@@ -42,6 +42,9 @@ impl Borrow<str> for EffectId {
 pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     /// Raised when an old journal would be understood differently.
     const VERSION: u32;
+    /// The version of the machine's own form, for machines of which snapshots are taken: raised with every change of what is serialised.
+    /// A snapshot of another version is left alone, and every fact is replayed. None is taken of a machine that has no such version.
+    const SNAPSHOT: Option<u32> = None;
     /// What it starts from.
     type Input: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
     /// What the world answers.
@@ -69,6 +72,12 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     /// effect need not wait until the facts that led to it are durable. None is, unless a machine says so.
     fn is_repeatable(_effect: &Self::Effect) -> bool {
         false
+    }
+
+    /// An effect that is under way, once more: a snapshot keeps effects by their names alone. A machine of which snapshots are taken gives it
+    /// here, unless the first fact after a resume always revokes what was under way.
+    fn again(&self, _id: &EffectId) -> Option<Self::Effect> {
+        None
     }
 }
 

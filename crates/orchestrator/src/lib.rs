@@ -51,6 +51,8 @@ mod request;
 mod result;
 mod runner;
 mod settings;
+mod snapshots;
+mod standing;
 mod stats;
 mod words;
 
@@ -82,6 +84,8 @@ pub use runner::{
     kept_files::with_children,
 };
 pub use settings::{Bounds, Reflect, RunInput, RunSettings};
+pub use snapshots::SNAPSHOT_FACTS;
+pub use standing::{RunStanding, standing};
 pub use stats::{RunStats, stats};
 
 #[doc = include_str!("../README.md")]

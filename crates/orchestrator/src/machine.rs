@@ -5,7 +5,7 @@ mod ending;
 mod growing;
 mod open_calls;
 mod origins;
-mod people;
+pub(crate) mod people;
 mod planning;
 mod remembering;
 mod replanning;
@@ -112,6 +112,12 @@ pub struct RunMachine {
     /// The calls that were begun and of whose end nobody has told.
     #[serde(default)]
     calls: open_calls::OpenCalls,
+    /// What people said unasked, in the order in which it came.
+    #[serde(default)]
+    said: Vec<people::Said>,
+    /// The names of the bounds that were reached.
+    #[serde(default)]
+    bounds_reached: BTreeSet<String>,
     /// What a person was last asked about the call of a tool task.
     approvals: BTreeMap<TaskId, people::Approval>,
     /// Trigger reasons that a replan, its refusal or a person has dealt with.
@@ -171,6 +177,8 @@ type Out = Outbox<RunMachine>;
 
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
+    // `again` is not needed: `Resumed` and `CancelRequested`, one of which comes first, revoke all that was under way.
+    const SNAPSHOT: Option<u32> = Some(1);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;
@@ -190,6 +198,8 @@ impl Machine for RunMachine {
             executions: BTreeMap::new(),
             reported: BTreeMap::new(),
             calls: open_calls::OpenCalls::default(),
+            said: Vec::new(),
+            bounds_reached: BTreeSet::new(),
             approvals: BTreeMap::new(),
             handled: BTreeSet::new(),
             announced: BTreeSet::new(),
@@ -292,6 +302,17 @@ impl RunMachine {
     #[must_use]
     pub const fn bounds(&self) -> &crate::Bounds {
         &self.bounds
+    }
+
+    /// The names of the bounds that were reached so far.
+    #[must_use]
+    pub const fn bounds_reached(&self) -> &BTreeSet<String> {
+        &self.bounds_reached
+    }
+
+    /// What people said unasked so far.
+    pub(crate) fn said(&self) -> &[people::Said] {
+        &self.said
     }
 
     /// What is due in the plan as it is now, and the state that it belongs to.

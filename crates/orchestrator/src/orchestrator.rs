@@ -19,6 +19,8 @@ use crate::{
     publish::PublishingStream,
     questions::Answers,
     runner::{RunRunner, kept_files::KeptFiles, plan::ToolsOfPlans},
+    snapshots::SnapshotsDue,
+    standing::{RunStanding, stand},
     words::Words,
 };
 
@@ -153,6 +155,7 @@ impl Orchestrator {
                 bounds,
                 answers: Answers::default(),
                 words: Words::default(),
+                replayed: 0,
                 spent: Spent::default(),
                 tool_calls: 0,
                 actors: 0,
@@ -186,7 +189,8 @@ impl Orchestrator {
         let _lock = self.lock(run)?;
         // A run whose future was dropped may have left a commit on its way.
         self.parts.journal.flush().await?;
-        let view = view(&self.parts.journal, run)?;
+        let stood = stand(&self.parts.journal, run)?;
+        let view = RunStanding::of(&stood);
         if let (true, Some(output)) = (view.over, &view.output) {
             return Ok(RunResult::new(run.clone(), &view.state, output));
         }
@@ -194,8 +198,6 @@ impl Orchestrator {
             let found: Vec<String> = view.inconsistencies.iter().map(ToString::to_string).collect();
             return Err(OrchestratorError::Unreplayable { run: run.to_string(), reason: found.join("; ") });
         }
-        let loaded = self.parts.journal.load::<RunMachine>(run.as_str(), "")?;
-        let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
         // One that was cut off at its very end comes to it by going on.
@@ -214,19 +216,20 @@ impl Orchestrator {
             }
         }
         let start = Start {
-            input: loaded.input.fact.clone(),
+            input: view.input,
             bounds,
             answers,
-            words: Words::of(&loaded.facts),
+            words: Words::of(stood.standing.machine()),
+            replayed: view.replayed,
             spent: view.state.spent,
             tool_calls: view.state.tool_calls,
-            actors: view.actors,
-            published: view.events.len() as u64,
+            actors: stood.standing.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
+            published: view.events as u64,
         };
-        let writer = self.parts.journal.stream(run.as_str(), "").after(&loaded);
+        let writer = self.parts.journal.stream(run.as_str(), "").after_standing(&stood);
         // The state of before; a run is live while it is carried out.
         drop(self.live.insert(run.clone(), view.state));
-        self.execute(start, writer, loaded.resume(then), control).await
+        self.execute(start, writer, stood.standing.resume(then), control).await
     }
 
     /// Where the texts come from that stand in every prompt: a name of a file may say something, too.
@@ -263,6 +266,7 @@ impl Orchestrator {
             .clone()
             .map(|settings| Recorder::new(self.parts.tool_context.folder.clone(), &self.parts.keep, run.as_str(), settings));
         let kept_files = KeptFiles::new(recorder, run.clone(), Arc::clone(&self.live));
+        let snapshots = Arc::new(SnapshotsDue::after(start.replayed));
         let (broken, mut journal_faults) = mpsc::unbounded_channel();
         let runner = Arc::new(RunRunner {
             run: run.clone(),
@@ -285,7 +289,9 @@ impl Orchestrator {
             live: Arc::clone(&self.live),
             answers: Arc::clone(&answers),
             words: Arc::clone(&words),
+            snapshots: Arc::clone(&snapshots),
             held: Default::default(),
+            facts: 0,
         };
         let redactor = self.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
@@ -300,6 +306,10 @@ impl Orchestrator {
                     host.sender(),
                 )),
                 tokio::spawn(self.clone().keep_snapshots(run.clone())),
+                tokio::spawn({
+                    let (journal, run) = (self.parts.journal.clone(), run.clone());
+                    async move { snapshots.take_whenever_due(&journal, &run).await }
+                }),
             ],
             run: run.clone(),
             live: Arc::clone(&self.live),
@@ -392,6 +402,8 @@ struct Start {
     bounds: Bounds,
     answers: Answers,
     words: Words,
+    /// Facts since the last snapshot.
+    replayed: usize,
     spent: Spent,
     tool_calls: u64,
     actors: u32,
@@ -400,7 +412,7 @@ struct Start {
 
 /// What goes on beside a run. It ends with the run, also with one whose future is dropped.
 struct Beside {
-    tasks: [JoinHandle<()>; 3],
+    tasks: [JoinHandle<()>; 4],
     run: RunId,
     live: Arc<LiveStore>,
 }

@@ -7,7 +7,7 @@ use aime_progress::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{RunFact, RunMachine, questions::Answers, words::Words};
+use crate::{RunFact, RunMachine, questions::Answers, snapshots::SnapshotsDue, words::Words};
 
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,11 +38,14 @@ pub(crate) struct PublishingStream {
     pub(crate) live: Arc<LiveStore>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,
+    pub(crate) snapshots: Arc<SnapshotsDue>,
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
     /// What was appended and is to be told of when it is durable: what people said, and events.
     pub(crate) held: (Vec<RunFact>, Vec<Recorded<ProgressEvent>>),
+    /// How many facts were appended and are not yet durable.
+    pub(crate) facts: usize,
 }
 
 impl Sink<RunMachine> for PublishingStream {
@@ -52,11 +55,13 @@ impl Sink<RunMachine> for PublishingStream {
         let said = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. });
         self.held.0.extend(commit.facts.iter().filter(said).map(|recorded| recorded.fact.clone()));
         self.held.1.extend_from_slice(commit.events);
+        self.facts += commit.facts.len();
         Sink::<RunMachine>::append(&mut self.writer, commit).await
     }
 
     async fn flush(&mut self) -> Result<(), JournalError> {
         self.writer.flush().await?;
+        self.snapshots.count(std::mem::take(&mut self.facts));
         let (facts, events) = std::mem::take(&mut self.held);
         facts.iter().for_each(|fact| self.words.put(fact));
         for Recorded { at, fact } in events {

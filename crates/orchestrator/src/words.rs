@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use aime_actors::{ActorFact, ActorMachine, Told};
-use aime_durable::{FactSender, Recorded};
+use aime_durable::FactSender;
 use aime_progress::{EvidenceId, TaskId};
 use tokio::sync::watch;
 
-use crate::RunFact;
+use crate::{RunFact, RunMachine, machine::people::Said};
 
 /// Who hears: the actor of this task.
 #[derive(Debug, Clone)]
@@ -26,10 +26,9 @@ pub(crate) struct Words {
 
 impl Words {
     /// With what was said before a resume.
-    pub(crate) fn of(facts: &[Recorded<RunFact>]) -> Self {
-        let words = Self::default();
-        facts.iter().for_each(|recorded| words.put(&recorded.fact));
-        words
+    pub(crate) fn of(run: &RunMachine) -> Self {
+        let told = |said: &Said| (said.task.clone(), Told { id: said.id.clone(), text: said.text.clone() });
+        Self { said: watch::Sender::new(run.said().iter().map(told).collect()) }
     }
 
     /// Takes in a fact of the run's journal; all but words are let pass.

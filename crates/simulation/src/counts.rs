@@ -19,6 +19,8 @@ pub struct Counts {
     pub deaths: u64,
     /// Calls that were told to be in doubt.
     pub in_doubt: u64,
+    /// Processes that went on from a snapshot.
+    pub snapshots: u64,
     /// How the runs ended.
     pub ends: BTreeMap<String, u64>,
     /// Cuts, by where and how.
@@ -34,6 +36,7 @@ impl Counts {
         self.lives += u64::from(story.lives);
         self.deaths += story.deaths;
         self.in_doubt += story.in_doubt as u64;
+        self.snapshots += u64::from(story.snapshots);
         *self.ends.entry(story.end.clone()).or_default() += 1;
     }
 
@@ -51,6 +54,7 @@ impl Counts {
         self.lives += other.lives;
         self.deaths += other.deaths;
         self.in_doubt += other.in_doubt;
+        self.snapshots += other.snapshots;
         for (mine, theirs) in [(&mut self.ends, other.ends), (&mut self.cuts, other.cuts)] {
             for (name, count) in theirs {
                 *mine.entry(name).or_default() += count;
@@ -62,7 +66,11 @@ impl Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "runs: {}, moments: {}, events: {}", self.runs, self.steps, self.events)?;
-        writeln!(f, "processes: {}, of which {} died; calls in doubt: {}", self.lives, self.deaths, self.in_doubt)?;
+        writeln!(
+            f,
+            "processes: {}, of which {} died and {} went on from a snapshot; calls in doubt: {}",
+            self.lives, self.deaths, self.snapshots, self.in_doubt
+        )?;
         let listed =
             |counts: &BTreeMap<String, u64>| counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ");
         writeln!(f, "ends: {}", listed(&self.ends))?;

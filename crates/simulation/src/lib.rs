@@ -5,6 +5,7 @@ mod check;
 mod counts;
 mod cuts;
 mod life;
+mod long;
 mod model;
 mod patches;
 mod people;
@@ -16,7 +17,16 @@ mod world;
 
 pub use counts::Counts;
 pub use cuts::{cuts_of, uncut};
+pub use long::{Long, LongError, LongStory};
 pub use scenario::Scenario;
 pub use stage::{Stage, StageError};
 pub use story::{Story, play};
 pub use world::{Cut, Moment};
+
+/// A measure of this process's memory, in bytes, where the system tells it: `VmRSS:` what it has, `VmHWM:` the most that it had.
+#[must_use]
+pub fn memory(measure: &str) -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(measure))?;
+    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
+}

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aime_simulation::{Counts, Scenario, Stage, Story, cuts_of, play, uncut};
+use aime_simulation::{Counts, Long, Scenario, Stage, Story, cuts_of, memory, play, uncut};
 use clap::Parser;
 
 /// Plays whole runs in virtual time, and prints what was tried and what was found.
@@ -32,6 +32,12 @@ struct Arguments {
     /// Instead: wild runs for so many minutes; then the memory that they have left behind is told
     #[arg(long)]
     minutes: Option<u64>,
+    /// Instead: one run of so many tasks, with `--events`, on a journal on the disk
+    #[arg(long, value_name = "TASKS")]
+    long: Option<usize>,
+    /// With `--long`: how many events, at least
+    #[arg(long, default_value_t = 1_000_000)]
+    events: usize,
     /// Threads
     #[arg(long, default_value_t = 2)]
     threads: usize,
@@ -44,10 +50,11 @@ const GROWTH: u64 = 64 << 20;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let faults = match (arguments.seed, arguments.minutes) {
-        (Some(seed), _) => one(seed, arguments.at),
-        (None, Some(minutes)) => soak(arguments, Duration::from_secs(minutes * 60)),
-        (None, None) => many(&arguments),
+    let faults = match (arguments.seed, arguments.minutes, arguments.long) {
+        (Some(seed), ..) => one(seed, arguments.at),
+        (None, Some(minutes), _) => soak(arguments, Duration::from_secs(minutes * 60)),
+        (None, None, Some(tasks)) => long(Long { tasks, events: arguments.events }),
+        (None, None, None) => many(&arguments),
     };
     for fault in faults.iter().take(20) {
         println!("{fault}");
@@ -82,30 +89,33 @@ fn one(seed: u64, at: Option<u64>) -> Vec<String> {
     .collect()
 }
 
+fn long(long: Long) -> Vec<String> {
+    match long.play() {
+        Ok(story) => {
+            print!("{story}");
+            story.faults
+        }
+        Err(error) => vec![error.to_string()],
+    }
+}
+
 /// Plays until the time is over. What a run has taken must be given back.
 fn soak(arguments: Arguments, time: Duration) -> Vec<String> {
     let begun = Instant::now();
     let mut arguments = Arguments { runs: WARM, cuts: 0, ..arguments };
     let mut faults = many(&arguments);
-    let warm = memory();
+    let warm = memory("VmRSS:");
     while faults.is_empty() && begun.elapsed() < time {
         arguments.from += WARM;
         faults = many(&arguments);
     }
-    if let (Some(warm), Some(now)) = (warm, memory()) {
+    if let (Some(warm), Some(now)) = (warm, memory("VmRSS:")) {
         println!("memory: {} MiB after {WARM} runs, {} MiB after {}", warm >> 20, now >> 20, arguments.from + WARM);
         if now > warm + GROWTH {
             faults.push(format!("the memory has grown from {warm} to {now} bytes"));
         }
     }
     faults
-}
-
-/// The memory of this process, in bytes, where the system tells.
-fn memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.trim().trim_end_matches("kB").trim().parse::<u64>().ok().map(|kilobytes| kilobytes << 10)
 }
 
 fn many(arguments: &Arguments) -> Vec<String> {

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use aime_durable::Journal;
-use aime_orchestrator::{Bounds, InboxMessage, OrchestratorError, RunView, view};
+use aime_durable::{Journal, RUN_STREAM};
+use aime_orchestrator::{Bounds, InboxMessage, OrchestratorError, RunMachine, RunView, standing, view};
 use aime_progress::{RunStatus, TaskStatus};
 use futures::FutureExt;
 
 use crate::{
     Cut, Moment, Scenario, Stage, check,
-    life::{Beginning, Left, live, run_id},
+    life::{Beginning, Left, RUN, live, run_id},
     people::{answer, put},
     world::{Tally, World, WorldDisk},
 };
@@ -18,6 +18,8 @@ use crate::{
 const MOST_LIVES: u32 = 60;
 /// So often a bound is raised; then the run is left where it stands.
 const RAISED: u32 = 3;
+/// In so many of 1,000 cases a snapshot is taken before a run is resumed.
+const SNAPSHOTS: u32 = 500;
 /// So often a model that cannot be used is tried again.
 const TRIED: u32 = 2;
 
@@ -42,6 +44,8 @@ pub struct Story {
     pub deaths: u64,
     /// How many facts its journal holds, those of its actors not counted.
     pub events: usize,
+    /// How many lives began with a snapshot.
+    pub snapshots: u32,
     /// Calls that were told to be in doubt.
     pub in_doubt: usize,
     /// Its events as they stand in the journal.
@@ -71,6 +75,9 @@ fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
         if story.lives > MOST_LIVES {
             world.fault(format!("it has not ended after {MOST_LIVES} lives"));
             break;
+        }
+        if matches!(next, Beginning::Resumed(_)) && world.chances.happens(&format!("snapshot/{}", story.lives), SNAPSHOTS) {
+            story.snapshots += u32::from(snapshot(world, journal));
         }
         let left = live(stage, world, journal, next);
         let seen = match view(journal, &run_id()) {
@@ -114,6 +121,27 @@ fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
     story.effects = world.effects().into_iter().collect();
     story.faults = world.take_faults();
     story
+}
+
+/// Takes a snapshot of the run as it stands, which must be what all its facts make. None can be taken of one that was just left.
+fn snapshot(world: &World, journal: &Journal) -> bool {
+    let Ok(Some(taken)) = journal.take_snapshot::<RunMachine>(RUN, RUN_STREAM) else { return false };
+    world.aside(true);
+    let kept = journal.keep_snapshot(taken).now_or_never();
+    world.aside(false);
+    let stands = match (standing(journal, &run_id()), view(journal, &run_id())) {
+        (Ok(stands), Ok(seen)) => {
+            let whole = (stands.state, stands.bounds, stands.actors, stands.over, stands.events, stands.replayed);
+            let expected = (seen.state, seen.bounds, seen.actors, seen.over, seen.events.len(), 0);
+            whole == expected && stands.unused.is_empty()
+        }
+        _ => false,
+    };
+    let wrong = journal.check_snapshots::<RunMachine>(RUN, RUN_STREAM).map_or(true, |wrong| !wrong.is_empty());
+    if !matches!(kept, Some(Ok(()))) || !stands || wrong {
+        world.fault("a snapshot is not what the facts make".to_owned());
+    }
+    true
 }
 
 /// How often a run that was left was helped on.

@@ -33,8 +33,8 @@ struct Given {
     key: String,
 }
 
-/// The tools of a simulated run: three of its own, and those by which actors keep order.
-pub(crate) fn tools(slot: &Slot) -> ToolRegistry {
+/// The tools by which actors keep order.
+pub(crate) fn of_actors() -> ToolRegistry {
     let builtin = builtin();
     let mut tools = ToolRegistry::new();
     for sheet in builtin.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Actor) {
@@ -42,6 +42,12 @@ pub(crate) fn tools(slot: &Slot) -> ToolRegistry {
             tools.register(Arc::clone(tool));
         }
     }
+    tools
+}
+
+/// The tools of a simulated run: three of its own, and those by which actors keep order.
+pub(crate) fn tools(slot: &Slot) -> ToolRegistry {
+    let mut tools = of_actors();
     for name in [MARK, NOTE, LOOK] {
         let slot = slot.clone();
         let call = move |given: Given, _: ToolContext| {

@@ -59,6 +59,8 @@ pub(crate) struct World {
     trace: Mutex<Vec<Moment>>,
     deaths: AtomicU64,
     dead: AtomicBool,
+    /// What is written now is no part of the run: the disk keeps it, and it is no moment.
+    aside: AtomicBool,
     died: Notify,
     /// Milliseconds since the Unix epoch when the present life began, and its beginning in the runtime's time.
     now: Mutex<(UnixMillis, Option<Instant>)>,
@@ -90,6 +92,7 @@ impl World {
             trace: Mutex::default(),
             deaths: AtomicU64::new(0),
             dead: AtomicBool::new(false),
+            aside: AtomicBool::new(false),
             died: Notify::new(),
             now: Mutex::new((1_000_000, None)),
             moved: AtomicI64::new(0),
@@ -116,6 +119,11 @@ impl World {
         *now = (elapsed(*now) + 1_000, None);
         drop(now);
         lock(&self.carrier).take();
+    }
+
+    /// Whether what is written from now on is no part of the run.
+    pub(crate) fn aside(&self, aside: bool) {
+        self.aside.store(aside, Ordering::Relaxed);
     }
 
     /// Waits until the process dies.
@@ -203,6 +211,9 @@ pub(crate) struct WorldDisk(pub(crate) Arc<World>);
 
 impl Disk for WorldDisk {
     fn fate(&self) -> Fate {
+        if self.0.aside.load(Ordering::Relaxed) {
+            return Fate::Written;
+        }
         if self.0.dead.load(Ordering::Relaxed) {
             // Who is dead writes nothing.
             return Fate::Lost;

@@ -16,6 +16,11 @@ use kills::Kills;
 /// How long a part of a soak takes that kills real processes, in kills.
 const KILLS_AT_ONCE: u64 = 10;
 
+/// The tasks of the long run.
+const LONG_TASKS: u64 = 10_000;
+/// Its events, at least.
+const LONG_EVENTS: u64 = 1_000_000;
+
 /// How much, and what.
 #[derive(Args)]
 pub(crate) struct ReliabilityArguments {
@@ -40,6 +45,9 @@ pub(crate) struct ReliabilityArguments {
     /// Kill this aime instead of one that is built for it
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Instead of all that: one run of 10,000 tasks and 1,000,000 events that is cut off in the middle, and what it took
+    #[arg(long)]
+    long: bool,
     /// Instead of all that: go on with random faults for so many minutes, and say what is left behind
     #[arg(long, value_name = "MINUTES")]
     soak: Option<u64>,
@@ -51,6 +59,9 @@ pub(crate) fn reliability(arguments: &ReliabilityArguments) -> Result<()> {
         let mut words = vec!["--seed".to_owned(), seed.to_string()];
         words.extend(arguments.at.into_iter().flat_map(|at| ["--at".to_owned(), at.to_string()]));
         return simulate(&words);
+    }
+    if arguments.long {
+        return simulate(&["--long".to_owned(), LONG_TASKS.to_string(), "--events".to_owned(), LONG_EVENTS.to_string()]);
     }
     if let Some(minutes) = arguments.soak {
         return soak(&program(arguments)?, Duration::from_secs(minutes * 60), arguments.from);

@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(super) async fn cancel(run: &str, task: Option<&str>, setup: &Setup) -> Result<u8, Failure> {
     let (run, seen) = read(run, setup)?;
     if seen.over && seen.output.is_some() {
-        return Err(has_ended(&run, &seen));
+        return Err(has_ended(&run, &seen.state));
     }
     match task {
         Some(task) => cancel_task(&run, &seen, task, setup).await,

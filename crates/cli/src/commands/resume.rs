@@ -1,7 +1,7 @@
 //! `aime resume`.
 
-use aime_orchestrator::{Bounds, RunView, view};
-use aime_progress::{ProgressEvent, RunId, RunStatus};
+use aime_orchestrator::{Bounds, RunStanding, standing};
+use aime_progress::{RunId, RunStatus};
 
 use super::{
     run::{Carry, Work, at_hand, bounds, carry_out, failure_of, tell_model},
@@ -34,18 +34,20 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
 }
 
 /// A run that can go on, or gives its result again.
-pub(super) fn resumable(run: &RunId, setup: &Setup) -> Result<RunView, Failure> {
-    let seen = view(&setup.journal()?, run).map_err(|error| failure_of(&error))?;
+pub(super) fn resumable(run: &RunId, setup: &Setup) -> Result<RunStanding, Failure> {
+    let seen = standing(&setup.journal()?, run).map_err(|error| failure_of(&error))?;
     if let Some(damage) = &seen.damage {
         crate::output::note(&format!("the journal of {run} was damaged: {damage}; going on from the last good record"));
     }
-    if seen.state.status == RunStatus::Cancelled { Err(has_ended(run, &seen)) } else { Ok(seen) }
+    for unused in &seen.unused {
+        crate::output::note(&format!("{unused}; the run is read from the beginning of its journal"));
+    }
+    if seen.state.status == RunStatus::Cancelled { Err(has_ended(run, &seen.state)) } else { Ok(seen) }
 }
 
 /// A count that no flag sets and that was reached goes on with what the configuration says now, where that is more.
-fn raised(mut bounds: Bounds, seen: &RunView, run: &RunConfig) -> Bounds {
-    for event in &seen.events {
-        let ProgressEvent::BoundReached { bound, .. } = &event.event else { continue };
+fn raised(mut bounds: Bounds, seen: &RunStanding, run: &RunConfig) -> Bounds {
+    for bound in &seen.bounds_reached {
         match bound.as_str() {
             "tool_calls" => bounds.max_tool_calls = bounds.max_tool_calls.max(run.max_tool_calls),
             "actors" => bounds.max_actors = bounds.max_actors.max(run.max_actors),

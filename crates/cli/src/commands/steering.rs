@@ -2,7 +2,7 @@
 
 use aime_durable::{Clock, RunLock, SystemClock};
 use aime_orchestrator::{InboxMessage, RunView};
-use aime_progress::{Question, QuestionId, RunId, RunStatus, Task, TaskKind};
+use aime_progress::{ProgressState, Question, QuestionId, RunId, RunStatus, Task, TaskKind};
 
 use super::runs::read;
 use crate::{
@@ -24,7 +24,7 @@ pub(super) async fn tell(run: &str, task: Option<&str>, text: &str, setup: &Setu
     let (run, seen) = read(run, setup)?;
     let task = task.map(|task| open_task(&run, &seen, task)).transpose()?.map(|task| task.spec.clone());
     if seen.over {
-        return Err(has_ended(&run, &seen));
+        return Err(has_ended(&run, &seen.state));
     }
     if let Some(task) = task.as_ref().filter(|task| task.kind != TaskKind::Actor) {
         return Err(Failure::usage(format!("task {} has no actor who could hear it", task.id))
@@ -50,8 +50,8 @@ pub(super) fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Resul
 }
 
 /// Nothing can be said to a run that has ended, nor asked of it.
-pub(super) fn has_ended(run: &RunId, seen: &RunView) -> Failure {
-    let (status, version) = (seen.state.status, seen.state.version);
+pub(super) fn has_ended(run: &RunId, state: &ProgressState) -> Failure {
+    let (status, version) = (state.status, state.version);
     let ended = if status == RunStatus::Cancelled { "was cancelled" } else { "has ended" };
     Failure::usage(format!("run {run} {ended}")).hint(match version {
         0 => "give the goal anew".to_owned(),

@@ -176,6 +176,7 @@ impl Toy {
 
 impl Machine for Toy {
     const VERSION: u32 = 1;
+    const SNAPSHOT: Option<u32> = Some(1);
     type Input = ToyInput;
     type Fact = ToyFact;
     type Effect = ToyEffect;
@@ -212,5 +213,10 @@ impl Machine for Toy {
 
     fn revoked(id: &EffectId, why: &Reason) -> ToyFact {
         ToyFact::Revoked { id: id.clone(), why: why.clone() }
+    }
+
+    fn again(&self, id: &EffectId) -> Option<ToyEffect> {
+        let (lane, step) = place(id)?;
+        effects(lane, step).into_iter().find_map(|(known, effect)| (known == *id).then_some(effect))
     }
 }

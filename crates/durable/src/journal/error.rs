@@ -130,6 +130,16 @@ pub enum JournalError {
         #[source]
         source: Arc<serde_json::Error>,
     },
+    /// The facts lead this machine to other events than those recorded.
+    #[error("run {run} (stream {stream:?}) diverges: {detail}; it was written by another version of its machine, or is damaged")]
+    Diverged {
+        /// The run.
+        run: Arc<str>,
+        /// The stream within it.
+        stream: Arc<str>,
+        /// The counts.
+        detail: String,
+    },
     /// A blob is not what its hash says.
     #[error("the blob {hash} in the journal {} is damaged: it cannot be used", path.display())]
     DamagedBlob {

@@ -45,16 +45,16 @@ impl<M: Machine> Loaded<M> {
 }
 
 /// A row as it was read.
-struct Record<T> {
-    seq: i64,
-    version: u32,
-    events: usize,
+pub(super) struct Record<T> {
+    pub(super) seq: i64,
+    pub(super) version: u32,
+    pub(super) events: usize,
     /// None if the checksum does not fit.
-    recorded: Option<serde_json::Result<Recorded<T>>>,
+    pub(super) recorded: Option<serde_json::Result<Recorded<T>>>,
 }
 
 impl<T: DeserializeOwned> Record<T> {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let (seq, at, version, events) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
         let body = row.get_ref(5)?.as_bytes()?;
         let intact = row.get::<_, i64>(4)? == checksum(seq, at, version, events, body);
@@ -63,7 +63,7 @@ impl<T: DeserializeOwned> Record<T> {
     }
 }
 
-const COLUMNS: &str = "SELECT seq, at, version, events, checksum, body FROM fact WHERE run = ?1 AND stream = ?2";
+pub(super) const COLUMNS: &str = "SELECT seq, at, version, events, checksum, body FROM fact WHERE run = ?1 AND stream = ?2";
 
 impl Journal {
     /// Reads a stream; none if nothing was written to it. Blocks while it reads.
@@ -82,15 +82,15 @@ impl Journal {
     }
 }
 
-struct Loading<'a> {
-    journal: &'a Journal,
-    connection: &'a Connection,
-    run: &'a str,
-    stream: &'a str,
+pub(super) struct Loading<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) connection: &'a Connection,
+    pub(super) run: &'a str,
+    pub(super) stream: &'a str,
 }
 
 impl Loading<'_> {
-    fn fault(&self, error: rusqlite::Error) -> JournalError {
+    pub(super) fn fault(&self, error: rusqlite::Error) -> JournalError {
         JournalError::from_sqlite(self.journal.path(), error)
     }
 
@@ -99,7 +99,7 @@ impl Loading<'_> {
     }
 
     /// What an intact record says, if this machine wrote it.
-    fn known<M: Machine, T>(&self, seq: i64, found: u32, recorded: serde_json::Result<T>) -> Result<T, JournalError> {
+    pub(super) fn known<M: Machine, T>(&self, seq: i64, found: u32, recorded: serde_json::Result<T>) -> Result<T, JournalError> {
         let (run, stream, known): (Arc<str>, Arc<str>, u32) = (self.run.into(), self.stream.into(), M::VERSION);
         if found != known {
             return Err(JournalError::OtherVersion { run, stream, found, known });
@@ -107,7 +107,7 @@ impl Loading<'_> {
         recorded.map_err(|source| JournalError::Unreadable { run, stream, seq, source: Arc::new(source) })
     }
 
-    fn load<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
+    pub(super) fn load<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
         let Some(mut loaded) = self.input::<M>()? else {
             return Ok(None);
         };
@@ -119,7 +119,7 @@ impl Loading<'_> {
     }
 
     /// What the stream started from, as yet without facts.
-    fn input<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
+    pub(super) fn input<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
         let sql = format!("{COLUMNS} ORDER BY seq LIMIT 1");
         let mut statement = self.connection.prepare_cached(&sql).map_err(|error| self.fault(error))?;
         let first = statement.query_row(params![self.run, self.stream], Record::<M::Input>::read).optional();
@@ -158,13 +158,19 @@ impl Loading<'_> {
 
     /// Whether the run's events are all there and can be read.
     fn events(&self, expected: usize) -> Result<(), String> {
+        self.events_after(0, expected)
+    }
+
+    /// Whether the run's events from after `before` on are all there and can be read.
+    pub(super) fn events_after(&self, before: usize, expected: usize) -> Result<(), String> {
         if self.stream != RUN_STREAM {
             return Ok(());
         }
-        let sql = "SELECT count(*), coalesce(max(seq), 0), coalesce(sum(json_valid(body)), 0) FROM event WHERE run = ?1";
+        let sql =
+            "SELECT count(*) + ?2, coalesce(max(seq), ?2), coalesce(sum(json_valid(body)), 0) + ?2 FROM event WHERE run = ?1 AND seq > ?2";
         let found = self
             .connection
-            .query_row(sql, params![self.run], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))
+            .query_row(sql, params![self.run, number(before)], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))
             .map_err(|error| format!("the events cannot be read: {error}"))?;
         if found.iter().all(|count| *count == number(expected)) {
             return Ok(());

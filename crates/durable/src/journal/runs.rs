@@ -110,7 +110,14 @@ impl Journal {
     /// Those of the disk.
     pub fn streams(&self, run: &str) -> Result<Vec<String>, JournalError> {
         self.read(|connection| {
-            let mut select = connection.prepare_cached("SELECT DISTINCT stream FROM fact WHERE run = ?1 ORDER BY stream")?;
+            // From each name to the next: what a stream holds is not gone through.
+            let mut select = connection.prepare_cached(
+                "WITH RECURSIVE name(stream) AS (
+                     SELECT min(stream) FROM fact WHERE run = ?1
+                     UNION ALL
+                     SELECT (SELECT min(stream) FROM fact WHERE run = ?1 AND stream > name.stream) FROM name WHERE name.stream IS NOT NULL
+                 ) SELECT stream FROM name WHERE stream IS NOT NULL ORDER BY stream",
+            )?;
             select.query_map([run], |row| row.get(0))?.collect()
         })
     }

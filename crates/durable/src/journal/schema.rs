@@ -16,7 +16,8 @@ const APPLICATION: i32 = 0x6169_6d65;
 const BUSY: Duration = Duration::from_secs(10);
 
 /// One step for each version of the schema, applied in order and never changed once it has been released.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
     CREATE TABLE run (
         id TEXT PRIMARY KEY NOT NULL,
         created_at INTEGER NOT NULL,
@@ -61,7 +62,23 @@ const STEPS: &[&str] = &["
         taken INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX inbox_run ON inbox(run, taken);
-"];
+",
+    "
+    -- A machine as it stood after fact seq. What is lost of it follows from the facts. events: how many the stream had given by then.
+    CREATE TABLE snapshot (
+        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        stream TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        form INTEGER NOT NULL,
+        events INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (run, stream, seq)
+    ) STRICT;
+",
+];
 
 /// Opens the file for writing, creates it if it is not there, and brings its tables up to this version.
 pub(super) fn open(path: &Path) -> Result<Connection, JournalError> {

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
-    Journal, JournalError, Loaded,
+    Journal, JournalError, Loaded, Stood,
     error::{is_orphan, is_taken},
     rows::{Rows, checksum},
 };
@@ -61,6 +61,13 @@ impl StreamWriter {
     pub fn after<M: Machine>(mut self, loaded: &Loaded<M>) -> Self {
         let (next, events, cut) = (number(loaded.facts.len()) + 1, number(loaded.events), loaded.cut.clone());
         self.end = End { next, events, cut, last: loaded.last_at() };
+        self
+    }
+
+    /// Continues after where the stream leaves its machine.
+    #[must_use]
+    pub fn after_standing<M: Machine>(mut self, stood: &Stood<M>) -> Self {
+        self.end = End { next: stood.facts + 1, events: number(stood.standing.events()), cut: stood.cut.clone(), last: stood.last_at };
         self
     }
 
@@ -272,6 +279,9 @@ impl Append {
             return Err(Fault::Fenced);
         }
         connection.execute("DELETE FROM fact WHERE run = ?1 AND stream = ?2 AND seq >= ?3", params![self.run, self.stream, cut.from])?;
+        // What stood on the facts that go.
+        connection
+            .execute("DELETE FROM snapshot WHERE run = ?1 AND stream = ?2 AND seq >= ?3", params![self.run, self.stream, cut.from])?;
         if self.publishes {
             connection.execute("DELETE FROM event WHERE run = ?1", params![self.run])?;
             self.write_events(connection, &cut.events, 1)?;

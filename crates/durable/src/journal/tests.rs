@@ -1,6 +1,7 @@
 mod cuts;
 mod damage;
 mod files;
+mod snapshots;
 mod streams;
 
 use super::*;

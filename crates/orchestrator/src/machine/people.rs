@@ -22,6 +22,17 @@ pub(super) struct Approval {
     question: QuestionId,
 }
 
+/// What a person said unasked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Said {
+    /// Under this name it is evidence.
+    pub(crate) id: EvidenceId,
+    /// The task whose actor was meant.
+    pub(crate) task: Option<TaskId>,
+    /// The words.
+    pub(crate) text: String,
+}
+
 impl RunMachine {
     /// Records a question and asks it, unless it is being asked or was answered.
     pub(super) fn asked(&mut self, task: Option<&TaskId>, id: &QuestionId, kind: &str, text: &str, out: &mut Out) {
@@ -110,6 +121,9 @@ impl RunMachine {
     /// A person steers. What they say to the run is evidence that the plan is looked at for at once; what they say to one actor is for that
     /// actor, and the planner reads it when it looks next.
     pub(super) fn person_said(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
+        if !self.said.iter().any(|said| said.id == *id) {
+            self.said.push(Said { id: id.clone(), task: task.cloned(), text: text.to_owned() });
+        }
         if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
             return;
         }

@@ -22,6 +22,7 @@ impl RunMachine {
         if self.leaving.is_some() {
             return;
         }
+        self.bounds_reached.insert(bound.to_owned());
         self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
         let (run, setting) = (&self.input.run, format!("max_{bound}"));
         let hint = Some(match bound {

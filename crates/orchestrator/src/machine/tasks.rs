@@ -124,6 +124,12 @@ impl RunMachine {
         tasks.map(|task| task.attempts).sum::<u32>().saturating_add(u32::try_from(delegated).unwrap_or(u32::MAX))
     }
 
+    /// The same, with those below others that began their journals and of which the run had not heard when its process died.
+    pub(crate) fn actors_begun(&self, streams: &[String]) -> u32 {
+        let unheard = streams.iter().filter(|stream| stream.ends_with("/d") && !self.reported.contains_key(*stream)).count();
+        self.actors().saturating_add(u32::try_from(unheard).unwrap_or(u32::MAX))
+    }
+
     fn count_bound(&self, kind: TaskKind) -> Option<(&'static str, String)> {
         let actors = if kind == TaskKind::Actor { self.actors() } else { 0 };
         if kind == TaskKind::Actor && actors >= self.bounds.max_actors {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use aime_simulation::{Scenario, Stage, Story, cuts_of, play, uncut};
+use aime_simulation::{Long, Scenario, Stage, Story, cuts_of, play, uncut};
 
 /// Plays on two threads; the first fault ends the test, with the command that plays it again.
 fn on_two_threads(count: u64, one: impl Fn(&Stage, u64) -> Vec<Story> + Sync) -> Vec<Story> {
@@ -35,6 +35,8 @@ fn whatever_goes_wrong_every_run_is_sound_and_ends() {
     assert!(ends.len() >= 4, "too few kinds of ends to show anything: {ends:?}");
     let (deaths, in_doubt) = stories.iter().fold((0, 0), |(deaths, doubt), story| (deaths + story.deaths, doubt + story.in_doubt));
     assert!(deaths > WILD / 4 && in_doubt > 0, "{deaths} deaths, {in_doubt} calls in doubt");
+    let snapshots: u32 = stories.iter().map(|story| story.snapshots).sum();
+    assert!(snapshots > 10, "{snapshots} lives went on from a snapshot");
 }
 
 /// How many runs with faults.
@@ -82,4 +84,21 @@ fn a_call_whose_end_could_not_be_written_is_not_made_again() {
         let story = play(&stage, Scenario::wild(seed), None);
         assert!(story.faults.is_empty(), "{}: {:#?}", story.command(), story.faults);
     }
+}
+
+#[test]
+fn an_actor_that_was_begun_and_not_heard_of_counts() {
+    // A disk failed between the journal of an actor below another one and the run's, and a resume had one more than was allowed.
+    let stage = Stage::new().unwrap();
+    let story = play(&stage, Scenario::wild(3_283), None);
+    assert!(story.faults.is_empty(), "{}: {:#?}", story.command(), story.faults);
+}
+
+/// `cargo xtask reliability --long` plays one of 10,000 tasks and 1,000,000 events.
+#[test]
+fn a_long_run_is_cut_off_in_the_middle_and_loses_nothing() {
+    let story = Long { tasks: 40, events: 3_000 }.play().unwrap();
+    assert_eq!(story.faults, Vec::<String>::new());
+    assert_eq!(story.completed, 40);
+    assert!(story.events >= 3_000 && story.replayed >= 1_000, "{story}");
 }

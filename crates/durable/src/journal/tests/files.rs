@@ -40,8 +40,8 @@ async fn a_file_of_a_later_version_is_refused() {
     let fixture = Fixture::new().await;
     fixture.raw().pragma_update(None, "user_version", 7).unwrap();
     let fault = fault(Journal::open(fixture.journal.path()));
-    assert!(matches!(fault, JournalError::Newer { found: 7, known: 1, .. }));
-    assert!(fault.to_string().contains("has schema 7, and this version reads up to 1: use the newer version"), "{fault}");
+    assert!(matches!(fault, JournalError::Newer { found: 7, known: 2, .. }));
+    assert!(fault.to_string().contains("has schema 7, and this version reads up to 2: use the newer version"), "{fault}");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn an_empty_file_becomes_a_journal() {
     let journal = Journal::open(&path).unwrap();
     assert_eq!(journal.runs().unwrap(), []);
     let pragma = |name: &str| Connection::open(&path).unwrap().pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!((pragma("user_version"), pragma("application_id")), (1, 0x6169_6d65));
+    assert_eq!((pragma("user_version"), pragma("application_id")), (2, 0x6169_6d65));
 }
 
 #[test]
@@ -108,4 +108,16 @@ async fn a_file_of_version_1_is_read() {
     assert_eq!(journal.get_blob(hash.as_str()).unwrap(), Some(b"large".to_vec()));
     note(&mut journal.stream("r", RUN_STREAM).after(&loaded), &["more"]).await.unwrap();
     assert_eq!(events(&journal, "r").len(), 4);
+}
+
+/// The same for version 2, which has snapshots.
+#[tokio::test]
+async fn a_file_of_version_2_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("aime.db");
+    Connection::open(&path).unwrap().execute_batch(include_str!("fixtures/journal-v2.sql")).unwrap();
+    let journal = Journal::open(&path).unwrap();
+    let stood = journal.stand::<Toy>("r", RUN_STREAM).unwrap().unwrap();
+    assert_eq!((stood.standing.replayed(), stood.standing.events(), stood.unused), (1, 3, vec![]));
+    assert_eq!(journal.check_snapshots::<Toy>("r", RUN_STREAM).unwrap(), []);
 }

@@ -1,0 +1,128 @@
+//! Machines as they stood: snapshots of them, and where a snapshot and the facts after it lead.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Resume, Run, UnderWay};
+use crate::{EffectId, Issue, Machine, Outbox, Reason, Recorded, UnixMillis};
+
+/// A machine as it stood after one of its facts, with the names of the effects that were under way.
+#[derive(Deserialize)]
+#[serde(bound = "M: Machine")]
+pub(crate) struct Snapshot<M: Machine> {
+    machine: M,
+    under_way: BTreeMap<EffectId, Option<Reason>>,
+}
+
+#[derive(Serialize)]
+#[serde(bound = "M: Machine")]
+struct SnapshotRef<'a, M: Machine> {
+    machine: &'a M,
+    under_way: BTreeMap<&'a EffectId, Option<&'a Reason>>,
+}
+
+/// A machine as its journal leaves it, ready to go on.
+pub struct Standing<M: Machine> {
+    pub(super) run: Run<M>,
+    pub(super) output: Option<M::Output>,
+    /// Events since the machine's start.
+    events: usize,
+    /// Facts that were applied to come here.
+    replayed: usize,
+}
+
+impl<M: Machine> Standing<M> {
+    /// A machine that has only started.
+    pub(crate) fn started(input: &Recorded<M::Input>) -> Self {
+        Self::of(Run::start(input), 0)
+    }
+
+    /// From a snapshot after a fact of this time, before which there were so many events.
+    pub(crate) fn after(snapshot: Snapshot<M>, at: UnixMillis, events: usize) -> Self {
+        let forgotten = |(id, revoked)| (id, UnderWay { waiting: None, forgotten: true, revoked });
+        let run = Run {
+            machine: snapshot.machine,
+            out: Outbox::default(),
+            under_way: snapshot.under_way.into_iter().map(forgotten).collect(),
+            orders: Vec::new(),
+            input: None,
+            facts: Vec::new(),
+            events: Vec::new(),
+            now: at,
+        };
+        Self::of(run, events)
+    }
+
+    fn of(run: Run<M>, events: usize) -> Self {
+        let mut standing = Self { run, output: None, events, replayed: 0 };
+        standing.forget_events();
+        standing
+    }
+
+    /// Applies the next fact of the journal.
+    pub(crate) fn learn(&mut self, fact: &Recorded<M::Fact>) {
+        self.output = self.run.learn_again(fact);
+        self.replayed += 1;
+        self.forget_events();
+    }
+
+    /// They were told when they happened, and are only counted.
+    fn forget_events(&mut self) {
+        self.events += self.run.events.len();
+        self.run.events.clear();
+    }
+
+    /// The machine as it stands.
+    #[must_use]
+    pub const fn machine(&self) -> &M {
+        &self.run.machine
+    }
+
+    /// What it came to with the last fact, if with that one it ended or asked to be left.
+    #[must_use]
+    pub const fn output(&self) -> Option<&M::Output> {
+        self.output.as_ref()
+    }
+
+    /// How many events followed from its facts.
+    #[must_use]
+    pub const fn events(&self) -> usize {
+        self.events
+    }
+
+    /// How many facts were applied to come here: those after the snapshot, or all.
+    #[must_use]
+    pub const fn replayed(&self) -> usize {
+        self.replayed
+    }
+
+    /// Where [`drive`](crate::drive) goes on; `then` are new facts that come before all others, such as "resumed".
+    #[must_use]
+    pub fn resume(mut self, then: Vec<Recorded<M::Fact>>) -> Resume<M> {
+        self.run.mark_reissued();
+        Resume::Standing { standing: Box::new(self), then }
+    }
+
+    /// The snapshot as it is kept: JSON, which [`Snapshot`] reads.
+    pub(crate) fn snapshot(&self) -> serde_json::Result<Vec<u8>> {
+        let under_way = self.run.under_way.iter().map(|(id, under_way)| (id, under_way.revoked.as_ref())).collect();
+        serde_json::to_vec(&SnapshotRef { machine: &self.run.machine, under_way })
+    }
+}
+
+impl<M: Machine> Run<M> {
+    /// Has the machine give once more what a snapshot knows only by name. What was revoked is acknowledged without.
+    pub(super) fn recall(&mut self) -> Result<(), EffectId> {
+        let mut recalled = Vec::new();
+        for (id, under_way) in self.under_way.iter_mut().filter(|(_, under_way)| under_way.forgotten && under_way.revoked.is_none()) {
+            let effect = self.machine.again(id).ok_or_else(|| id.clone())?;
+            under_way.waiting = Some(Issue { id: id.clone(), effect, reissued: true });
+            under_way.forgotten = false;
+            recalled.push(id.clone());
+        }
+        // They were issued before what came since.
+        self.orders.splice(..0, recalled);
+        Ok(())
+    }
+}

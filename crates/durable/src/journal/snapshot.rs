@@ -1,0 +1,301 @@
+//! Snapshots of machines, so that a resume need not replay a long stream from its beginning. The facts stay: a snapshot that is lost,
+//! damaged or of another version costs time and nothing else.
+
+use std::sync::Arc;
+
+use rusqlite::{OptionalExtension, Row, params};
+
+use super::{
+    Journal, JournalError,
+    load::{COLUMNS, Loading, Record},
+    rows::{Json, checksum},
+    stream::{Cut, number},
+};
+use crate::{Machine, Recorded, Standing, UnixMillis, drive::Snapshot};
+
+/// How many snapshots of a stream are kept: the latest, and one in case it is damaged.
+const KEPT: i64 = 2;
+
+/// Where a stream leaves its machine.
+pub struct Stood<M: Machine> {
+    /// What it started from.
+    pub input: Recorded<M::Input>,
+    /// The machine, ready to go on.
+    pub standing: Standing<M>,
+    /// What was damaged, if anything was, in words for people: what follows is lost, as with a [`Loaded`](crate::Loaded).
+    pub damage: Option<String>,
+    /// Each snapshot that could not be used, and why, in words for people. Nothing is lost by it.
+    pub unused: Vec<String>,
+    /// The number of the last fact.
+    pub(super) facts: i64,
+    pub(super) last_at: UnixMillis,
+    pub(super) cut: Option<Arc<Cut>>,
+}
+
+/// A snapshot on its way to the journal.
+pub struct NewSnapshot {
+    run: Arc<str>,
+    stream: Arc<str>,
+    record: SnapshotRecord,
+    body: Vec<u8>,
+}
+
+/// What is known of a kept snapshot without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SnapshotRecord {
+    /// The fact after which it was taken.
+    pub seq: i64,
+    /// When that happened.
+    pub at: UnixMillis,
+    /// The version of the machine.
+    pub version: u32,
+    /// The version of the machine's form ([`Machine::SNAPSHOT`]).
+    pub form: u32,
+    /// Events up to then.
+    pub events: usize,
+}
+
+impl SnapshotRecord {
+    fn checksum(&self, body: &[u8]) -> i64 {
+        // The form goes with the number, so that no member is left out.
+        checksum(self.seq ^ (i64::from(self.form) << 40), self.at, self.version, number(self.events), body)
+    }
+}
+
+/// A row of the table.
+struct Kept {
+    record: SnapshotRecord,
+    intact: bool,
+    body: Vec<u8>,
+}
+
+impl Kept {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let events = usize::try_from(row.get::<_, i64>(4)?).unwrap_or_default();
+        let record = SnapshotRecord { seq: row.get(0)?, at: row.get(1)?, version: row.get(2)?, form: row.get(3)?, events };
+        let body = row.get_ref(6)?.as_bytes()?.to_vec();
+        Ok(Self { record, intact: row.get::<_, i64>(5)? == record.checksum(&body), body })
+    }
+}
+
+impl Journal {
+    /// Where a stream leaves its machine: the latest snapshot that can be used, and the facts after it; every fact where there is none. None if
+    /// nothing was written to it. Blocks while it reads.
+    ///
+    /// # Errors
+    /// As [`Journal::load`].
+    pub fn stand<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<Stood<M>>, JournalError> {
+        self.read(|connection| {
+            let moment = connection.unchecked_transaction()?;
+            Ok(Loading { journal: self, connection: &moment, run, stream }.stand::<M>())
+        })?
+    }
+
+    /// A snapshot of a stream's machine as its last fact leaves it; none where there is nothing to be taken of, where the machine has just
+    /// given its output, or where something is damaged. Blocks while it reads; goes to [`Journal::keep_snapshot`].
+    ///
+    /// # Errors
+    /// As [`Journal::load`]; [`JournalError::Encode`] if the machine has no JSON form.
+    pub fn take_snapshot<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<NewSnapshot>, JournalError> {
+        let Some(form) = M::SNAPSHOT else { return Ok(None) };
+        let Some(stood) = self.stand::<M>(run, stream)? else { return Ok(None) };
+        if stood.standing.output().is_some() || stood.damage.is_some() || stood.standing.replayed() == 0 {
+            return Ok(None);
+        }
+        let body = stood.standing.snapshot().map_err(|source| JournalError::Encode {
+            run: run.into(),
+            stream: stream.into(),
+            source: Arc::new(source),
+        })?;
+        let record = SnapshotRecord { seq: stood.facts, at: stood.last_at, version: M::VERSION, form, events: stood.standing.events() };
+        Ok(Some(NewSnapshot { run: run.into(), stream: stream.into(), record, body }))
+    }
+
+    /// Keeps a snapshot, and lets go of the oldest ones. It is not kept if the fact after which it was taken is no longer there.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub async fn keep_snapshot(&self, snapshot: NewSnapshot) -> Result<(), JournalError> {
+        self.write(move |path, connection| {
+            let NewSnapshot { run, stream, record, body } = &snapshot;
+            let keep = || {
+                let SnapshotRecord { seq, at, version, form, events } = *record;
+                connection
+                    .prepare_cached(
+                        "INSERT OR REPLACE INTO snapshot (run, stream, seq, at, version, form, events, checksum, body)
+                         SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
+                         WHERE EXISTS (SELECT 1 FROM fact WHERE run = ?1 AND stream = ?2 AND seq = ?3 AND at = ?4 AND events = ?7)",
+                    )?
+                    .execute(params![run, stream, seq, at, version, form, number(events), record.checksum(body), Json(body)])?;
+                connection
+                    .prepare_cached(
+                        "DELETE FROM snapshot WHERE run = ?1 AND stream = ?2 AND seq NOT IN
+                         (SELECT seq FROM snapshot WHERE run = ?1 AND stream = ?2 ORDER BY seq DESC LIMIT ?3)",
+                    )?
+                    .execute(params![run, stream, KEPT])
+            };
+            keep().map(|_| ()).map_err(|error| JournalError::from_sqlite(path, error))
+        })
+        .await
+    }
+
+    /// The snapshots of a stream, the latest first.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn snapshots(&self, run: &str, stream: &str) -> Result<Vec<SnapshotRecord>, JournalError> {
+        self.read(|connection| {
+            let mut select = connection.prepare_cached(SNAPSHOTS)?;
+            select.query_map(params![run, stream], Kept::read)?.map(|kept| Ok(kept?.record)).collect()
+        })
+    }
+
+    /// What is wrong with the snapshots of a stream: each one that does not hold what a replay of the facts makes, and why. Blocks while it
+    /// reads and replays.
+    ///
+    /// # Errors
+    /// As [`Journal::load`].
+    pub fn check_snapshots<M: Machine>(&self, run: &str, stream: &str) -> Result<Vec<(SnapshotRecord, String)>, JournalError> {
+        self.read(|connection| {
+            let moment = connection.unchecked_transaction()?;
+            Ok(Loading { journal: self, connection: &moment, run, stream }.check_snapshots::<M>())
+        })?
+    }
+
+    /// Takes snapshots of a stream away: a resume replays the facts instead.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub async fn drop_snapshots(&self, run: &str, stream: &str, seqs: Vec<i64>) -> Result<(), JournalError> {
+        let (run, stream): (Arc<str>, Arc<str>) = (run.into(), stream.into());
+        self.write(move |path, connection| {
+            seqs.iter()
+                .try_for_each(|seq| {
+                    connection
+                        .execute("DELETE FROM snapshot WHERE run = ?1 AND stream = ?2 AND seq = ?3", params![run, stream, seq])
+                        .map(|_| ())
+                })
+                .map_err(|error| JournalError::from_sqlite(path, error))
+        })
+        .await
+    }
+}
+
+const SNAPSHOTS: &str =
+    "SELECT seq, at, version, form, events, checksum, body FROM snapshot WHERE run = ?1 AND stream = ?2 ORDER BY seq DESC";
+
+impl Loading<'_> {
+    fn stand<M: Machine>(&self) -> Result<Option<Stood<M>>, JournalError> {
+        let Some(loaded) = self.input::<M>()? else { return Ok(None) };
+        let input = loaded.input;
+        let mut unused = Vec::new();
+        for kept in self.kept()? {
+            let seq = kept.record.seq;
+            match self.stand_on(&input, kept) {
+                Ok(stood) => return Ok(Some(Stood { unused, ..stood })),
+                Err(why) => unused.push(format!("the snapshot after fact {seq} is not used: {why}")),
+            }
+        }
+        let Some(loaded) = self.load::<M>()? else { return Ok(None) };
+        let mut standing = Standing::started(&loaded.input);
+        loaded.facts.iter().for_each(|fact| standing.learn(fact));
+        let (facts, last_at) = (number(loaded.facts.len()), loaded.last_at());
+        if standing.events() != loaded.events {
+            let detail = format!("it holds {} events where a replay gives {}", loaded.events, standing.events());
+            return Err(JournalError::Diverged { run: self.run.into(), stream: self.stream.into(), detail });
+        }
+        Ok(Some(Stood { input: loaded.input, standing, damage: loaded.damage, unused, facts, last_at, cut: loaded.cut }))
+    }
+
+    fn kept(&self) -> Result<Vec<Kept>, JournalError> {
+        let mut select = self.connection.prepare_cached(SNAPSHOTS).map_err(|error| self.fault(error))?;
+        let kept = select.query_map(params![self.run, self.stream], Kept::read).map_err(|error| self.fault(error))?;
+        // One that cannot be read at all is as good as lost.
+        Ok(kept.filter_map(Result::ok).collect())
+    }
+
+    /// Goes on from a snapshot over the facts after it. Whatever is wrong on the way is found by a replay of all facts, too, and dealt with there.
+    fn stand_on<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<Stood<M>, String> {
+        let record = kept.record;
+        let standing = kept.read_as::<M>()?;
+        let sql = "SELECT at, events FROM fact WHERE run = ?1 AND stream = ?2 AND seq = ?3";
+        let fact = self
+            .connection
+            .query_row(sql, params![self.run, self.stream, record.seq], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
+            .optional();
+        if fact.map_err(|error| error.to_string())? != Some((record.at, number(record.events))) {
+            return Err("the fact after which it was taken is not there".to_owned());
+        }
+        let mut stood = Stood {
+            input: input.clone(),
+            standing,
+            damage: None,
+            unused: Vec::new(),
+            facts: record.seq,
+            last_at: record.at.max(input.at),
+            cut: None,
+        };
+        let events = self.facts_after(&mut stood, record)?;
+        if events != stood.standing.events() {
+            return Err(format!("{events} events are recorded where a replay from it gives {}", stood.standing.events()));
+        }
+        self.events_after(record.events, events)?;
+        Ok(stood)
+    }
+
+    /// Applies the facts after a snapshot, and gives how many events are recorded with the last.
+    fn facts_after<M: Machine>(&self, stood: &mut Stood<M>, record: SnapshotRecord) -> Result<usize, String> {
+        let sql = format!("{COLUMNS} AND seq > ?3 ORDER BY seq");
+        let words = |error: rusqlite::Error| error.to_string();
+        let mut select = self.connection.prepare_cached(&sql).map_err(words)?;
+        let records = select.query_map(params![self.run, self.stream, record.seq], Record::<M::Fact>::read).map_err(words)?;
+        let mut events = record.events;
+        for (fact, seq) in records.zip(record.seq + 1..) {
+            let fact = fact.map_err(words)?;
+            let recorded = fact.recorded.filter(|_| fact.seq == seq).ok_or_else(|| format!("fact {seq} after it is damaged or missing"))?;
+            let recorded = self.known::<M, _>(seq, fact.version, recorded).map_err(|error| error.to_string())?;
+            stood.standing.learn(&recorded);
+            stood.facts = seq;
+            stood.last_at = stood.last_at.max(recorded.at);
+            events = fact.events;
+        }
+        Ok(events)
+    }
+
+    fn check_snapshots<M: Machine>(&self) -> Result<Vec<(SnapshotRecord, String)>, JournalError> {
+        let mut kept = self.kept()?;
+        kept.reverse();
+        let Some(loaded) = self.load::<M>()? else { return Ok(Vec::new()) };
+        let (mut standing, mut applied, mut wrong) = (Standing::<M>::started(&loaded.input), 0, Vec::new());
+        for kept in kept {
+            let record = kept.record;
+            let Some(facts) = usize::try_from(record.seq).ok().and_then(|seq| loaded.facts.get(applied..seq)) else {
+                wrong.push((record, "the fact after which it was taken is not there".to_owned()));
+                continue;
+            };
+            facts.iter().for_each(|fact| standing.learn(fact));
+            applied += facts.len();
+            let made = standing.snapshot().ok();
+            match kept.read_as::<M>() {
+                Ok(read) if read.snapshot().ok() == made => {}
+                Ok(_) => wrong.push((record, "it is not what a replay of the facts makes".to_owned())),
+                Err(why) => wrong.push((record, why)),
+            }
+        }
+        Ok(wrong)
+    }
+}
+
+impl Kept {
+    fn read_as<M: Machine>(&self) -> Result<Standing<M>, String> {
+        let SnapshotRecord { at, version, form, events, .. } = self.record;
+        if !self.intact {
+            return Err("it is not as it was written: its checksum does not fit".to_owned());
+        }
+        if version != M::VERSION || Some(form) != M::SNAPSHOT {
+            return Err("another version of aime took it".to_owned());
+        }
+        let snapshot: Snapshot<M> = serde_json::from_slice(&self.body).map_err(|error| error.to_string())?;
+        Ok(Standing::after(snapshot, at, events))
+    }
+}

@@ -1,0 +1,280 @@
+//! One very long run, in real time, on a journal on the disk: it is cut off in the middle, taken up again, and comes to its end.
+
+use std::{
+    fmt,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use aime_durable::{Journal, JournalError, RUN_STREAM, SnapshotRecord};
+use aime_llm::{
+    ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, StreamPart, ToolCall, Usage, estimate_request_tokens,
+    in_one_part,
+};
+use aime_orchestrator::{
+    Bounds, Models, Orchestrator, OrchestratorError, Parts, PublishedEvent, RunControl, RunMachine, RunRequest, RunResult, RunSettings,
+    SNAPSHOT_FACTS, standing,
+};
+use aime_progress::{PLAN_SCHEMA, Plan, RunStatus, Strategic, TaskId, TaskSpec};
+use aime_tools::{Approval, ToolContext, ToolError, ToolOutput, TypedTool};
+use futures::stream::BoxStream;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::{
+    Stage,
+    life::{RUN, run_id},
+    memory,
+    tools::of_actors,
+};
+
+/// Tasks side by side.
+const LANES: usize = 8;
+/// How often an actor asks its model before it ends.
+const TURNS: usize = 3;
+/// Events of a task besides those of its calls: it is made ready, runs, concludes and completes, its actor is made, and its model is asked.
+const OTHER_EVENTS: usize = 9;
+/// How many events are read at once.
+const PAGE: usize = 10_000;
+
+/// A run of this size.
+#[derive(Debug, Clone, Copy)]
+pub struct Long {
+    /// Tasks, each with an actor.
+    pub tasks: usize,
+    /// Events, at least.
+    pub events: usize,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+pub struct LongStory {
+    /// How many tasks were completed.
+    pub completed: usize,
+    /// How many events its journal holds, without a gap.
+    pub events: u64,
+    /// How long the run took, in both processes.
+    pub took: Duration,
+    /// How many events there were when it was cut off.
+    pub cut_after: usize,
+    /// How many facts were replayed to take it up again.
+    pub replayed: usize,
+    /// How long that took.
+    pub resumed_in: Duration,
+    /// The size of the journal, in bytes.
+    pub journal: u64,
+    /// The latest snapshot.
+    pub snapshot: Option<SnapshotRecord>,
+    /// The most memory that the process had, in bytes, where the system tells.
+    pub peak: Option<u64>,
+    /// What was found wrong.
+    pub faults: Vec<String>,
+}
+
+/// Why such a run could not be played.
+#[derive(Debug, thiserror::Error)]
+pub enum LongError {
+    /// There is no place for it.
+    #[error(transparent)]
+    Stage(#[from] crate::StageError),
+    /// The system refused something.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The run cannot be carried on.
+    #[error(transparent)]
+    Run(#[from] OrchestratorError),
+}
+
+impl fmt::Display for LongStory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { completed, events, took, cut_after, replayed, resumed_in, journal, snapshot, peak, .. } = self;
+        writeln!(f, "tasks completed: {completed}, events: {events}, in {:.0} s", took.as_secs_f64())?;
+        writeln!(
+            f,
+            "cut off after {cut_after} events; stands again after {replayed} facts were replayed, in {:.2} s",
+            resumed_in.as_secs_f64()
+        )?;
+        let at = snapshot.map_or_else(|| "none".to_owned(), |snapshot| format!("after fact {}", snapshot.seq));
+        writeln!(f, "journal: {} MiB; latest snapshot: {at}", journal >> 20)?;
+        match peak {
+            Some(peak) => writeln!(f, "peak memory: {} MiB", peak >> 20),
+            None => writeln!(f, "peak memory: not told by this system"),
+        }
+    }
+}
+
+/// Looks again and again, and then ends.
+struct Looker {
+    calls: usize,
+}
+
+impl ChatModel for Looker {
+    fn name(&self) -> &'static str {
+        "looker"
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        in_one_part(async move { Ok(self.answer(&request)) })
+    }
+}
+
+impl Looker {
+    fn answer(&self, request: &ChatRequest) -> ChatResponse {
+        let turn = request.messages.iter().filter(|message| matches!(message.as_ref(), Message::Assistant { .. })).count();
+        let look = |number: usize| ("look", json!({"key": format!("{turn}-{number}")}));
+        let said: Vec<(&str, Value)> = match request.tools.is_empty() {
+            true => Vec::new(),
+            false if turn < TURNS => (0..self.calls).map(look).collect(),
+            false => vec![("terminate", json!({"status": "success", "message": "looked at all of it"}))],
+        };
+        let calls = said.into_iter().zip(0..).map(|((name, arguments), number)| ToolCall {
+            id: format!("c{turn}-{number}"),
+            name: name.to_owned(),
+            arguments: arguments.to_string(),
+        });
+        let tool_calls: Vec<ToolCall> = calls.collect();
+        let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+        ChatResponse {
+            content: if tool_calls.is_empty() { "All was looked at.".to_owned() } else { String::new() },
+            reasoning: String::new(),
+            tool_calls,
+            finish,
+            usage: Usage { input_tokens: estimate_request_tokens(request), cached_input_tokens: 0, output_tokens: 20 },
+            usage_estimated: true,
+            model: "looker".to_owned(),
+            cost_usd: 0.001,
+        }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Looked {
+    /// At what.
+    key: String,
+}
+
+impl Long {
+    /// Plays it.
+    ///
+    /// # Errors
+    /// [`LongError`] where it could not be played; what was found wrong stands in the story.
+    pub fn play(self) -> Result<LongStory, LongError> {
+        let stage = Stage::new()?;
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("aime.db");
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        runtime.block_on(self.lives(&stage, &path))
+    }
+
+    async fn lives(self, stage: &Stage, path: &Path) -> Result<LongStory, LongError> {
+        let (mut story, begun, cut_after) =
+            (LongStory { cut_after: self.events / 2, ..LongStory::default() }, Instant::now(), self.events / 2);
+        {
+            let (control, events) = RunControl::new();
+            let orchestrator = self.orchestrator(stage, Journal::open(path)?);
+            let request =
+                RunRequest { plan: Some(self.plan()), settings: self.settings(), ..RunRequest::new(run_id(), "look at all of it") };
+            tokio::select! {
+                ended = orchestrator.run(request, control) => story.faults.push(format!("it ended before it was cut off: {:?}", ended?.status)),
+                () = come(events, cut_after) => {}
+            }
+        }
+        // As a new process: nothing is left of the one before but its files.
+        let journal = Journal::open(path)?;
+        let resumed = Instant::now();
+        let stands = standing(&journal, &run_id())?;
+        (story.resumed_in, story.replayed) = (resumed.elapsed(), stands.replayed);
+        story.faults.extend(stands.unused.into_iter().chain(stands.damage));
+        let (control, events) = RunControl::new();
+        let (run, orchestrator) = (run_id(), self.orchestrator(stage, journal.clone()));
+        let (result, ()) = tokio::join!(orchestrator.resume(&run, None, control), come(events, usize::MAX));
+        story.took = begun.elapsed();
+        self.look(&journal, &result?, &mut story)?;
+        story.journal = std::fs::metadata(path)?.len();
+        story.peak = memory("VmHWM:");
+        Ok(story)
+    }
+
+    fn look(self, journal: &Journal, result: &RunResult, story: &mut LongStory) -> Result<(), LongError> {
+        if result.status != RunStatus::Completed {
+            story.faults.push(format!("it ended as {}: {:?}", result.status, result.error));
+        }
+        story.completed = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
+        if story.completed != self.tasks {
+            story.faults.push(format!("{} of {} tasks are completed", story.completed, self.tasks));
+        }
+        // Those that come while a snapshot is taken are added to those before it.
+        if story.replayed > 3 * SNAPSHOT_FACTS {
+            story.faults.push(format!("{} facts were replayed, where a snapshot is taken after every {SNAPSHOT_FACTS}", story.replayed));
+        }
+        loop {
+            let page = journal.events(RUN, story.events + 1, PAGE)?;
+            for event in &page {
+                story.events += 1;
+                if event.seq != story.events {
+                    story.faults.push(format!("event {} stands where {} should be", event.seq, story.events));
+                    return Ok(());
+                }
+            }
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        if usize::try_from(story.events).is_ok_and(|events| events < self.events) {
+            story.faults.push(format!("{} events, where {} were wanted", story.events, self.events));
+        }
+        story.snapshot = journal.snapshots(RUN, RUN_STREAM)?.first().copied();
+        for (snapshot, why) in journal.check_snapshots::<RunMachine>(RUN, RUN_STREAM)? {
+            story.faults.push(format!("the snapshot after fact {}: {why}", snapshot.seq));
+        }
+        Ok(())
+    }
+
+    fn orchestrator(self, stage: &Stage, journal: Journal) -> Orchestrator {
+        let look = |looked: Looked, _: ToolContext| async move {
+            let Looked { key } = looked;
+            Ok::<_, ToolError>(ToolOutput { text: format!("{key} is as it should be"), value: json!({"key": key}), references: Vec::new() })
+        };
+        let mut tools = of_actors();
+        tools.register(Arc::new(TypedTool::new("look", "Looks at something.", look).read_only()));
+        let per_task = self.events.div_ceil(self.tasks.max(1)).saturating_sub(OTHER_EVENTS);
+        let model = Looker { calls: per_task.div_ceil(2 * TURNS).max(1) };
+        let models = Some(Models::single(Arc::new(model)));
+        Orchestrator::new(Parts { journal, models, tools: Arc::new(tools), ..stage.parts.clone() })
+    }
+
+    fn plan(self) -> Plan {
+        let id = |number: usize| TaskId::new(format!("t{number}")).ok();
+        let task = |number: usize| {
+            let dependencies = number.checked_sub(LANES).and_then(id).into_iter().collect();
+            Some(TaskSpec { dependencies, ..TaskSpec::actor(id(number)?, format!("Look at part {number}")) })
+        };
+        Plan {
+            schema: PLAN_SCHEMA.to_owned(),
+            goal: "look at all of it".to_owned(),
+            strategic: Strategic::default(),
+            tasks: (0..self.tasks).filter_map(task).collect(),
+            edges: Vec::new(),
+        }
+    }
+
+    fn settings(self) -> RunSettings {
+        let bounds = Bounds { max_actors: u32::MAX, max_tool_calls: u64::MAX, max_steps: 20, ..Bounds::default() };
+        let max_parallel = u32::try_from(LANES).unwrap_or(1);
+        RunSettings { approval: Approval::All, max_parallel, unattended: true, bounds, ..RunSettings::default() }
+    }
+}
+
+/// Waits until so many events have come, or no more do.
+async fn come(mut events: UnboundedReceiver<PublishedEvent>, count: usize) {
+    let mut come = 0;
+    while come < count && events.recv().await.is_some() {
+        come += 1;
+    }
+}
