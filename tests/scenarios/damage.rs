@@ -271,3 +271,72 @@ fn a_run_is_checked_and_what_follows_from_its_journal_is_mended() {
     assert!(text.stdout.contains("nothing is wrong"), "{text}");
     world.aime(["runs", "check", "nobody"]).must(2);
 }
+
+/// The contents that are kept of files.
+fn contents(world: &World) -> Vec<std::path::PathBuf> {
+    let folders = std::fs::read_dir(world.path(".aime/undo/objects")).unwrap().map(|entry| entry.unwrap().path());
+    folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())).collect()
+}
+
+#[test]
+fn each_damage_to_what_is_kept_is_found_and_mended_or_said() {
+    type Harm = fn(&World);
+    let cases: [(&str, &str, bool, Harm); 7] = [
+        ("undo", "is not as it was written", false, |world| {
+            for content in contents(world) {
+                std::fs::write(content, "").unwrap();
+            }
+        }),
+        ("undo", "is not as it was written", false, |world| {
+            for content in contents(world) {
+                let mut bytes = std::fs::read(&content).unwrap();
+                bytes.iter_mut().for_each(|byte| *byte ^= 1);
+                std::fs::write(content, bytes).unwrap();
+            }
+        }),
+        ("undo", "is gone", false, |world| std::fs::remove_dir_all(world.path(".aime/undo/objects")).unwrap()),
+        ("undo", "ends in a line that was cut", true, |world| {
+            let log = world.read(".aime/runs/first/undo/log.jsonl");
+            world.file(".aime/runs/first/undo/log.jsonl", &format!("{log}{{\"record\": \"clo"));
+        }),
+        ("undo", "nothing of the run can be undone", false, |world| world.file(".aime/runs/first/undo/log.jsonl", "no log\n")),
+        ("snapshot", "cannot be read", true, |world| std::fs::remove_file(world.path(".aime/progress/first.json")).unwrap()),
+        ("folder", "1 files that were being written", true, |world| world.file(".aime/runs/first/undo/.tmpA1b2C3", "half of")),
+    ];
+    for (place, words, mends, harm) in cases {
+        let world = after_a_run();
+        world.aime(["runs", "check", "first"]).must(0);
+        harm(&world);
+        let check = |arguments: &[&str]| world.aime(["runs", "check", "first", "--output", "json"].iter().chain(arguments));
+        let found = check(&[]).must(1).json();
+        let finding = &found["findings"][0];
+        assert_eq!((&finding["place"], finding["mend"].is_null()), (&json!(place), !mends), "{words}: {found}");
+        assert!(finding["detail"].as_str().unwrap().contains(words), "{words}: {found}");
+        let mended = check(&["--mend"]).must(i32::from(!mends)).json();
+        assert_eq!(mended["findings"][0]["mended"], json!(mends), "{words}: {mended}");
+        check(&[]).must(i32::from(!mends));
+    }
+}
+
+#[test]
+fn a_record_that_was_damaged_is_found_and_cut() {
+    let world = World::alone();
+    let commands = ["echo A-MARK-OF-THE-JOURNAL", "echo two"].map(|line| json!({"command": line}));
+    let [one, two] = commands;
+    world.plan("plan.json", &plan(&[tool("one", "bash", one, &[]), tool("two", "bash", two, &["one"])]));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "first", "--approve", "all"]).must(0);
+    let path = world.path(".aime/aime.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The first is the input, without which there is no run; what the command said is a later one.
+    let mark = b"A-MARK-OF-THE-JOURNAL\\n";
+    let places: Vec<usize> = (0..bytes.len() - mark.len()).filter(|at| bytes[*at..].starts_with(mark)).collect();
+    assert!(!places.is_empty(), "the journal holds what was said");
+    places.iter().for_each(|place| bytes[*place] ^= 0x20);
+    std::fs::write(&path, &bytes).unwrap();
+    let check = |arguments: &[&str]| world.aime(["runs", "check", "first", "--output", "json"].iter().chain(arguments));
+    let found = check(&[]).must(1).json();
+    assert_eq!(found["findings"][0]["place"], json!("journal"), "{found}");
+    assert!(found["findings"][0]["detail"].as_str().unwrap().contains("is not as it was written"), "{found}");
+    check(&["--mend"]).must(0);
+    assert_eq!(check(&[]).must(0).json()["findings"], json!([]));
+}

@@ -290,6 +290,12 @@ fn a_crash_after_any_event_loses_and_repeats_nothing() {
         let mut running = world.start(run);
         wait_until("so many events", || running.stdout().lines().count() >= after || running.has_ended());
         running.kill();
+        if after % 8 == 1 {
+            // The process that goes on dies, too.
+            let mut resumed = world.start(["resume", "trip", "--output", "jsonl"]);
+            wait_until("an event", || resumed.stdout().lines().count() > 1 || resumed.has_ended());
+            resumed.kill();
+        }
         let ended = resume(&world);
         let result = ended.json();
         assert_eq!(ended.code, Some(0), "killed after {after} events\n{ended}");
@@ -306,5 +312,6 @@ fn a_crash_after_any_event_loses_and_repeats_nothing() {
         for (seq, event) in (1_u64..).zip(&shown) {
             assert_eq!(event["seq"], seq, "no gap and no double");
         }
+        world.aime(["runs", "check", "trip"]).must(0);
     }
 }

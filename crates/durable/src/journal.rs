@@ -14,6 +14,7 @@ mod schema;
 mod simulated;
 mod snapshot;
 mod stream;
+mod whole;
 mod writer;
 
 use std::{
@@ -33,6 +34,7 @@ pub use runs::{EventRecord, NewRun, RunRecord};
 pub use simulated::{Disk, Fate};
 pub use snapshot::{NewSnapshot, SnapshotRecord, Stood};
 pub use stream::{RUN_STREAM, StreamWriter};
+pub use whole::{BlobFault, BlobFaultKind};
 
 use writer::Writer;
 

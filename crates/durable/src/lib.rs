@@ -11,10 +11,10 @@ mod machine;
 pub use drive::{DriveError, Ended, Replayed, Resume, Standing, drive, replay};
 pub use embedded::{Clock, EffectContext, EffectRunner, EmbeddedHost, FactSender, MemoryStream, Sink, SystemClock};
 pub use host::{Commit, Host, Recorded};
+pub use journal::{
+    BlobFault, BlobFaultKind, EventRecord, Journal, JournalError, Loaded, LockError, Message, NewRun, NewSnapshot, RUN_STREAM, RunLock,
+    RunRecord, SnapshotRecord, Stood, StreamWriter,
+};
 #[cfg(any(test, feature = "simulation"))]
 pub use journal::{Disk, Fate};
-pub use journal::{
-    EventRecord, Journal, JournalError, Loaded, LockError, Message, NewRun, NewSnapshot, RUN_STREAM, RunLock, RunRecord, SnapshotRecord,
-    Stood, StreamWriter,
-};
 pub use machine::{EffectId, Issue, Machine, Order, Outbox, Reason, UnixMillis};

@@ -2,10 +2,10 @@
 //!
 //! The facts of the journal are the truth. What contradicts them is found, and what follows from them is made anew on demand.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aime_actors::ActorMachine;
-use aime_durable::{Journal, RUN_STREAM, RunLock, UnixMillis};
+use aime_durable::{BlobFault, BlobFaultKind, Journal, RUN_STREAM, RunLock, UnixMillis};
 use aime_progress::{ProgressEvent, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use serde::Serialize;
 
@@ -52,10 +52,18 @@ pub enum Place {
     Actor,
     /// The state that the journal makes.
     State,
-    /// `.aime/progress/PLAN.json`.
+    /// `.aime/progress/PLAN.json`, or a snapshot in the journal.
     Snapshot,
     /// The list of runs.
     List,
+    /// The file of the journal itself, with the journals of all runs.
+    File,
+    /// What is kept under the hash of its content.
+    Blob,
+    /// What is kept of files, so that changes to them can be undone.
+    Undo,
+    /// The folder of the run.
+    Folder,
 }
 
 impl Place {
@@ -68,6 +76,10 @@ impl Place {
             Self::State => "state",
             Self::Snapshot => "snapshot",
             Self::List => "list",
+            Self::File => "file",
+            Self::Blob => "blob",
+            Self::Undo => "undo",
+            Self::Folder => "folder",
         }
     }
 }
@@ -81,7 +93,7 @@ impl RunCheck {
 }
 
 /// Looks at everything that is kept of a run and, where `mend` says so, mends what follows from its facts: a damaged journal is cut after
-/// its last good record, as a resume would do it; a snapshot and an entry in the list that say otherwise are written anew.
+/// its last good record, as a resume would do it; a snapshot and an entry in the list that say otherwise are written anew, and what a crash has left behind is taken away.
 /// `keep` is the `.aime` of [`Parts`](crate::Parts), `now` the time of what is written.
 ///
 /// # Errors
@@ -97,7 +109,12 @@ pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, 
     let actors = checking.actors().await?;
     checking.state(&seen);
     checking.snapshot(keep, &seen);
+    checking.kept_snapshots().await?;
     checking.list(&seen, now).await?;
+    checking.file()?;
+    checking.blobs().await?;
+    checking.undo(keep);
+    checking.folder(&keep.join("runs").join(run.as_str()));
     Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings: checking.findings })
 }
 
@@ -168,6 +185,83 @@ impl Checking<'_> {
         }
     }
 
+    /// The snapshots in the journal.
+    async fn kept_snapshots(&mut self) -> Result<(), OrchestratorError> {
+        let wrong = self.journal.check_snapshots::<RunMachine>(self.run.as_str(), RUN_STREAM)?;
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        for (snapshot, why) in &wrong {
+            let mend = "take it away: a resume replays the facts instead".to_owned();
+            self.found(Place::Snapshot, format!("in the journal, after fact {}: {why}", snapshot.seq), Some(mend));
+        }
+        if self.mend {
+            let seqs = wrong.iter().map(|(snapshot, _)| snapshot.seq).collect();
+            self.journal.drop_snapshots(self.run.as_str(), RUN_STREAM, seqs).await?;
+        }
+        Ok(())
+    }
+
+    fn file(&mut self) -> Result<(), OrchestratorError> {
+        for fault in self.journal.faults_of_file()? {
+            self.found(Place::File, format!("{fault}; copy what is left with `sqlite3 FILE .recover`"), None);
+        }
+        Ok(())
+    }
+
+    async fn blobs(&mut self) -> Result<(), OrchestratorError> {
+        let faults = self.journal.faults_of_blobs(self.run.as_str())?;
+        let mut unused = 0;
+        for BlobFault { hash, kind } in faults {
+            match kind {
+                BlobFaultKind::Missing => self.found(Place::Blob, format!("{hash} is gone"), None),
+                BlobFaultKind::Damaged => self.found(Place::Blob, format!("{hash} is not as it was written"), None),
+                BlobFaultKind::Unused => unused += 1,
+            }
+        }
+        if unused > 0 {
+            self.found(Place::Blob, format!("{unused} are kept by no run"), Some("take them away".to_owned()));
+            if self.mend {
+                self.journal.drop_unused_blobs().await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, keep: &Path) {
+        let faults = match aime_undo::check(keep, self.run.as_str()) {
+            Ok(faults) => faults,
+            Err(error) => return self.found(Place::Undo, error.to_string(), None),
+        };
+        if let Some(log) = faults.log {
+            self.found(Place::Undo, format!("nothing of the run can be undone: {log}"), None);
+        }
+        if faults.cut {
+            let detail = "its log ends in a line that was cut";
+            match if self.mend { aime_undo::mend(keep, self.run.as_str()) } else { Ok(()) } {
+                Ok(()) => self.found(Place::Undo, detail, Some("take the line away".to_owned())),
+                Err(error) => self.found(Place::Undo, format!("{detail}; and {error}"), None),
+            }
+        }
+        for content in faults.contents {
+            self.found(Place::Undo, format!("{content}: files that had it cannot be put back"), None);
+        }
+    }
+
+    /// Files that a process was writing when it died. Nobody writes them now: the run is held.
+    fn folder(&mut self, folder: &Path) {
+        let half_written = half_written(folder);
+        if half_written.is_empty() {
+            return;
+        }
+        let detail = format!("{} files that were being written when a process died", half_written.len());
+        let removed = if self.mend { half_written.iter().try_for_each(std::fs::remove_file) } else { Ok(()) };
+        match removed {
+            Ok(()) => self.found(Place::Folder, detail, Some("take them away".to_owned())),
+            Err(error) => self.found(Place::Folder, format!("{detail}; and they cannot be removed: {error}"), None),
+        }
+    }
+
     fn snapshot(&mut self, keep: &Path, seen: &RunView) {
         let path = keep.join("progress").join(format!("{}.json", seen.state.plan_id));
         let detail = match read_snapshot(&path) {
@@ -194,6 +288,18 @@ impl Checking<'_> {
         }
         Ok(())
     }
+}
+
+/// The files in a folder, and in those below it, that have the name of one that is being written.
+fn half_written(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => half_written(&entry.path()),
+            Ok(kind) if kind.is_file() && entry.file_name().to_string_lossy().starts_with(".tmp") => vec![entry.path()],
+            _ => Vec::new(),
+        })
+        .collect()
 }
 
 impl RunView {

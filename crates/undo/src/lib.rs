@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod chain;
+mod check;
 mod diff;
 mod entry;
 mod error;
@@ -17,6 +18,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use check::{UndoFaults, check, mend};
 pub use diff::{LineDiff, line_diff};
 pub use entry::{Author, Change, Entry, NotKept};
 pub use error::UndoError;

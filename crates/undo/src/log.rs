@@ -107,7 +107,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>, UndoError> {
 }
 
 /// The records, and how many bytes they take: a line without an end is not one yet.
-fn parse(path: &Path, text: &[u8]) -> Result<(Vec<Record>, u64), UndoError> {
+pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<(Vec<Record>, u64), UndoError> {
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let damaged = || UndoError::Damaged { path: path.to_path_buf() };
     let mut records = Vec::new();

@@ -116,7 +116,7 @@ pub(crate) fn sweep(root: &Path, wanted: impl FnOnce() -> Result<BTreeSet<String
     Ok(Some(left))
 }
 
-fn path_of(folder: &Path, hash: &str) -> PathBuf {
+pub(crate) fn path_of(folder: &Path, hash: &str) -> PathBuf {
     let (start, rest) = hash.split_at_checked(2).unwrap_or(("", hash));
     folder.join(start).join(rest)
 }

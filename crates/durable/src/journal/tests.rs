@@ -3,6 +3,7 @@ mod damage;
 mod files;
 mod snapshots;
 mod streams;
+mod whole;
 
 use super::*;
 use crate::{

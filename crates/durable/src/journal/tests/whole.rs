@@ -1,0 +1,56 @@
+use super::*;
+
+#[tokio::test]
+async fn a_whole_file_has_no_faults_and_a_row_that_belongs_to_nothing_is_one() {
+    let fixture = Fixture::written(&["a", "b"]).await;
+    assert_eq!(fixture.journal.faults_of_file().unwrap(), Vec::<String>::new());
+    let raw = fixture.raw();
+    raw.pragma_update(None, "foreign_keys", false).unwrap();
+    raw.execute("DELETE FROM run", []).unwrap();
+    let mut faults = fixture.journal.faults_of_file().unwrap();
+    faults.sort();
+    assert_eq!(faults, ["a row of event belongs to no run", "a row of fact belongs to no run"]);
+}
+
+#[tokio::test]
+async fn pages_that_were_written_over_are_told() {
+    let fixture = Fixture::written(&["a"; 400]).await;
+    let (source, folder) = (fixture.journal.path().to_owned(), fixture.folder);
+    drop(fixture.journal);
+    let mut bytes = std::fs::read(&source).unwrap();
+    let pages = bytes.len() / 4096;
+    assert!(pages > 8, "{pages} pages");
+    // The header of a page in the middle: what SQLite walks along.
+    bytes[(pages / 2) * 4096..(pages / 2) * 4096 + 8].fill(0xff);
+    let harmed = folder.path().join("harmed.db");
+    std::fs::write(&harmed, bytes).unwrap();
+    let found = Journal::open(&harmed).and_then(|journal| journal.faults_of_file());
+    match found {
+        Ok(faults) => assert!(!faults.is_empty() && faults.len() <= 20, "{faults:?}"),
+        Err(error) => assert!(matches!(error, JournalError::Damaged { .. }), "{error}"),
+    }
+}
+
+#[tokio::test]
+async fn blobs_that_are_gone_changed_or_kept_by_nobody_are_found() {
+    let fixture = Fixture::new().await;
+    let mut hashes = Vec::new();
+    for body in ["whole", "gone", "cut", "flipped", "unused"] {
+        hashes.push(fixture.journal.put_blob("r", body.as_bytes().to_vec()).await.unwrap());
+    }
+    assert_eq!(fixture.journal.faults_of_blobs("r").unwrap(), []);
+    let raw = fixture.raw();
+    raw.pragma_update(None, "foreign_keys", false).unwrap();
+    raw.execute("DELETE FROM blob WHERE hash = ?1", [&hashes[1]]).unwrap();
+    raw.execute("UPDATE blob SET body = CAST(substr(body, 1, 2) AS BLOB) WHERE hash = ?1", [&hashes[2]]).unwrap();
+    raw.execute("UPDATE blob SET body = CAST(x'00' || substr(body, 2) AS BLOB) WHERE hash = ?1", [&hashes[3]]).unwrap();
+    raw.execute("DELETE FROM blob_use WHERE hash = ?1", [&hashes[4]]).unwrap();
+    let fault = |at: usize, kind| BlobFault { hash: hashes[at].clone(), kind };
+    let mut expected = vec![fault(1, BlobFaultKind::Missing), fault(2, BlobFaultKind::Damaged), fault(3, BlobFaultKind::Damaged)];
+    expected.sort_by(|one, other| one.hash.cmp(&other.hash));
+    expected.push(fault(4, BlobFaultKind::Unused));
+    assert_eq!(fixture.journal.faults_of_blobs("r").unwrap(), expected);
+    assert_eq!(fixture.journal.drop_unused_blobs().await.unwrap(), 1);
+    expected.pop();
+    assert_eq!(fixture.journal.faults_of_blobs("r").unwrap(), expected, "what a run keeps is left alone");
+}

@@ -1,0 +1,67 @@
+//! Whether what a run keeps of files is whole.
+
+use std::{collections::BTreeSet, fs, io::ErrorKind, path::Path};
+
+use crate::{
+    Entry, UndoError,
+    log::{self, Log, Record},
+    objects::path_of,
+    store::Store,
+};
+
+/// What is wrong with what a run keeps of files, in words for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UndoFaults {
+    /// The log cannot be read: nothing of the run can be undone.
+    pub log: Option<String>,
+    /// The log ends in a line that was cut, as by a crash. The next record takes it away, and so does [`mend`].
+    pub cut: bool,
+    /// Contents that are gone or not as they were: the files that had them cannot be put back.
+    pub contents: Vec<String>,
+}
+
+/// Looks at the log of a run, and at every content that stands in it. Changes nothing. Reads all of it, and blocks meanwhile.
+///
+/// # Errors
+/// [`UndoError`] where the system refuses something else than what is missing.
+pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
+    let store = Store::new(keep);
+    let path = store.log(run);
+    let mut faults = UndoFaults::default();
+    let text = match fs::read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(faults),
+        Err(error) => return Err(crate::error::store(&path, "read")(error)),
+    };
+    let (records, whole) = match log::parse(&path, &text) {
+        Ok(read) => read,
+        Err(error) => {
+            faults.log = Some(error.to_string());
+            return Ok(faults);
+        }
+    };
+    faults.cut = whole < text.len() as u64;
+    // What gave way to later runs is gone by intent.
+    let kept = records.iter().rposition(|record| matches!(record, Record::Lost { .. })).map_or(0, |lost| lost + 1);
+    let entries = records.iter().skip(kept).flat_map(Record::entries);
+    let hashes: BTreeSet<&str> = entries.filter_map(Entry::hash).collect();
+    let folder = store.root().join("objects");
+    for hash in hashes {
+        let fault = match fs::read(path_of(&folder, hash)) {
+            Ok(bytes) if blake3::hash(&bytes).to_hex().as_str() == hash => continue,
+            Ok(_) => "is not as it was written".to_owned(),
+            Err(error) if error.kind() == ErrorKind::NotFound => "is gone".to_owned(),
+            Err(error) => format!("cannot be read: {error}"),
+        };
+        faults.contents.push(format!("the content {hash} {fault}"));
+    }
+    Ok(faults)
+}
+
+/// Takes away the line that was cut at the end of a run's log.
+///
+/// # Errors
+/// [`UndoError`] where the log cannot be read or written.
+pub fn mend(keep: &Path, run: &str) -> Result<(), UndoError> {
+    Log::open(&Store::new(keep).log(run)).map(drop)
+}
