@@ -12,6 +12,10 @@ use super::{
 /// The longest Windows path that is looked for, in bytes.
 const LONGEST_PATH: usize = 1_024;
 
+/// The longest text that is tried a second time, with its inner quotes escaped, in bytes. Whoever writes more than that and both times wrongly is asked again: text made to be slow must not
+/// cost twice what it can cost once.
+pub(super) const LONGEST_SECOND_TRY: usize = 64 * 1_024;
+
 /// Reads a span that is not strict JSON. None where it cannot be understood as the object or array it begins as.
 ///
 /// Backslashes are cared for first, because the repair library drops those it does not know, and a path or a pattern that
@@ -44,6 +48,7 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
         Ok(value) => value,
         Err(_) => match jsonrepair(&text).ok().and_then(|mended| strict(&mended).ok()) {
             Some(value) => value,
+            None if text.len() > LONGEST_SECOND_TRY => return None,
             None => strict(&jsonrepair(&with_inner_quotes_escaped(&text)).ok()?).ok()?,
         },
     };

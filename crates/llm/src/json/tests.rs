@@ -110,3 +110,11 @@ fn text_made_to_be_slow_ends() {
         }
     }
 }
+
+/// Only a second try understands a quote that is not escaped at the end of a text. It is made up to a length, so that it is bounded.
+#[test]
+fn a_second_try_is_bounded_by_the_length_of_the_text() {
+    let text = |length: usize| format!("{{\"a\": \"{}he said \"hi\"\", \"b\": 2}}", "x".repeat(length));
+    assert!(read_json(&text(100)).is_ok());
+    assert!(read_json(&text(super::mend::LONGEST_SECOND_TRY)).is_err());
+}
