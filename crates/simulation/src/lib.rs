@@ -23,6 +23,12 @@ pub use stage::{Stage, StageError};
 pub use story::{Story, play};
 pub use world::{Cut, Moment};
 
+/// How many files this process has open, where the system tells.
+#[must_use]
+pub fn open_files() -> Option<usize> {
+    Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
+}
+
 /// A measure of this process's memory, in bytes, where the system tells it: `VmRSS:` what it has, `VmHWM:` the most that it had.
 #[must_use]
 pub fn memory(measure: &str) -> Option<u64> {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aime_simulation::{Counts, Long, Scenario, Stage, Story, cuts_of, memory, play, uncut};
+use aime_simulation::{Counts, Long, Scenario, Stage, Story, cuts_of, memory, open_files, play, uncut};
 use clap::Parser;
 
 /// Plays whole runs in virtual time, and prints what was tried and what was found.
@@ -47,6 +47,8 @@ struct Arguments {
 const WARM: u64 = 200;
 /// The most that the memory may have grown since, in bytes.
 const GROWTH: u64 = 64 << 20;
+/// How many more files may be open than after the first runs.
+const MORE_FILES: usize = 8;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -104,7 +106,7 @@ fn soak(arguments: Arguments, time: Duration) -> Vec<String> {
     let begun = Instant::now();
     let mut arguments = Arguments { runs: WARM, cuts: 0, ..arguments };
     let mut faults = many(&arguments);
-    let warm = memory("VmRSS:");
+    let (warm, files) = (memory("VmRSS:"), open_files());
     while faults.is_empty() && begun.elapsed() < time {
         arguments.from += WARM;
         faults = many(&arguments);
@@ -113,6 +115,12 @@ fn soak(arguments: Arguments, time: Duration) -> Vec<String> {
         println!("memory: {} MiB after {WARM} runs, {} MiB after {}", warm >> 20, now >> 20, arguments.from + WARM);
         if now > warm + GROWTH {
             faults.push(format!("the memory has grown from {warm} to {now} bytes"));
+        }
+    }
+    if let (Some(before), Some(now)) = (files, open_files()) {
+        println!("open files: {before} after {WARM} runs, {now} after {}", arguments.from + WARM);
+        if now > before + MORE_FILES {
+            faults.push(format!("{now} files are open, where there were {before}"));
         }
     }
     faults

@@ -14,6 +14,8 @@ use serde_json::{Value, json};
 
 use crate::run::fresh_folder;
 
+/// How the names of the folders begin in which runs are killed.
+pub(super) const FOLDER: &str = "aime-kill";
 /// Events after which it is killed, at most.
 const EVENTS: u64 = 60;
 /// Effects of a run.
@@ -106,6 +108,8 @@ impl Kills {
             ensure!(seen <= 1, "{effect} was repeated in silence: {log}");
             ensure!(seen == 1 || doubts > 0, "{effect} is lost, and nothing is in doubt: {log}\n{result}");
         }
+        let status = result.get("status").and_then(Value::as_str).unwrap_or_default();
+        ensure!(["completed", "failed"].contains(&status), "it is left unfinished: {result}");
         let tasks = result.get("tasks").and_then(Value::as_array).map_or(0, Vec::len);
         ensure!(tasks >= 4, "a task is lost: {result}");
         if doubts == 0 {
@@ -129,7 +133,7 @@ struct Run {
 
 impl Run {
     fn new(program: &Path, server: &ScriptedServer) -> Result<Self> {
-        let folder = fresh_folder("aime-kill")?;
+        let folder = fresh_folder(FOLDER)?;
         let effect = |name: &str| json!({"command": format!("echo {name} >> log")});
         let plan = json!({"tasks": [
             {"id": "first", "kind": "tool", "tool": "bash", "parameters": effect("FIRST")},

@@ -3,9 +3,13 @@
 use std::fs;
 use std::path::Path;
 
-/// The processes of this program that are there, by number. Only Linux tells.
-pub(super) fn processes(program: &Path) -> Vec<u32> {
+/// The processes that are there of this program, or that work in a folder whose name begins with `folders`, by number. Only Linux tells.
+pub(super) fn processes(program: &Path, folders: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    numbers.filter(|number| fs::read_link(format!("/proc/{number}/exe")).is_ok_and(|exe| exe == program)).collect()
+    let of_folder = |cwd: &Path| cwd.components().any(|part| part.as_os_str().to_string_lossy().starts_with(folders));
+    let link = |number: u32, name: &str| fs::read_link(format!("/proc/{number}/{name}")).ok();
+    let left =
+        |number: &u32| link(*number, "exe").is_some_and(|exe| exe == program) || link(*number, "cwd").is_some_and(|cwd| of_folder(&cwd));
+    numbers.filter(left).collect()
 }

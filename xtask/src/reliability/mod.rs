@@ -108,7 +108,7 @@ fn soak(program: &Path, time: Duration, from: u64) -> Result<()> {
         kills.try_many(program, KILLS_AT_ONCE, seed)?;
     }
     println!("{kills}");
-    let left = leftovers::processes(program);
+    let left = leftovers::processes(program, kills::FOLDER);
     println!("minutes: {}, processes left behind: {}", begun.elapsed().as_secs() / 60, left.len());
     if left.is_empty() { Ok(()) } else { bail!("processes are left behind: {left:?}") }
 }
