@@ -232,6 +232,41 @@ mod tests {
         assert!(budget.reserve(wanted(0.25)).is_ok(), "to the bound, and not beyond it");
     }
 
+    /// Whoever of many asks at the same time: what is under way counts, so that no bound is passed.
+    #[test]
+    fn many_at_once_pass_no_bound() {
+        let bounds = Bounds { max_tokens: Some(1_000), max_cost_usd: Some(8.0), max_tool_calls: 300, max_actors: 200, ..Bounds::default() };
+        let budget = Budget::new(&bounds, &Spent::default(), 0);
+        let wanted = Estimate { tokens: 7, cost_usd: 0.015_625 };
+        let one = || {
+            let (mut requests, mut calls, mut actors) = (0, 0, 0);
+            loop {
+                let reserved = budget.reserve(wanted).ok();
+                let (call, actor) = (budget.count_tool_call().is_ok(), budget.count_actor().is_ok());
+                calls += u64::from(call);
+                actors += u64::from(actor);
+                std::thread::yield_now();
+                let Some(reserved) = reserved else {
+                    if call || actor {
+                        continue;
+                    }
+                    return [requests, calls, actors];
+                };
+                requests += 1;
+                reserved.settle(&Spent { input_tokens: wanted.tokens, cost_usd: wanted.cost_usd, ..Spent::default() });
+            }
+        };
+        let done: Vec<[u64; 3]> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(one)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let sum = |of: usize| done.iter().map(|done| done[of]).sum::<u64>();
+        assert_eq!((sum(1), sum(2)), (300, 200));
+        assert!(sum(0) * wanted.tokens <= 1_000, "{} requests", sum(0));
+        let spent = budget.account.lock().unwrap();
+        assert_eq!((spent.tokens, spent.reserved), (sum(0) * wanted.tokens, 0));
+    }
+
     #[test]
     fn an_estimate_learns_how_long_answers_are() {
         let prices = Prices { input: 0.0, cached_input: None, output: 1_000_000.0 };

@@ -195,9 +195,10 @@ impl Long {
         let (run, orchestrator) = (run_id(), self.orchestrator(stage, journal.clone()));
         let (result, ()) = tokio::join!(orchestrator.resume(&run, None, control), come(events, usize::MAX));
         story.took = begun.elapsed();
+        // What is looked at from here on is all of it at once, which no run does.
+        story.peak = memory("VmHWM:");
         self.look(&journal, &result?, &mut story)?;
         story.journal = std::fs::metadata(path)?.len();
-        story.peak = memory("VmHWM:");
         Ok(story)
     }
 

@@ -129,17 +129,23 @@ fn snapshot(world: &World, journal: &Journal) -> bool {
     world.aside(true);
     let kept = journal.keep_snapshot(taken).now_or_never();
     world.aside(false);
-    let stands = match (standing(journal, &run_id()), view(journal, &run_id())) {
+    let wrong = match (standing(journal, &run_id()), view(journal, &run_id())) {
+        _ if !matches!(kept, Some(Ok(()))) => Some("it was not kept".to_owned()),
         (Ok(stands), Ok(seen)) => {
-            let whole = (stands.state, stands.bounds, stands.actors, stands.over, stands.events, stands.replayed);
-            let expected = (seen.state, seen.bounds, seen.actors, seen.over, seen.events.len(), 0);
-            whole == expected && stands.unused.is_empty()
+            let whole = (&stands.state, &stands.bounds, stands.actors, stands.over, stands.events, stands.replayed);
+            let expected = (&seen.state, &seen.bounds, seen.actors, seen.over, seen.events.len(), 0);
+            (whole != expected || !stands.unused.is_empty())
+                .then(|| format!("{whole:?} {:?}, where all facts make {expected:?}", stands.unused))
         }
-        _ => false,
+        (stands, seen) => Some(format!("{:?} {:?}", stands.err(), seen.err())),
     };
-    let wrong = journal.check_snapshots::<RunMachine>(RUN, RUN_STREAM).map_or(true, |wrong| !wrong.is_empty());
-    if !matches!(kept, Some(Ok(()))) || !stands || wrong {
-        world.fault("a snapshot is not what the facts make".to_owned());
+    let checked = journal.check_snapshots::<RunMachine>(RUN, RUN_STREAM);
+    let wrong = wrong.or_else(|| match checked {
+        Ok(wrong) => wrong.first().map(|(_, why)| why.clone()),
+        Err(error) => Some(error.to_string()),
+    });
+    if let Some(wrong) = wrong {
+        world.fault(format!("a snapshot is not what the facts make: {wrong}"));
     }
     true
 }

@@ -85,6 +85,11 @@ impl<M: Machine> Standing<M> {
         self.output.as_ref()
     }
 
+    /// The time of the last fact. A clock that was set back can make it earlier than those before it.
+    pub(crate) const fn now(&self) -> UnixMillis {
+        self.run.now
+    }
+
     /// How many events followed from its facts.
     #[must_use]
     pub const fn events(&self) -> usize {

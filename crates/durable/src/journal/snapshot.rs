@@ -107,7 +107,8 @@ impl Journal {
             stream: stream.into(),
             source: Arc::new(source),
         })?;
-        let record = SnapshotRecord { seq: stood.facts, at: stood.last_at, version: M::VERSION, form, events: stood.standing.events() };
+        let record =
+            SnapshotRecord { seq: stood.facts, at: stood.standing.now(), version: M::VERSION, form, events: stood.standing.events() };
         Ok(Some(NewSnapshot { run: run.into(), stream: stream.into(), record, body }))
     }
 
@@ -256,7 +257,7 @@ impl Loading<'_> {
             let recorded = self.known::<M, _>(seq, fact.version, recorded).map_err(|error| error.to_string())?;
             stood.standing.learn(&recorded);
             stood.facts = seq;
-            stood.last_at = stood.last_at.max(recorded.at);
+            stood.last_at = recorded.at.max(stood.input.at);
             events = fact.events;
         }
         Ok(events)

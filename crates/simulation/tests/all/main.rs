@@ -102,3 +102,12 @@ fn a_long_run_is_cut_off_in_the_middle_and_loses_nothing() {
     assert_eq!(story.completed, 40);
     assert!(story.events >= 3_000 && story.replayed >= 1_000, "{story}");
 }
+
+#[test]
+fn snapshots_are_taken_of_runs_whose_clock_was_set_back() {
+    let stage = Stage::new().unwrap();
+    for seed in [4_898, 5_337] {
+        let story = play(&stage, Scenario::wild(seed), None);
+        assert!(story.faults.is_empty(), "{}: {:#?}", story.command(), story.faults);
+    }
+}

@@ -225,3 +225,14 @@ async fn a_snapshot_of_another_form_is_left_alone() {
     assert!(stood.unused[0].contains("another version of aime took it"), "{:?}", stood.unused);
     assert!(fixture.journal.take_snapshot::<NoForm>("r", RUN_STREAM).unwrap().is_none());
 }
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_hinders_no_snapshot() {
+    let fixture = Fixture::written(&["a"]).await;
+    let early = [at(-5_000, ToyFact::Note { text: "b".to_owned() })];
+    let events = [at(-5_000, ToyEvent::Noted { text: "b".to_owned() })];
+    let mut writer = fixture.journal.stream("r", RUN_STREAM).after_standing(&stand(&fixture.journal, "r"));
+    writer.append::<Toy>(Commit { input: None, facts: &early, events: &events }).await.unwrap();
+    assert!(snapshot(&fixture.journal, "r").await);
+    assert_eq!((stand(&fixture.journal, "r").standing.replayed(), fixture.journal.snapshots("r", "").unwrap()[0].at), (0, -5_000));
+}
