@@ -9,7 +9,7 @@ use aime_durable::{BlobFault, BlobFaultKind, Journal, RUN_STREAM, RunLock, UnixM
 use aime_progress::{ProgressEvent, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use serde::Serialize;
 
-use crate::{FailureCode, OrchestratorError, RunMachine, RunView, view};
+use crate::{FailureCode, OrchestratorError, RunMachine, RunView, standing, view};
 
 /// The `schema` member of a check.
 pub const RUN_CHECK_SCHEMA: &str = "aime.run_check/v1";
@@ -105,12 +105,21 @@ pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, 
     let _lock = RunLock::take(&keep.join("runs").join(run.as_str()).join("lock"))?;
     let seen = view(journal, run)?;
     let mut checking = Checking { journal, run, mend, findings: Vec::new() };
-    checking.journal(&seen).await?;
     let actors = checking.actors().await?;
-    checking.state(&seen);
-    checking.snapshot(keep, &seen);
-    checking.kept_snapshots().await?;
-    checking.list(&seen, now).await?;
+    match &seen.damage {
+        Some(damage) if standing(journal, run)?.damage.is_none() => {
+            // What the damaged facts make ends before the run does: nothing may be held against it, and nothing cut.
+            let detail = format!("{damage}; a snapshot taken after that is whole, and the run goes on from it");
+            checking.found(Place::Journal, detail, None);
+        }
+        _ => {
+            checking.journal(&seen).await?;
+            checking.state(&seen);
+            checking.snapshot(keep, &seen);
+            checking.kept_snapshots().await?;
+            checking.list(&seen, now).await?;
+        }
+    }
     checking.file()?;
     checking.blobs().await?;
     checking.undo(keep);

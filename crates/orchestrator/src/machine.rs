@@ -471,4 +471,4 @@ impl RunMachine {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -59,3 +59,6 @@ async fn take(journal: &Journal, run: &RunId) -> Result<(), JournalError> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

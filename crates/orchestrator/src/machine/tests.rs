@@ -7,7 +7,7 @@ mod cancels;
 mod criteria;
 mod doubts;
 mod failures;
-mod form;
+pub(crate) mod form;
 mod frequency;
 mod growing;
 mod people;

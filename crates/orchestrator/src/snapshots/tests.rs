@@ -1,0 +1,84 @@
+//! Snapshots are taken beside a run, and what was damaged before one does no harm.
+
+use std::{path::Path, time::Duration};
+
+use aime_durable::{Commit, EffectId, Machine, NewRun, Order, Outbox};
+use futures::FutureExt;
+
+use super::*;
+use crate::{
+    Place, RunFact, check_run,
+    machine::tests::form::CutOff,
+    standing::{stand, standing},
+};
+
+/// A journal with this run.
+async fn kept(folder: &Path, run: &CutOff) -> Journal {
+    let journal = Journal::open(folder.join("aime.db")).unwrap();
+    journal.create_run(NewRun { id: "run", at: 0, machine_version: 1, title: "", status: "" }).await.unwrap();
+    let commit = Commit::<RunMachine> { input: Some(&run.input), facts: &run.facts, events: &run.events };
+    journal.stream("run", RUN_STREAM).append(commit).await.unwrap();
+    journal
+}
+
+#[tokio::test]
+async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_cut_off = CutOff::new();
+    let journal = kept(folder.path(), &run_cut_off).await;
+    let run: RunId = "run".parse().unwrap();
+    journal.keep_snapshot(journal.take_snapshot::<RunMachine>("run", RUN_STREAM).unwrap().unwrap()).await.unwrap();
+    drop(journal);
+    let path = folder.path().join("aime.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let mark = br#""fact":"task_ended""#;
+    let places: Vec<usize> = (0..bytes.len() - mark.len()).filter(|at| bytes[*at..].starts_with(mark)).collect();
+    assert!(!places.is_empty());
+    places.iter().for_each(|place| bytes[*place + 8] ^= 0x20);
+    std::fs::write(&path, &bytes).unwrap();
+    let journal = Journal::open(&path).unwrap();
+    for mend in [false, true] {
+        let checked = check_run(&journal, folder.path(), &run, mend, 7).await.unwrap();
+        let [finding] = checked.findings.as_slice() else { panic!("{checked:?}") };
+        assert_eq!((finding.place, &finding.mend), (Place::Journal, &None));
+        assert!(finding.detail.contains("the run goes on from it"), "{}", finding.detail);
+        let stands = standing(&journal, &run).unwrap();
+        assert_eq!((&stands.state, stands.damage), (&run_cut_off.state, None), "nothing of it is lost");
+    }
+}
+
+#[tokio::test]
+async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
+    let folder = tempfile::tempdir().unwrap();
+    let run_cut_off = CutOff::new();
+    let journal = kept(folder.path(), &run_cut_off).await;
+    let run: RunId = "run".parse().unwrap();
+    let due = SnapshotsDue::after(SNAPSHOT_FACTS - 2);
+    due.count(1);
+    let snapshots = || journal.snapshots("run", RUN_STREAM).unwrap();
+    let taking = due.take_whenever_due(&journal, &run);
+    tokio::pin!(taking);
+    assert!(taking.as_mut().now_or_never().is_none() && snapshots().is_empty(), "not yet");
+    due.count(1);
+    let looking = async {
+        while snapshots().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        () = taking => unreachable!(),
+        () = looking => {}
+    }
+    let stands = standing(&journal, &run).unwrap();
+    assert_eq!((stands.replayed, stands.unused.len(), stands.events), (0, 0, run_cut_off.events.len()));
+    assert_eq!(&stands.state, &run_cut_off.state);
+    assert_eq!(journal.check_snapshots::<RunMachine>("run", RUN_STREAM).unwrap(), []);
+    // What was under way is revoked by whatever comes first: nobody needs to know any more what it was.
+    let stood = stand(&journal, &run).unwrap();
+    for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: String::new() }] {
+        let (mut machine, mut out) = (stood.standing.machine().clone(), Outbox::default());
+        machine.apply(1, &first, &mut out);
+        let revoked = |id: &EffectId| out.orders().iter().any(|order| matches!(order, Order::Revoke(revoked, _) if revoked == id));
+        assert!(run_cut_off.under_way.iter().all(revoked), "{first:?}: {:?}", out.orders());
+    }
+}
