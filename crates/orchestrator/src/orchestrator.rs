@@ -192,6 +192,9 @@ impl Orchestrator {
         let stood = stand(&self.parts.journal, run)?;
         let view = RunStanding::of(&stood);
         if let (true, Some(output)) = (view.over, &view.output) {
+            // Its process may have died after the last fact, before it said so elsewhere.
+            self.keep_snapshot(&view.state);
+            self.list(run, &view.state, output).await?;
             return Ok(RunResult::new(run.clone(), &view.state, output));
         }
         if !view.inconsistencies.is_empty() {
@@ -334,15 +337,20 @@ impl Orchestrator {
         if ended.machine.is_over() {
             runner.end_plan(state).await;
         }
-        let interrupted = ended.output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
-        let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
-        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await?;
+        self.list(&run, state, &ended.output).await?;
         let mut result = RunResult::new(run, state, &ended.output);
         if self.parts.hooks.are_at(HookPoint::Stop) {
             kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;
         }
         result.notes.extend(kept_files.finish().await);
         Ok(result)
+    }
+
+    /// Says in the list of runs how a run was left.
+    async fn list(&self, run: &RunId, state: &ProgressState, output: &RunOutput) -> Result<(), JournalError> {
+        let interrupted = output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
+        let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
+        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await
     }
 
     /// Keeps the snapshot of a live run near its state.

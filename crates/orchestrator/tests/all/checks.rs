@@ -53,3 +53,12 @@ async fn nobody_checks_a_run_that_is_not_there_or_under_way() {
     let error = check_run(&bench.journal, &keep, &run_id(), true, 7).await.unwrap_err();
     assert!(matches!(error, OrchestratorError::Lock(_)), "{error}");
 }
+
+#[tokio::test]
+async fn a_run_whose_process_died_right_after_its_end_is_told_of_everywhere_once_it_is_resumed() {
+    let bench = after_a_run().await;
+    std::fs::remove_file(bench.path(".aime/progress/trip.json")).unwrap();
+    bench.journal.set_status("trip", 7, "planning").await.unwrap();
+    assert_eq!(bench.resume().await.status, RunStatus::Completed);
+    assert_eq!(check(&bench, false).await.findings, []);
+}
