@@ -69,8 +69,14 @@ static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::new(keys.chain([PEM, ADDRESS]).chain(BEARER)).ok()
 });
 
+/// The fewest bytes of a text that can hold one of these: `://n:p@`.
+const LEAST: usize = 7;
+
 /// A text without what has the form of a secret.
 pub(crate) fn without_forms(text: &str) -> Cow<'_, str> {
+    if text.len() < LEAST {
+        return Cow::Borrowed(text);
+    }
     let mut clean = String::new();
     let mut kept = 0;
     for found in BEGINNINGS.iter().flat_map(|beginnings| beginnings.find_iter(text)) {

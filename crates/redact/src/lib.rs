@@ -6,6 +6,7 @@ mod encoded;
 mod forms;
 mod lines;
 mod redactor;
+mod scan;
 
 pub use credentials::{is_credential_file, is_secret_name, secrets_in};
 pub use deltas::Deltas;

@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{REDACTED, encoded::writings, forms::without_forms};
+use crate::{REDACTED, encoded::writings, forms::without_forms, scan::any_text};
 
 /// Shorter values are too common to be taken out wherever they stand.
 const SHORTEST: usize = 6;
@@ -59,10 +59,7 @@ impl Redactor {
     /// A text without known values, and without what has the form of a key.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.values(text) {
-            Cow::Borrowed(text) => without_forms(text),
-            Cow::Owned(text) => Cow::Owned(without_forms(&text).into_owned()),
-        }
+        self.known().without_secrets(text)
     }
 
     /// A text without known values, also where they are encoded.
@@ -79,20 +76,29 @@ impl Redactor {
 
     /// Takes secrets out of all texts of a document; whether there were any.
     pub fn document(&self, document: &mut Value) -> bool {
-        change(document, &|text| self.text(text))
+        let known = self.known();
+        change(document, &|text| known.without_secrets(text))
     }
 
     /// The same for anything that can be written as JSON and read again. What cannot be read again without its secret, such as a name that
     /// must be a word, has a word in its place.
     #[must_use]
     pub fn typed<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        typed(value, &|text| self.text(text))
+        let known = self.known();
+        typed(value, &|text| known.without_secrets(text))
     }
 
     /// The same with known values alone.
     #[must_use]
     pub fn typed_values<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        typed(value, &|text| self.values(text))
+        let known = self.known();
+        typed(value, &|text| known.without(text))
+    }
+
+    /// How many values are known. A text that was clean stays so until this is another number.
+    #[must_use]
+    pub fn values_known(&self) -> usize {
+        self.known().values.len()
     }
 
     pub(crate) fn known(&self) -> Arc<Known> {
@@ -113,6 +119,13 @@ impl Known {
         // Nothing that is built of so few and short texts is too large.
         let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&writings).ok();
         Self { values, finder, longest }
+    }
+
+    fn without_secrets<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.without(text) {
+            Cow::Borrowed(text) => without_forms(text),
+            Cow::Owned(text) => Cow::Owned(without_forms(&text).into_owned()),
+        }
     }
 
     fn without<'a>(&self, text: &'a str) -> Cow<'a, str> {
@@ -163,6 +176,9 @@ fn change(document: &mut Value, clean: &dyn Fn(&str) -> Cow<'_, str>) -> bool {
 }
 
 fn typed<T: Serialize + DeserializeOwned>(value: T, clean: &dyn Fn(&str) -> Cow<'_, str>) -> T {
+    if !any_text(&value, &|text| matches!(clean(text), Cow::Owned(_))) {
+        return value;
+    }
     let Ok(mut document) = serde_json::to_value(&value) else { return value };
     if !change(&mut document, clean) {
         return value;
