@@ -290,7 +290,7 @@ impl ActorFactory {
         let ((knowledge_of_system, environment_of_system), (knowledge_of_task, environment_of_task)) = (beside(!small), beside(small));
         input.system = self.prompts.system(&SystemContext {
             persona: &input.spec.persona,
-            tools: input.spec.tools.iter().map(note).collect(),
+            tools: input.spec.tools.iter().map(|sheet| note(sheet)).collect(),
             skills: skills::told(&self.skills, &input.spec),
             preloaded: texts,
             knowledge: knowledge_of_system,

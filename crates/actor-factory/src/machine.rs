@@ -143,6 +143,12 @@ impl Machine for ActorMachine {
     fn revoked(id: &EffectId, why: &Reason) -> ActorFact {
         ActorFact::Revoked { id: id.clone(), why: why.clone() }
     }
+
+    /// A request to a model changes nothing outside, and one that is under way when the process ends is made again in any case: it need not wait
+    /// until what led to it is durable, and what the disk takes is hidden behind what the model takes.
+    fn is_repeatable(effect: &ActorEffect) -> bool {
+        matches!(effect, ActorEffect::Model(_) | ActorEffect::Tool { read_only: true, .. })
+    }
 }
 
 impl ActorMachine {

@@ -1,6 +1,6 @@
 //! What an actor is, and what it starts from.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use aime_llm::ModelLimits;
 use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
@@ -71,7 +71,7 @@ pub struct ActorSpec {
     /// The profile it was made from.
     pub profile: String,
     /// Its tools, in the order in which the model sees them.
-    pub tools: Vec<ToolSheet>,
+    pub tools: Vec<Arc<ToolSheet>>,
     /// The skills that stand whole in its system prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
@@ -103,13 +103,13 @@ impl ActorSpec {
     /// The sheet of one of its tools.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&ToolSheet> {
-        self.tools.iter().find(|sheet| sheet.name() == name)
+        self.tools.iter().map(AsRef::as_ref).find(|sheet| sheet.name() == name)
     }
 
     /// The names of its tools, in order.
     #[must_use]
     pub fn tool_names(&self) -> Vec<&str> {
-        self.tools.iter().map(ToolSheet::name).collect()
+        self.tools.iter().map(|sheet| sheet.name()).collect()
     }
 }
 
@@ -177,7 +177,7 @@ impl ActorInput {
     pub(crate) fn first_origins(&self) -> Vec<Origin> {
         let mut origins = self.origins.clone();
         if self.trust.is_some() {
-            Origin::merge(&mut origins, &Trust::untrusted_descriptions(&self.spec.tools));
+            Origin::merge(&mut origins, &Trust::untrusted_descriptions(self.spec.tools.iter().map(AsRef::as_ref)));
         }
         origins
     }

@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let clock = ToolDefinition {
         name: "clock".to_owned(),
         description: "Tells the time.".to_owned(),
-        parameters: serde_json::json!({"type": "object", "properties": {"zone": {"type": "string"}}}),
+        parameters: serde_json::json!({"type": "object", "properties": {"zone": {"type": "string"}}}).into(),
     };
     let request = ChatRequest {
         messages: vec![Arc::new(Message::User { content: question.clone() })],

@@ -57,7 +57,7 @@ pub struct ToolDefinition {
     /// What it does.
     pub description: String,
     /// JSON Schema of its parameters.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
 }
 
 /// Whether the model must call a tool.

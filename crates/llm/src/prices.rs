@@ -1,8 +1,10 @@
 //! What an answer costs, and how many tokens a request takes.
 
+use std::sync::{Arc, Weak};
+
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatRequest, Message, ResponseFormat, Usage, estimate_tokens};
+use crate::{ChatRequest, Message, ResponseFormat, ToolDefinition, Usage, estimate_tokens};
 
 /// Prices in US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -44,27 +46,92 @@ impl Prices {
 /// An estimate of the tokens of a request, by [`estimate_tokens`](crate::estimate_tokens): its texts, tools and schema.
 #[must_use]
 pub fn estimate_request_tokens(request: &ChatRequest) -> u64 {
-    let messages = request.messages.iter().map(|message| match message.as_ref() {
+    let messages: u64 = request.messages.iter().map(|message| of_message(message)).sum();
+    messages + of_tools(&request.tools) + of_format(&request.format)
+}
+
+fn of_message(message: &Message) -> u64 {
+    match message {
         Message::System { content } | Message::User { content } | Message::Tool { content, .. } => estimate_tokens(content),
         Message::Assistant { content, tool_calls } => {
             let calls = tool_calls.iter().map(|call| estimate_tokens(&call.name) + estimate_tokens(&call.arguments));
             estimate_tokens(content) + calls.sum::<u64>()
         }
-    });
-    let tools = request
-        .tools
-        .iter()
-        .map(|tool| estimate_tokens(&tool.name) + estimate_tokens(&tool.description) + estimate_tokens(&tool.parameters.to_string()));
-    let schema = match &request.format {
+    }
+}
+
+fn of_tools(tools: &[ToolDefinition]) -> u64 {
+    let tool = |tool: &ToolDefinition| {
+        estimate_tokens(&tool.name) + estimate_tokens(&tool.description) + estimate_tokens(&tool.parameters.to_string())
+    };
+    tools.iter().map(tool).sum()
+}
+
+fn of_format(format: &ResponseFormat) -> u64 {
+    match format {
         ResponseFormat::JsonSchema { schema, .. } => estimate_tokens(&schema.to_string()),
         ResponseFormat::Text | ResponseFormat::JsonObject => 0,
-    };
-    messages.chain(tools).sum::<u64>() + schema
+    }
+}
+
+/// Counts the tokens of a conversation that is asked again and again: only what is new in a request is looked at. Not for requests of many
+/// conversations in turn, of which each would be counted whole.
+#[derive(Debug, Default)]
+pub struct RequestTokens {
+    /// What was counted, as long as it is there, with the tokens up to its end.
+    messages: Vec<(Weak<Message>, u64)>,
+    tools: Option<(Weak<[ToolDefinition]>, u64)>,
+}
+
+impl RequestTokens {
+    /// The same as [`estimate_request_tokens`].
+    pub fn count(&mut self, request: &ChatRequest) -> u64 {
+        let known = request.messages.iter().zip(&self.messages).take_while(|(message, (known, _))| Arc::as_ptr(message) == known.as_ptr());
+        let known = known.count();
+        self.messages.truncate(known);
+        let mut tokens = self.messages.last().map_or(0, |(_, tokens)| *tokens);
+        for message in request.messages.iter().skip(known) {
+            tokens += of_message(message);
+            self.messages.push((Arc::downgrade(message), tokens));
+        }
+        let offered = Arc::downgrade(&request.tools);
+        let tools = match &self.tools {
+            Some((known, tools)) if known.ptr_eq(&offered) => *tools,
+            _ => {
+                let tools = of_tools(&request.tools);
+                self.tools = Some((offered, tools));
+                tools
+            }
+        };
+        tokens + tools + of_format(&request.format)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_conversation_is_counted_as_each_of_its_requests_would_be() {
+        let said = |text: &str| Arc::new(Message::User { content: text.to_owned() });
+        let tool =
+            |name: &str| ToolDefinition { name: name.into(), description: "d".into(), parameters: serde_json::json!({"a": name}).into() };
+        let (one, other): (Arc<[_]>, Arc<[_]>) = ([tool("one")].into(), [tool("other"), tool("more")].into());
+        let [a, b, c, d] = ["a", "bb bb", "ccc ccc ccc", "d"].map(said);
+        let mut counted = RequestTokens::default();
+        for (messages, tools) in [
+            (vec![&a], &one),
+            (vec![&a, &b, &c], &one),
+            (vec![&a, &b, &d], &other),
+            (vec![&a], &other),
+            (vec![&d, &b, &c, &a], &one),
+            (vec![], &one),
+        ] {
+            let messages = messages.into_iter().cloned().collect();
+            let request = ChatRequest { messages, tools: Arc::clone(tools), ..ChatRequest::default() };
+            assert_eq!(counted.count(&request), estimate_request_tokens(&request), "{request:?}");
+        }
+    }
 
     #[test]
     fn cached_tokens_have_their_own_price() {

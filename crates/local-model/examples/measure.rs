@@ -52,7 +52,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let tool = ToolDefinition {
         name: "read_file".to_owned(),
         description: "Reads a file.".to_owned(),
-        parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false}),
+        parameters:
+            json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false})
+                .into(),
     };
     for choice in [ToolChoice::Auto, ToolChoice::Required] {
         let mut request = text("What is in notes.txt?", 100);

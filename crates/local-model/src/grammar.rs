@@ -80,7 +80,7 @@ fn call_schema(tools: &[ToolDefinition]) -> Value {
         .iter()
         .enumerate()
         .map(|(number, tool)| {
-            let mut arguments = tool.parameters.clone();
+            let mut arguments = Value::clone(&tool.parameters);
             // References are to the root of the parameters, which is not the root any more.
             let prefix = format!("tool{number}_");
             for holder in ["$defs", "definitions"] {

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use aime_llm::{ChatRequest, Prices, Usage, estimate_request_tokens};
+use aime_llm::{Prices, Usage};
 use aime_progress::Spent;
 
 use crate::Bounds;
@@ -137,12 +137,11 @@ impl Budget {
         Ok(())
     }
 
-    /// What a request to a model of these prices is expected to take: its tokens, none of them in the server's cache, and an answer as
-    /// long as the longest of the run so far, at least a short one, at most what the request allows.
+    /// What a request of so many tokens to a model of these prices is expected to take: these tokens, none of them in the server's cache, and an
+    /// answer as long as the longest of the run so far, at least a short one, at most what the request allows.
     #[must_use]
-    pub fn estimate(&self, request: &ChatRequest, prices: Option<Prices>) -> Estimate {
-        let tokens = estimate_request_tokens(request);
-        let allowed = request.max_output_tokens.map_or(u64::MAX, u64::from);
+    pub fn estimate(&self, tokens: u64, max_output_tokens: Option<u32>, prices: Option<Prices>) -> Estimate {
+        let allowed = max_output_tokens.map_or(u64::MAX, u64::from);
         let longest = self.account.lock().unwrap_or_else(PoisonError::into_inner).longest;
         let usage = Usage { input_tokens: tokens, cached_input_tokens: 0, output_tokens: longest.max(SHORT_ANSWER).min(allowed) };
         Estimate { tokens, cost_usd: prices.map_or(0.0, |prices| prices.cost(&usage)) }
@@ -271,15 +270,14 @@ mod tests {
     fn an_estimate_learns_how_long_answers_are() {
         let prices = Prices { input: 0.0, cached_input: None, output: 1_000_000.0 };
         let budget = Budget::new(&Bounds::default(), &Spent::default(), 0);
-        let request = ChatRequest { max_output_tokens: Some(2_000), ..ChatRequest::default() };
-        let cost = |request: &ChatRequest| budget.estimate(request, Some(prices)).cost_usd;
-        assert_eq!((cost(&request), budget.estimate(&request, None).cost_usd), (300.0, 0.0));
+        let cost = || budget.estimate(0, Some(2_000), Some(prices)).cost_usd;
+        assert_eq!((cost(), budget.estimate(0, Some(2_000), None).cost_usd), (300.0, 0.0));
         for (answered, expected) in [(100, 300.0), (700, 700.0), (400, 700.0), (9_000, 2_000.0)] {
             budget.reserve(tokens(1)).unwrap().settle(&Spent { output_tokens: answered, ..spent(1, 0.0) });
-            assert_eq!(cost(&request), expected, "{answered}");
+            assert_eq!(cost(), expected, "{answered}");
         }
         let resumed = Budget::new(&Bounds::default(), &Spent { requests: 2, output_tokens: 1_000, ..Spent::default() }, 0);
-        assert_eq!(resumed.estimate(&request, Some(prices)).cost_usd, 500.0);
+        assert_eq!(resumed.estimate(0, Some(2_000), Some(prices)).cost_usd, 500.0);
     }
 
     #[test]

@@ -430,8 +430,8 @@ pub enum RunEffect {
     },
     /// Make an actor for a task and let it work.
     StartActor {
-        /// The run as it stands.
-        state: Box<ProgressState>,
+        /// The run as far as the actor works with it.
+        brief: Box<crate::ActorBrief>,
         /// The task.
         task: TaskId,
         /// Which execution; the actor's journal is named by it.

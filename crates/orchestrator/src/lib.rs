@@ -30,6 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod brief;
 mod budget;
 mod check;
 mod criteria;
@@ -59,6 +60,7 @@ mod words;
 /// The crates whose types stand in this one's, so that one import is enough to bring a model and tools and to read a plan and a result.
 pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools, aime_undo as undo};
 
+pub use brief::ActorBrief;
 pub use budget::{Budget, BudgetError, Estimate, Reservation};
 pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run};
 pub use criteria::{FileCriterion, read_criterion};

@@ -3,6 +3,7 @@
 mod cancelling;
 mod ending;
 mod growing;
+mod open;
 mod open_calls;
 mod origins;
 pub(crate) mod people;
@@ -21,6 +22,7 @@ use aime_progress::{
 };
 use serde::{Deserialize, Serialize};
 
+use self::open::Open;
 use crate::{CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
 
 /// How a run ended, or was left.
@@ -102,7 +104,7 @@ pub struct RunMachine {
     now: Timestamp,
     /// The time of the fact before the present one.
     before: Timestamp,
-    open: BTreeMap<EffectId, Work>,
+    open: Open,
     /// Numbers effects that are not named by a task.
     counter: u64,
     /// The current execution of each task, from 1; a new one begins after each conclusion.
@@ -193,7 +195,7 @@ impl Machine for RunMachine {
             phase: Phase::Routing,
             now,
             before: now,
-            open: BTreeMap::new(),
+            open: Open::default(),
             counter: 0,
             executions: BTreeMap::new(),
             reported: BTreeMap::new(),

@@ -1,13 +1,16 @@
 //! The models of a run, by role.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, StreamPart};
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, RequestTokens, StreamPart};
 use aime_progress::Spent;
 use aime_redact::Redactor;
 use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
 
-use crate::{Budget, BudgetError, redacted_model::RedactedModel};
+use crate::{Budget, BudgetError, Estimate, redacted_model::RedactedModel};
 
 /// Models by role or name. Whoever asks for one that is not there gets `default`.
 #[derive(Clone)]
@@ -33,7 +36,7 @@ impl Models {
     /// The same models, each of which sees no secret, and none of whose answers holds one.
     #[must_use]
     pub fn redacted(self, redactor: &Redactor) -> Self {
-        let around = |inner| -> Arc<dyn ChatModel> { Arc::new(RedactedModel { inner, redactor: redactor.clone() }) };
+        let around = |inner| -> Arc<dyn ChatModel> { Arc::new(RedactedModel::new(inner, redactor.clone())) };
         let roles = self.roles.into_iter().map(|(name, model)| (name, around(model))).collect();
         Self { default: around(self.default), roles }
     }
@@ -51,9 +54,21 @@ pub(crate) type OnBound = Arc<dyn Fn(&BudgetError) + Send + Sync>;
 /// A model whose every call is reserved in the run's budget first. When there is no room the call never ends: the run, which is told,
 /// revokes it.
 pub(crate) struct BudgetedModel {
-    pub(crate) inner: Arc<dyn ChatModel>,
-    pub(crate) budget: Arc<Budget>,
-    pub(crate) on_bound: OnBound,
+    inner: Arc<dyn ChatModel>,
+    budget: Arc<Budget>,
+    on_bound: OnBound,
+    counted: Mutex<RequestTokens>,
+}
+
+impl BudgetedModel {
+    pub(crate) fn new(inner: Arc<dyn ChatModel>, budget: Arc<Budget>, on_bound: OnBound) -> Self {
+        Self { inner, budget, on_bound, counted: Mutex::default() }
+    }
+
+    fn estimate(&self, request: &ChatRequest) -> Estimate {
+        let tokens = self.counted.lock().unwrap_or_else(PoisonError::into_inner).count(request);
+        self.budget.estimate(tokens, request.max_output_tokens, self.inner.prices())
+    }
 }
 
 impl ChatModel for BudgetedModel {
@@ -72,8 +87,7 @@ impl ChatModel for BudgetedModel {
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         Box::pin(
             futures::stream::once(async move {
-                let wanted = self.budget.estimate(&request, self.inner.prices());
-                let mut reservation = Some(match self.budget.reserve(wanted) {
+                let mut reservation = Some(match self.budget.reserve(self.estimate(&request)) {
                     Ok(reservation) => reservation,
                     Err(error) => {
                         (self.on_bound)(&error);
@@ -94,7 +108,7 @@ impl ChatModel for BudgetedModel {
 
     fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
         Box::pin(async move {
-            let reservation = match self.budget.reserve(self.budget.estimate(&request, self.inner.prices())) {
+            let reservation = match self.budget.reserve(self.estimate(&request)) {
                 Ok(reservation) => reservation,
                 Err(error) => {
                     (self.on_bound)(&error);

@@ -9,6 +9,7 @@ use aime_durable::{
 use aime_progress::{Inconsistency, LiveStore, Origin, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
 use aime_tools::{HandledBy, Trust};
 use aime_undo::Recorder;
+use futures::FutureExt as _;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -16,7 +17,7 @@ use crate::{
     Bounds, Budget, FailureCode, HookPoint, Parts, PublishedEvent, RunControl, RunFact, RunInput, RunMachine, RunOutput, RunRequest,
     RunResult,
     inbox::{CANCELLED, fact_in, read_inbox},
-    publish::PublishingStream,
+    publish::{Entry, PublishingStream},
     questions::Answers,
     runner::{RunRunner, kept_files::KeptFiles, plan::ToolsOfPlans},
     snapshots::SnapshotsDue,
@@ -127,13 +128,14 @@ impl Orchestrator {
             status: "planning",
         };
         let _lock = self.lock(&run)?;
-        match self.parts.journal.create_run(new).await {
+        let entered = match self.parts.journal.run(run.as_str())? {
             // A process entered it and died before it had begun it: nothing is lost by beginning it now.
-            Err(JournalError::RunExists { .. }) if self.parts.journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.is_none() => {}
-            entered => entered?,
-        }
-        let tools =
-            self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).map(|sheet| (**sheet).clone()).collect();
+            Some(_) if self.parts.journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.is_none() => None,
+            Some(_) => return Err(JournalError::RunExists { run: run.as_str().into() }.into()),
+            // Waited for with the first record, which may share its transaction.
+            None => Some(self.parts.journal.create_run(new).boxed()),
+        };
+        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
         let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
         let input = self.parts.redactor.typed_values(RunInput {
             run,
@@ -160,6 +162,7 @@ impl Orchestrator {
                 tool_calls: 0,
                 actors: 0,
                 published: 0,
+                entered,
             },
             writer,
             resume,
@@ -228,6 +231,7 @@ impl Orchestrator {
             tool_calls: view.state.tool_calls,
             actors: stood.standing.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
             published: view.events as u64,
+            entered: None,
         };
         let writer = self.parts.journal.stream(run.as_str(), "").after_standing(&stood);
         // The state of before; a run is live while it is carried out.
@@ -274,6 +278,7 @@ impl Orchestrator {
         let runner = Arc::new(RunRunner {
             run: run.clone(),
             kept_files: kept_files.clone(),
+            live: Arc::clone(&self.live),
             input: start.input,
             parts: self.parts.clone(),
             plan_tools: self.plan_tools.clone(),
@@ -295,6 +300,7 @@ impl Orchestrator {
             snapshots: Arc::clone(&snapshots),
             held: Default::default(),
             facts: 0,
+            entered: start.entered,
         };
         let redactor = self.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
@@ -333,11 +339,13 @@ impl Orchestrator {
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
         })?;
         let state = ended.machine.state();
+        // Two files, and neither waits for the other to be on the disk.
+        let told = self.list(&run, state, &ended.output);
         self.keep_snapshot(state);
         if ended.machine.is_over() {
             runner.end_plan(state).await;
         }
-        self.list(&run, state, &ended.output).await?;
+        told.await?;
         let mut result = RunResult::new(run, state, &ended.output);
         if self.parts.hooks.are_at(HookPoint::Stop) {
             kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;
@@ -346,11 +354,16 @@ impl Orchestrator {
         Ok(result)
     }
 
-    /// Says in the list of runs how a run was left.
-    async fn list(&self, run: &RunId, state: &ProgressState, output: &RunOutput) -> Result<(), JournalError> {
+    /// Says in the list of runs how a run was left. It is under way at once, and there when this is awaited.
+    fn list(
+        &self,
+        run: &RunId,
+        state: &ProgressState,
+        output: &RunOutput,
+    ) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
         let interrupted = output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
         let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
-        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status).await
+        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status)
     }
 
     /// Keeps the snapshot of a live run near its state.
@@ -416,6 +429,8 @@ struct Start {
     tool_calls: u64,
     actors: u32,
     published: u64,
+    /// The entry of a new run in the journal, on its way.
+    entered: Option<Entry>,
 }
 
 /// What goes on beside a run. It ends with the run, also with one whose future is dropped.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aime_durable::{Commit, JournalError, Recorded, Sink, StreamWriter, UnixMillis};
 use aime_progress::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -46,7 +47,12 @@ pub(crate) struct PublishingStream {
     pub(crate) held: (Vec<RunFact>, Vec<Recorded<ProgressEvent>>),
     /// How many facts were appended and are not yet durable.
     pub(crate) facts: usize,
+    /// The entry of a new run in the journal, until it is durable.
+    pub(crate) entered: Option<Entry>,
 }
+
+/// An entry in the journal on its way to the disk.
+pub(crate) type Entry = BoxFuture<'static, Result<(), JournalError>>;
 
 impl Sink<RunMachine> for PublishingStream {
     type Error = JournalError;
@@ -60,16 +66,20 @@ impl Sink<RunMachine> for PublishingStream {
     }
 
     async fn flush(&mut self) -> Result<(), JournalError> {
+        if let Some(entered) = &mut self.entered {
+            entered.await?;
+            self.entered = None;
+        }
         self.writer.flush().await?;
         self.snapshots.count(std::mem::take(&mut self.facts));
         let (facts, events) = std::mem::take(&mut self.held);
         facts.iter().for_each(|fact| self.words.put(fact));
+        if let Err(error) = self.live.apply_all(&self.run, events.iter().map(|event| (Timestamp::from_millis(event.at), &event.fact))) {
+            tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
+        }
         for Recorded { at, fact } in events {
             self.published += 1;
             let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(at), event: fact };
-            if let Err(error) = self.live.apply(&self.run, event.at, &event.event) {
-                tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
-            }
             if let ProgressEvent::QuestionAnswered { id, answer } = &event.event {
                 self.answers.put(id.clone(), answer.clone());
             }

@@ -1,6 +1,10 @@
 //! A model that sees no secret, and whose answers hold none.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
 
 use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, Prices, StreamPart, ToolCall, ToolDefinition};
 use aime_redact::{Deltas, Redactor};
@@ -13,19 +17,68 @@ use futures::{
 /// Takes secrets out of requests before they are sent, and known values out of answers. What a model itself has written is carried out as it
 /// stands, so nothing but known values is taken out of that.
 pub(crate) struct RedactedModel {
-    pub(crate) inner: Arc<dyn ChatModel>,
-    pub(crate) redactor: Redactor,
+    inner: Arc<dyn ChatModel>,
+    redactor: Redactor,
+    clean: Mutex<Clean>,
+}
+
+/// The fewest messages that are remembered before those that are gone are looked for.
+const REMEMBERED: usize = 1_024;
+
+/// Messages that were found to hold no secret: a conversation is sent again and again, and only its end is new. The messages themselves are not
+/// kept; that none of them takes the place of another is certain as long as one is remembered.
+#[derive(Default)]
+struct Clean {
+    messages: HashMap<usize, Weak<Message>>,
+    tools: Option<Weak<[ToolDefinition]>>,
+    /// How many values were known then.
+    known: usize,
+    /// When those that are gone are looked for again.
+    full: usize,
+}
+
+impl Clean {
+    fn place(message: &Arc<Message>) -> usize {
+        Arc::as_ptr(message).addr()
+    }
+
+    fn remember(&mut self, message: &Arc<Message>) {
+        if self.messages.len() >= self.full.max(REMEMBERED) {
+            self.messages.retain(|_, message| message.strong_count() > 0);
+            self.full = self.messages.len() * 2;
+        }
+        self.messages.insert(Self::place(message), Arc::downgrade(message));
+    }
 }
 
 impl RedactedModel {
+    /// Around a model.
+    pub(crate) fn new(inner: Arc<dyn ChatModel>, redactor: Redactor) -> Self {
+        Self { inner, redactor, clean: Mutex::default() }
+    }
+
     fn request(&self, mut request: ChatRequest) -> ChatRequest {
+        let mut clean = self.clean.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.redactor.values_known();
+        if clean.known != known {
+            *clean = Clean { known, ..Clean::default() };
+        }
         for message in &mut request.messages {
-            if let Some(clean) = self.message(message) {
-                *message = Arc::new(clean);
+            if clean.messages.contains_key(&Clean::place(message)) {
+                continue;
+            }
+            match self.message(message) {
+                Some(other) => *message = Arc::new(other),
+                None => clean.remember(message),
             }
         }
-        if request.tools.iter().any(|tool| self.holds_one(tool)) {
-            request.tools = request.tools.iter().map(|tool| self.redactor.typed(tool.clone())).collect();
+        let tools = Arc::downgrade(&request.tools);
+        if !clean.tools.as_ref().is_some_and(|clean| Weak::ptr_eq(clean, &tools)) {
+            if request.tools.iter().any(|tool| self.holds_one(tool)) {
+                request.tools = request.tools.iter().map(|tool| self.redactor.typed(tool.clone())).collect();
+            } else {
+                clean.tools = Some(tools);
+            }
         }
         request
     }
@@ -133,7 +186,7 @@ mod tests {
 
     fn redacted(answer: &str) -> (ScriptedModel, RedactedModel) {
         let inner = ScriptedModel::new("m").on(When::any(), [Reply::text(answer)]);
-        (inner.clone(), RedactedModel { inner: Arc::new(inner), redactor: Redactor::new(["hunter22"]) })
+        (inner.clone(), RedactedModel::new(Arc::new(inner), Redactor::new(["hunter22"])))
     }
 
     #[tokio::test]
@@ -159,6 +212,29 @@ mod tests {
         let seen = format!("{:?}", inner.requests());
         assert!(!seen.contains("hunter22"), "{seen}");
         assert_eq!(seen.matches("sk-0123456789abcdefghij").count(), 1, "in its own call alone: {seen}");
+    }
+
+    #[tokio::test]
+    async fn what_was_clean_is_looked_at_again_once_more_is_known() {
+        let (inner, model) = redacted("ok");
+        let said = Arc::new(Message::User { content: "it is swordfish".to_owned() });
+        let request = ChatRequest { messages: vec![Arc::clone(&said)], ..ChatRequest::default() };
+        model.complete(request.clone()).await.unwrap();
+        model.complete(request.clone()).await.unwrap();
+        assert!(Arc::ptr_eq(&inner.requests()[1].messages[0], &said), "what holds no secret is passed on as it is");
+        model.redactor.learn(["swordfish"]);
+        model.complete(request).await.unwrap();
+        assert!(format!("{:?}", inner.requests()[2]).contains("[redacted-secret]"));
+    }
+
+    #[test]
+    fn messages_that_are_gone_are_forgotten() {
+        let (_, model) = redacted("ok");
+        for number in 0..10 * REMEMBERED {
+            let said = Arc::new(Message::User { content: number.to_string() });
+            model.request(ChatRequest { messages: vec![said], ..ChatRequest::default() });
+        }
+        assert!(model.clean.lock().unwrap().messages.len() <= REMEMBERED);
     }
 
     #[tokio::test]

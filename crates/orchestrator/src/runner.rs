@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, JournalError};
 use aime_llm::ChatModel;
-use aime_progress::{RunId, Timestamp};
+use aime_progress::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{sync::mpsc, time::Instant};
 
@@ -38,6 +38,8 @@ pub(crate) struct RunRunner {
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,
     pub(crate) kept_files: kept_files::KeptFiles,
+    /// The runs as they stand.
+    pub(crate) live: Arc<LiveStore>,
     /// Takes the error of an actor's journal that cannot be written: it ends the process's work on the run.
     pub(crate) broken: mpsc::UnboundedSender<JournalError>,
 }
@@ -67,17 +69,18 @@ impl RunRunner {
     async fn perform(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
         let id = issue.id;
         match issue.effect {
-            RunEffect::Recall => self.recall(id, context).await,
-            RunEffect::Remember { state, failure } => self.remember(id, &state, failure.as_deref()).await,
-            RunEffect::Route => self.route(id, context).await,
-            RunEffect::Plan { mode, category, known } => self.plan(id, mode, &category, known, context).await,
-            RunEffect::Replan { state, reasons, known } => self.replan(id, &state, (&reasons, known), context).await,
-            RunEffect::StartActor { state, task, execution, origins, known } => {
-                self.start_actor(id, *state, &task, (execution, origins, known), context).await
-            }
             RunEffect::CallTool { spec, tool, parameters, .. } => self.call_tool(id, &spec, &tool, parameters, context).await,
-            RunEffect::Verify { state } => self.verify(id, &state, context).await,
-            RunEffect::Answer { state } => self.answer(id, &state, context).await,
+            // Boxed, each: a call need not be as large as the largest of them.
+            RunEffect::Recall => Box::pin(self.recall(id, context)).await,
+            RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,
+            RunEffect::Route => Box::pin(self.route(id, context)).await,
+            RunEffect::Plan { mode, category, known } => Box::pin(self.plan(id, mode, &category, known, context)).await,
+            RunEffect::Replan { state, reasons, known } => Box::pin(self.replan(id, &state, (&reasons, known), context)).await,
+            RunEffect::StartActor { brief, task, execution, origins, known } => {
+                Box::pin(self.start_actor(id, *brief, &task, (execution, origins, known), context)).await
+            }
+            RunEffect::Verify { state } => Box::pin(self.verify(id, &state, context)).await,
+            RunEffect::Answer { state } => Box::pin(self.answer(id, &state, context)).await,
             RunEffect::Ask { question, kind, task, text } => {
                 let asked = HumanQuestion { id: question, kind, task, text };
                 match self.parts.human.ask(asked).await {
@@ -102,7 +105,7 @@ impl RunRunner {
     /// The same, with what is told when the budget leaves no room.
     fn model_bounded(&self, role: &str, on_bound: OnBound) -> Option<Arc<dyn ChatModel>> {
         let inner = self.parts.models.as_ref()?.role(role);
-        Some(Arc::new(BudgetedModel { inner, budget: Arc::clone(&self.budget), on_bound }))
+        Some(Arc::new(BudgetedModel::new(inner, Arc::clone(&self.budget), on_bound)))
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a run is given: its goal, its settings and its bounds.
 
+use std::{borrow::Cow, sync::Arc};
+
 use aime_planner::{Adaptive, GrowthSettings, Strategy};
-use aime_progress::{Origin, Plan, PlanId, PlanMode, ProgressState, RunId};
+use aime_progress::{Origin, Plan, PlanId, PlanMode, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
@@ -110,9 +112,12 @@ impl Default for RunSettings {
 }
 
 /// The rules of a run, with what people have allowed for good since it began.
-pub(crate) fn in_force(rules: &PermissionRules, state: &ProgressState) -> PermissionRules {
-    let consents: Vec<PermissionRule> = state.consents.iter().filter_map(|rule| rule.parse().ok()).collect();
-    rules.clone().with_remembered(&consents)
+pub(crate) fn in_force<'a>(rules: &'a PermissionRules, consents: &[String]) -> Cow<'a, PermissionRules> {
+    if consents.is_empty() {
+        return Cow::Borrowed(rules);
+    }
+    let consents: Vec<PermissionRule> = consents.iter().filter_map(|rule| rule.parse().ok()).collect();
+    Cow::Owned(rules.clone().with_remembered(&consents))
 }
 
 /// What a run starts from. Kept as the first record of its journal.
@@ -137,5 +142,5 @@ pub struct RunInput {
     /// How it works.
     pub settings: RunSettings,
     /// The tools, as they were known when the run began.
-    pub tools: Vec<ToolSheet>,
+    pub tools: Vec<Arc<ToolSheet>>,
 }

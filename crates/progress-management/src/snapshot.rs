@@ -87,7 +87,8 @@ struct Written<'a> {
     state: &'a ProgressState,
 }
 
-/// Writes a snapshot to `path`: whole or not at all, and durable when it returns. Missing folders are made.
+/// Writes a snapshot to `path`: whole or not at all. After a power cut the former one may be there again: the journal has what came since.
+/// Missing folders are made.
 ///
 /// # Errors
 /// [`SnapshotError::Write`]; the former file is then as it was.
@@ -101,17 +102,6 @@ pub fn write_snapshot(path: &Path, state: &ProgressState) -> Result<(), Snapshot
     file.write_all(&text).map_err(failed)?;
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
-    sync_folder(folder).map_err(failed)
-}
-
-/// Makes the new name durable as well.
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    fs::File::open(folder)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 

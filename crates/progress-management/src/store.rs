@@ -73,6 +73,36 @@ impl LiveStore {
         }
     }
 
+    /// Takes events in, in order, as [`apply`](Self::apply) does, without anybody between them. Those that do not follow are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`] of the first event that was left out.
+    pub fn apply_all<'a>(&self, run: &RunId, events: impl IntoIterator<Item = (Timestamp, &'a ProgressEvent)>) -> Result<(), StoreError> {
+        let mut events = events.into_iter().peekable();
+        let unknown = || StoreError::UnknownRun { run: run.clone() };
+        let refused = |source| StoreError::Fold { run: run.clone(), source };
+        let mut first = Ok(());
+        let mut state = match self.runs.entry(run.clone()) {
+            Entry::Occupied(entry) => entry.into_ref(),
+            Entry::Vacant(entry) => {
+                let Some((at, event)) = events.next_if(|(_, event)| matches!(event, ProgressEvent::RunStarted { .. })) else {
+                    return if events.peek().is_none() { Ok(()) } else { Err(unknown()) };
+                };
+                entry.insert(Arc::new(ProgressState::start(at, event).map_err(refused)?))
+            }
+        };
+        if events.peek().is_none() {
+            return Ok(());
+        }
+        // Copies the state only where somebody still reads the former one.
+        let state = Arc::make_mut(state.value_mut());
+        for (at, event) in events {
+            let taken = state.apply(at, event).map_err(refused);
+            first = first.and(taken);
+        }
+        first
+    }
+
     /// Takes a run out.
     pub fn remove(&self, run: &RunId) -> Option<Arc<ProgressState>> {
         self.runs.remove(run).map(|(_, state)| state)

@@ -92,13 +92,13 @@ impl Trust {
 
     /// The origins of what tools say of themselves in a request: a server describes its own.
     #[must_use]
-    pub fn untrusted_descriptions(sheets: &[ToolSheet]) -> Vec<Origin> {
+    pub fn untrusted_descriptions<'a>(sheets: impl IntoIterator<Item = &'a ToolSheet>) -> Vec<Origin> {
         let of_server = |sheet: &ToolSheet| match &sheet.source {
             Source::Server { name, trusted: false, .. } => Some(Origin::Server(name.clone())),
             _ => None,
         };
         let mut origins = Vec::new();
-        Origin::merge(&mut origins, &sheets.iter().filter_map(of_server).collect::<Vec<_>>());
+        Origin::merge(&mut origins, &sheets.into_iter().filter_map(of_server).collect::<Vec<_>>());
         origins
     }
 

@@ -91,7 +91,7 @@ where
     pub(crate) fn describes(self, parameter: &str, text: &str) -> Self {
         self.with(|sheet| {
             let place = format!("/properties/{parameter}");
-            if let Some(schema) = sheet.definition.parameters.pointer_mut(&place).and_then(Value::as_object_mut) {
+            if let Some(schema) = Arc::make_mut(&mut sheet.definition.parameters).pointer_mut(&place).and_then(Value::as_object_mut) {
                 schema.insert("description".to_owned(), Value::from(text));
             }
         })
@@ -106,7 +106,7 @@ where
 /// The sheet of a tool with parameters of a type, that changes nothing outside the run.
 pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSheet {
     ToolSheet {
-        definition: ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters: schema_of::<P>() },
+        definition: ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters: Arc::new(schema_of::<P>()) },
         read_only: false,
         idempotent: false,
         touches: Touches::Nothing,

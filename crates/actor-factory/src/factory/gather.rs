@@ -1,5 +1,7 @@
 //! The tools of an actor.
 
+use std::sync::Arc;
+
 use aime_progress::TaskSpec;
 use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, is_of_servers, tools_of};
 
@@ -22,7 +24,7 @@ pub(super) fn gather(
     context: &ActorContext<'_>,
     may_delegate: bool,
     reasons: &mut Vec<String>,
-) -> Result<Vec<ToolSheet>, ComposeError> {
+) -> Result<Vec<Arc<ToolSheet>>, ComposeError> {
     let mut names: Vec<String> = Vec::new();
     let mut of_profile: Vec<&str> = Vec::new();
     for bundle in &profile.bundles {
@@ -67,7 +69,7 @@ pub(super) fn gather(
         names.extend(tools_of([COORDINATION]).unwrap_or_default().into_iter().map(str::to_owned));
     }
 
-    let mut sheets: Vec<ToolSheet> = Vec::new();
+    let mut sheets: Vec<Arc<ToolSheet>> = Vec::new();
     let mut servers_left_out = 0_usize;
     for name in names {
         let denied = name != TERMINATE && profile.denied_tools.iter().any(|denied| denies(denied, &name));
@@ -89,7 +91,7 @@ pub(super) fn gather(
             }
             continue;
         }
-        sheets.push(ToolSheet::clone(sheet));
+        sheets.push(Arc::clone(sheet));
     }
     if servers_left_out > 0 {
         let reason = "of MCP servers that are not known to change nothing: it is read-only";

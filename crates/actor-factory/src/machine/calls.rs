@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
-use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, always_note, decide, origin_of};
+use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, Touches, always_note, decide, origin_of};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -106,7 +106,9 @@ impl ActorMachine {
         if let Some(call) = self.call_mut(index) {
             call.state = CallState::Running { effect: effect.clone() };
         }
-        let tool = ActorEffect::Tool { call: call.id.clone(), name: call.name.clone(), parameters: call.parameters.clone() };
+        let sheet = self.sheet(&call.name);
+        let read_only = sheet.is_some_and(|sheet| sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files));
+        let tool = ActorEffect::Tool { call: call.id.clone(), name: call.name.clone(), parameters: call.parameters.clone(), read_only };
         out.issue(effect, tool);
     }
 

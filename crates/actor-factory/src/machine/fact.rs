@@ -136,6 +136,8 @@ pub enum ActorEffect {
         name: String,
         /// Its parameters.
         parameters: Map<String, Value>,
+        /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
+        read_only: bool,
     },
     /// Have another actor do a part of the work. Answered by [`ActorFact::ToolEnded`]. The other actor has a journal of its own, which
     /// `call` names: issued again after a stop or a crash, it goes on from there.

@@ -73,7 +73,7 @@ impl ActorMachine {
 
     /// The router's hint away from tools that keep failing.
     fn hint(&mut self, out: &mut Outbox<Self>) {
-        if let Some(hint) = self.router.take_hint(self.input.spec.tools.iter()) {
+        if let Some(hint) = self.router.take_hint(self.input.spec.tools.iter().map(AsRef::as_ref)) {
             self.nudged("tool_hint", &hint, out);
             self.notes.push(hint);
         }

@@ -3,6 +3,7 @@ mod compaction;
 mod delegation;
 mod loops;
 mod origins;
+mod repeatable;
 mod replaced;
 mod rules;
 mod said;

@@ -65,7 +65,7 @@ pub(super) enum CallState {
 impl Call {
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {
         let sheet = spec.tool(&call.name);
-        let read = read_arguments(&call.arguments, sheet.map(|sheet| &sheet.definition.parameters));
+        let read = read_arguments(&call.arguments, sheet.map(|sheet| sheet.definition.parameters.as_ref()));
         let fault = if cut_off {
             Some(CUT_OFF.to_owned())
         } else if sheet.is_none() {

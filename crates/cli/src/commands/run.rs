@@ -242,15 +242,22 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     let (control, watched) = RunControl::new();
     let stop = control.stop.clone();
     let shown = tokio::spawn(show(Arc::clone(&screen), watched, setup.consents(), setup.watch(&run)));
-    let carried = async {
+    let (own, name) = (orchestrator.clone(), run.clone());
+    // Among its own effects, and not on the thread that only waits: a step from one to the next need not wake another thread.
+    let mut carried = tokio::spawn(async move {
         match work {
-            Work::Start(request) => orchestrator.run(*request, control).await,
-            Work::Resume { bounds, .. } => orchestrator.resume(&run, bounds, control).await,
+            Work::Start(request) => own.run(*request, control).await,
+            Work::Resume { bounds, .. } => own.resume(&name, bounds, control).await,
         }
-    };
+    });
     let result = tokio::select! {
-        result = carried => result,
+        result = &mut carried => match result {
+            Ok(result) => result,
+            Err(fault) if fault.is_panic() => std::panic::resume_unwind(fault.into_panic()),
+            Err(cancelled) => return Err(Failure::internal(cancelled)),
+        },
         () = stopped_twice(&stop, &screen) => {
+            carried.abort();
             drop(listening);
             screen.close();
             output::note(&format!("stopped at once; go on with `aime resume {run}`"));

@@ -71,11 +71,12 @@ pub struct EventRecord {
 const RUN: &str = "SELECT id, created_at, updated_at, machine_version, title, status FROM run";
 
 impl Journal {
-    /// Enters a run, before anything is appended to its streams.
+    /// Enters a run, before anything is appended to its streams. It is queued at once, so that what is appended next may share its transaction;
+    /// if the future is dropped, it is entered all the same.
     ///
     /// # Errors
     /// [`JournalError::RunExists`], and those of the disk.
-    pub async fn create_run(&self, run: NewRun<'_>) -> Result<(), JournalError> {
+    pub fn create_run(&self, run: NewRun<'_>) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
         let (id, title): (Arc<str>, String) = (run.id.into(), run.title.chars().take(TITLE).collect());
         let (at, version, status) = (run.at, run.machine_version, run.status.to_owned());
         self.write(move |path, connection| {
@@ -90,7 +91,6 @@ impl Journal {
                     false => JournalError::from_sqlite(path, error),
                 })
         })
-        .await
     }
 
     /// Every run, the latest first.
@@ -150,11 +150,11 @@ impl Journal {
         })
     }
 
-    /// Says where a run stands.
+    /// Says where a run stands. It is queued at once; if the future is dropped, it is said all the same.
     ///
     /// # Errors
     /// [`JournalError::NoRun`], and those of the disk.
-    pub async fn set_status(&self, run: &str, at: UnixMillis, status: &str) -> Result<(), JournalError> {
+    pub fn set_status(&self, run: &str, at: UnixMillis, status: &str) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
         let (run, status): (Arc<str>, String) = (run.into(), status.to_owned());
         self.write(move |path, connection| {
             let changed = connection
@@ -163,7 +163,6 @@ impl Journal {
                 .map_err(|error| JournalError::from_sqlite(path, error))?;
             found(changed, &run)
         })
-        .await
     }
 
     /// Deletes a run with all that only it has: facts, events, messages and blobs. A process that still drives it fails at its next append.

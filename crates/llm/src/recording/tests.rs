@@ -12,7 +12,7 @@ use crate::{
 };
 
 fn request(text: &str) -> ChatRequest {
-    let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({"type": "object", "properties": {}}) };
+    let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: json!({"type": "object", "properties": {}}).into() };
     ChatRequest {
         messages: vec![Arc::new(Message::User { content: text.to_owned() })],
         tools: Arc::from([tool]),
@@ -84,7 +84,7 @@ fn damage_is_named_and_a_torn_end_is_passed_over() {
 #[test]
 fn the_hash_does_not_depend_on_the_order_of_keys() {
     let with = |parameters| ChatRequest {
-        tools: Arc::from([ToolDefinition { name: "t".into(), description: "d".into(), parameters }]),
+        tools: Arc::from([ToolDefinition { name: "t".into(), description: "d".into(), parameters: parameters.into() }]),
         ..ChatRequest::default()
     };
     let one = super::record::hash(&with(json!({"a": {"x": 1, "y": 2}, "b": 3})));

@@ -13,7 +13,7 @@ fn user(text: &str) -> ChatRequest {
 }
 
 fn with_tool(name: &str) -> ChatRequest {
-    let tool = ToolDefinition { name: name.to_owned(), description: String::new(), parameters: json!({}) };
+    let tool = ToolDefinition { name: name.to_owned(), description: String::new(), parameters: json!({}).into() };
     ChatRequest { tools: Arc::from([tool]), ..user("go") }
 }
 

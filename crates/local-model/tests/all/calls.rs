@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::tiny::{END, TEMPLATE, Tiny, WORDS, ask, asking, chained, folder};
 
 fn tool(name: &str, parameters: Value) -> ToolDefinition {
-    ToolDefinition { name: name.to_owned(), description: "A tool.".to_owned(), parameters }
+    ToolDefinition { name: name.to_owned(), description: "A tool.".to_owned(), parameters: parameters.into() }
 }
 
 fn tools() -> Arc<[ToolDefinition]> {

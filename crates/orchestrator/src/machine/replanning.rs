@@ -17,12 +17,12 @@ impl RunMachine {
     }
 
     pub(super) fn replanning(&self) -> bool {
-        self.decision.is_some() || self.open.values().any(|work| matches!(work, Work::Replan(_)))
+        self.decision.is_some() || self.open.replans()
     }
 
     /// Nothing runs, nothing is ready, nothing is asked of a model.
     pub(super) fn idle(&self) -> bool {
-        !self.open.values().any(|work| !matches!(work, Work::Timer(_) | Work::Ask(_)))
+        self.open.only_waits()
     }
 
     /// The reasons for a replan that nobody has dealt with yet.

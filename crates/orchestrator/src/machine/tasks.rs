@@ -1,5 +1,7 @@
 //! Scheduling: every task whose dependencies are settled starts at once, the longest remaining path first.
 
+use std::sync::Arc;
+
 use aime_actors::effect_prefix;
 use aime_progress::{
     CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, Task,
@@ -10,7 +12,7 @@ use aime_tools::{Decision as Permission, ProposedCall, Touches, always_note, dec
 use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work, people::Consent};
-use crate::{RunEffect, fact::CriterionResult, settings::in_force};
+use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// How much of a tool's output stands in an event, in characters.
 const PREVIEW_CHARS: usize = 2_000;
@@ -68,17 +70,13 @@ impl RunMachine {
         self.emit(ProgressEvent::TaskStatusChanged { task: task.clone(), from, to, attempt, for_good, reason }, out);
     }
 
-    fn running(&self) -> usize {
-        self.open.values().filter(|work| matches!(work, Work::Task(_))).count()
-    }
-
     fn start_ready(&mut self, out: &mut Out) {
         if self.decision.is_some() {
             return;
         }
         let slots = usize::try_from(self.input.settings.max_parallel.max(1)).unwrap_or(1);
         loop {
-            let free = slots.saturating_sub(self.running());
+            let free = slots.saturating_sub(self.open.tasks());
             if free == 0 {
                 return;
             }
@@ -109,8 +107,10 @@ impl RunMachine {
         match kind {
             TaskKind::Tool => self.call_tool(task, id, out),
             TaskKind::Actor | TaskKind::Group => {
-                let (state, known, origins) = (Box::new(self.state.clone()), self.known.clone(), self.origins_of_actor(task));
-                let effect = RunEffect::StartActor { state, task: task.clone(), execution, origins, known };
+                let (known, origins, marks) = (self.known.clone(), self.origins_of_actor(task), self.input.settings.trust.is_some());
+                let (frontier, state) = self.frontier();
+                let Some(brief) = ActorBrief::new(state, task, frontier.graph().dependencies(task), marks) else { return };
+                let effect = RunEffect::StartActor { brief: Box::new(brief), task: task.clone(), execution, origins, known };
                 self.issue(id, effect, Work::Task(task.clone()), out);
             }
         }
@@ -144,7 +144,7 @@ impl RunMachine {
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         let name = known.spec.tool.clone().unwrap_or_default();
-        let Some(sheet) = self.input.tools.iter().find(|sheet| sheet.name() == name).cloned() else {
+        let Some(sheet) = self.input.tools.iter().find(|sheet| sheet.name() == name).map(Arc::clone) else {
             return self.cannot_begin(task, format!("Unknown tool: {name}"), None, out);
         };
         let parameters = match expand(&known.spec.parameters, Some(&sheet.definition.parameters), &self.state) {
@@ -152,7 +152,7 @@ impl RunMachine {
             Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
         let spec = Box::new(known.spec.clone());
-        let rules = in_force(&self.input.settings.rules, &self.state);
+        let rules = in_force(&self.input.settings.rules, &self.state.consents);
         let proposed = ProposedCall::new(self.input.settings.approval, &sheet, &parameters).under(&rules);
         let decided = match decide(proposed) {
             // Whoever hands over a plan consents to the calls in it.
@@ -193,7 +193,11 @@ impl RunMachine {
     /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.
     fn was_handed_over(&self, task: &Task) -> bool {
         let plan = self.input.plan.as_ref().filter(|_| self.input.settings.plan_approved);
-        let handed_over = plan.and_then(|plan| plan.tasks.iter().find(|spec| spec.id == task.spec.id));
+        let handed_over = plan.and_then(|plan| {
+            // As a rule the tasks stand where they stood in it.
+            let here = self.state.tasks.get_index_of(&task.spec.id).and_then(|at| plan.tasks.get(at));
+            here.filter(|spec| spec.id == task.spec.id).or_else(|| plan.tasks.iter().find(|spec| spec.id == task.spec.id))
+        });
         handed_over.is_some_and(|spec| spec.tool == task.spec.tool && spec.parameters == task.spec.parameters)
     }
 

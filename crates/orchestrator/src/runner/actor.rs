@@ -6,9 +6,9 @@ mod reports;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated, Told, marked};
+use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated, Told};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
-use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, ProgressState, Task, TaskId, TaskSpec, TaskStatus, Timestamp};
+use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{DELEGATE_TASK, ToolContext};
 use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -23,10 +23,7 @@ use super::{
     hooked::{Asking, HookedModel},
     millis_since, on_bound,
 };
-use crate::{RunFact, RunMachine, models::OnBound, settings::in_force, words::Listener};
-
-/// How many tasks of the plan an actor is shown, its own among them.
-const OVERVIEW: usize = 12;
+use crate::{ActorBrief, RunFact, RunMachine, models::OnBound, settings::in_force, words::Listener};
 
 /// One execution of a task: what the actor that works for the plan and those below it share.
 pub(super) struct Attempt {
@@ -34,7 +31,7 @@ pub(super) struct Attempt {
     facts: FactSender<RunMachine>,
     on_bound: OnBound,
     /// The run as it stood when the task was begun, or taken up again.
-    state: ProgressState,
+    brief: ActorBrief,
     task: TaskId,
     execution: u32,
     /// Where the texts come from that it is worked on with and that nobody vouches for.
@@ -53,7 +50,7 @@ impl RunRunner {
     pub(super) async fn start_actor(
         self: &Arc<Self>,
         id: EffectId,
-        state: ProgressState,
+        brief: ActorBrief,
         task: &TaskId,
         (execution, origins, known): (u32, Vec<Origin>, String),
         context: &Context,
@@ -66,18 +63,13 @@ impl RunRunner {
             return RunFact::EffectFailed { id, message: error.to_string() };
         }
         let (runner, facts) = (Arc::clone(self), context.facts.clone());
-        let attempt = Arc::new(Attempt { runner, facts, on_bound, state, task: task.clone(), execution, origins, known });
+        let attempt = Arc::new(Attempt { runner, facts, on_bound, brief, task: task.clone(), execution, origins, known });
         let conclusion = match attempt.act(None, &context.cancel, || attempt.compose_for_plan()).await {
             Ok(conclusion) => conclusion,
             Err(message) => return RunFact::EffectFailed { id, message },
         };
-        let (checks, calls) = match attempt.state.tasks.get(task) {
-            Some(known) => {
-                let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution, &conclusion);
-                self.verify_task(&known.spec, &conclusion, evidence, context).await
-            }
-            None => (Vec::new(), Vec::new()),
-        };
+        let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution, &conclusion);
+        let (checks, calls) = self.verify_task(&attempt.brief.spec, &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }
 
@@ -153,6 +145,8 @@ impl Attempt {
         };
         let refused = Arc::<Refused>::default();
         let model = self.runner.model_bounded(&input.spec.model, Arc::clone(&self.on_bound));
+        // The machine has its prompts, and nobody else reads them.
+        let input = ActorInput { system: String::new(), task: String::new(), ..input };
         let runner = ActorRunner {
             attempt: Arc::clone(self),
             input,
@@ -160,7 +154,7 @@ impl Attempt {
             tool_context: self.runner.tool_context(cancel.clone(), &self.task),
             refused: Arc::clone(&refused),
         };
-        let sink = ReportingStream { writer, reports, refused };
+        let sink = ReportingStream { writer, reports, refused, held: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
         let mut host = host.with_facts_through(move |fact| match fact {
@@ -197,7 +191,7 @@ impl Attempt {
 
     /// Whom the words of people reach that are meant for this task.
     fn listener(&self) -> Listener {
-        Listener { task: self.task.clone(), alone: self.state.mode == Some(PlanMode::Direct) }
+        Listener { task: self.task.clone(), alone: self.brief.mode == Some(PlanMode::Direct) }
     }
 
     fn load(&self, call: Option<&str>) -> Result<Option<Loaded<ActorMachine>>, String> {
@@ -227,31 +221,28 @@ impl Attempt {
 
     /// Makes the actor that works for the plan.
     fn compose_for_plan(&self) -> Result<Made, String> {
-        let known = self.state.tasks.get(&self.task).ok_or_else(|| format!("no task {}", self.task))?;
-        let marks = self.runner.input.settings.trust.is_some();
-        self.compose(&known.spec, &results(&self.state, known, marks), None, &self.origins)
+        self.compose(&self.brief.spec, &self.brief.results, None, &self.origins)
     }
 
     fn compose(&self, spec: &TaskSpec, results: &str, delegated: Option<Delegated<'_>>, origins: &[Origin]) -> Result<Made, String> {
-        let (runner, state) = (&self.runner, &self.state);
-        let role = runner.role_of(&state.category);
+        let (runner, brief) = (&self.runner, &self.brief);
+        let role = runner.role_of(&brief.category);
         let limits = runner.parts.models.as_ref().map(|models| models.role(&role).limits()).unwrap_or_default();
         let environment = runner.environment();
         let (project, known) = (runner.parts.project.trim(), self.known.trim());
         let knowledge = format!("{project}\n\n{known}");
-        let overview = state.overview(&self.task, OVERVIEW);
-        let category = runner.parts.categories.iter().find(|known| known.name == state.category);
-        let rules = in_force(&runner.input.settings.rules, state);
+        let category = runner.parts.categories.iter().find(|known| known.name == brief.category);
+        let rules = in_force(&runner.input.settings.rules, &brief.consents);
         let made = runner.parts.actors.compose(
             spec,
             &ActorContext {
-                category: &state.category,
+                category: &brief.category,
                 execution: self.execution,
-                overview: &overview,
+                overview: &brief.overview,
                 results,
                 knowledge: knowledge.trim(),
                 environment: &environment,
-                risks: if delegated.is_none() { &state.strategic.risks } else { &[] },
+                risks: if delegated.is_none() { &brief.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
                 rules: Some(&rules),
@@ -261,11 +252,11 @@ impl Attempt {
                 model: &role,
                 limits,
                 max_steps: runner.bounds.max_steps,
-                plain_answer_ends: delegated.is_none() && state.mode == Some(PlanMode::Direct),
+                plain_answer_ends: delegated.is_none() && brief.mode == Some(PlanMode::Direct),
                 delegated,
                 ..ActorContext::new(
-                    &state.goal,
-                    state.plan_id.clone(),
+                    &brief.goal,
+                    brief.plan_id.clone(),
                     &runner.parts.tools,
                     Timestamp::from_millis(runner.parts.clock.now()),
                 )
@@ -285,25 +276,4 @@ fn unheard(said: Vec<Told>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item
     });
     let heard: BTreeSet<_> = loaded.input.fact.told.iter().map(|told| told.id.clone()).chain(facts).collect();
     said.into_iter().filter(move |told| !heard.contains(&told.id))
-}
-
-/// What the tasks before this one came to, and how this one failed before.
-fn results(state: &ProgressState, task: &Task, marks: bool) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for before in state.graph().dependencies(&task.spec.id) {
-        let Some(before) = state.tasks.get(before) else { continue };
-        if let Some(conclusion) = before.conclusion.as_ref().filter(|_| before.status == TaskStatus::Completed) {
-            let made =
-                if conclusion.references.is_empty() { String::new() } else { format!("\nMade: {}", conclusion.references.join(", ")) };
-            let text = match conclusion.origins.as_slice() {
-                origins if marks && !origins.is_empty() => marked(&Origin::line(origins), before.spec.id.as_str(), conclusion.text()),
-                _ => conclusion.text().to_owned(),
-            };
-            parts.push(format!("### {}\n{text}{made}", before.spec.title()));
-        }
-    }
-    if let Some(error) = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_ref()) {
-        parts.push(format!("### An earlier attempt at this task failed\n{error}\nDo it another way."));
-    }
-    parts.join("\n\n")
 }

@@ -44,8 +44,11 @@ impl RunRunner {
         if checks.iter().any(|check| check.passed == Some(false)) {
             return (checks, Vec::new());
         }
+        if checks.iter().all(|check| check.passed.is_some()) {
+            return (checks, Vec::new());
+        }
         let goal = format!("{}\n{}", spec.title(), spec.description);
-        let judged = context.cancel.run_until_cancelled(self.judge(&goal, &mut checks, evidence, context)).await;
+        let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(&goal, &mut checks, evidence, context))).await;
         // Of an attempt that is being stopped nobody reads the result: it is judged when the run goes on.
         let calls = judged.unwrap_or_default();
         (checks, calls)

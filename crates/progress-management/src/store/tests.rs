@@ -59,3 +59,21 @@ fn many_threads_write_one_run_without_losing_an_event() {
     });
     assert_eq!(store.get(&run("r")).unwrap().tool_calls, 800);
 }
+
+#[test]
+fn events_taken_in_together_leave_what_each_of_them_would() {
+    let (one, all) = (LiveStore::new(), LiveStore::new());
+    let created = ProgressEvent::PlanCreated { plan: plan_of(specs("a"), vec![]), repairs: vec![], fallback: None };
+    let answered = ProgressEvent::Answered { text: "x".into() };
+    let none: [(Timestamp, &ProgressEvent); 0] = [];
+    assert_eq!(all.apply_all(&run("r"), none), Ok(()));
+    assert_eq!(all.apply_all(&run("r"), [(at(0), &answered)]), Err(StoreError::UnknownRun { run: run("r") }));
+    let first = [(at(0), started()), (at(1), created)];
+    let then = [(at(2), started()), (at(3), answered)];
+    all.apply_all(&run("r"), first.iter().map(|(at, event)| (*at, event))).unwrap();
+    assert!(matches!(all.apply_all(&run("r"), then.iter().map(|(at, event)| (*at, event))), Err(StoreError::Fold { .. })));
+    for (at, event) in first.iter().chain(&then) {
+        drop(one.apply(&run("r"), *at, event));
+    }
+    assert_eq!(all.get(&run("r")), one.get(&run("r")), "what does not follow is left out, and nothing else");
+}

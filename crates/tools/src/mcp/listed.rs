@@ -154,7 +154,7 @@ pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) ->
         definition: ToolDefinition {
             name: name.to_owned(),
             description: format!("[{}] {description}", settings.name),
-            parameters: tool.parameters.clone(),
+            parameters: Arc::new(tool.parameters.clone()),
         },
         read_only,
         idempotent: read_only,

@@ -13,7 +13,7 @@ fn wary(trust: Trust, attended: bool) -> ActorInput {
     let parameters = json!({"type": "object", "properties": {"url": {"type": "string"}}});
     let mut page = sheet("web_fetch", true, Touches::Network, HandledBy::Runtime, parameters);
     page.hosts = Some(vec!["docs.example".into()]);
-    wary.spec.tools.push(page);
+    wary.spec.tools.push(page.into());
     wary
 }
 

@@ -12,7 +12,7 @@ use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAn
 
 pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: HandledBy, parameters: Value) -> ToolSheet {
     ToolSheet {
-        definition: ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters },
+        definition: ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters: parameters.into() },
         read_only,
         idempotent: read_only,
         touches,
@@ -48,7 +48,7 @@ pub(super) fn input() -> ActorInput {
             name: "sisyphus: t".into(),
             description: String::new(),
             profile: "sisyphus".into(),
-            tools,
+            tools: tools.into_iter().map(Into::into).collect(),
             skills: Vec::new(),
             inline_skills: std::collections::BTreeMap::new(),
             persona: "You work.".into(),
@@ -84,7 +84,7 @@ pub(super) fn input() -> ActorInput {
 /// The same with the tool that hands work on.
 pub(super) fn delegating() -> ActorInput {
     let mut input = input();
-    input.spec.tools.push(sheet("delegate_task", false, Touches::Nothing, HandledBy::Actor, schema(&["description"])));
+    input.spec.tools.push(sheet("delegate_task", false, Touches::Nothing, HandledBy::Actor, schema(&["description"])).into());
     input
 }
 
@@ -318,7 +318,7 @@ fn shown(id: &EffectId, effect: &ActorEffect) -> String {
             }
             text.push_str("---\n");
         }
-        ActorEffect::Tool { call, name, parameters } => {
+        ActorEffect::Tool { call, name, parameters, .. } => {
             let _ = writeln!(text, "tool {id}: {call} {name} {}", serde_json::to_string(parameters).unwrap());
         }
         ActorEffect::Delegate { call, request, .. } => {

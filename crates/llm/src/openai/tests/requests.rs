@@ -28,8 +28,8 @@ fn conversation() -> Vec<Arc<Message>> {
 fn tools() -> Arc<[ToolDefinition]> {
     let path = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
     Arc::new([
-        ToolDefinition { name: "read_file".into(), description: "Reads a file.".into(), parameters: path },
-        ToolDefinition { name: "now".into(), description: "The time.".into(), parameters: json!({}) },
+        ToolDefinition { name: "read_file".into(), description: "Reads a file.".into(), parameters: path.into() },
+        ToolDefinition { name: "now".into(), description: "The time.".into(), parameters: json!({}).into() },
     ])
 }
 

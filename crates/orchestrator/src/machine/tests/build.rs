@@ -14,7 +14,7 @@ pub(super) fn id(text: &str) -> TaskId {
 
 pub(super) fn sheet(name: &str, read_only: bool, touches: Touches) -> ToolSheet {
     ToolSheet {
-        definition: ToolDefinition { name: name.to_owned(), description: String::new(), parameters: json!({"type": "object"}) },
+        definition: ToolDefinition { name: name.to_owned(), description: String::new(), parameters: json!({"type": "object"}).into() },
         read_only,
         idempotent: read_only,
         touches,
@@ -36,7 +36,9 @@ pub(super) fn input() -> RunInput {
         has_memory: false,
         tells_doubts: true,
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
-        tools: vec![sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)],
+        tools: [sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)]
+            .map(std::sync::Arc::new)
+            .into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What starts, when, and what does not wait for what.
 
-use aime_progress::{ProgressEvent, TaskStatus};
+use aime_progress::ProgressEvent;
 use serde_json::json;
 
 use super::{
@@ -67,13 +67,13 @@ fn groups_begin_and_end_with_their_tasks() {
 }
 
 #[test]
-fn an_actor_is_given_the_state_as_it_is_when_it_starts() {
+fn an_actor_is_given_what_it_needs_of_the_run_as_it_is_when_it_starts() {
     let mut world = World::of("a; b: a");
     world.done("a");
-    let RunEffect::StartActor { state, task, execution, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
+    let RunEffect::StartActor { brief, task, execution, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
     assert_eq!((task, *execution), (&id("b"), 1));
-    assert_eq!((state.tasks[&id("a")].status, state.tasks[&id("b")].status), (TaskStatus::Completed, TaskStatus::Running));
-    assert_eq!(state.tasks[&id("a")].conclusion.as_ref().unwrap().summary, "what was done");
+    assert_eq!((brief.spec.id.as_str(), brief.results.as_str()), ("b", "### Do a\nwhat was done"));
+    assert_eq!(brief.overview, "", "of two tasks there is nothing to tell");
 }
 
 #[test]

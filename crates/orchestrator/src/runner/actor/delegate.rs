@@ -33,10 +33,9 @@ impl Attempt {
     /// Makes an actor below another one, after everything was looked at that bounds it.
     fn compose_below(&self, by: &ActorInput, call: &str, request: &DelegateTask, origins: &[Origin]) -> Result<Made, String> {
         let framing = self.framing(request)?;
-        let known = framing.or_else(|| Some(&self.state.tasks.get(&self.task)?.spec));
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
-        spec.bundles = known.map(|known| known.bundles.clone()).unwrap_or_default();
-        let frame = framing.map(frame).unwrap_or_default();
+        spec.bundles.clone_from(&framing.as_ref().unwrap_or(&self.brief.spec).bundles);
+        let frame = framing.as_ref().map(frame).unwrap_or_default();
         let own = (!request.use_actor_factory).then_some(by.spec.profile.as_str());
         let profile = request.profile.as_deref().or(own);
         let mut all = self.origins.clone();
@@ -47,15 +46,16 @@ impl Attempt {
     }
 
     /// The task of the plan that the call names.
-    fn framing(&self, request: &DelegateTask) -> Result<Option<&TaskSpec>, String> {
-        let plan = self.state.plan_id.as_str();
+    fn framing(&self, request: &DelegateTask) -> Result<Option<TaskSpec>, String> {
+        let plan = self.brief.plan_id.as_str();
         if let Some(named) = request.plan.as_deref().filter(|named| *named != plan) {
             return Err(format!("there is no plan `{named}` here: the plan of this run is `{plan}`"));
         }
         let Some(named) = &request.task else { return Ok(None) };
-        let found = self.state.tasks.values().find(|task| task.spec.id.as_str() == named);
-        let tasks = || self.state.tasks.keys().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
-        found.map(|task| Some(&task.spec)).ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
+        let Some(state) = self.runner.live.get(&self.runner.run) else { return Err("the run is over".to_owned()) };
+        let found = state.tasks.values().find(|task| task.spec.id.as_str() == named);
+        let tasks = || state.tasks.keys().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
+        found.map(|task| Some(task.spec.clone())).ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
     }
 
     /// A conclusion as the one that called sees it.

@@ -58,22 +58,28 @@ pub(super) struct ReportingStream {
     pub(super) writer: StreamWriter,
     pub(super) reports: Reports,
     pub(super) refused: Arc<Refused>,
+    /// What was appended and is to be reported when it is durable.
+    pub(super) held: Vec<ProgressEvent>,
 }
 
 impl Sink<ActorMachine> for ReportingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), JournalError> {
-        let events = commit.events;
-        self.writer.append(commit).await?;
-        for event in events {
+        for event in commit.events {
             if let ProgressEvent::ToolCallStarted { call, .. } = &event.fact
                 && let Err(error) = self.reports.attempt.runner.budget.count_tool_call()
             {
                 self.refused.put(call.clone(), error);
             }
-            self.reports.send(event.fact.clone());
+            self.held.push(event.fact.clone());
         }
+        Sink::<ActorMachine>::append(&mut self.writer, commit).await
+    }
+
+    async fn flush(&mut self) -> Result<(), JournalError> {
+        self.writer.flush().await?;
+        self.held.drain(..).for_each(|event| self.reports.send(event));
         Ok(())
     }
 

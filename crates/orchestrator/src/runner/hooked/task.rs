@@ -24,7 +24,7 @@ impl RunRunner {
         let stopped = |id: &EffectId| RunFact::EffectFailed { id: id.clone(), message: "stopped".to_owned() };
         if before && !self.is_begun(&issue.effect) {
             let payload = HookPayload::Task { spec: Box::new(spec.clone()), conclusion: None, criteria: Vec::new() };
-            match context.cancel.run_until_cancelled(asking.ask(HookPoint::BeforeTask, payload)).await {
+            match context.cancel.run_until_cancelled(Box::pin(asking.ask(HookPoint::BeforeTask, payload))).await {
                 None => return stopped(&issue.id),
                 Some(Err(reason)) => return not_begun(issue.id, reason),
                 Some(Ok(_)) => {}
@@ -35,7 +35,7 @@ impl RunRunner {
             && matches!(conclusion.outcome, Outcome::Success | Outcome::Failure)
         {
             let payload = HookPayload::Task { spec: Box::new(spec), conclusion: Some(conclusion.clone()), criteria: checks.clone() };
-            match context.cancel.run_until_cancelled(asking.ask(HookPoint::AfterTask, payload)).await {
+            match context.cancel.run_until_cancelled(Box::pin(asking.ask(HookPoint::AfterTask, payload))).await {
                 None => return stopped(id),
                 Some(Err(reason)) if conclusion.outcome == Outcome::Success => {
                     conclusion.outcome = Outcome::Failure;
@@ -57,7 +57,7 @@ impl RunRunner {
 
 fn spec_of(effect: &RunEffect) -> Option<TaskSpec> {
     match effect {
-        RunEffect::StartActor { state, task, .. } => Some(state.tasks.get(task)?.spec.clone()),
+        RunEffect::StartActor { brief, .. } => Some(brief.spec.clone()),
         RunEffect::CallTool { spec, .. } => Some(spec.as_ref().clone()),
         _ => None,
     }

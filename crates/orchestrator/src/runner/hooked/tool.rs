@@ -28,9 +28,9 @@ impl RunRunner {
             kept_files.tell(facts).await;
             return result;
         }
-        let window = kept_files.open(task, tool, facts).await;
+        let window = Box::pin(kept_files.open(task, tool, facts)).await;
         let result = self.call_between(asking, tool, parameters, &context).await;
-        kept_files.close(window, facts).await;
+        Box::pin(kept_files.close(window, facts)).await;
         result
     }
 
@@ -47,13 +47,13 @@ impl RunRunner {
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
             return self.parts.tools.call(tool, parameters.clone(), context).await;
         }
-        let asked = context.cancel.run_until_cancelled(self.before_tool(asking, tool, parameters)).await;
+        let asked = context.cancel.run_until_cancelled(Box::pin(self.before_tool(asking, tool, parameters))).await;
         let changed_by = asked.ok_or(ToolError::Cancelled)??;
         let result = self.parts.tools.call(tool, parameters.clone(), context).await;
         if matches!(result, Err(ToolError::Cancelled)) {
             return result;
         }
-        let asked = context.cancel.run_until_cancelled(after_tool(asking, tool, parameters, result)).await;
+        let asked = context.cancel.run_until_cancelled(Box::pin(after_tool(asking, tool, parameters, result))).await;
         let mut result = asked.unwrap_or(Err(ToolError::Cancelled));
         // An actor is told what was really done. The result of a plan's task is for other tasks, and stays as it is.
         if let (Some(who), Ok(output), Some(_)) = (changed_by, &mut result, context.text_limit) {

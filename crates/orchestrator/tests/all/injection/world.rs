@@ -112,7 +112,7 @@ impl World {
             definition: ToolDefinition {
                 name: name.to_owned(),
                 description: description.to_owned(),
-                parameters: json!({"type": "object", "properties": properties}),
+                parameters: json!({"type": "object", "properties": properties}).into(),
             },
             handled_by: HandledBy::Runtime,
             touches: Touches::Network,

@@ -1,0 +1,29 @@
+//! What need not wait for the disk.
+
+use aime_durable::Machine;
+use aime_tools::{HandledBy, Touches};
+use serde_json::json;
+
+use super::support::{Play, call, input, read, sheet, write};
+use crate::{ActorEffect, ActorMachine};
+
+/// The calls under way after the model has asked for one, and whether each may be made again unnoticed.
+fn repeatable(name: &str, call: aime_llm::ToolCall) -> bool {
+    let mut input = input();
+    let object = || json!({"type": "object"});
+    input.spec.tools.push(sheet("page", true, Touches::Network, HandledBy::Runtime, object()).into());
+    let mut play = Play::start(input);
+    let asked: Vec<bool> = play.open.iter().map(|(_, effect)| ActorMachine::is_repeatable(effect)).collect();
+    assert_eq!(asked, [true], "a request to the model");
+    play.calls(vec![call]);
+    let under_way = play.open.iter().find(|(_, effect)| matches!(effect, ActorEffect::Tool { name: tool, .. } if tool == name));
+    let (_, effect) = under_way.unwrap_or_else(|| panic!("{name} is not under way"));
+    ActorMachine::is_repeatable(effect)
+}
+
+#[test]
+fn what_changes_something_or_leaves_the_machine_waits_for_the_disk() {
+    assert!(repeatable("read_file", read("a", "1")));
+    assert!(!repeatable("write_file", write("a", "1")));
+    assert!(!repeatable("page", call("a", "page", &json!({}))));
+}
