@@ -83,7 +83,7 @@ fn damage_is_named_and_a_torn_end_is_passed_over() {
 
 #[test]
 fn the_hash_does_not_depend_on_the_order_of_keys() {
-    let with = |parameters| ChatRequest {
+    let with = |parameters: serde_json::Value| ChatRequest {
         tools: Arc::from([ToolDefinition { name: "t".into(), description: "d".into(), parameters: parameters.into() }]),
         ..ChatRequest::default()
     };
