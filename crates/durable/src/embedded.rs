@@ -39,9 +39,10 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     sink: S,
     clock: Arc<dyn Clock>,
     revoke_deadline: Duration,
-    sender: mpsc::UnboundedSender<M::Fact>,
-    facts: mpsc::UnboundedReceiver<M::Fact>,
-    ready: Vec<M::Fact>,
+    // Boxed: a channel has room for many at once, and most hosts are given few.
+    sender: mpsc::UnboundedSender<Box<M::Fact>>,
+    facts: mpsc::UnboundedReceiver<Box<M::Fact>>,
+    ready: Vec<Box<M::Fact>>,
     running: HashMap<EffectId, Running>,
     /// The last stamp: time does not run backwards within a journal.
     last: UnixMillis,
@@ -157,7 +158,7 @@ where
             let id = id.clone();
             async move {
                 if let Some(why) = context.reason() {
-                    drop(sender.send(M::revoked(&id, &why)));
+                    drop(sender.send(Box::new(M::revoked(&id, &why))));
                     return;
                 }
                 // A panic may leave the runner's own state half changed; what it shares behind locks is poisoned, not unsound.
@@ -171,7 +172,7 @@ where
                     }
                 };
                 // If the host is gone, nobody wants it.
-                drop(sender.send(fact));
+                drop(sender.send(Box::new(fact)));
             }
         });
         self.running.insert(id, Running { cancel, why, task, deadline: None });
@@ -190,7 +191,7 @@ where
         let watch = tokio::spawn(async move {
             sleep(deadline).await;
             effect.abort();
-            drop(sender.send(M::revoked(&id, &why)));
+            drop(sender.send(Box::new(M::revoked(&id, &why))));
         });
         running.deadline = Some(watch.abort_handle());
     }
@@ -219,15 +220,15 @@ where
             }
         }
         let at = self.now();
-        for id in self.ready.iter().filter_map(M::answers) {
+        for id in self.ready.iter().filter_map(|fact| M::answers(fact)) {
             if let Some(deadline) = self.running.remove(id).and_then(|answered| answered.deadline) {
                 deadline.abort();
             }
         }
         let facts = self.ready.drain(..);
         Ok(match &self.through {
-            Some(through) => facts.map(|fact| Recorded { at, fact: through(fact) }).collect(),
-            None => facts.map(|fact| Recorded { at, fact }).collect(),
+            Some(through) => facts.map(|fact| Recorded { at, fact: through(*fact) }).collect(),
+            None => facts.map(|fact| Recorded { at, fact: *fact }).collect(),
         })
     }
 

@@ -69,8 +69,8 @@ impl RunRunner {
     async fn perform(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
         let id = issue.id;
         match issue.effect {
-            RunEffect::CallTool { spec, tool, parameters, .. } => self.call_tool(id, &spec, &tool, parameters, context).await,
-            // Boxed, each: a call need not be as large as the largest of them.
+            // Boxed, each: none need be as large as the largest of them.
+            RunEffect::CallTool { spec, tool, parameters, .. } => Box::pin(self.call_tool(id, &spec, &tool, parameters, context)).await,
             RunEffect::Recall => Box::pin(self.recall(id, context)).await,
             RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,
             RunEffect::Route => Box::pin(self.route(id, context)).await,

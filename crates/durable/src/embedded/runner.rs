@@ -38,12 +38,12 @@ impl<M: Machine> EffectContext<M> {
 }
 
 /// Sends facts into a running machine, from anywhere.
-pub struct FactSender<M: Machine>(pub(super) mpsc::UnboundedSender<M::Fact>);
+pub struct FactSender<M: Machine>(pub(super) mpsc::UnboundedSender<Box<M::Fact>>);
 
 impl<M: Machine> FactSender<M> {
     /// Sends a fact; false if the machine is gone. It is durable only once the machine's host has committed it.
     pub fn send(&self, fact: M::Fact) -> bool {
-        self.0.send(fact).is_ok()
+        self.0.send(Box::new(fact)).is_ok()
     }
 }
 

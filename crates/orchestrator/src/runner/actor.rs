@@ -146,7 +146,8 @@ impl Attempt {
         let refused = Arc::<Refused>::default();
         let model = self.runner.model_bounded(&input.spec.model, Arc::clone(&self.on_bound));
         // The machine has its prompts, and nobody else reads them.
-        let input = ActorInput { system: String::new(), task: String::new(), ..input };
+        let spec = ActorSpec { persona: String::new(), ..input.spec };
+        let input = ActorInput { system: String::new(), task: String::new(), spec, ..input };
         let runner = ActorRunner {
             attempt: Arc::clone(self),
             input,

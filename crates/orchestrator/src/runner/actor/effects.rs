@@ -42,13 +42,15 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     if self.refuses(id.as_str(), &context).await {
                         return revoked(id);
                     }
-                    self.call_tool(id, &name, parameters, &context).await
+                    // Boxed: while it waits for its model an actor need not hold the room for a call.
+                    Box::pin(self.call_tool(id, &name, parameters, &context)).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
                         return revoked(id);
                     }
-                    let (told, origins) = self.attempt.delegate(&self.input, &call, (&request, &origins), &context.cancel).await;
+                    let told = self.attempt.delegate(&self.input, &call, (&request, &origins), &context.cancel);
+                    let (told, origins) = Box::pin(told).await;
                     let (outcome, output) = match told {
                         Ok(output) => (CallOutcome::Ok, output),
                         Err(output) => (CallOutcome::Error, output),
