@@ -1,10 +1,11 @@
 #![doc = include_str!("../README.md")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
+mod actors;
 mod graph;
 mod run;
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -37,12 +38,45 @@ enum Measure {
         #[arg(long, default_value_t = 5)]
         repeats: u32,
     },
-    /// Run graphs of more and more independent tasks
+    /// Run more and more tasks that do nothing
     Grow {
+        /// How the tasks stand to one another
+        #[arg(long, value_enum, default_value_t = Shape::Tasks)]
+        shape: Shape,
         /// The numbers of tasks
         #[arg(required = true)]
         counts: Vec<usize>,
     },
+    /// Let one actor work for so many rounds of a scripted model
+    Rounds {
+        /// The numbers of rounds
+        #[arg(required = true)]
+        counts: Vec<usize>,
+    },
+    /// Let so many actors work at once, over a model that takes its time
+    Actors {
+        /// The numbers of actors
+        #[arg(required = true)]
+        counts: Vec<usize>,
+        /// How long the model takes for an answer, in milliseconds
+        #[arg(long, default_value_t = 200)]
+        ms: u64,
+    },
+    /// Let so many actors wait for their model, and see what they hold
+    Waiting {
+        /// The number of actors
+        count: usize,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Shape {
+    /// No task waits for another, and 64 run at once
+    Tasks,
+    /// All run at once
+    Width,
+    /// One after the other
+    Depth,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -72,19 +106,35 @@ async fn main() -> Result<()> {
                 println!("{}", json!({"graph": graph.name, "ms": ms, "lower_bound_ms": bound}));
             }
         }
-        Measure::Grow { counts } => {
+        Measure::Grow { shape, counts } => {
             for count in counts {
-                let ms = once(&graph::independent(count), System::Aime).await?;
-                println!("{}", json!({"tasks": count, "ms": ms, "us_per_task": ms * 1_000.0 / count as f64}));
+                let graph = match shape {
+                    Shape::Tasks => graph::independent(count),
+                    Shape::Width => Graph { slots: count, ..graph::independent(count) },
+                    Shape::Depth => graph::chain(count),
+                };
+                let (ms, events) = run::by_aime(&graph).await?;
+                println!("{}", json!({"tasks": count, "ms": ms, "us_per_task": ms * 1_000.0 / count as f64, "events": events}));
             }
         }
+        Measure::Rounds { counts } => {
+            for count in counts {
+                println!("{}", actors::rounds(count).await?);
+            }
+        }
+        Measure::Actors { counts, ms } => {
+            for count in counts {
+                println!("{}", actors::at_once(count, Duration::from_millis(ms)).await?);
+            }
+        }
+        Measure::Waiting { count } => println!("{}", actors::waiting(count).await?),
     }
     Ok(())
 }
 
 async fn once(graph: &Graph, system: System) -> Result<f64> {
     match system {
-        System::Aime => run::by_aime(graph).await,
+        System::Aime => Ok(run::by_aime(graph).await?.0),
         System::Tokio => run::by_tokio(graph).await,
     }
 }

@@ -36,8 +36,9 @@ async fn work(ms: u64) {
     }
 }
 
-/// Milliseconds that aime takes from the request to the result, with a journal in a folder of its own. Efforts are declared, as a planner would.
-pub(crate) async fn by_aime(graph: &Graph) -> Result<f64> {
+/// Milliseconds that aime takes from the request to the result, with a journal in a folder of its own, and the events that it told.
+/// Efforts are declared, as a planner would.
+pub(crate) async fn by_aime(graph: &Graph) -> Result<(f64, usize)> {
     let folder = tempfile::tempdir()?;
     let tool = TypedTool::new("work", "Waits.", async |given: Work, _: ToolContext| -> Result<ToolOutput, ToolError> {
         work(given.ms).await;
@@ -61,12 +62,13 @@ pub(crate) async fn by_aime(graph: &Graph) -> Result<f64> {
     settings.bounds.max_tool_calls = u64::MAX;
     let request = RunRequest { run: "bench".parse()?, goal: "Wait".to_owned(), plan: Some(plan), settings };
     let orchestrator = Orchestrator::new(parts);
-    let (control, _events) = RunControl::new();
+    let (control, events) = RunControl::new();
     let started = Instant::now();
-    let result = orchestrator.run(request, control).await?;
+    // Among its own effects, as the command does it.
+    let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
     let took = started.elapsed();
     ensure!(result.status == RunStatus::Completed, "{}: {} {:?}", graph.name, result.status, result.error);
-    Ok(milliseconds(took))
+    Ok((milliseconds(took), events.len()))
 }
 
 /// Milliseconds that bare tokio takes: a task each, a channel for each end, a semaphore for the slots, first come first served, no journal.
@@ -95,6 +97,7 @@ pub(crate) async fn by_tokio(graph: &Graph) -> Result<f64> {
     Ok(milliseconds(started.elapsed()))
 }
 
-fn milliseconds(took: Duration) -> f64 {
+/// A time in milliseconds, with parts.
+pub(crate) fn milliseconds(took: Duration) -> f64 {
     took.as_secs_f64() * 1_000.0
 }

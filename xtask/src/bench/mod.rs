@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: the same graphs on aime, on its peers and on bare tokio, side by side in one run.
 
+mod plots;
+mod rounds;
 mod table;
 
 use std::fs;
@@ -11,7 +13,9 @@ use clap::Args;
 use serde::Deserialize;
 
 use crate::install::python_packages;
-use crate::workspace::build;
+use crate::workspace::{build, root};
+use plots::{Curve, draw};
+use rounds::{ActorArguments, actors};
 use table::{Row, Table};
 
 /// What the peers need, each package by its hash.
@@ -28,6 +32,11 @@ pub(crate) struct BenchArguments {
     /// Numbers of tasks that do nothing, to see how the cost of one grows with them
     #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000])]
     grow: Vec<u32>,
+    #[command(flatten)]
+    actors: ActorArguments,
+    /// Measure the curves too, and draw them into the book
+    #[arg(long)]
+    plots: bool,
 }
 
 /// Who runs a graph.
@@ -51,8 +60,10 @@ struct Measured {
 /// A line of `grow`.
 #[derive(Deserialize)]
 struct Grown {
-    tasks: u64,
+    tasks: u32,
+    ms: f64,
     us_per_task: f64,
+    events: u32,
 }
 
 /// Measures and prints.
@@ -82,15 +93,41 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     }
     println!("{table}");
     if !arguments.grow.is_empty() {
-        let counts = arguments.grow.iter().map(ToString::to_string);
-        let grown = answer(Command::new(&program).arg("grow").args(counts))?;
         println!("\n| tasks that do nothing | µs a task |\n|---|---|");
-        for line in grown.lines() {
-            let Grown { tasks, us_per_task } = serde_json::from_str(line).with_context(|| format!("not understood: {line}"))?;
+        for Grown { tasks, us_per_task, .. } in grown(&program, "tasks", &arguments.grow)? {
             println!("| {tasks} | {us_per_task:.0} |");
         }
     }
+    let (text, mut curves) = actors(&program, &python, &folder, &arguments.actors, arguments.rounds)?;
+    println!("\n{text}");
+    if arguments.plots {
+        curves.extend(curves_of_tasks(&program)?);
+        let folder = root().join("docs").join("src").join("plots");
+        draw(&curves, &folder)?;
+        eprintln!("drawn: {}", folder.display());
+    }
     Ok(())
+}
+
+/// Runs of more and more tasks that do nothing, of one shape.
+fn grown(program: &Path, shape: &str, counts: &[u32]) -> Result<Vec<Grown>> {
+    let printed = answer(Command::new(program).args(["grow", "--shape", shape]).args(counts.iter().map(ToString::to_string)))?;
+    printed.lines().map(|line| serde_json::from_str(line).with_context(|| format!("not understood: {line}"))).collect()
+}
+
+/// What a run costs against its tasks, its width, its depth and its events.
+fn curves_of_tasks(program: &Path) -> Result<Vec<Curve>> {
+    let mut tasks = Curve::new("tasks", "tasks, 64 at once", "ms");
+    let mut events = Curve::new("events", "events in the journal", "ms");
+    for Grown { tasks: count, ms, events: told, .. } in grown(program, "tasks", &[100, 300, 1_000, 3_000, 10_000])? {
+        tasks.points.push((f64::from(count), ms));
+        events.points.push((f64::from(told), ms));
+    }
+    let mut width = Curve::new("width", "tasks, all at once", "ms");
+    width.points.extend(grown(program, "width", &[100, 300, 1_000, 3_000])?.iter().map(|one| (f64::from(one.tasks), one.ms)));
+    let mut depth = Curve::new("depth", "tasks, one after the other", "ms");
+    depth.points.extend(grown(program, "depth", &[30, 100, 300, 1_000])?.iter().map(|one| (f64::from(one.tasks), one.ms)));
+    Ok(vec![tasks, width, depth, events])
 }
 
 fn systems(program: &Path, python: &Path, folder: &Path) -> Result<Vec<System>> {

@@ -36,7 +36,7 @@ impl Row {
 }
 
 /// The middle of some numbers, of two middle ones the lower; 0 of none.
-fn median(numbers: &[f64]) -> f64 {
+pub(crate) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or_default()

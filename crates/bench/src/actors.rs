@@ -1,0 +1,234 @@
+//! Actors whose model is a script in this process: what a round costs beside its model, many actors at once, and what one holds while it
+//! waits.
+
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use aime_orchestrator::{
+    Models, Orchestrator, Parts, RunControl, RunRequest, RunSettings,
+    llm::{ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, StreamPart, ToolCall, Usage, in_one_part},
+    progress::{Plan, RunStatus},
+    tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool, builtin},
+};
+use anyhow::{Context, Result, ensure};
+use futures::{future::BoxFuture, stream::BoxStream};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{sync::watch, time::sleep};
+
+use crate::run::milliseconds;
+
+/// What a call of the tool answers: a page of a file, as it were.
+const PAGE: usize = 400;
+
+/// One actor, so many rounds of a model that asks for one call each.
+///
+/// # Errors
+/// A run that does not end well.
+pub(crate) async fn rounds(rounds: usize) -> Result<serde_json::Value> {
+    let script = Arc::new(Script::new(rounds, Duration::ZERO));
+    let took = run(1, rounds, &script).await?;
+    let Seen { model, sent, shared, fixed, .. } = script.seen();
+    let beside = took.saturating_sub(model);
+    let per_round = beside.as_secs_f64() * 1_000_000.0 / (rounds + 1) as f64;
+    Ok(json!({
+        "rounds": rounds, "ms": milliseconds(took), "us_per_round": per_round,
+        "shared_prefix": shared as f64 / sent.max(1) as f64, "first_request_tokens": fixed,
+    }))
+}
+
+/// So many actors at once, each with one call and an end, over a model that takes `wait` for each answer.
+///
+/// # Errors
+/// A run that does not end well.
+pub(crate) async fn at_once(actors: usize, wait: Duration) -> Result<serde_json::Value> {
+    let script = Arc::new(Script::new(1, wait));
+    let took = milliseconds(run(actors, 1, &script).await?);
+    // The call, the end, and the answer of the run, which is written where there are several.
+    let ideal = milliseconds(wait * if actors > 1 { 3 } else { 2 });
+    Ok(json!({"actors": actors, "ms": took, "ideal_ms": ideal, "ratio": took / ideal}))
+}
+
+/// What so many actors hold while all of them wait for their model.
+///
+/// # Errors
+/// A system without `/proc`, and a run that does not end well.
+pub(crate) async fn waiting(actors: usize) -> Result<serde_json::Value> {
+    let before = resident_kb()?;
+    let script = Arc::new(Script { all: Some(watch::Sender::new(None)), actors, ..Script::new(0, Duration::ZERO) });
+    let took = run(actors, 0, &script).await?;
+    let held = script.all.as_ref().and_then(|all| *all.borrow()).context("nobody looked while they waited")?;
+    let each = held.saturating_sub(before) as f64 / actors as f64;
+    Ok(json!({"actors": actors, "ms": milliseconds(took), "kb_per_actor": each, "resident_mb": held as f64 / 1_024.0}))
+}
+
+/// The memory that the process holds now, in kB.
+fn resident_kb() -> Result<u64> {
+    let status = fs::read_to_string("/proc/self/status").context("no /proc here")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
+    Ok(line.trim().trim_end_matches("kB").trim().parse()?)
+}
+
+async fn run(actors: usize, rounds: usize, script: &Arc<Script>) -> Result<Duration> {
+    let folder = tempfile::tempdir()?;
+    let parts = parts(folder.path(), script)?;
+    let tasks: Vec<_> = (0..actors)
+        .map(|at| json!({"id": format!("t{at}"), "kind": "actor", "description": format!("Look at part {at}"), "bundles": ["look"]}))
+        .collect();
+    let plan: Plan = serde_json::from_value(json!({ "tasks": tasks }))?;
+    let mut settings = RunSettings { approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
+    settings.max_parallel = u32::try_from(actors)?;
+    settings.bounds.max_steps = u32::try_from(rounds)? + 5;
+    settings.bounds.max_tool_calls = u64::MAX;
+    settings.bounds.max_actors = u32::MAX;
+    let request = RunRequest { run: "bench".parse()?, goal: "Look".to_owned(), plan: Some(plan), settings };
+    let orchestrator = Orchestrator::new(parts);
+    let (control, _events) = RunControl::new();
+    let started = Instant::now();
+    let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
+    let took = started.elapsed();
+    ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
+    Ok(took)
+}
+
+/// What a call is given.
+#[derive(Deserialize, JsonSchema)]
+struct Look {
+    /// Which page.
+    page: u64,
+}
+
+fn parts(folder: &Path, script: &Arc<Script>) -> Result<Parts> {
+    let mut tools: ToolRegistry = builtin();
+    let tool = TypedTool::new("look", "Gives a page of the part.", async |given: Look, _: ToolContext| -> Result<ToolOutput, ToolError> {
+        let words = format!("page {} ", given.page);
+        Ok(ToolOutput::text(words.repeat(PAGE / words.len())))
+    });
+    tools.register(Arc::new(tool.read_only()));
+    let model: Arc<dyn ChatModel> = Arc::new(Scripted(Arc::clone(script)));
+    Ok(Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder)? })
+}
+
+/// What the model does: it asks for one call for each answer that it has not given yet, then ends, or writes the answer of the run.
+struct Script {
+    rounds: usize,
+    wait: Duration,
+    seen: Mutex<Seen>,
+    /// Where all wait for all: what the process holds once they do.
+    all: Option<watch::Sender<Option<u64>>>,
+    actors: usize,
+    asked: AtomicUsize,
+}
+
+/// What it has seen.
+#[derive(Clone, Default)]
+struct Seen {
+    /// The time that it took itself.
+    model: Duration,
+    /// Bytes of all requests but the first, and how many of them stood at the beginning of the request before.
+    sent: usize,
+    shared: usize,
+    /// Tokens of the first request, tools and all, estimated.
+    fixed: u64,
+    before: Vec<Arc<Message>>,
+}
+
+impl Script {
+    fn new(rounds: usize, wait: Duration) -> Self {
+        Self { rounds, wait, seen: Mutex::default(), all: None, actors: 0, asked: AtomicUsize::new(0) }
+    }
+
+    fn seen(&self) -> Seen {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The answer, and the call in it: the next page, or the end.
+    fn answer(&self, request: &ChatRequest) -> ChatResponse {
+        let given = request.messages.iter().filter(|message| matches!(message.as_ref(), Message::Assistant { .. })).count();
+        let call = if given < self.rounds {
+            call(given, "look", &json!({ "page": given }))
+        } else {
+            call(given, "terminate", &json!({"status": "success", "message": "All pages were looked at."}))
+        };
+        let content = if request.tools.is_empty() { "Done.".to_owned() } else { String::new() };
+        let tool_calls = if request.tools.is_empty() { Vec::new() } else { vec![call] };
+        let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
+        let (reasoning, usage, model) = (String::new(), Usage::default(), "script".to_owned());
+        ChatResponse { content, reasoning, tool_calls, finish, usage, usage_estimated: true, model, cost_usd: 0.0 }
+    }
+
+    /// Holds a request against the one before: they are of one conversation where there is one actor.
+    fn compare(&self, request: &ChatRequest) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.before.is_empty() {
+            seen.fixed = aime_orchestrator::llm::estimate_request_tokens(request);
+        } else {
+            let pairs = request.messages.iter().zip(&seen.before);
+            let shared: usize = pairs.take_while(|(now, before)| now == before).map(|(now, _)| size(now)).sum();
+            seen.shared += shared;
+            seen.sent += request.messages.iter().map(|message| size(message)).sum::<usize>();
+        }
+        seen.before.clone_from(&request.messages);
+    }
+}
+
+fn call(number: usize, name: &str, arguments: &serde_json::Value) -> ToolCall {
+    ToolCall { id: format!("c{number}"), name: name.to_owned(), arguments: arguments.to_string() }
+}
+
+/// The bytes of a message's texts.
+fn size(message: &Message) -> usize {
+    match message {
+        Message::System { content } | Message::User { content } | Message::Tool { content, .. } => content.len(),
+        Message::Assistant { content, tool_calls } => {
+            content.len() + tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
+        }
+    }
+}
+
+struct Scripted(Arc<Script>);
+
+impl ChatModel for Scripted {
+    fn name(&self) -> &str {
+        "script"
+    }
+
+    fn limits(&self) -> ModelLimits {
+        // Nothing is compacted: what is looked at is a history that grows.
+        ModelLimits { context_tokens: u32::MAX, ..ModelLimits::default() }
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        in_one_part(self.complete(request))
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        Box::pin(async move {
+            let (script, begun) = (&self.0, Instant::now());
+            if let Some(all) = script.all.as_ref().filter(|_| !request.tools.is_empty()) {
+                if script.asked.fetch_add(1, Ordering::SeqCst) + 1 == script.actors {
+                    all.send_replace(Some(resident_kb().unwrap_or_default()));
+                }
+                // The sender is there as long as the script.
+                drop(all.subscribe().wait_for(Option::is_some).await);
+            }
+            if !script.wait.is_zero() {
+                sleep(script.wait).await;
+            }
+            if script.all.is_none() && script.wait.is_zero() {
+                script.compare(&request);
+            }
+            let response = script.answer(&request);
+            script.seen.lock().unwrap_or_else(PoisonError::into_inner).model += begun.elapsed();
+            Ok(response)
+        })
+    }
+}

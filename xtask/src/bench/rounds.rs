@@ -1,0 +1,123 @@
+//! What actors cost: rounds of one of them, many at once, and many that wait.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde::Deserialize;
+
+use super::answer;
+use super::plots::Curve;
+use super::table::median;
+
+const PYDANTIC_AI: &str = include_str!("../../../crates/bench/peers/pydantic_ai_rounds.py");
+const LANGGRAPH: &str = include_str!("../../../crates/bench/peers/langgraph_rounds.py");
+
+/// How much is measured of actors.
+#[derive(Args)]
+pub(crate) struct ActorArguments {
+    /// Numbers of rounds of one actor over a scripted model
+    #[arg(long, value_delimiter = ',', default_values_t = [10, 100, 1_000])]
+    think: Vec<u32>,
+    /// The most rounds that the peers are given: some of them take seconds for a thousand
+    #[arg(long, default_value_t = 100)]
+    peers_think: u32,
+    /// Numbers of actors that work at once over a model that takes 200 ms
+    #[arg(long, value_delimiter = ',', default_values_t = [10, 100])]
+    actors: Vec<u32>,
+    /// Numbers of actors that wait for their model at once
+    #[arg(long, value_delimiter = ',', default_values_t = [1_000, 10_000])]
+    waiting: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct Rounds {
+    us_per_round: f64,
+    #[serde(default)]
+    shared_prefix: f64,
+    #[serde(default)]
+    first_request_tokens: u64,
+}
+
+#[derive(Deserialize)]
+struct AtOnce {
+    ms: f64,
+    ratio: f64,
+}
+
+#[derive(Deserialize)]
+struct Waiting {
+    ms: f64,
+    kb_per_actor: f64,
+    resident_mb: f64,
+}
+
+/// Measures, each so many times, and gives the tables in Markdown with the curves.
+pub(crate) fn actors(
+    program: &Path,
+    python: &Path,
+    folder: &Path,
+    arguments: &ActorArguments,
+    repeats: u32,
+) -> Result<(String, Vec<Curve>)> {
+    let peers = [("LangGraph", "langgraph_rounds.py", LANGGRAPH), ("Pydantic AI", "pydantic_ai_rounds.py", PYDANTIC_AI)];
+    for (_, file, text) in peers {
+        std::fs::write(folder.join(file), text)?;
+    }
+    let mut text = "| rounds of one actor | aime, µs a round | LangGraph | Pydantic AI |\n|---|---|---|---|".to_owned();
+    let (mut requests, mut curves) = (String::new(), Vec::new());
+    let mut rounds = Curve::new("rounds", "rounds of one actor", "µs a round");
+    for &count in &arguments.think {
+        let (mut own, mut others) = (Vec::new(), vec![Vec::new(); peers.len()]);
+        for _ in 0..repeats {
+            let one: Rounds = measured(Command::new(program).arg("rounds").arg(count.to_string()))?;
+            requests = format!(
+                "Of {count} requests {:.1} % of the bytes are the beginning of the request before; the first has about {} tokens, tools and all.",
+                one.shared_prefix * 100.0,
+                one.first_request_tokens
+            );
+            own.push(one.us_per_round);
+            for ((_, file, _), others) in peers.iter().zip(&mut others).filter(|_| count <= arguments.peers_think) {
+                let other: Rounds = measured(Command::new(python).arg("-I").arg(folder.join(file)).arg(count.to_string()))?;
+                others.push(other.us_per_round);
+            }
+        }
+        rounds.points.push((f64::from(count), median(&own)));
+        write!(text, "\n| {count} | {:.0} |", median(&own))?;
+        for others in &others {
+            if others.is_empty() { text.push_str(" – |") } else { write!(text, " {:.0} |", median(others))? }
+        }
+        eprintln!("measured: {count} rounds");
+    }
+    curves.push(rounds);
+    write!(
+        text,
+        "\n\n{requests}\n\n| actors at once, a call and an end each, and one answer; a model of 200 ms | ms | × of the least possible |\n|---|---|---|"
+    )?;
+    let mut at_once = Curve::new("actors", "actors at once over a model of 200 ms", "ms");
+    for &count in &arguments.actors {
+        let mut all = Vec::new();
+        for _ in 0..repeats {
+            all.push(measured::<AtOnce>(Command::new(program).arg("actors").arg(count.to_string()))?);
+        }
+        let ms = median(&all.iter().map(|one| one.ms).collect::<Vec<_>>());
+        let ratio = median(&all.iter().map(|one| one.ratio).collect::<Vec<_>>());
+        write!(text, "\n| {count} | {ms:.0} | {ratio:.2} |")?;
+        at_once.points.push((f64::from(count), ms));
+    }
+    curves.push(at_once);
+    text.push_str("\n\n| actors that wait | KB each | MB in all | ms from start to end |\n|---|---|---|---|");
+    for &count in &arguments.waiting {
+        let Waiting { ms, kb_per_actor, resident_mb } = measured(Command::new(program).arg("waiting").arg(count.to_string()))?;
+        write!(text, "\n| {count} | {kb_per_actor:.1} | {resident_mb:.0} | {ms:.0} |")?;
+    }
+    Ok((text, curves))
+}
+
+fn measured<T: serde::de::DeserializeOwned>(command: &mut Command) -> Result<T> {
+    let printed = answer(command)?;
+    let line = printed.lines().next_back().unwrap_or_default();
+    serde_json::from_str(line).with_context(|| format!("not understood: {line}"))
+}
