@@ -47,7 +47,7 @@ fn requests_differ_by_goal_mode_and_tools() {
     let tool = |name: &str, description: &str| aime_llm::ToolDefinition {
         name: name.to_owned(),
         description: description.to_owned(),
-        parameters: serde_json::json!({}),
+        parameters: serde_json::json!({}).into(),
     };
     let with = |tools: Vec<aime_llm::ToolDefinition>| key_of(&PlanRequest { tools: tools.into(), ..base.clone() });
     let profile = |description: &str| crate::ProfileBrief { name: "p".to_owned(), description: description.to_owned() };

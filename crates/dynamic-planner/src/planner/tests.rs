@@ -21,7 +21,7 @@ fn tools() -> Vec<ToolDefinition> {
     let tool = |name: &str, description: &str, properties: Value, required: Value| ToolDefinition {
         name: name.to_owned(),
         description: description.to_owned(),
-        parameters: json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}),
+        parameters: json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}).into(),
     };
     let text = || json!({"type": "string"});
     let number = || json!({"type": "integer"});

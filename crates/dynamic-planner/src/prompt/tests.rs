@@ -53,7 +53,8 @@ fn tools_are_one_line_each() {
         description: format!("Searches\n  files. Use it {}", "often ".repeat(50)),
         parameters: serde_json::json!({
             "type": "object", "properties": {"pattern": {"type": "string"}, "path": {"type": "string"}}, "required": ["pattern"],
-        }),
+        })
+        .into(),
     };
     let line = ToolLine::of(&tool);
     assert_eq!((line.parameters.as_str(), line.summary.as_str()), ("pattern, path?", "Searches files"));

@@ -9,7 +9,7 @@ fn tools() -> Vec<ToolDefinition> {
     let tool = |name: &str, properties: Value, required: Value| ToolDefinition {
         name: name.to_owned(),
         description: "d".to_owned(),
-        parameters: json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}),
+        parameters: json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false}).into(),
     };
     vec![
         tool("grep", json!({"pattern": {"type": "string"}, "path": {"type": "string"}}), json!(["pattern"])),

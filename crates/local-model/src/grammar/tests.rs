@@ -12,7 +12,8 @@ fn references_of_each_tool_stay_apart() {
             "type": "object",
             "properties": {"x": {"$ref": "#/$defs/x"}, "list": {"type": "array", "items": {"$ref": "#/$defs/x"}}},
             "$defs": {"x": {"type": kind}},
-        }),
+        })
+        .into(),
     };
     let schema = call_schema(&[tool("a", "string"), tool("b", "integer")]);
     assert_eq!(schema["$defs"], json!({"tool0_x": {"type": "string"}, "tool1_x": {"type": "integer"}}));

@@ -20,7 +20,7 @@ fn request() -> ChatRequest {
         tools: Arc::from([ToolDefinition {
             name: "read".to_owned(),
             description: "Reads.".to_owned(),
-            parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+            parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}).into(),
         }]),
         ..ChatRequest::default()
     }
