@@ -38,6 +38,7 @@ mod permissions;
 mod planning;
 mod plans;
 mod replan;
+mod report;
 mod resume;
 mod review;
 mod safety;

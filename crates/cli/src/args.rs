@@ -346,6 +346,14 @@ pub(crate) enum RunsCommand {
         /// The run
         run: String,
     },
+    /// One page of HTML with all that is known of one run, for a browser
+    Report {
+        /// The run
+        run: String,
+        /// Write it to this file; - for standard output. Without, it stands with what the run kept, and its path is printed
+        #[arg(short, value_name = "F.html")]
+        output_file: Option<PathBuf>,
+    },
     /// Whether what is kept of one run fits together: its journal, those of its actors, its snapshot, its entry in the list
     Check {
         /// The run

@@ -17,6 +17,7 @@ mod memory;
 mod models;
 mod permissions;
 mod plan;
+mod report;
 mod resume;
 mod review;
 mod run;

@@ -28,7 +28,7 @@ pub(crate) struct Objects {
 impl Objects {
     /// Opens what is kept in `root`, and makes it where it is not there.
     pub(crate) fn open(root: &Path, reserve: u64) -> Result<Self, UndoError> {
-        let folder = root.join("objects");
+        let folder = folder(root);
         private_folder(&folder)?;
         let lock = lock_file(root)?;
         lock.lock_shared().map_err(store(root, "locked"))?;
@@ -56,9 +56,7 @@ impl Objects {
 
     /// The bytes with this hash.
     pub(crate) fn get(&self, hash: &str) -> Result<Vec<u8>, UndoError> {
-        let path = self.path(hash);
-        let bytes = fs::read(&path).map_err(store(&path, "read"))?;
-        if blake3::hash(&bytes).to_hex().as_str() == hash { Ok(bytes) } else { Err(UndoError::Damaged { path }) }
+        read(&self.folder, hash)
     }
 
     /// Whether bytes of this hash and number are kept.
@@ -88,7 +86,7 @@ impl Objects {
 /// Removes what is in none of `wanted`, which is asked when nobody else can add to it any more. Does nothing while somebody has the
 /// contents open. Gives the bytes that are left, if it could look.
 pub(crate) fn sweep(root: &Path, wanted: impl FnOnce() -> Result<BTreeSet<String>, UndoError>) -> Result<Option<u64>, UndoError> {
-    let folder = root.join("objects");
+    let folder = folder(root);
     if !folder.is_dir() {
         return Ok(None);
     }
@@ -114,6 +112,18 @@ pub(crate) fn sweep(root: &Path, wanted: impl FnOnce() -> Result<BTreeSet<String
         drop(fs::remove_dir(&parent));
     }
     Ok(Some(left))
+}
+
+/// Where the contents stand.
+pub(crate) fn folder(root: &Path) -> PathBuf {
+    root.join("objects")
+}
+
+/// The bytes with this hash in a folder of contents.
+pub(crate) fn read(folder: &Path, hash: &str) -> Result<Vec<u8>, UndoError> {
+    let path = path_of(folder, hash);
+    let bytes = fs::read(&path).map_err(store(&path, "read"))?;
+    if blake3::hash(&bytes).to_hex().as_str() == hash { Ok(bytes) } else { Err(UndoError::Damaged { path }) }
 }
 
 pub(crate) fn path_of(folder: &Path, hash: &str) -> PathBuf {

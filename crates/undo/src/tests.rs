@@ -19,7 +19,7 @@ use std::{
 use aime_sandbox::ConfinedFolder;
 use tempfile::TempDir;
 
-use crate::{Author, Recorder, Scope, UndoSettings, Undone};
+use crate::{Author, Entry, Kept, Recorder, Scope, UndoSettings, Undone};
 
 /// A folder with one of each that can stand in it.
 struct Place {

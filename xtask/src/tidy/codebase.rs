@@ -20,6 +20,8 @@ pub(super) struct Codebase {
     pub(super) packages: Vec<Package>,
     /// Every text file, by path.
     pub(super) files: Vec<TextFile>,
+    /// Files that are no text to check, such as pictures, by path.
+    pub(super) data: Vec<String>,
     /// The manifest of the workspace.
     pub(super) manifest: Table,
 }
@@ -44,8 +46,8 @@ pub(super) struct TextFile {
 impl Codebase {
     /// Reads the workspace in a folder.
     pub(super) fn read(root: &Path) -> Result<Self> {
-        let mut files = Vec::new();
-        walk(root, "", &mut files)?;
+        let (mut files, mut data) = (Vec::new(), Vec::new());
+        walk(root, "", &mut files, &mut data)?;
         files.sort_by(|a, b| a.path.cmp(&b.path));
         mark_test_modules(&mut files);
         let manifest = fs::read_to_string(root.join("Cargo.toml")).with_context(|| format!("no Cargo.toml in {}", root.display()))?;
@@ -61,7 +63,7 @@ impl Codebase {
             let folder = file.path.trim_end_matches("/Cargo.toml").to_owned();
             packages.push(Package { name: name.to_owned(), folder, manifest });
         }
-        Ok(Self { packages, files, manifest })
+        Ok(Self { packages, files, data, manifest })
     }
 
     /// The file with this path.
@@ -113,7 +115,7 @@ pub(super) fn text_at<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a str> {
     table.get(*last)?.as_str()
 }
 
-fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>) -> Result<()> {
+fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>, data: &mut Vec<String>) -> Result<()> {
     let here = root.join(folder);
     for entry in fs::read_dir(&here).with_context(|| format!("could not read {}", here.display()))? {
         let entry = entry?;
@@ -124,10 +126,13 @@ fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>) -> Result<()> {
             continue;
         }
         if kind.is_dir() {
-            walk(root, &path, files)?;
+            walk(root, &path, files, data)?;
         } else if kind.is_file() && entry.metadata()?.len() <= LARGEST {
             // A file that is not UTF-8 is data. One that was removed since the folder was listed is no fault.
-            let Ok(text) = fs::read_to_string(entry.path()) else { continue };
+            let Ok(text) = fs::read_to_string(entry.path()) else {
+                data.push(path);
+                continue;
+            };
             let rust = path.ends_with(".rs").then(|| Source::read(&text));
             files.push(TextFile { path, text, rust });
         }

@@ -98,8 +98,7 @@ pub(super) fn links(text: &str) -> Vec<Link> {
 /// Every file and folder of the codebase.
 fn places(codebase: &Codebase) -> BTreeSet<&str> {
     let mut places = BTreeSet::new();
-    for file in &codebase.files {
-        let mut path = file.path.as_str();
+    for mut path in codebase.files.iter().map(|file| file.path.as_str()).chain(codebase.data.iter().map(String::as_str)) {
         places.insert(path);
         while let Some((parent, _)) = path.rsplit_once('/') {
             places.insert(parent);

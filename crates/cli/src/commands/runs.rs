@@ -30,6 +30,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Set
         RunsCommand::Diff { run, from, to } => diff(&run, from, to, form, setup)?,
         RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
         RunsCommand::Events { run } => events(&run, form, setup)?,
+        RunsCommand::Report { run, output_file } => super::report::report(&run, output_file.as_deref(), form, setup)?,
         RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, setup).await,
         RunsCommand::Stats => super::stats::stats(form, setup)?,
         RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, setup).await,
@@ -87,20 +88,25 @@ pub(super) fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure
     Ok((run, seen))
 }
 
-fn show(run: &str, at: Option<u32>, (form, format): (Output, ShowFormat), setup: &Setup) -> Result<(), Failure> {
-    let (run, mut seen) = read(run, setup)?;
-    if let Some(version) = at {
-        seen.state = version_of(&run, &seen, version)?;
-        seen.output = Some(RunOutput { status: seen.state.status, error: None });
-    }
-    let output = seen.output.clone().unwrap_or_else(|| RunOutput {
+/// What a run came to, or how it stands.
+pub(super) fn output_of(run: &RunId, seen: &RunView) -> RunOutput {
+    seen.output.clone().unwrap_or_else(|| RunOutput {
         status: seen.state.status,
         error: (!seen.over).then(|| RunFailure {
             code: FailureCode::Interrupted,
             message: "the run is under way, or was cut off".to_owned(),
             hint: Some(format!("if nothing drives it, go on with `aime resume {run}`")),
         }),
-    });
+    })
+}
+
+fn show(run: &str, at: Option<u32>, (form, format): (Output, ShowFormat), setup: &Setup) -> Result<(), Failure> {
+    let (run, mut seen) = read(run, setup)?;
+    if let Some(version) = at {
+        seen.state = version_of(&run, &seen, version)?;
+        seen.output = Some(RunOutput { status: seen.state.status, error: None });
+    }
+    let output = output_of(&run, &seen);
     let result = RunResult::new(run, &seen.state, &output);
     if form != Output::Text {
         return output::json(&result, form == Output::Json);

@@ -85,3 +85,28 @@ fn what_is_kept_is_private_and_never_part_of_the_folder() {
     let named: Vec<_> = other.plan(&Scope::Run {}, false).unwrap().changes.into_iter().map(|change| change.path).collect();
     assert_eq!(named, [PathBuf::from("a.txt")]);
 }
+
+#[test]
+fn what_a_run_changed_can_be_looked_at_while_it_works() {
+    let place = Place::new();
+    let keep = place.path(".aime");
+    let looked = || Kept::read(&keep, "r").unwrap();
+    assert!(looked().is_none() && !keep.exists(), "looking makes nothing");
+    let recorder = place.recorder();
+    place.by(&recorder, "first", |place| {
+        place.write("a.txt", "b\n");
+        place.write("new.txt", "new");
+    });
+    place.by(&recorder, "second", |place| {
+        place.write("a.txt", "c\n");
+        fs::remove_file(place.path("new.txt")).unwrap();
+    });
+    let kept = looked().unwrap();
+    let changes: Vec<_> = kept.changes().collect();
+    let [(change, by)] = changes.as_slice() else { panic!("{changes:?}") };
+    assert_eq!(by.iter().map(|author| author.task.as_deref().unwrap()).collect::<Vec<_>>(), ["first", "second"]);
+    let content = |entry: &Option<Entry>| kept.content(entry.as_ref().unwrap()).unwrap().unwrap();
+    assert_eq!((content(&change.before), content(&change.after)), (b"a\n".to_vec(), b"c\n".to_vec()));
+    undo(&recorder, &Scope::Run {});
+    assert_eq!(looked().unwrap().changes().count(), 0, "what was put back is no change");
+}

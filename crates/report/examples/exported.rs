@@ -1,0 +1,41 @@
+//! Makes the page of a journal that was exported: `aime runs events RUN --output jsonl | exported > page.html`.
+//!
+//! Of such a run the folder is not known, so what its file tools told is shown.
+
+use std::{
+    error::Error,
+    io::{Read, Write, stdin, stdout},
+};
+
+use aime_progress::{ProgressEvent, RunId, Timed, Timestamp, fold};
+use aime_redact::Redactor;
+use aime_report::{ReportView, Source};
+use serde_json::Value;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut text = String::new();
+    stdin().read_to_string(&mut text)?;
+    let (mut run, mut events) = (None, Vec::new());
+    for line in text.lines() {
+        let document: Value = serde_json::from_str(line)?;
+        let member = |name: &str| document.get(name).and_then(Value::as_str);
+        // The result, which ends what a run prints, is no event.
+        let (Some(time), Some(id)) = (member("time"), member("run_id")) else { continue };
+        let at = Timestamp::from_millis(time.parse::<jiff::Timestamp>()?.as_millisecond());
+        run = Some(RunId::new(id)?);
+        events.push(Timed { at, event: serde_json::from_value::<ProgressEvent>(document)? });
+    }
+    let run = run.ok_or("there are no events")?;
+    let state = fold(&events)?;
+    let source = Source {
+        run: &run,
+        state: &state,
+        events: events.iter().map(|timed| (timed.at, &timed.event)).collect(),
+        failure: None,
+        files: None,
+        notes: vec![],
+        made_at: state.last_progress_at,
+    };
+    stdout().write_all(ReportView::new(&source, &Redactor::default()).html().as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+mod chart;
+mod layout;
+mod page;
+mod picture;
+mod source;
+mod text;
+mod time;
+mod view;
+
+pub use source::{Content, Failure, FileSource, MAX_COMPARED, Source};
+pub use text::Text;
+pub use view::{
+    Bar, Change, Criterion, DiffLine, EvidenceView, FileView, Files, Graph, Line, LineKind, Moment, Node, QuestionView, ReportView, Row,
+    Spending, Strategy, TaskView, Timeline, Turn, TurnKind, Version,
+};

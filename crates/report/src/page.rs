@@ -1,0 +1,182 @@
+//! The page: one file that asks nothing of any network.
+
+mod cost;
+mod files;
+mod markdown;
+mod outcome;
+mod plan;
+mod story;
+mod tasks;
+
+use aime_progress::RunStatus;
+use base64::{Engine, engine::general_purpose::STANDARD};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    ReportView, Text,
+    text::fit,
+    time::{count, moment, number, rfc3339, span},
+};
+
+const STYLE: &str = include_str!("page/report.css");
+const SCRIPT: &str = include_str!("page/report.js");
+
+/// The columns of the title of the page.
+const TITLE: usize = 60;
+
+impl ReportView {
+    /// The report as one page of HTML. It holds its own style and script, loads nothing, and lets nothing but these two run: whatever models,
+    /// tools and people wrote stands in it as text.
+    #[must_use]
+    pub fn html(&self) -> String {
+        self.page().into_string()
+    }
+
+    fn page(&self) -> Markup {
+        let title = format!("{} – aime run {}", fit(self.goal.shown.lines().next().unwrap_or_default(), TITLE), self.run);
+        let policy = format!(
+            "default-src 'none'; style-src '{}'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+            hash(STYLE),
+            hash(SCRIPT)
+        );
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(policy);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="referrer" content="no-referrer";
+                    meta name="generator" content="aime";
+                    link rel="icon" href="data:,";
+                    title { (title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    a.skip href="#outcome" { "Skip to the outcome" }
+                    (outcome::header(self))
+                    div.columns {
+                        (self.contents())
+                        main {
+                            (outcome::outcome(self))
+                            (plan::plan(self))
+                            (plan::timeline(self))
+                            (tasks::tasks(self))
+                            (plan::versions(self))
+                            (files::files(&self.files))
+                            (story::learnt(self))
+                            (cost::cost(&self.spending))
+                            (story::story(self))
+                        }
+                    }
+                    footer {
+                        "Made by aime on " (time_at(self.made_at)) " UTC from the journal of run " code { (self.run) } ". All times are UTC. "
+                        "Secrets are taken out; what is left out for its size is counted where it would stand."
+                    }
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        }
+    }
+
+    fn contents(&self) -> Markup {
+        let sections = [
+            ("outcome", "Outcome", None),
+            ("plan", "Plan", Some(self.graph.nodes.len())),
+            ("timeline", "Timeline", None),
+            ("tasks", "Tasks", Some(self.tasks.len())),
+            ("versions", "Versions", Some(self.versions.len())),
+            ("files", "Files", Some(self.files.changed.len() + self.files.left_out)),
+            ("learnt", "Evidence and questions", Some(self.evidence.len() + self.questions.len())),
+            ("cost", "Cost", None),
+            ("story", "Story", Some(self.story.len() + self.story_left_out)),
+        ];
+        html! {
+            nav aria-label="Contents" {
+                // Shown by the script, without which it could do nothing.
+                div #search role="search" hidden {
+                    label for="words" { "Search the report" }
+                    input #words type="search" autocomplete="off" spellcheck="false" placeholder="Search (press /)";
+                    p #found aria-live="polite" {}
+                }
+                ul {
+                    @for (id, name, number) in sections {
+                        li { a href=(format!("#{id}")) { (name) @if let Some(number) = number { span.number { (number) } } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the policy knows a style or script by.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
+}
+
+/// A section with its heading.
+fn section(id: &str, heading: &str, content: Markup) -> Markup {
+    html! {
+        section id=(id) aria-labelledby=(format!("{id}-heading")) {
+            h2 id=(format!("{id}-heading")) { (heading) }
+            (content)
+        }
+    }
+}
+
+/// A text that keeps its lines.
+fn block(text: &Text) -> Markup {
+    html! { pre dir="auto" { (text.shown) (left_out(text)) } }
+}
+
+/// A text of several sentences that keeps its lines.
+fn prose(text: &Text) -> Markup {
+    html! { div.text dir="auto" { (text.shown) (left_out(text)) } }
+}
+
+/// A text in running words.
+fn words(text: &Text) -> Markup {
+    html! { span.words dir="auto" { (text.shown) (left_out(text)) } }
+}
+
+/// A short text from outside, in a sentence.
+fn name(text: &str) -> Markup {
+    html! { bdi { (text) } }
+}
+
+fn left_out(text: &Text) -> Markup {
+    html! { @if text.left_out > 0 { span.cut { "… " (count(text.left_out, "more character")) " left out" } } }
+}
+
+/// How many things are left out, and where.
+fn rest(number: usize, thing: &str, place: &str) -> Markup {
+    html! { @if number > 0 { p.cut { "… " (count(number, thing)) " left out" (place) } } }
+}
+
+fn time_at(at: aime_progress::Timestamp) -> Markup {
+    html! { time datetime=(rfc3339(at)) { (moment(at)) } }
+}
+
+const fn tone(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Completed => "done",
+        RunStatus::Failed => "failed",
+        RunStatus::Cancelled => "skipped",
+        RunStatus::WaitingForHuman => "blocked",
+        RunStatus::Planning | RunStatus::Executing | RunStatus::Replanning => "running",
+    }
+}
+
+/// Tokens and money in a few words.
+fn spent(spent: &aime_progress::Spent) -> String {
+    let tokens = number(spent.input_tokens + spent.output_tokens);
+    let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
+    format!("{tokens} tokens in {}{cost}", count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request"))
+}
+
+/// A span where there is one.
+fn lasted(millis: u64) -> String {
+    if millis == 0 { String::new() } else { span(millis) }
+}

@@ -1,0 +1,56 @@
+//! What the run cost.
+
+use aime_progress::Spent;
+use maud::{Markup, html};
+
+use super::{name, section};
+use crate::{Spending, time::number};
+
+pub(super) fn cost(spending: &Spending) -> Markup {
+    section(
+        "cost",
+        "Cost",
+        html! {
+            p.quiet { (number(spending.tool_calls)) " calls of tools were begun. A model without a price costs nothing here." }
+            (table("By model", "Model", &spending.by_model, &spending.total))
+            (table("By what was done", "Task", &spending.by_task, &spending.total))
+        },
+    )
+}
+
+fn table(caption: &str, what: &str, rows: &[(String, Spent)], total: &Spent) -> Markup {
+    let most = rows.iter().map(|(_, spent)| tokens(spent)).max().unwrap_or(0).max(1);
+    html! {
+        div.table tabindex="0" role="region" aria-label=(caption) {
+            table.cost {
+                caption { (caption) }
+                thead {
+                    tr {
+                        th scope="col" { (what) }
+                        @for head in ["Requests", "Sent", "of it cached", "Received", "US dollars"] { th.figure scope="col" { (head) } }
+                        th scope="col" aria-label="Share" {}
+                    }
+                }
+                tbody {
+                    @for (row, spent) in rows { (line(&name(row), spent, Some(tokens(spent) * 100 / most))) }
+                }
+                tfoot { (line(&html! { "All" }, total, None)) }
+            }
+        }
+    }
+}
+
+const fn tokens(spent: &Spent) -> u64 {
+    spent.input_tokens + spent.output_tokens
+}
+
+fn line(head: &Markup, spent: &Spent, share: Option<u64>) -> Markup {
+    html! {
+        tr data-item[share.is_some()] {
+            th scope="row" { (head) }
+            @for figure in [spent.requests, spent.input_tokens, spent.cached_input_tokens, spent.output_tokens] { td.figure { (number(figure)) } }
+            td.figure { (format!("{:.4}", spent.cost_usd)) }
+            td { @if let Some(share) = share { svg.share viewBox="0 0 100 10" aria-hidden="true" { rect width=(share) height="10" rx="2" {} } } }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! From what is known of a run to what a report shows of it.
+
+use std::collections::HashMap;
+
+use aime_progress::{ProgressEvent, ProgressState, TaskId};
+use aime_redact::Redactor;
+
+use super::{Criterion, EvidenceView, QuestionView, ReportView, Strategy, files, graph::graph, spending, story, tasks, timeline, versions};
+use crate::{
+    Failure, Source,
+    text::{Reader, Text},
+    time::span,
+};
+
+/// The most characters of what was said by people, models and tools.
+pub(crate) const LONG: usize = 4_000;
+/// The most characters of a goal or an answer.
+const LONGEST: usize = 100_000;
+/// The most columns of a title.
+pub(crate) const TITLE: usize = 160;
+/// The most pieces of evidence, and of questions.
+const MOST: usize = 1_000;
+
+impl ReportView {
+    /// What a report shows of a run. Secrets that `redactor` knows, and what has the form of one, are taken out.
+    #[must_use]
+    pub fn new(source: &Source<'_>, redactor: &Redactor) -> Self {
+        let (state, reader) = (source.state, &Reader::new(redactor));
+        // What matters most is read first: all texts together are bounded.
+        let goal = reader.text(&state.goal, LONGEST);
+        let answer = state.answer.as_ref().map(|answer| reader.text(answer, LONGEST));
+        let failure = source.failure.as_ref().map(|failure| Failure {
+            code: reader.line(&failure.code, TITLE),
+            message: reader.text(&failure.message, LONG).shown,
+            hint: failure.hint.as_ref().map(|hint| reader.text(hint, LONG).shown),
+        });
+        let titles = &Titles::of(state, reader);
+        let times = timeline::Times::of(&source.events);
+        let critical = times.critical(state);
+        let strategy = strategy(source, reader);
+        let (story, story_left_out) = story::story(&source.events, titles, reader);
+        let versions = versions::versions(&source.events, titles, reader);
+        let files = files::files(source, titles, reader);
+        let more = |id: &TaskId| match times.worked_ms(id) {
+            0 => String::new(),
+            worked => span(worked),
+        };
+        Self {
+            run: source.run.to_string(),
+            made_at: source.made_at,
+            goal,
+            status: state.status,
+            mode: state.mode,
+            started_at: state.started_at,
+            duration_ms: state.last_progress_at.millis_since(state.started_at),
+            answer,
+            failure,
+            notes: source.notes.iter().take(MOST).map(|note| reader.text(note, LONG).shown).collect(),
+            strategy,
+            versions,
+            graph: graph(state, titles, more, |id| critical.contains(id)),
+            timeline: times.view(&critical, titles, reader),
+            files,
+            evidence: evidence(state, titles, reader),
+            questions: questions(state, titles, reader),
+            spending: spending::spending(source, titles, reader),
+            story,
+            story_left_out,
+            // Last: conversations take what room is left.
+            tasks: tasks::tasks(source, titles, &times, reader),
+        }
+    }
+}
+
+/// The titles of tasks, and their numbers in plan order.
+pub(crate) struct Titles {
+    known: HashMap<TaskId, (usize, String)>,
+}
+
+impl Titles {
+    fn of(state: &ProgressState, reader: &Reader<'_>) -> Self {
+        let titled =
+            |(number, (id, task)): (usize, (&TaskId, &aime_progress::Task))| (id.clone(), (number, reader.line(task.spec.title(), TITLE)));
+        Self { known: state.tasks.iter().enumerate().map(titled).collect() }
+    }
+
+    /// The title of a task; its id where it is not in the plan.
+    pub(crate) fn title(&self, id: &TaskId) -> String {
+        self.known.get(id).map_or_else(|| id.to_string(), |(_, title)| title.clone())
+    }
+
+    /// The title of what is named by this text, if it is a task.
+    pub(crate) fn named(&self, id: &str) -> Option<String> {
+        self.known.get(id).map(|(_, title)| title.clone())
+    }
+
+    pub(crate) fn number(&self, id: &TaskId) -> Option<usize> {
+        self.known.get(id).map(|(number, _)| *number)
+    }
+}
+
+fn strategy(source: &Source<'_>, reader: &Reader<'_>) -> Strategy {
+    let strategic = &source.state.strategic;
+    Strategy {
+        approach: reader.text(&strategic.approach, LONG),
+        phases: strategic.phases.iter().map(|phase| (reader.line(&phase.name, TITLE), reader.text(&phase.objective, LONG))).collect(),
+        risks: strategic.risks.iter().map(|risk| (reader.text(&risk.description, LONG), reader.text(&risk.mitigation, LONG))).collect(),
+        criteria: Checks::of(source).read(None, &strategic.success_criteria, reader),
+    }
+}
+
+/// How criteria were looked at last, those of tasks and those of the goal.
+pub(crate) struct Checks<'a>(HashMap<Looked<'a>, (Option<bool>, &'a str)>);
+
+/// Whose criterion, and its words.
+type Looked<'a> = (Option<&'a TaskId>, &'a str);
+
+impl<'a> Checks<'a> {
+    pub(crate) fn of(source: &'a Source<'_>) -> Self {
+        let looked_at = source.events.iter().filter_map(|(_, event)| match event {
+            ProgressEvent::CriterionChecked { task, criterion, passed, reason } => {
+                Some(((task.as_ref(), criterion.as_str()), (*passed, reason.as_str())))
+            }
+            _ => None,
+        });
+        Self(looked_at.collect())
+    }
+
+    /// The criteria of a task, or of the goal.
+    pub(crate) fn read(&self, of: Option<&TaskId>, words: &[String], reader: &Reader<'_>) -> Vec<Criterion> {
+        let read = |words: &String| {
+            let (passed, reason) = self.0.get(&(of, words.as_str())).copied().unwrap_or((None, ""));
+            Criterion { text: reader.text(words, LONG), passed, reason: reader.text(reason, LONG) }
+        };
+        words.iter().map(read).collect()
+    }
+}
+
+fn evidence(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<EvidenceView> {
+    let view = |evidence: &aime_progress::Evidence| EvidenceView {
+        at: evidence.at,
+        task: evidence.task.as_ref().map(|task| titles.title(task)),
+        kind: word(&evidence.kind),
+        significance: evidence.significance,
+        content: reader.text(&evidence.content, LONG),
+        used: evidence.processed,
+        origins: reader.line(&aime_progress::Origin::line(&evidence.origins), TITLE),
+    };
+    state.evidence.iter().take(MOST).map(view).collect()
+}
+
+fn questions(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<QuestionView> {
+    let view = |question: &aime_progress::Question| QuestionView {
+        at: question.at,
+        task: question.task.as_ref().map(|task| titles.title(task)),
+        kind: reader.line(&question.kind, TITLE),
+        question: reader.text(&question.question, LONG),
+        answer: question.answer.as_ref().map(|answer| reader.text(answer, LONG)),
+    };
+    state.questions.iter().take(MOST).map(view).collect()
+}
+
+/// The word of a value that is written as one, with spaces.
+pub(crate) fn word(value: &impl serde::Serialize) -> String {
+    let written = serde_json::to_value(value).ok();
+    written.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().replace('_', " ")
+}
+
+/// The first and last of many, with the number of those between that are left out.
+pub(crate) fn first_and_last<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
+    let left_out = all.len().saturating_sub(most);
+    if left_out > 0 {
+        all.drain(most / 2..most / 2 + left_out);
+    }
+    (all, left_out)
+}
+
+/// An empty text.
+pub(crate) fn nothing() -> Text {
+    Text::default()
+}

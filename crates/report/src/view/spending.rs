@@ -1,0 +1,56 @@
+//! What a run cost, and for what.
+
+use aime_progress::{ProgressEvent, Spent};
+use serde::Serialize;
+
+use super::{
+    Spending,
+    build::{TITLE, Titles},
+};
+use crate::{Source, text::Reader};
+
+/// The most rows of a table.
+const MOST: usize = 300;
+
+pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> Spending {
+    let (mut by_model, mut by_task) = (Sums::default(), Sums::default());
+    for (_, event) in &source.events {
+        if let ProgressEvent::ModelCalled { task, purpose, model, spent, .. } = event {
+            by_model.add(reader.line(model, TITLE), spent);
+            by_task.add(task.as_ref().map_or_else(|| reader.line(&for_the_run(purpose), TITLE), |task| titles.title(task)), spent);
+        }
+    }
+    Spending { total: source.state.spent, by_model: by_model.most(), by_task: by_task.most(), tool_calls: source.state.tool_calls }
+}
+
+/// What is done for the run as a whole, in words.
+pub(super) fn for_the_run(purpose: &str) -> String {
+    match purpose {
+        "route" => "choosing the way of working".to_owned(),
+        "plan" => "making the plan".to_owned(),
+        "patch" => "changing the plan".to_owned(),
+        "verdict" => "looking at criteria".to_owned(),
+        "answer" => "writing the answer".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// Sums by name, in the order in which the names came.
+#[derive(Debug, Default, Serialize)]
+struct Sums(Vec<(String, Spent)>);
+
+impl Sums {
+    fn add(&mut self, name: String, spent: &Spent) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => sum.add(spent),
+            None => self.0.push((name, *spent)),
+        }
+    }
+
+    /// Those that used the most tokens.
+    fn most(mut self) -> Vec<(String, Spent)> {
+        self.0.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.input_tokens + spent.output_tokens));
+        self.0.truncate(MOST);
+        self.0
+    }
+}

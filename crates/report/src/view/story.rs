@@ -1,0 +1,73 @@
+//! What happened, in lines: all but the calls of tasks, which are told with the tasks.
+
+use aime_progress::{ProgressEvent, Timestamp, TriggerReason};
+
+use super::{
+    Moment,
+    build::{LONG, Titles, first_and_last, word},
+    spending::for_the_run,
+};
+use crate::{text::Reader, time::count};
+
+/// The most moments.
+const MOST: usize = 2_000;
+
+pub(super) fn story(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, reader: &Reader<'_>) -> (Vec<Moment>, usize) {
+    let told = events.iter().zip(1_u64..).filter_map(|((at, event), seq)| Some((seq, *at, *event, words(event, titles)?)));
+    let (told, left_out) = first_and_last(told.collect::<Vec<_>>(), MOST);
+    let moment = |(seq, at, event, words): (u64, Timestamp, &ProgressEvent, String)| Moment {
+        seq,
+        at,
+        kind: event.name().replace('_', " "),
+        text: reader.text(&words, LONG),
+    };
+    (told.into_iter().map(moment).collect(), left_out)
+}
+
+fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
+    let because = |reason: &Option<String>| reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let triggers = |reasons: &[TriggerReason]| {
+        reasons.iter().map(|reason| format!("{} ({})", reason.detail, word(&reason.kind))).collect::<Vec<_>>().join("; ")
+    };
+    Some(match event {
+        ProgressEvent::RunStarted { .. } => "the run began".to_owned(),
+        ProgressEvent::Recalled { items, left_out, .. } => {
+            let names: Vec<&str> = items.iter().map(|item| item.title.as_str()).collect();
+            format!("{} of memory and documents, {left_out} more without room: {}", count(items.len(), "piece"), names.join("; "))
+        }
+        ProgressEvent::MemoryFailed { message } => message.clone(),
+        ProgressEvent::Routed { mode, by, category, reasons, .. } => format!("{mode}, {category}, by {by}: {}", reasons.join("; ")),
+        ProgressEvent::PlanningStarted { purpose } => for_the_run(purpose),
+        ProgressEvent::PlanRefused { attempt, faults } => format!("try {attempt} was refused: {}", faults.join("; ")),
+        ProgressEvent::PlanReused { run } => {
+            format!("a plan of before is used again{}", run.as_deref().map(|run| format!(", of run {run}")).unwrap_or_default())
+        }
+        ProgressEvent::PlanCreated { plan, fallback, .. } => format!("v1 with {}{}", count(plan.tasks.len(), "task"), because(fallback)),
+        ProgressEvent::PlanChanged { decision } => format!("v{}: {}", decision.version, decision.patch.reasoning),
+        ProgressEvent::TaskStatusChanged { task, to, reason, .. } => format!("{}: {to}{}", titles.title(task), because(reason)),
+        ProgressEvent::EvidenceAdded { evidence } => format!("{}: {}", word(&evidence.significance), evidence.content),
+        ProgressEvent::TriggersFired { reasons } => triggers(reasons),
+        ProgressEvent::ReplanSuppressed { reason, triggers: by } => format!("{reason}; asked for by {}", triggers(by)),
+        ProgressEvent::EvidenceProcessed { reason, .. } | ProgressEvent::RunInterrupted { reason } => reason.clone(),
+        ProgressEvent::ActorTold { task, .. } => format!("{} heard what a person said", titles.title(task)),
+        ProgressEvent::QuestionAsked { kind, question, .. } => format!("{kind}: {question}"),
+        ProgressEvent::QuestionAnswered { answer, .. } => answer.clone(),
+        ProgressEvent::ConsentGiven { rules, .. } => rules.join("; "),
+        ProgressEvent::CriterionChecked { criterion, passed, reason, .. } => {
+            let held = match passed {
+                Some(true) => "holds",
+                Some(false) => "does not hold",
+                None => "could not be told",
+            };
+            format!("{criterion}: {held}; {reason}")
+        }
+        ProgressEvent::BoundReached { bound, detail } => format!("{bound}: {detail}"),
+        ProgressEvent::RunStatusChanged { from, to, reason } => format!("{from} → {to}{}", because(reason)),
+        ProgressEvent::RunResumed {} => "the run goes on".to_owned(),
+        ProgressEvent::Answered { .. } => "the answer stands".to_owned(),
+        // What tools did to files is told with the files.
+        ProgressEvent::Noted { topic, .. } if topic == "file_changed" => return None,
+        ProgressEvent::Noted { topic, detail } => format!("{topic}: {}", serde_json::to_string(detail).unwrap_or_default()),
+        _ => return None,
+    })
+}

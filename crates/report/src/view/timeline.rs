@@ -1,0 +1,161 @@
+//! Who ran when, and which tasks decided when the run ended.
+
+use std::collections::{HashMap, HashSet};
+
+use aime_progress::{ProgressEvent, ProgressState, TaskId, TaskKind, TaskStatus, Timestamp};
+
+use super::{
+    Bar, Row, Timeline,
+    build::{TITLE, Titles},
+    spending::for_the_run,
+};
+use crate::text::Reader;
+
+/// The most rows, and the most times of one row.
+const ROWS: usize = 200;
+const BARS: usize = 200;
+/// A pause is drawn short when it is longer than this and than a quarter of the time in which something ran.
+const PAUSE: u64 = 60_000;
+
+/// The times in which something ran.
+pub(crate) struct Times {
+    tasks: Vec<(TaskId, Vec<Bar>)>,
+    /// The requests that were for the run as a whole, by what they were for.
+    planner: Vec<(String, Vec<Bar>)>,
+    from: Timestamp,
+    to: Timestamp,
+}
+
+impl Times {
+    pub(crate) fn of(events: &[(Timestamp, &ProgressEvent)]) -> Self {
+        let from = events.first().map_or(Timestamp::default(), |(at, _)| *at);
+        let to = events.iter().map(|(at, _)| *at).max().unwrap_or(from);
+        let mut times = Self { tasks: Vec::new(), planner: Vec::new(), from, to };
+        let mut begun: HashMap<&TaskId, Timestamp> = HashMap::new();
+        for (at, event) in events {
+            match event {
+                ProgressEvent::TaskStatusChanged { task, from, to, .. } => {
+                    if let Some(since) = begun.remove(task).filter(|_| *from == TaskStatus::Running) {
+                        add(&mut times.tasks, task, Bar { from: since, to: *at, status: *to });
+                    }
+                    if *to == TaskStatus::Running {
+                        begun.insert(task, *at);
+                    }
+                }
+                ProgressEvent::ModelCalled { task: None, purpose, duration_ms, .. } => {
+                    let since = Timestamp::from_millis(at.as_millis().saturating_sub(i64::try_from(*duration_ms).unwrap_or(i64::MAX)));
+                    let bar = Bar { from: since.max(times.from), to: *at, status: TaskStatus::Completed };
+                    add(&mut times.planner, &for_the_run(purpose), bar);
+                }
+                _ => {}
+            }
+        }
+        let mut running: Vec<_> = begun.into_iter().collect();
+        running.sort();
+        for (task, since) in running {
+            add(&mut times.tasks, task, Bar { from: since, to, status: TaskStatus::Running });
+        }
+        times
+    }
+
+    /// How long a task was at work, in milliseconds.
+    pub(crate) fn worked_ms(&self, task: &TaskId) -> u64 {
+        self.bars(task).iter().map(|bar| bar.to.millis_since(bar.from)).sum()
+    }
+
+    fn bars(&self, task: &TaskId) -> &[Bar] {
+        self.tasks.iter().find(|(id, _)| id == task).map(|(_, bars)| bars.as_slice()).unwrap_or_default()
+    }
+
+    fn ended(&self, task: &TaskId) -> Option<Timestamp> {
+        self.bars(task).last().map(|bar| bar.to)
+    }
+
+    /// The tasks that decided when the run ended: the one that ended last, and of those that it waited for again the one that ended last. A
+    /// task that a change of the plan brought waited for those on whose account it was changed, too.
+    pub(crate) fn critical(&self, state: &ProgressState) -> HashSet<TaskId> {
+        let ends: HashMap<&TaskId, Timestamp> = self.tasks.iter().filter_map(|(id, _)| Some((id, self.ended(id)?))).collect();
+        let graph = state.graph();
+        let mut chain = HashSet::new();
+        let worked = |id: &&TaskId| state.tasks.get(*id).is_some_and(|task| task.spec.kind != TaskKind::Group);
+        let last = ends.keys().copied().filter(worked).max_by_key(|id| ends.get(*id));
+        let mut next = last.cloned();
+        while let Some(task) = next.take() {
+            let mut before = before(state, &graph, &task);
+            before.extend(decided(state, &task));
+            next = before
+                .into_iter()
+                .filter(|id| !chain.contains(id) && *id != task)
+                .max_by_key(|id| ends.get(id))
+                .filter(|id| ends.contains_key(id));
+            chain.insert(task);
+        }
+        chain
+    }
+
+    pub(crate) fn view(&self, critical: &HashSet<TaskId>, titles: &Titles, reader: &Reader<'_>) -> Timeline {
+        let row = |task, title, bars: &[Bar], critical| Row { task, title, bars: bars.iter().take(BARS).cloned().collect(), critical };
+        let planner = self.planner.iter().map(|(title, bars)| row(None, reader.line(title, TITLE), bars, false));
+        let tasks = self.tasks.iter().map(|(id, bars)| row(titles.number(id), titles.title(id), bars, critical.contains(id)));
+        let mut rows: Vec<Row> = planner.chain(tasks).collect();
+        rows.sort_by_key(|row| row.bars.first().map(|bar| bar.from));
+        let left_out = rows.len().saturating_sub(ROWS);
+        let pauses = pauses(&rows, self.from, self.to);
+        rows.truncate(ROWS);
+        Timeline { rows, left_out, from: self.from, to: self.to, pauses }
+    }
+}
+
+/// Adds a time in which something ran to the others of it.
+fn add<K: PartialEq + Clone>(all: &mut Vec<(K, Vec<Bar>)>, key: &K, bar: Bar) {
+    match all.iter_mut().find(|(known, _)| known == key) {
+        Some((_, bars)) => bars.push(bar),
+        None => all.push((key.clone(), vec![bar])),
+    }
+}
+
+/// What a task waits for by itself and by the groups around it; in the place of a group its parts.
+fn before(state: &ProgressState, graph: &aime_progress::TaskGraph, task: &TaskId) -> Vec<TaskId> {
+    let parent = |id: &TaskId| state.tasks.get(id).and_then(|task| task.spec.parent.clone());
+    let around = std::iter::successors(Some(task.clone()), parent).take(state.tasks.len());
+    let mut open: Vec<TaskId> = around.flat_map(|id| graph.dependencies(&id).into_iter().cloned().collect::<Vec<_>>()).collect();
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    while let Some(id) = open.pop() {
+        if !seen.insert(id.clone()) {
+            continue;
+        }
+        match state.tasks.get(&id).map(|task| task.spec.kind) {
+            Some(TaskKind::Group) => {
+                open.extend(state.tasks.iter().filter(|(_, task)| task.spec.parent.as_ref() == Some(&id)).map(|(part, _)| part.clone()));
+            }
+            Some(_) => found.push(id),
+            None => {}
+        }
+    }
+    found
+}
+
+/// The tasks on whose account the plan was changed when it got this task.
+fn decided<'a>(state: &'a ProgressState, task: &TaskId) -> impl Iterator<Item = TaskId> + 'a {
+    let version = state.tasks.get(task).map_or(1, |task| task.version);
+    let decision = state.decisions.iter().find(move |decision| decision.version == version);
+    decision.into_iter().flat_map(|decision| &decision.triggers).flat_map(|reason| reason.tasks.iter().cloned())
+}
+
+/// The long times in which nothing ran.
+fn pauses(rows: &[Row], from: Timestamp, to: Timestamp) -> Vec<(Timestamp, Timestamp)> {
+    let mut bars: Vec<(Timestamp, Timestamp)> = rows.iter().flat_map(|row| &row.bars).map(|bar| (bar.from, bar.to)).collect();
+    bars.sort();
+    bars.push((to, to));
+    let (mut until, mut gaps, mut idle) = (from, Vec::new(), 0);
+    for (since, end) in bars {
+        if since > until {
+            gaps.push((until, since));
+            idle += since.millis_since(until);
+        }
+        until = until.max(end);
+    }
+    let active = to.millis_since(from).saturating_sub(idle);
+    gaps.retain(|(since, until)| until.millis_since(*since) > PAUSE.max(active / 4));
+    gaps
+}

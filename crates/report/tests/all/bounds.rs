@@ -1,0 +1,38 @@
+use serde_json::json;
+
+use crate::harness::{Run, one_task};
+
+/// The largest page that any run can make.
+const MOST: usize = 40_000_000;
+
+#[test]
+fn what_is_too_much_is_left_out_and_counted() {
+    let long = "<&> word\n".repeat(2_000);
+    let calls = (0..1_500).flat_map(|number| {
+        let call = format!("c{number}");
+        [
+            json!({"type": "tool_call_started", "task": "t", "call": call, "tool": "bash", "parameters": {"command": long}}),
+            json!({"type": "tool_call_finished", "task": "t", "call": call, "tool": "bash", "outcome": "ok", "output": long, "duration_ms": 1}),
+        ]
+    });
+    let run = Run::of(one_task(&long, json!({"id": "t", "kind": "actor", "description": long}), calls));
+    let view = run.view(&[]);
+    assert_eq!((view.tasks[0].turns.len(), view.tasks[0].turns_left_out), (400, 1_101));
+    let html = view.html();
+    assert!(html.len() < MOST, "{}", html.len());
+    for said in ["14\u{2009}000 more characters left out", "1\u{2009}101 turns left out in the middle"] {
+        assert!(html.contains(said), "{said}");
+    }
+}
+
+#[test]
+fn a_plan_that_is_too_large_to_be_drawn_is_listed() {
+    let tasks: Vec<_> =
+        (0..400).map(|number| json!({"id": format!("t{number}"), "kind": "actor", "description": format!("Do {number}")})).collect();
+    let run =
+        Run::of([json!({"type": "run_started", "plan_id": "r", "goal": "Go"}), json!({"type": "plan_created", "plan": {"tasks": tasks}})]);
+    let page = run.page();
+    assert_eq!(page.select("#plan svg, #versions svg").length(), 0);
+    assert!(page.select("#plan").text().contains("The picture of 400 tasks and 0 lines is left out"));
+    assert_eq!(page.select("#tasks details.task").length(), 400);
+}

@@ -1,0 +1,57 @@
+use std::collections::HashSet;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use sha2::{Digest, Sha256};
+
+use crate::harness::{Run, attributes};
+
+#[test]
+fn it_can_be_read_by_ear_and_by_keyboard() {
+    let page = Run::nightly().page();
+    assert_eq!(attributes(&page, "html", "lang"), ["en"]);
+    for landmark in ["body > header", "nav[aria-label]", "main", "body > footer", "h1", "a.skip[href='#outcome']", "label[for=words]"] {
+        assert_eq!(page.select(landmark).length(), 1, "{landmark}");
+    }
+    let headings: Vec<String> = page.select("main > section > h2").iter().map(|heading| heading.text().to_string()).collect();
+    let sections = ["Outcome", "Plan", "Timeline", "Tasks", "Versions of the plan", "Files", "Evidence and questions", "Cost", "Story"];
+    assert_eq!(headings, sections);
+    assert_eq!(page.select("main > section[aria-labelledby]").length(), sections.len());
+    let label = &attributes(&page, "#plan svg", "aria-label")[0];
+    assert!(label.contains("12 tasks and 16 lines"), "the picture is told in words: {label}");
+    assert_eq!(page.select("#plan svg a.node[aria-label]").length(), 12);
+    assert_eq!(page.select("[role=region]:not([tabindex='0'])").length(), 0, "what scrolls can be reached");
+    assert_eq!(page.select(".cost th:not([scope])").length(), 0);
+    assert!(page.select("#plan .node.done .state").first().text().contains("✓ completed"), "colour alone tells not everybody");
+    assert_eq!(page.select("#search[hidden]").length(), 1, "without a script nothing is offered that it would do");
+}
+
+#[test]
+fn what_it_links_to_is_in_it() {
+    let page = Run::nightly().page();
+    let all = attributes(&page, "[id]", "id");
+    let ids: HashSet<&str> = all.iter().map(String::as_str).collect();
+    assert_eq!(ids.len(), all.len(), "each id is there once");
+    let links = attributes(&page, "a", "href");
+    assert!(links.len() > 20);
+    for link in &links {
+        assert!(link.strip_prefix('#').is_some_and(|id| ids.contains(id)), "{link}");
+    }
+    for named in attributes(&page, "[aria-labelledby]", "aria-labelledby") {
+        assert!(ids.contains(named.as_str()), "{named}");
+    }
+}
+
+#[test]
+fn nothing_runs_but_its_own_and_nothing_is_loaded() {
+    let page = Run::nightly().page();
+    let policy = attributes(&page, "meta[http-equiv='Content-Security-Policy']", "content").remove(0);
+    assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    for kind in ["style", "script"] {
+        assert_eq!(page.select(kind).length(), 1);
+        let hash = STANDARD.encode(Sha256::digest(page.select(kind).text().as_bytes()));
+        assert!(policy.contains(&format!("{kind}-src 'sha256-{hash}'")), "{kind}");
+    }
+    assert_eq!(page.select("[src], [style], iframe, object, embed, img, form, base").length(), 0);
+    assert_eq!(attributes(&page, "link", "href"), ["data:,"]);
+}

@@ -1,0 +1,92 @@
+use aime_report::{Content, FileSource};
+use serde_json::{Value, json};
+
+use crate::harness::{Run, one_task};
+
+#[test]
+fn a_run_is_seen_whole() {
+    let view = serde_json::to_value(Run::nightly().view(&[])).unwrap();
+    let of = |names: &[&str]| -> Value {
+        names.iter().map(|name| ((*name).to_owned(), view[*name].clone())).collect::<serde_json::Map<_, _>>().into()
+    };
+    insta::assert_json_snapshot!("the_plan_and_its_versions", of(&["graph", "versions", "strategy"]));
+    insta::assert_json_snapshot!("what_it_cost", of(&["spending"]));
+    insta::assert_json_snapshot!("the_work_on_a_task", view["tasks"][3].clone());
+}
+
+#[test]
+fn the_critical_path_goes_through_what_changed_the_plan() {
+    let view = Run::nightly().view(&[]);
+    let rows: Vec<(&str, bool)> =
+        view.timeline.rows.iter().filter(|row| row.task.is_some()).map(|row| (row.title.as_str(), row.critical)).collect();
+    assert_eq!(
+        rows,
+        [
+            ("Find the cause", false),
+            ("Read the log of the last failed build", false),
+            ("List what changed since Tuesday", true),
+            ("Say which change broke it, and why", true),
+            ("Mend it in the parser", true),
+            ("Take separators out in the parser", false),
+            ("Keep numbers in the cache under their value", true),
+            ("Ask whether old caches may be thrown away", true),
+            ("Run all tests", true),
+            ("Write the report in English", false),
+            ("写一份中文报告:构建为什么失败,以及如何修复", true),
+        ]
+    );
+    assert_eq!(view.timeline.pauses.len(), 1, "the night in which it waited for an answer");
+}
+
+#[test]
+fn files_are_compared_as_the_run_found_and_left_them() {
+    let mut run = Run::nightly();
+    let told: Vec<(String, bool)> = run.view(&[]).files.changed.iter().map(|file| (file.path.clone(), file.lines.is_empty())).collect();
+    assert_eq!(told, [("src/parser.py".to_owned(), false), ("src/migrate.py".to_owned(), false)], "what tools told, where nothing is kept");
+    let file = |path: &str, before, after| FileSource { path: path.into(), by: vec!["mend-parser".into(), "bash".into()], before, after };
+    let text = |text: &str| Content::File(text.as_bytes().to_vec());
+    run.files = Some(vec![
+        file("a.txt", text("one\ntwo\nthree\n"), text("one\n2\nthree\n")),
+        file("key.txt", Content::Nothing, text("key hunter22\n")),
+        file("gone.bin", text("\0"), Content::Nothing),
+        file("mode.sh", text("x"), text("x")),
+        file("dir", Content::Nothing, Content::Folder),
+        file("big", Content::Nothing, Content::File(vec![b'x'; 600_000])),
+        file("link", text("x"), Content::Link("../hunter22".into())),
+    ]);
+    insta::assert_json_snapshot!("files", run.view(&["hunter22"]).files);
+}
+
+#[test]
+fn secrets_are_taken_out_wherever_they_stand() {
+    let task = json!({"id": "t", "kind": "tool", "tool": "bash", "parameters": {"command": "login hunter22"}, "name": "Use hunter22",
+        "completion_criteria": ["hunter22 works"]});
+    let mut run = Run::of(one_task(
+        "Log in with hunter22",
+        task,
+        [
+            json!({"type": "tool_call_started", "task": "t", "call": "c", "tool": "bash", "parameters": {"command": "login hunter22"}}),
+            json!({"type": "tool_call_finished", "task": "t", "call": "c", "tool": "bash", "outcome": "ok", "output": format!("{}hunter22", "x".repeat(3_995)), "duration_ms": 1}),
+            json!({"type": "question_asked", "id": "q", "task": "t", "kind": "question", "question": "Is it hunter22?"}),
+            json!({"type": "question_answered", "id": "q", "answer": "hunter22"}),
+            json!({"type": "task_concluded", "task": "t", "conclusion": {"outcome": "success", "summary": "hunter22", "references": ["hunter22"]}}),
+            json!({"type": "noted", "topic": "hunter22", "detail": {"a": "hunter22"}}),
+            json!({"type": "answered", "text": "It is hunter22, sk-0123456789abcdefghijABCDEF"}),
+        ],
+    ));
+    run.notes = vec!["hunter22".into()];
+    let page = run.view(&["hunter22"]).html();
+    assert!(page.contains("[redacted-secret]"));
+    for secret in ["hunter", "sk-0123456789"] {
+        assert!(!page.contains(secret), "{:?}", page.find(secret).map(|at| &page[at.saturating_sub(80)..at + 20]));
+    }
+}
+
+#[test]
+fn a_run_that_has_only_begun_is_shown_too() {
+    let run = Run::of([json!({"type": "run_started", "plan_id": "r", "goal": "Go"})]);
+    let page = run.page();
+    for (section, text) in [("#plan", "There is no plan."), ("#timeline", "Nothing has run."), ("#files", "No file was changed.")] {
+        assert!(page.select(section).text().contains(text), "{section}");
+    }
+}

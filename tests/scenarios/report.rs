@@ -1,0 +1,81 @@
+//! The page of a run.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::json;
+
+use crate::harness::{World, actor, bash, done, gives_up, plan, tool, write};
+
+/// A run `r` whose first task was replaced by another, and which wrote files.
+fn world() -> World {
+    let patch = json!({"reasoning": "the </script> ford is flooded", "changes": [
+        {"op": "add_task", "task": actor("bridge", "TAKE-THE-BRIDGE", &[]), "replaces": ["ford"]}
+    ]});
+    let tasks = [actor("ford", "TAKE-THE-FORD", &[]), actor("home", "GO-HOME", &["ford"])];
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&tasks))])
+        .on(When::schema("aime_patch"), [Reply::json(patch)])
+        .on(When::tools().and_contains("TAKE-THE-FORD"), [gives_up("flooded")])
+        .on(
+            When::tools().and_contains("TAKE-THE-BRIDGE"),
+            [write("way.txt", "over the <b>bridge</b>\n过桥\n"), bash("cat key.txt >> old.txt"), done("over")],
+        )
+        .on(When::tools(), [done("at home")])
+        .on(When::plain(), [Reply::text("At **home**.")]);
+    let mut world = World::with(script).settings("[triggers]\nmax_retries = 0\n");
+    world.set("OPENAI_API_KEY", "s3cr3t-word");
+    world.file("old.txt", "as it was\n");
+    world.file("key.txt", "s3cr3t-word\n");
+    world.aime(["run", "cross the river and go home", "--mode", "complex", "--approve", "all", "--run-id", "r"]).must(0);
+    world
+}
+
+#[test]
+fn a_run_is_one_page() {
+    let world = world();
+    let told = world.aime(["runs", "report", "r"]).must(0);
+    let path = told.stdout.trim();
+    assert!(path.ends_with("r/report.html"), "{told}");
+    let page = std::fs::read_to_string(path).unwrap();
+    for text in [
+        "<!DOCTYPE html>",
+        "cross the river and go home",
+        "<strong>home</strong>",
+        "the &lt;/script&gt; ford is flooded",
+        "<ins>over the &lt;b&gt;bridge&lt;/b&gt;</ins>",
+        "<ins>过桥</ins>",
+        "<ins>[redacted-secret]</ins>",
+        "TAKE-THE-FORD",
+        "✗ failed",
+        "Version 2",
+    ] {
+        assert!(page.contains(text), "{text} is not in the page\n{told}");
+    }
+    assert!(!page.contains("s3cr3t-word"));
+    assert_eq!(page.matches("</script>").count(), 1);
+}
+
+#[test]
+fn a_page_goes_where_it_is_wanted() {
+    let world = world();
+    let printed = world.aime(["runs", "report", "last", "-o", "-"]).must(0).stdout;
+    assert!(printed.starts_with("<!DOCTYPE html>") && printed.trim_end().ends_with("</html>"), "{printed}");
+    assert_eq!(world.aime(["runs", "report", "r", "-o", "page.html"]).must(0).stdout.trim(), "page.html");
+    assert!(world.read("page.html").contains("cross the river"));
+    let told = world.aime(["runs", "report", "r", "-o", "page.html", "--output", "json"]).must(0);
+    assert_eq!(told.json(), json!({"run_id": "r", "report": "page.html"}));
+    world.aime(["runs", "report", "r", "-o", "nowhere/page.html"]).must(2).tells(&["nowhere/page.html", "hint"]);
+    world.aime(["runs", "report", "other"]).must(2).tells(&["other"]);
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_is_shown_as_it_stands() {
+    let world = World::alone();
+    world.plan("plan.json", &plan(&[tool("write", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--approve", "ask", "--run-id", "r"]).must(5);
+    let page = world.aime(["runs", "report", "r", "-o", "-"]).must(0).stdout;
+    for text in ["waiting for human", "not answered", "No file was changed."] {
+        assert!(page.contains(text), "{text} is not in the page");
+    }
+    world.aime(["runs", "delete", "r"]).must(0);
+    assert!(!world.exists(".aime/runs/r"), "a page beside the run goes with it");
+}
