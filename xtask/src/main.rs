@@ -6,6 +6,7 @@
 
 mod acp;
 mod bench;
+mod browser;
 mod ci;
 mod coverage;
 mod fuzz;

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::acp;
+use crate::browser;
 use crate::mcp;
 use crate::run::{ModelArguments, Prepared, fresh_folder, run_goal};
 use crate::trial::{COST, Trial};
@@ -23,6 +24,9 @@ const SERVERS: &str = "mcp";
 /// The name of the scenario with an editor of the official library.
 const EDITOR: &str = "acp";
 
+/// The name of the scenario with a real browser.
+const BROWSER: &str = "browser";
+
 /// The goal of the scenarios with a real model: small enough for a 1.5B model, and its outcome can be seen.
 const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 
@@ -30,7 +34,8 @@ const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
-    /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; all scripted ones by default
+    /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report in
+    /// Chromium, which is installed; all scripted ones by default
     name: Option<String>,
     #[command(flatten)]
     model: ModelArguments,
@@ -43,6 +48,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
         Some(MODES) => modes(&arguments.model),
         Some(SERVERS) => mcp::drive(),
         Some(EDITOR) => acp::drive(),
+        Some(BROWSER) => browser::drive(),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }
 }

@@ -15,7 +15,7 @@ const MOST: usize = 300;
 /// Room around the graph, in pixels.
 const MARGIN: f64 = 10.0;
 /// The most columns of a title in a box, in two lines.
-const COLUMNS: usize = 28;
+const COLUMNS: usize = 26;
 
 /// A sign for a status: colour alone tells not everybody.
 pub(crate) const fn sign(status: TaskStatus) -> &'static str {

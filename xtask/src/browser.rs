@@ -1,0 +1,180 @@
+//! `cargo xtask scenario browser`: the report of a run that does its worst, opened in Chromium.
+//!
+//! The page may say nothing on the console and ask nothing of any network; its own script must run, and no other. What it looks like, light,
+//! dark and narrow, is kept as pictures to be looked at. It needs Chromium, so it is no part of `cargo test`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::run::fresh_folder;
+use crate::workspace::{build_aime, run};
+
+/// The names under which Chromium is known.
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// What the run writes wherever it can: were any of it more than text, the page would say so on the console.
+const WORST: &str = "</script></style></title></svg><script>console.log('acted')</script><img src=http://acted.test/i onerror=console.log('acted')>\
+    [a](javascript:console.log('acted')) \u{202e}gpj.exe 数字";
+
+/// Options that keep Chromium itself from asking the network, and from what a container cannot give.
+const QUIET: [&str; 11] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-pings",
+    "--hide-scrollbars",
+    // Whatever is asked all the same finds nothing.
+    "--host-resolver-rules=MAP * ~NOTFOUND",
+];
+
+/// Runs the scenario.
+pub(crate) fn drive() -> Result<()> {
+    let browser = Browser { program: chromium()?, folder: fresh_folder("aime-browser")? };
+    let aime = build_aime(&["--no-default-features"])?;
+    let page = browser.folder.join("report.html");
+    make(&aime, &browser.folder, &page)?;
+
+    let plain = browser.open("plain", &page, "")?;
+    plain.is_quiet()?;
+    plain.shows("<div id=\"search\" role=\"search\">", "its own script has run")?;
+    ensure!(plain.dom.matches("<script").count() == 1, "there is a script that is not the page's own");
+    let linked = browser.open("linked", &page, "#task-2")?;
+    linked.is_quiet()?;
+    linked.shows("id=\"task-2\" data-item=\"\" open=\"\"", "a link to a task opens it")?;
+    let searched = browser.open("searched", &page, "#?%E8%BF%87%E6%A1%A5")?;
+    searched.is_quiet()?;
+    searched.shows("aria-live=\"polite\">7 places</p>", "a search in Chinese finds the tasks, the file and what is said of them")?;
+    browser.picture("light", &page, &["--window-size=1280,2400"])?;
+    browser.picture("dark", &page, &["--window-size=1280,2400", "--blink-settings=preferredColorScheme=0"])?;
+    browser.picture("narrow", &page, &["--window-size=500,2400"])?;
+    println!("scenario browser passed: nothing on the console, no request; look at the pictures in {}", browser.folder.display());
+    Ok(())
+}
+
+/// Chromium as it is here, or as Debian's package client installs it.
+fn chromium() -> Result<PathBuf> {
+    let found = || {
+        let places = std::env::var_os("PATH").unwrap_or_default();
+        let all: Vec<PathBuf> = std::env::split_paths(&places).flat_map(|folder| NAMES.map(|name| folder.join(name))).collect();
+        all.into_iter().find(|program| program.is_file())
+    };
+    if let Some(program) = found() {
+        return Ok(program);
+    }
+    let install = run(Command::new("apt-get").args(["install", "--yes", "--no-install-recommends", "chromium", "fonts-wqy-microhei"]));
+    install.context("install Chromium (Debian, as root: apt-get update && apt-get install chromium)")?;
+    found().context("Chromium was installed and is not on the PATH")
+}
+
+/// A run of tool tasks, which needs no model, and its report.
+fn make(aime: &Path, folder: &Path, page: &Path) -> Result<()> {
+    let work = folder.join("work");
+    fs::create_dir(&work)?;
+    let tool = |id: &str, name: &str, tool: &str, parameters: Value, dependencies: &[&str]| json!({"id": id, "name": name, "kind": "tool", "tool": tool, "parameters": parameters, "dependencies": dependencies});
+    let plan = json!({"goal": format!("Cross the river {WORST}"), "strategic": {"approach": WORST, "risks": [{"description": WORST, "mitigation": WORST}]}, "tasks": [
+        tool("look", "Look for a way", "list_dir", json!({"path": "."}), &[]),
+        tool("way", "写下怎样过桥", "write_file", json!({"path": "way.html", "content": format!("过桥\n{WORST}\n")}), &["look"]),
+        tool("say", WORST, "bash", json!({"command": "cat way.html; seq 1 9000"}), &["way"]),
+        tool("lost", "Read what is not there", "read_file", json!({"path": "nowhere"}), &["look"]),
+    ]});
+    fs::write(work.join("plan.json"), plan.to_string())?;
+    let command = |arguments: &[&str]| {
+        Command::new(aime)
+            .arg("-C")
+            .arg(&work)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .context("aime does not start")
+    };
+    let plan = work.join("plan.json");
+    let code = command(&["run", "--plan", &plan.to_string_lossy(), "--run-id", "river", "--approve", "all", "--unattended", "-q"])?.code();
+    ensure!(code == Some(1), "a run with a task that fails ended with {code:?}");
+    ensure!(command(&["runs", "report", "river", "-o", &page.to_string_lossy()])?.success(), "there is no report");
+    Ok(())
+}
+
+/// Chromium, with a folder for what it keeps.
+struct Browser {
+    program: PathBuf,
+    folder: PathBuf,
+}
+
+/// A page that was opened.
+struct Opened {
+    dom: String,
+    /// What it said on the console.
+    console: Vec<String>,
+    /// The addresses that it asked for beside its own.
+    requests: Vec<String>,
+}
+
+impl Browser {
+    fn command(&self, page: &Path, place: &str) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(QUIET).arg(format!("--user-data-dir={}", self.folder.join("profile").display()));
+        command.arg(format!("file://{}{place}", page.display())).stdin(Stdio::null());
+        command
+    }
+
+    /// Opens a page and waits until its script has done what it does at the start.
+    fn open(&self, name: &str, page: &Path, place: &str) -> Result<Opened> {
+        let log = self.folder.join(format!("{name}.net.json"));
+        let mut command = self.command(page, place);
+        command
+            .args(["--dump-dom", "--virtual-time-budget=3000", "--enable-logging=stderr"])
+            .arg(format!("--log-net-log={}", log.display()));
+        let output = command.output().context("Chromium does not start")?;
+        ensure!(output.status.success(), "Chromium failed ({})", output.status);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let console = said.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect();
+        Ok(Opened { dom: String::from_utf8_lossy(&output.stdout).into_owned(), console, requests: requests(&log)? })
+    }
+
+    fn picture(&self, name: &str, page: &Path, options: &[&str]) -> Result<()> {
+        let picture = self.folder.join(format!("{name}.png"));
+        let status = self.command(page, "").args(options).arg(format!("--screenshot={}", picture.display())).stderr(Stdio::null()).status();
+        ensure!(status.context("Chromium does not start")?.success() && picture.is_file(), "there is no picture {name}");
+        Ok(())
+    }
+}
+
+/// The addresses in a log of the network that a page has asked for: Chromium's own services are not the page's.
+fn requests(log: &Path) -> Result<Vec<String>> {
+    let log: Value = serde_json::from_str(&fs::read_to_string(log).context("Chromium kept no log of the network")?)?;
+    let events = log.get("events").and_then(Value::as_array).context("the log of the network has no events")?;
+    let asked = events.iter().filter_map(|event| {
+        let parameters = event.get("params")?;
+        let (url, by) = (parameters.get("url")?.as_str()?, parameters.get("initiator").and_then(Value::as_str).unwrap_or_default());
+        let own = by == "not an origin" || by.is_empty();
+        (url.starts_with("http") && (!own || url.contains("acted"))).then(|| url.to_owned())
+    });
+    Ok(asked.collect())
+}
+
+impl Opened {
+    fn is_quiet(&self) -> Result<()> {
+        if let Some(said) = self.console.first() {
+            bail!("the page said on the console: {said}");
+        }
+        if let Some(asked) = self.requests.first() {
+            bail!("the page asked for {asked}");
+        }
+        Ok(())
+    }
+
+    fn shows(&self, text: &str, what: &str) -> Result<()> {
+        ensure!(self.dom.contains(text), "not so: {what} ({text} is not in the page)");
+        Ok(())
+    }
+}
