@@ -11,6 +11,7 @@ mod chain;
 mod commands;
 mod confinement;
 mod damage;
+mod dashboard;
 mod delegation;
 mod documents;
 mod emergent;

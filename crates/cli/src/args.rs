@@ -46,6 +46,10 @@ In the settings of another agent:
 
 It ends when its standard input is closed. Runs that are under way then are stopped and can be resumed.";
 
+const DASHBOARD_HELP: &str = "\
+Prints the address to open; it holds a token, without which nobody is let in. Only this machine can reach it.
+It carries out no run: `aime run` and `aime resume` do, in another terminal. Ctrl-C ends it, and no run.";
+
 /// Give it a goal; it plans, works, and changes the plan when reality disagrees.
 #[derive(Debug, Parser)]
 #[command(name = "aime", version, about, long_about = None, propagate_version = true, arg_required_else_help = true, after_help = ABOUT)]
@@ -141,6 +145,13 @@ pub(crate) enum Command {
     /// Try a suite of tasks over modes and models, and count what is reached
     #[command(after_help = evaluate::EXAMPLES)]
     Eval(EvalArgs),
+    /// Show the runs of this folder in a browser: watch, answer, steer
+    #[command(after_help = DASHBOARD_HELP)]
+    Serve {
+        /// The port on 127.0.0.1; any that is free unless given
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        port: u16,
+    },
     /// Look at the tools, or call one
     Tools {
         #[command(subcommand)]

@@ -9,6 +9,7 @@ mod text;
 mod time;
 mod view;
 
+pub use page::STYLE;
 pub use source::{Content, Failure, FileSource, MAX_COMPARED, Source};
 pub use text::Text;
 pub use view::{

@@ -19,7 +19,8 @@ use crate::{
     time::{count, moment, number, rfc3339, span},
 };
 
-const STYLE: &str = include_str!("page/report.css");
+/// The style of a report, for whoever shows a part of one in a page of their own.
+pub const STYLE: &str = include_str!("page/report.css");
 const SCRIPT: &str = include_str!("page/report.js");
 
 /// The columns of the title of the page.
@@ -31,6 +32,32 @@ impl ReportView {
     #[must_use]
     pub fn html(&self) -> String {
         self.page().into_string()
+    }
+
+    /// What stands between the head and the foot of the page, for a page that has its own: the facts, the contents and all sections.
+    #[must_use]
+    pub fn fragment(&self) -> String {
+        self.middle().into_string()
+    }
+
+    fn middle(&self) -> Markup {
+        html! {
+            (outcome::header(self))
+            div.columns {
+                (self.contents())
+                main {
+                    (outcome::outcome(self))
+                    (plan::plan(self))
+                    (plan::timeline(self))
+                    (tasks::tasks(self))
+                    (plan::versions(self))
+                    (files::files(&self.files))
+                    (story::learnt(self))
+                    (cost::cost(&self.spending))
+                    (story::story(self))
+                }
+            }
+        }
     }
 
     fn page(&self) -> Markup {
@@ -56,21 +83,7 @@ impl ReportView {
                 }
                 body {
                     a.skip href="#outcome" { "Skip to the outcome" }
-                    (outcome::header(self))
-                    div.columns {
-                        (self.contents())
-                        main {
-                            (outcome::outcome(self))
-                            (plan::plan(self))
-                            (plan::timeline(self))
-                            (tasks::tasks(self))
-                            (plan::versions(self))
-                            (files::files(&self.files))
-                            (story::learnt(self))
-                            (cost::cost(&self.spending))
-                            (story::story(self))
-                        }
-                    }
+                    (self.middle())
                     footer {
                         "Made by aime on " (time_at(self.made_at)) " UTC from the journal of run " code { (self.run) } ". All times are UTC. "
                         "Secrets are taken out; what is left out for its size is counted where it would stand."

@@ -32,7 +32,7 @@ const MOST: usize = 2_000;
 /// Makes the page of a run. It is the result where `-` is asked for; else its path is.
 pub(super) fn report(run: &str, to: Option<&Path>, form: Output, setup: &Setup) -> Result<(), Failure> {
     let (run, seen) = read(run, setup)?;
-    let page = page(&run, &seen, setup)?;
+    let page = report_view(&run, &seen, setup).html();
     if to == Some(Path::new("-")) {
         output::result(page.trim_end());
         return Ok(());
@@ -61,8 +61,8 @@ fn beside(run: &RunId, setup: &Setup) -> Result<PathBuf, Failure> {
     Ok(folder.join(FILE))
 }
 
-/// The page of a run.
-fn page(run: &RunId, seen: &RunView, setup: &Setup) -> Result<String, Failure> {
+/// What a report shows of a run.
+pub(super) fn report_view(run: &RunId, seen: &RunView, setup: &Setup) -> ReportView {
     let mut notes: Vec<String> =
         seen.damage.iter().map(|damage| format!("The journal is damaged: {damage}. What follows ends there.")).collect();
     notes.extend(seen.inconsistencies.iter().map(|found| format!("The state contradicts itself: {found}.")));
@@ -87,7 +87,7 @@ fn page(run: &RunId, seen: &RunView, setup: &Setup) -> Result<String, Failure> {
     let events = seen.events.iter().map(|event| (event.at, &event.event)).collect();
     let made_at = Timestamp::from_millis(SystemClock.now());
     let source = Source { run, state: &seen.state, events, failure, files, notes, made_at };
-    Ok(ReportView::new(&source, setup.redactor()).html())
+    ReportView::new(&source, setup.redactor())
 }
 
 fn changed(kept: &Kept, change: aime_undo::Change, by: &[&Author]) -> FileSource {

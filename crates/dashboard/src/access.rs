@@ -1,0 +1,202 @@
+//! Who may ask for what. Pure: a decision about the head of a request.
+//!
+//! The dashboard listens on this machine alone, but every page in the browser of this machine's user can send requests to it, under the names
+//! of their own hosts too (DNS rebinding). So a request must name this host, must not come from a page of another origin, and must bring the
+//! token: in the cookie that the first visit sets, or as a bearer token. What changes something and comes with the cookie must bring a second
+//! token, which stands in the pages of the dashboard alone.
+
+use axum::http::{HeaderMap, Method, header};
+use sha2::{Digest, Sha256};
+
+/// The header that brings the second token where no form does.
+pub(crate) const CSRF_HEADER: &str = "x-csrf-token";
+
+/// The secrets of one dashboard, and the names that it answers to.
+#[derive(Clone)]
+pub(crate) struct Access {
+    token: String,
+    port: u16,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// A browser that has been here, by its cookie.
+    Browser,
+    /// A program, by the token itself.
+    Program,
+}
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Denied {
+    /// It names another host.
+    Host,
+    /// It comes from a page of another origin.
+    Origin,
+    /// It brings no token, or a wrong one.
+    Token,
+    /// It would change something, and the second token is missing or wrong.
+    Csrf,
+}
+
+impl Denied {
+    /// In words.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Host => "this dashboard does not answer to that name",
+            Self::Origin => "a page of another origin may not ask this",
+            Self::Token => "open the address that `aime serve` printed: the token is missing or wrong",
+            Self::Csrf => "the form is of another dashboard, or old: load the page again",
+        }
+    }
+}
+
+impl Access {
+    pub(crate) const fn new(token: String, port: u16) -> Self {
+        Self { token, port }
+    }
+
+    /// The name of the cookie: cookies are shared by all ports of a host.
+    pub(crate) fn cookie_name(&self) -> String {
+        format!("aime_{}", self.port)
+    }
+
+    /// The cookie that a visit with the token sets.
+    pub(crate) fn cookie(&self) -> String {
+        format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie_name(), self.derived("session"))
+    }
+
+    /// The token of forms.
+    pub(crate) fn csrf(&self) -> String {
+        self.derived("csrf")
+    }
+
+    /// Whether this is the token.
+    pub(crate) fn is_token(&self, token: &str) -> bool {
+        same(token, &self.token)
+    }
+
+    fn derived(&self, purpose: &str) -> String {
+        let hash = Sha256::digest(format!("{purpose} of {}", self.token));
+        hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether a request is for this host, and not from a page of another.
+    pub(crate) fn place(&self, head: &HeaderMap) -> Result<(), Denied> {
+        let hosts = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)];
+        let text = |name: header::HeaderName| head.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect::<Vec<_>>();
+        match text(header::HOST).as_slice() {
+            [host] if hosts.iter().any(|known| known == host) => {}
+            _ => return Err(Denied::Host),
+        }
+        let foreign = text(header::ORIGIN).iter().any(|origin| !hosts.iter().any(|known| *origin == format!("http://{known}")));
+        let site = head.get("sec-fetch-site").map(|site| site.as_bytes());
+        // `none`: typed, or opened from elsewhere than a page.
+        let other_site = site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"));
+        if foreign || other_site { Err(Denied::Origin) } else { Ok(()) }
+    }
+
+    /// Who asks, by the token.
+    pub(crate) fn who(&self, head: &HeaderMap) -> Result<Who, Denied> {
+        let bearer = head.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.strip_prefix("Bearer "));
+        if let Some(token) = bearer {
+            return if self.is_token(token) { Ok(Who::Program) } else { Err(Denied::Token) };
+        }
+        let (name, session) = (self.cookie_name(), self.derived("session"));
+        let cookies = head.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
+        let known = cookies.filter_map(|cookie| cookie.trim().split_once('=')).any(|(found, value)| found == name && same(value, &session));
+        if known { Ok(Who::Browser) } else { Err(Denied::Token) }
+    }
+
+    /// Whether what changes something is asked by one of the dashboard's own pages. `form` is the token in the form, if one was sent.
+    pub(crate) fn meant(&self, who: Who, method: &Method, head: &HeaderMap, form: Option<&str>) -> Result<(), Denied> {
+        if who == Who::Program || matches!(*method, Method::GET | Method::HEAD) {
+            return Ok(());
+        }
+        let brought = head.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).or(form);
+        if brought.is_some_and(|brought| same(brought, &self.csrf())) { Ok(()) } else { Err(Denied::Csrf) }
+    }
+}
+
+/// Whether two texts are equal, in a time that does not tell where they differ: their hashes are compared.
+fn same(one: &str, other: &str) -> bool {
+    Sha256::digest(one) == Sha256::digest(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn access() -> Access {
+        Access::new("secret".into(), 4000)
+    }
+
+    fn head(lines: &[(&'static str, &str)]) -> HeaderMap {
+        lines.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())).collect()
+    }
+
+    #[test]
+    fn only_this_host_and_its_own_pages_may_ask() {
+        for (lines, expected) in [
+            (vec![("host", "127.0.0.1:4000")], Ok(())),
+            (vec![("host", "localhost:4000"), ("origin", "http://localhost:4000"), ("sec-fetch-site", "same-origin")], Ok(())),
+            (vec![("host", "127.0.0.1:4000"), ("sec-fetch-site", "none")], Ok(())),
+            (vec![], Err(Denied::Host)),
+            (vec![("host", "127.0.0.1")], Err(Denied::Host)),
+            (vec![("host", "127.0.0.1:4001")], Err(Denied::Host)),
+            (vec![("host", "evil.test:4000")], Err(Denied::Host)),
+            (vec![("host", "127.0.0.1:4000.evil.test")], Err(Denied::Host)),
+            (vec![("host", "127.0.0.1:4000"), ("origin", "http://evil.test")], Err(Denied::Origin)),
+            (vec![("host", "127.0.0.1:4000"), ("origin", "http://127.0.0.1:4001")], Err(Denied::Origin)),
+            (vec![("host", "127.0.0.1:4000"), ("origin", "null")], Err(Denied::Origin)),
+            (vec![("host", "127.0.0.1:4000"), ("sec-fetch-site", "cross-site")], Err(Denied::Origin)),
+            (vec![("host", "127.0.0.1:4000"), ("sec-fetch-site", "same-site")], Err(Denied::Origin)),
+        ] {
+            assert_eq!(access().place(&head(&lines)), expected, "{lines:?}");
+        }
+        let mut twice = head(&[("host", "127.0.0.1:4000")]);
+        twice.append("host", HeaderValue::from_static("evil.test"));
+        assert_eq!(access().place(&twice), Err(Denied::Host));
+    }
+
+    #[test]
+    fn the_token_lets_in_and_nothing_else() {
+        let session = access().derived("session");
+        for (lines, expected) in [
+            (vec![("authorization", "Bearer secret".to_owned())], Ok(Who::Program)),
+            (vec![("cookie", format!("other=1; aime_4000={session}"))], Ok(Who::Browser)),
+            (vec![], Err(Denied::Token)),
+            (vec![("authorization", "Bearer secre".to_owned())], Err(Denied::Token)),
+            (vec![("authorization", "Bearer ".to_owned())], Err(Denied::Token)),
+            (vec![("authorization", format!("Bearer {session}"))], Err(Denied::Token)),
+            (vec![("cookie", "aime_4000=secret".to_owned())], Err(Denied::Token)),
+            (vec![("cookie", format!("aime_4001={session}"))], Err(Denied::Token)),
+            // A wrong token is not made good by a cookie.
+            (vec![("authorization", "Bearer x".to_owned()), ("cookie", format!("aime_4000={session}"))], Err(Denied::Token)),
+        ] {
+            let lines: Vec<(&'static str, &str)> = lines.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            assert_eq!(access().who(&head(&lines)), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_changes_something_needs_the_second_token_from_browsers() {
+        let csrf = access().csrf();
+        let brings = head(&[(CSRF_HEADER, &csrf)]);
+        let nothing = HeaderMap::new();
+        for (who, method, head, form, expected) in [
+            (Who::Browser, Method::GET, &nothing, None, Ok(())),
+            (Who::Program, Method::POST, &nothing, None, Ok(())),
+            (Who::Browser, Method::POST, &nothing, Some(csrf.as_str()), Ok(())),
+            (Who::Browser, Method::POST, &brings, None, Ok(())),
+            (Who::Browser, Method::POST, &nothing, None, Err(Denied::Csrf)),
+            (Who::Browser, Method::POST, &nothing, Some("secret"), Err(Denied::Csrf)),
+            (Who::Browser, Method::DELETE, &nothing, None, Err(Denied::Csrf)),
+        ] {
+            assert_eq!(access().meant(who, &method, head, form), expected);
+        }
+    }
+}

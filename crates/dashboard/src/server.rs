@@ -1,0 +1,156 @@
+//! The server: which request goes where, and what each must pass before.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use tokio::net::TcpListener;
+
+use crate::{
+    Runs,
+    access::{Access, Denied, Who},
+    api, pages,
+};
+
+/// The largest form or document that is read, in bytes.
+pub(crate) const LARGEST: usize = 256 * 1024;
+
+/// What every answer says to browsers: only what comes from here is shown and run, nobody frames it, nothing is kept.
+const GUARDS: [(&str, &str); 7] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// What every part of the server has.
+#[derive(Clone)]
+pub(crate) struct Shared {
+    pub(crate) runs: Arc<dyn Runs>,
+    pub(crate) access: Arc<Access>,
+}
+
+/// A dashboard that listens on this machine alone.
+#[derive(Debug)]
+pub struct Dashboard {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Dashboard {
+    /// Takes a port of 127.0.0.1; 0 for any that is free.
+    ///
+    /// # Errors
+    /// Those of the system, such as that the port is taken.
+    pub async fn bind(port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, port)).await?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address })
+    }
+
+    /// Where it is opened: the address with the token, which is the only way in.
+    #[must_use]
+    pub fn address(&self, token: &str) -> String {
+        format!("http://{}/?token={token}", self.address)
+    }
+
+    /// Serves until the future is dropped. `token` must be hard to guess, and of characters that need no escape in an address.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub async fn serve(self, runs: Arc<dyn Runs>, token: String) -> io::Result<()> {
+        axum::serve(self.listener, app(runs, token, self.address.port())).await
+    }
+}
+
+/// The routes of a dashboard at a port.
+pub fn app(runs: Arc<dyn Runs>, token: String, port: u16) -> Router {
+    let shared = Shared { runs, access: Arc::new(Access::new(token, port)) };
+    let api = api::routes().into_iter().fold(Router::new(), |api, (path, route)| api.route(path, route));
+    Router::new()
+        .route("/", get(pages::list))
+        .route("/runs/{run}", get(pages::run))
+        .route("/runs/{run}/{act}", post(pages::act))
+        .route("/static/{file}", get(pages::file))
+        .nest("/api/v1", api)
+        .fallback(|| async { (StatusCode::NOT_FOUND, "there is nothing here") })
+        .layer(middleware::from_fn_with_state(shared.clone(), guard))
+        .with_state(shared)
+}
+
+/// What each request must pass, and what each answer is given.
+async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
+    let mut answer = match admit(&shared.access, request).await {
+        Ok(Admitted::Request(request)) => next.run(*request).await,
+        Ok(Admitted::Visit(cookie, page)) => {
+            (StatusCode::SEE_OTHER, [(header::LOCATION, page), (header::SET_COOKIE, cookie)]).into_response()
+        }
+        Err(answer) => answer,
+    };
+    for (name, value) in GUARDS {
+        answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    answer
+}
+
+enum Admitted {
+    /// It may go on.
+    Request(Box<Request>),
+    /// A browser came with the token: it is given its cookie, and the token goes out of its address.
+    Visit(String, String),
+}
+
+async fn admit(access: &Access, request: Request) -> Result<Admitted, Response> {
+    access.place(request.headers()).map_err(denied)?;
+    let page = request.uri().path();
+    // No other path: a browser would read one that begins with two strokes as another host.
+    if (page == "/" || page.starts_with("/runs/")) && *request.method() == Method::GET {
+        let query = request.uri().query().unwrap_or_default();
+        let token = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "token");
+        if let Some((_, token)) = token {
+            return if access.is_token(&token) {
+                Ok(Admitted::Visit(access.cookie(), page.to_owned()))
+            } else {
+                Err(denied(Denied::Token))
+            };
+        }
+    }
+    let who = access.who(request.headers()).map_err(denied)?;
+    let (parts, body) = request.into_parts();
+    let body =
+        axum::body::to_bytes(body, LARGEST).await.map_err(|_| (StatusCode::PAYLOAD_TOO_LARGE, "that is too much").into_response())?;
+    let is_form =
+        parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
+    let form = (who == Who::Browser && is_form).then(|| url::form_urlencoded::parse(&body).find(|(name, _)| name == "csrf")).flatten();
+    access.meant(who, &parts.method, &parts.headers, form.as_ref().map(|(_, token)| token.as_ref())).map_err(denied)?;
+    Ok(Admitted::Request(Box::new(Request::from_parts(parts, Body::from(body)))))
+}
+
+fn denied(why: Denied) -> Response {
+    let status = if why == Denied::Token { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN };
+    (status, why.words()).into_response()
+}
+
+/// Reads on a thread that may block.
+pub(crate) async fn reading<T: Send + 'static>(
+    shared: &Shared,
+    read: impl FnOnce(&dyn Runs) -> Result<T, crate::Refusal> + Send + 'static,
+) -> Result<T, crate::Refusal> {
+    let runs = Arc::clone(&shared.runs);
+    let read = tokio::task::spawn_blocking(move || read(runs.as_ref())).await;
+    read.unwrap_or_else(|error| Err(crate::Refusal { problem: crate::Problem::Fault, message: error.to_string(), hint: None }))
+}

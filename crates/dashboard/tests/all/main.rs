@@ -1,0 +1,8 @@
+//! What a dashboard lets in, shows and passes on.
+
+#![cfg(test)]
+
+mod access;
+mod harness;
+mod live;
+mod pages;
