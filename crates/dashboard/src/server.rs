@@ -31,7 +31,8 @@ const GUARDS: [(&str, &str); 7] = [
     ),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    ("referrer-policy", "no-referrer"),
+    // With `no-referrer` browsers would send the forms of these pages with the origin `null`, as a foreign page's.
+    ("referrer-policy", "same-origin"),
     ("cache-control", "no-store"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),

@@ -38,6 +38,7 @@ async fn every_route_is_guarded() {
             let answer = world.ask(method, path, &lines, "").await;
             assert_eq!(answer.status, status, "{method} {path} {lines:?}");
             assert!(answer.head("content-security-policy").starts_with("default-src 'none'"), "{method} {path}");
+            assert_eq!(answer.head("referrer-policy"), "same-origin", "with none, browsers hide the origin of the page's own forms");
         }
     }
     assert_eq!(world.ask("GET", "/?token=wrong", &[HOST], "").await.status, StatusCode::UNAUTHORIZED);
