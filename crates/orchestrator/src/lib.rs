@@ -19,6 +19,7 @@
 //!     plan: Some(plan),
 //!     can_plan: true,
 //!     has_memory: false,
+//!     tells_doubts: true,
 //!     settings: RunSettings::default(),
 //!     tools: vec![],
 //! };
