@@ -31,8 +31,8 @@ const OTHERWISE: [(&str, Option<i32>); 11] = [
     ("aime runs redo", None),
 ];
 
-/// Commands that try whole suites: only what they are called with is looked at.
-const TOO_LONG: &str = "aime eval";
+/// Commands that try whole suites, or stay until they are ended: only what they are called with is looked at.
+const TOO_LONG: [&str; 2] = ["aime eval", "aime serve"];
 
 /// The documents for people who use aime.
 fn documents() -> Vec<PathBuf> {
@@ -102,8 +102,11 @@ fn every_command_in_the_documents_is_understood_and_does_what_it_says() {
             let world = world();
             let program = Path::new(env!("CARGO_BIN_EXE_aime")).parent().unwrap().display().to_string();
             for line in block {
-                let asked =
-                    if line.starts_with(TOO_LONG) { format!("{} --help", line.split(" #").next().unwrap_or(&line)) } else { line.clone() };
+                let asked = if TOO_LONG.iter().any(|start| line.starts_with(start)) {
+                    format!("{} --help", line.split(" #").next().unwrap_or(&line))
+                } else {
+                    line.clone()
+                };
                 let mut shell = world.program("bash");
                 shell.args(["-c", &format!("PATH={program}:$PATH; {asked}")]);
                 // Some keep things in the user's own folders, which are this world's.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_durable::{Journal, RUN_STREAM, Stood};
+use aime_durable::{Journal, JournalError, RUN_STREAM, Stood};
 use aime_progress::{Inconsistency, ProgressState, RunId};
 
 use crate::{Bounds, OrchestratorError, RunInput, RunMachine, RunOutput};
@@ -46,7 +46,13 @@ pub fn standing(journal: &Journal, run: &RunId) -> Result<RunStanding, Orchestra
 
 /// The run's machine, ready to go on.
 pub(crate) fn stand(journal: &Journal, run: &RunId) -> Result<Stood<RunMachine>, OrchestratorError> {
-    journal.stand::<RunMachine>(run.as_str(), RUN_STREAM)?.ok_or_else(|| OrchestratorError::NoSuchRun { run: run.to_string() })
+    let stood = journal.stand::<RunMachine>(run.as_str(), RUN_STREAM).map_err(|error| match error {
+        JournalError::Diverged { detail, .. } => {
+            OrchestratorError::Unreplayable { run: run.to_string(), reason: format!("the journal diverges: {detail}") }
+        }
+        other => other.into(),
+    })?;
+    stood.ok_or_else(|| OrchestratorError::NoSuchRun { run: run.to_string() })
 }
 
 impl RunStanding {
