@@ -56,6 +56,7 @@ mod settings;
 mod snapshots;
 mod standing;
 mod stats;
+mod unheard;
 mod words;
 
 /// The crates whose types stand in this one's, so that one import is enough to bring a model and tools and to read a plan and a result.

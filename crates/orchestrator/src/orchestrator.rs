@@ -22,6 +22,7 @@ use crate::{
     runner::{RunRunner, kept_files::KeptFiles, plan::ToolsOfPlans},
     snapshots::SnapshotsDue,
     standing::{RunStanding, stand},
+    unheard::unheard,
     words::Words,
 };
 
@@ -209,7 +210,13 @@ impl Orchestrator {
         // One that was cut off at its very end comes to it by going on.
         let first = if view.over { RunFact::Resumed { bounds: None } } else { first };
         let bounds = if let RunFact::Resumed { bounds: Some(bounds) } = &first { bounds.clone() } else { view.bounds };
+        let reports = unheard(&self.parts, stood.standing.machine(), run.as_str())?;
+        let reports = reports.into_iter().map(|fact| Recorded { at: now, fact: fact.without_secrets(&self.parts.redactor) });
+        // Who is given up at once is heard before; else what it told belongs to the life that begins.
+        let gives_up = matches!(first, RunFact::CancelRequested { .. });
         let mut then = vec![Recorded { at: now, fact: first }];
+        let place = if gives_up { 0 } else { then.len() };
+        then.splice(place..place, reports);
         // What was answered meanwhile comes before anything is asked again.
         for message in self.parts.journal.inbox(run.as_str())? {
             match fact_in(&message) {

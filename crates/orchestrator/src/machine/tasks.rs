@@ -130,6 +130,17 @@ impl RunMachine {
         self.actors().saturating_add(u32::try_from(unheard).unwrap_or(u32::MAX))
     }
 
+    /// Each task that has begun and is not settled, with its execution.
+    pub(crate) fn executions_under_way(&self) -> impl Iterator<Item = (&TaskId, u32)> {
+        let open = |task: &TaskId| self.state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
+        self.executions.iter().filter(move |(task, _)| open(task)).map(|(task, execution)| (task, *execution))
+    }
+
+    /// How many reports of an actor were heard, by the name of its journal.
+    pub(crate) fn heard_of(&self, actor: &str) -> u64 {
+        self.reported.get(actor).copied().unwrap_or_default()
+    }
+
     fn count_bound(&self, kind: TaskKind) -> Option<(&'static str, String)> {
         let actors = if kind == TaskKind::Actor { self.actors() } else { 0 };
         if kind == TaskKind::Actor && actors >= self.bounds.max_actors {

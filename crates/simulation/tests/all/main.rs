@@ -42,6 +42,13 @@ fn whatever_goes_wrong_every_run_is_sound_and_ends() {
 /// How many runs with faults.
 const WILD: u64 = 150;
 
+/// An actor had made a call and died before the run heard of it; then its task was cancelled before the actor was taken up.
+#[test]
+fn a_call_of_which_the_run_has_not_heard_is_told_when_its_task_is_given_up() {
+    let story = play(&Stage::new().unwrap(), Scenario::wild(2_001_476), None);
+    assert!(story.faults.is_empty() && story.end == "cancelled", "{}: {:#?}", story.end, story.faults);
+}
+
 #[test]
 fn a_seed_gives_the_same_run_again() {
     let (one, other) = (Stage::new().unwrap(), Stage::new().unwrap());

@@ -1,0 +1,59 @@
+//! What actors had written down when their process died, and the run had not: told before anybody is given up.
+
+use std::collections::BTreeSet;
+
+use aime_actors::{ActorInput, ActorMachine, effect_prefix};
+use aime_durable::replay;
+use aime_progress::{ProgressEvent, TaskId};
+use aime_tools::DELEGATE_TASK;
+
+use crate::{OrchestratorError, Parts, RunFact, RunMachine};
+
+/// The reports of the actors of tasks that are not settled, and of those to which they delegated, which the run has not heard. An actor tells them
+/// again when it is taken up; one whose task is given up before that cannot, and a call that it made would be known to nobody.
+///
+/// # Errors
+/// When a journal cannot be read.
+pub(crate) fn unheard(parts: &Parts, machine: &RunMachine, run: &str) -> Result<Vec<RunFact>, OrchestratorError> {
+    let streams: BTreeSet<String> = parts.journal.streams(run)?.into_iter().collect();
+    let mut facts = Vec::new();
+    for (task, execution) in machine.executions_under_way() {
+        let mut calls = vec![None];
+        while let Some(call) = calls.pop() {
+            let stream = effect_prefix(task, execution, call.as_deref());
+            if !streams.contains(&stream) {
+                continue;
+            }
+            let Some(loaded) = parts.journal.load::<ActorMachine>(run, &stream)? else { continue };
+            let heard = machine.heard_of(&stream);
+            let told = replay::<ActorMachine>(&loaded.input, &loaded.facts).events.into_iter().map(|recorded| recorded.fact);
+            let made = created(parts, task, &loaded.input.fact);
+            for (number, event) in (0..).zip(std::iter::once(made).chain(told)) {
+                if let ProgressEvent::ToolCallStarted { call, tool, .. } = &event
+                    && tool == DELEGATE_TASK
+                {
+                    calls.push(Some(call.clone()));
+                }
+                // The list of a task is that of the actor which works for the plan.
+                let is_list_of_another = call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. });
+                if number >= heard && !is_list_of_another {
+                    facts.push(RunFact::ActorReported { task: task.clone(), execution, call: call.clone(), number, event });
+                }
+            }
+        }
+    }
+    Ok(facts)
+}
+
+/// The report that an actor was made, which is none of its machine's own.
+fn created(parts: &Parts, task: &TaskId, input: &ActorInput) -> ProgressEvent {
+    let spec = &input.spec;
+    ProgressEvent::ActorCreated {
+        task: task.clone(),
+        actor: spec.id.to_string(),
+        profile: spec.profile.clone(),
+        model: parts.models.as_ref().map(|models| models.role(&spec.model).name().to_owned()).unwrap_or_default(),
+        tools: spec.tools.iter().map(|sheet| sheet.name().to_owned()).collect(),
+        reasons: Vec::new(),
+    }
+}
