@@ -12,9 +12,10 @@ use clap::Args;
 use crate::workspace::build_aime;
 use start::{Calls, Starts};
 
-/// The binary is under 24 MB, the engine of local models included. It was under 20 before it spoke to MCP servers (the official client) and read
-/// pages of the web (a parser of HTML and CSS).
-const MOST_BYTES: u64 = 24_000_000;
+/// The binary is under 34 MB, the engine of local models included: what people are promised is 40. It was under 20 before it spoke to MCP servers
+/// (the official client) and read the web, and 32 with the editors' protocol, telemetry, the dashboard, the report, undo and the proxy for single
+/// hosts.
+const MOST_BYTES: u64 = 34_000_000;
 
 /// What is built.
 #[derive(Args)]
