@@ -22,7 +22,7 @@ use crate::{
     runner::{RunRunner, kept_files::KeptFiles, plan::ToolsOfPlans},
     snapshots::SnapshotsDue,
     standing::{RunStanding, stand},
-    unheard::unheard,
+    unheard::{unheard, what_they_took},
     words::Words,
 };
 
@@ -211,6 +211,7 @@ impl Orchestrator {
         let first = if view.over { RunFact::Resumed { bounds: None } } else { first };
         let bounds = if let RunFact::Resumed { bounds: Some(bounds) } = &first { bounds.clone() } else { view.bounds };
         let reports = unheard(&self.parts, stood.standing.machine(), run.as_str())?;
+        let (unheard_calls, unheard_spent) = what_they_took(&reports);
         let reports = reports.into_iter().map(|fact| Recorded { at: now, fact: fact.without_secrets(&self.parts.redactor) });
         // Who is given up at once is heard before; else what it told belongs to the life that begins.
         let gives_up = matches!(first, RunFact::CancelRequested { .. });
@@ -234,8 +235,13 @@ impl Orchestrator {
             answers,
             words: Words::of(stood.standing.machine()),
             replayed: view.replayed,
-            spent: view.state.spent,
-            tool_calls: view.state.tool_calls,
+            // What actors took counts, also where the run had not heard of it.
+            spent: {
+                let mut spent = view.state.spent.clone();
+                spent.add(&unheard_spent);
+                spent
+            },
+            tool_calls: view.state.tool_calls.saturating_add(unheard_calls),
             actors: stood.standing.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
             published: view.events as u64,
             entered: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use aime_actors::{ActorInput, ActorMachine, effect_prefix};
 use aime_durable::replay;
-use aime_progress::{ProgressEvent, TaskId};
+use aime_progress::{ProgressEvent, Spent, TaskId};
 use aime_tools::DELEGATE_TASK;
 
 use crate::{OrchestratorError, Parts, RunFact, RunMachine};
@@ -43,6 +43,19 @@ pub(crate) fn unheard(parts: &Parts, machine: &RunMachine, run: &str) -> Result<
         }
     }
     Ok(facts)
+}
+
+/// The calls of tools and the requests to models that reports tell of.
+pub(crate) fn what_they_took(reports: &[RunFact]) -> (u64, Spent) {
+    let (mut calls, mut total) = (0, Spent::default());
+    for report in reports {
+        match report {
+            RunFact::ActorReported { event: ProgressEvent::ToolCallStarted { .. }, .. } => calls += 1,
+            RunFact::ActorReported { event: ProgressEvent::ModelCalled { spent, .. }, .. } => total.add(spent),
+            _ => {}
+        }
+    }
+    (calls, total)
 }
 
 /// The report that an actor was made, which is none of its machine's own.

@@ -99,10 +99,10 @@ pub(crate) fn left(world: &World, result: &RunResult) {
     }
 }
 
-/// No bound is passed by more than one call.
+/// No bound is passed by more than one call, where nothing was cut off: what is only read is read again then.
 pub(crate) fn bounds(world: &World, seen: &RunView) {
     let bounds = &world.scenario.settings.bounds;
-    if world.deaths() > 0 || seen.bounds != *bounds {
+    if world.was_cut_off() || seen.bounds != *bounds {
         return;
     }
     let called = world.effects().values().map(|tally| u64::from(tally.begun)).sum::<u64>();

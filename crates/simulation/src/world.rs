@@ -58,6 +58,8 @@ pub(crate) struct World {
     /// The moments so far.
     trace: Mutex<Vec<Moment>>,
     deaths: AtomicU64,
+    /// How often the disk refused a write: the life ends as after a crash.
+    refusals: AtomicU64,
     dead: AtomicBool,
     /// What is written now is no part of the run: the disk keeps it, and it is no moment.
     aside: AtomicBool,
@@ -91,6 +93,7 @@ impl World {
             cut,
             trace: Mutex::default(),
             deaths: AtomicU64::new(0),
+            refusals: AtomicU64::new(0),
             dead: AtomicBool::new(false),
             aside: AtomicBool::new(false),
             died: Notify::new(),
@@ -131,6 +134,11 @@ impl World {
         self.died.notified().await;
     }
 
+    /// Whether a life was cut off: by its death, or by a disk that took nothing more.
+    pub(crate) fn was_cut_off(&self) -> bool {
+        self.deaths() + self.refusals.load(Ordering::Relaxed) > 0
+    }
+
     pub(crate) fn deaths(&self) -> u64 {
         self.deaths.load(Ordering::Relaxed)
     }
@@ -166,7 +174,9 @@ impl World {
             return self.chances.of(&format!("fate/{at}")).choice([Fate::Kept, Fate::Lost, Fate::Torn]);
         }
         if self.deaths() < MOST_DEATHS && moment == Moment::Write && self.chances.happens(&format!("disk/{at}"), odds.disk_fails) {
-            return self.chances.of(&format!("fate/{at}")).choice([Fate::Full, Fate::Broken, Fate::Twice]);
+            let fate = self.chances.of(&format!("fate/{at}")).choice([Fate::Full, Fate::Broken, Fate::Twice]);
+            self.refusals.fetch_add(u64::from(fate != Some(Fate::Twice)), Ordering::Relaxed);
+            return fate;
         }
         None
     }
