@@ -237,7 +237,7 @@ impl Orchestrator {
             replayed: view.replayed,
             // What actors took counts, also where the run had not heard of it.
             spent: {
-                let mut spent = view.state.spent.clone();
+                let mut spent = view.state.spent;
                 spent.add(&unheard_spent);
                 spent
             },
