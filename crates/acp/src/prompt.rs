@@ -53,12 +53,12 @@ mod tests {
 
     #[test]
     fn files_are_named_by_their_paths() {
-        let folder = Path::new("/work");
+        let folder = Path::new("/project");
         let say = |text: &str| ContentBlock::Text(TextContent::new(text));
         for (prompt, expected) in [
             (vec![say(" mend it ")], Ok("mend it")),
-            (vec![say("mend "), link("file:///work/src/a%20b.rs")], Ok("mend `src/a b.rs`")),
-            (vec![say("mend "), link("file:///work/a.rs#L3:7")], Ok("mend `a.rs` (L3:7)")),
+            (vec![say("mend "), link("file:///project/src/a%20b.rs")], Ok("mend `src/a b.rs`")),
+            (vec![say("mend "), link("file:///project/a.rs#L3:7")], Ok("mend `a.rs` (L3:7)")),
             (vec![say("see "), link("file:///etc/100%")], Ok("see `/etc/100%`")),
             (vec![say("see "), link("https://example.org/a")], Ok("see https://example.org/a")),
             (vec![say(" ")], Err("empty")),

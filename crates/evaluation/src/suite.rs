@@ -3,7 +3,7 @@
 mod files;
 mod read;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::{io, path::PathBuf};
 

@@ -1,15 +1,5 @@
 use super::*;
-use crate::{Suite, prove::solved_and_not};
-
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    folder
-}
+use crate::{Suite, prove::solved_and_not, suite::tests::folder};
 
 /// The one task of the suite, proven.
 async fn proven(files: &[(&str, &str)]) -> (Task, Vec<String>) {

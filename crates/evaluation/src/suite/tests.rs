@@ -3,7 +3,8 @@ use std::{fs, path::Path};
 use super::*;
 use crate::prove::solved_and_not;
 
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+/// A folder with these files.
+pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
         let path = folder.path().join(name);
