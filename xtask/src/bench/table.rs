@@ -57,6 +57,23 @@ impl fmt::Display for Table {
                 }
             }
         }
+        self.means(f)
+    }
+}
+
+impl Table {
+    /// The geometric mean of the ratios of all workflows, where there are some.
+    fn means(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let workflows: Vec<&Row> = self.rows.iter().filter(|row| row.graph.starts_with("workflow") && row.lower_bound_ms > 0.0).collect();
+        if workflows.is_empty() {
+            return Ok(());
+        }
+        write!(f, "\n| geometric mean of the workflows | |")?;
+        for system in 0..self.systems.len() {
+            let ratios = workflows.iter().filter_map(|row| Some(median(row.rounds.get(system)?) / row.lower_bound_ms));
+            let logs: Vec<f64> = ratios.map(f64::ln).collect();
+            write!(f, " × {:.2} |", (logs.iter().sum::<f64>() / logs.len() as f64).exp())?;
+        }
         Ok(())
     }
 }
@@ -78,5 +95,12 @@ mod tests {
         let text = "| graph | least possible, ms | one | two |\n|---|---|---|---|\n\
                     | waits | 10 | 20 ms, × 2.00 | 40 ms, × 4.00 |\n| idles | – | 20.0 ms | 0.0 ms |";
         assert_eq!(table.to_string(), text);
+        for (graph, ms) in [("workflow a", 20.0), ("workflow b", 80.0)] {
+            let mut row = Row::new(2);
+            row.add(0, ms, graph, 10.0);
+            row.add(1, ms / 2.0, graph, 0.0);
+            table.rows.push(row);
+        }
+        assert!(table.to_string().ends_with("\n| geometric mean of the workflows | | × 4.00 | × 2.00 |"), "{table}");
     }
 }
