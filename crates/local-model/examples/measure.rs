@@ -1,78 +1,113 @@
-//! Prints how fast a model file runs here: `cargo run --release -p aime-local-model --example measure -- FILE.gguf [PROMPT_TOKENS] [NEW_TOKENS]`.
+//! Prints how fast a model file runs here: `cargo run --release -p aime-local-model --example measure -- FILE.gguf [ROUNDS] [SERVER]`.
 //!
-//! Loading, tokens of a prompt per second, tokens of an answer per second, the same prompt again (kept keys and values), a plan held to a schema,
-//! and the most memory that was in use.
+//! `SERVER` is the address of an OpenAI-compatible server with the same file, such as `http://127.0.0.1:8091/v1`: it is asked the same in turn, by
+//! the same code and clock, and the last column is how many times as fast the process is. Numbers are medians of the rounds.
 
 use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ResponseFormat, StreamPart, ToolChoice, ToolDefinition};
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, OpenAiModel, OpenAiSettings, ResponseFormat, StreamPart};
 use aime_local_model::{LocalModel, LocalModelSettings};
 use futures::StreamExt;
 use serde_json::json;
+
+/// What is measured; more is better.
+const MEASURES: [&str; 6] = [
+    "prompt, tokens/s",
+    "answer, tokens/s",
+    "answer held to a schema, tokens/s",
+    "the same prompt again, tokens/s",
+    "a prompt with the same head, tokens/s",
+    "two answers at once, tokens/s",
+];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().ok_or("give a GGUF file")?;
-    let prompt: usize = arguments.next().map_or(Ok(512), |number| number.parse())?;
-    let new: u32 = arguments.next().map_or(Ok(64), |number| number.parse())?;
-    let mut out = std::io::stdout();
-
-    let started = Instant::now();
-    let mut settings = LocalModelSettings::new("measured", file);
+    let rounds: u32 = arguments.next().map_or(Ok(3), |number| number.parse())?;
+    let mut settings = LocalModelSettings::new("in the process", file);
     settings.temperature = 0.0;
-    let model = LocalModel::open(settings)?;
-    writeln!(out, "open: {} ms", started.elapsed().as_millis())?;
-    let (_, took) = ask(&model, text("Hi", 1)).await?;
-    writeln!(out, "load and first token: {took:.1} s")?;
-
-    let words: Vec<String> = (0..prompt).map(|number| format!(" {}", number % 10)).collect();
-    let long = format!("Say what you see in these digits:{}", words.concat().get(..prompt).unwrap_or_default());
-    let (answer, once) = ask(&model, text(&long, 1)).await?;
-    let computed = answer.usage.input_tokens - answer.usage.cached_input_tokens;
-    writeln!(out, "prompt: {computed} tokens, {:.1} tokens/s", computed as f64 / once)?;
-    let (answer, again) = ask(&model, text(&long, 1)).await?;
-    writeln!(out, "same prompt: {} of {} tokens kept, {again:.2} s", answer.usage.cached_input_tokens, answer.usage.input_tokens)?;
-    let (answer, took) = ask(&model, text("Write a long story about a lighthouse.", new)).await?;
-    let tokens = answer.usage.output_tokens;
-    writeln!(out, "answer: {tokens} tokens, {:.1} tokens/s: {:?}", tokens as f64 / took, answer.content)?;
-
-    let schema = json!({"type": "object", "properties": {
-        "tasks": {"type": "array", "minItems": 2, "maxItems": 3, "items": {"type": "object", "properties": {
-            "id": {"type": "string", "pattern": "^t[0-9]$"}, "title": {"type": "string", "maxLength": 80}}, "required": ["id", "title"], "additionalProperties": false}}},
-        "required": ["tasks"], "additionalProperties": false});
-    let mut request = text("Plan how to count the lines of every text file in a folder, in two or three tasks.", 200);
-    request.format = ResponseFormat::JsonSchema { name: "plan".to_owned(), schema };
-    let (answer, took) = ask(&model, request).await?;
-    writeln!(out, "schema: {} tokens in {took:.1} s: {}", answer.usage.output_tokens, answer.content)?;
-
-    let tool = ToolDefinition {
-        name: "read_file".to_owned(),
-        description: "Reads a file.".to_owned(),
-        parameters:
-            json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"], "additionalProperties": false})
-                .into(),
-    };
-    for choice in [ToolChoice::Auto, ToolChoice::Required] {
-        let mut request = text("What is in notes.txt?", 100);
-        request.tools = Arc::from([tool.clone()]);
-        request.tool_choice = choice;
-        let (answer, took) = ask(&model, request).await?;
-        writeln!(
-            out,
-            "tools {choice:?}: {} tokens in {took:.1} s: {:?} {:?}",
-            answer.usage.output_tokens, answer.content, answer.tool_calls
-        )?;
+    let mut models: Vec<Box<dyn ChatModel>> = vec![Box::new(LocalModel::open(settings)?)];
+    if let Some(address) = arguments.next() {
+        models.push(Box::new(OpenAiModel::new(OpenAiSettings::new("local", address))?));
     }
-
+    for model in &models {
+        ask(model.as_ref(), text("Hi", 1)).await?;
+    }
+    let mut measured = vec![vec![Vec::new(); MEASURES.len()]; models.len()];
+    for round in 1..=rounds {
+        for (model, measured) in models.iter().zip(&mut measured) {
+            for (all, value) in measured.iter_mut().zip(measure(model.as_ref(), round).await?) {
+                all.push(value);
+            }
+        }
+    }
+    let mut out = std::io::stdout();
+    let heads: &[&str] = if models.len() > 1 { &["in the process", "server", "ratio"] } else { &["in the process"] };
+    writeln!(out, "| | {} |\n|---|{}", heads.join(" | "), "---|".repeat(heads.len()))?;
+    for (at, name) in MEASURES.iter().enumerate() {
+        let values: Vec<f64> = measured.iter_mut().filter_map(|all| all.get_mut(at)).map(|all| median(all)).collect();
+        let ratio = match values[..] {
+            [own, server] => format!(" {:.2} |", own / server),
+            _ => String::new(),
+        };
+        let values: String = values.iter().map(|value| format!(" {value:.1} |")).collect();
+        writeln!(out, "| {name} |{values}{ratio}")?;
+    }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     if let Some(line) = status.lines().find(|line| line.starts_with("VmHWM")) {
-        writeln!(out, "most memory: {}", line.trim_start_matches("VmHWM:").trim())?;
+        writeln!(out, "\nMost memory of this process: {}", line.trim_start_matches("VmHWM:").trim())?;
     }
     Ok(())
+}
+
+/// One round of all measures. The texts of each round differ from its first word on, so that nothing of another round is kept.
+async fn measure(model: &dyn ChatModel, round: u32) -> Result<[f64; MEASURES.len()], Box<dyn Error>> {
+    let digits = |from: u32| (from..from + 480).map(|number| format!(" {}", number % 10)).collect::<String>();
+    let head = format!("{round}, say what you see in these digits:{}", digits(round));
+    let first = ask(model, text(&head, 1)).await?;
+    let again = ask(model, text(&head, 1)).await?;
+    let longer = ask(model, text(&format!("{head}. And in these: {}", digits(round + 5).get(..60).unwrap_or_default()), 1)).await?;
+    let story = |about: &str| text(&format!("{round}. Write a long story about a {about}."), 48);
+    let free = ask(model, story("lighthouse")).await?;
+    let schema = json!({"type": "object", "properties": {
+        "tasks": {"type": "array", "minItems": 3, "maxItems": 3, "items": {"type": "object", "properties": {
+            "id": {"type": "string", "pattern": "^t[0-9]$"}, "title": {"type": "string", "maxLength": 80}}, "required": ["id", "title"], "additionalProperties": false}}},
+        "required": ["tasks"], "additionalProperties": false});
+    let mut request = text(&format!("{round}. Plan how to count the lines of every text file in a folder, in three tasks."), 200);
+    request.format = ResponseFormat::JsonSchema { name: "plan".to_owned(), schema };
+    let held = ask(model, request).await?;
+    let begun = Instant::now();
+    let (one, two) = futures::future::try_join(ask(model, story("bridge")), ask(model, story("tunnel"))).await?;
+    let together = (one.response.usage.output_tokens + two.response.usage.output_tokens) as f64 / begun.elapsed().as_secs_f64();
+    Ok([first.prompt(), free.answer(), held.answer(), again.prompt(), longer.prompt(), together])
+}
+
+/// An answer, and when it came.
+struct Answered {
+    response: ChatResponse,
+    first: f64,
+    whole: f64,
+}
+
+impl Answered {
+    /// Tokens of the prompt a second, those that were kept among them.
+    fn prompt(&self) -> f64 {
+        self.response.usage.input_tokens as f64 / self.whole
+    }
+
+    /// Tokens of the answer a second, once it has begun.
+    fn answer(&self) -> f64 {
+        self.response.usage.output_tokens.saturating_sub(1) as f64 / (self.whole - self.first)
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or_default()
 }
 
 fn text(content: &str, tokens: u32) -> ChatRequest {
@@ -83,12 +118,15 @@ fn text(content: &str, tokens: u32) -> ChatRequest {
     }
 }
 
-async fn ask(model: &LocalModel, request: ChatRequest) -> Result<(ChatResponse, f64), Box<dyn Error>> {
+async fn ask(model: &dyn ChatModel, request: ChatRequest) -> Result<Answered, Box<dyn Error>> {
     let started = Instant::now();
+    let mut first = None;
     let mut parts = model.stream(request);
     while let Some(part) = parts.next().await {
+        let at = started.elapsed().as_secs_f64();
+        first = first.or(Some(at));
         if let StreamPart::Done(response) = part? {
-            return Ok((*response, started.elapsed().as_secs_f64()));
+            return Ok(Answered { response: *response, first: first.unwrap_or(at), whole: at });
         }
     }
     Err("no answer".into())

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: the same graphs on aime, on its peers and on bare tokio, side by side in one run.
 
+mod local;
 mod plots;
 mod rounds;
 mod table;
@@ -37,6 +38,9 @@ pub(crate) struct BenchArguments {
     /// Measure the curves too, and draw them into the book
     #[arg(long)]
     plots: bool,
+    /// Instead of all that: the local model beside llama.cpp's server with the same file, asked the same in turn
+    #[arg(long)]
+    local: bool,
 }
 
 /// Who runs a graph.
@@ -69,6 +73,9 @@ struct Grown {
 /// Measures and prints.
 pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     ensure!(arguments.rounds > 0, "--rounds must be 1 or more");
+    if arguments.local {
+        return local::measure(arguments.rounds);
+    }
     let program = build("aime-bench", &["--release"])?;
     let folder = program.parent().and_then(Path::parent).context("aime-bench was built in no folder")?.join("bench");
     let graphs = folder.join("graphs");
