@@ -2,11 +2,16 @@
 //!
 //! The idea: both sides become whole numbers of 16 bits, because every processor since SSE2 multiplies and adds pairs of those in one
 //! instruction, and because compilers find that instruction by themselves. Weights become so block by block when they are needed; what
-//! flows through the network is rounded to 12 bits per block, which is finer than what other engines do. `pulp` runs the loops with
-//! the widest instructions of the processor at hand; so a plain build is as fast as one for this very machine.
+//! flows through the network is rounded to 12 bits per block. The K formats, which most files have, become numbers of 8 bits where the
+//! processor has AVX2. `pulp` runs the loops with the instructions of the processor at hand; so a plain build is as fast as one for this very
+//! machine.
 
+#[cfg(target_arch = "x86_64")]
+mod bytes;
 mod format;
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod open;
 mod product;
 mod rows;
 mod unpack;
@@ -132,6 +137,10 @@ impl Matrix {
 
     /// The product with each row of `inputs` (of as many numbers as there are columns): as many rows of [`rows`](Self::rows) numbers.
     pub(crate) fn times(&self, instructions: Instructions, inputs: &[f32]) -> Vec<f32> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(products) = bytes::times(self.form, instructions, &self.bytes, (self.rows, self.columns), inputs) {
+            return products;
+        }
         with_block!(self.form, B => product::times::<B>(instructions, &self.bytes, self.rows, self.columns, inputs))
     }
 

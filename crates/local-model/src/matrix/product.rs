@@ -12,7 +12,7 @@ use super::unpack::{Block, Unpacked};
 pub(crate) type Instructions = pulp::Arch;
 
 /// Rows of weights that are unpacked together and meet the same inputs.
-const TOGETHER: usize = 4;
+pub(super) const TOGETHER: usize = 4;
 /// Rows of weights that one thread takes at a time.
 const SHARE: usize = 16;
 /// The largest input in whole numbers: 4,096 × 2,047 × 256 still fits 32 bits.
@@ -99,8 +99,7 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
     }
     let rounded = Rounded::new::<B>(instructions, inputs, columns);
     let row_bytes = columns / B::WEIGHTS * B::BYTES;
-    let mut by_row = vec![0.0f32; rows * count];
-    by_row.par_chunks_mut(SHARE * count).zip(weights.par_chunks(SHARE * row_bytes)).for_each(|(outputs, weights)| {
+    by_rows(weights, (rows, row_bytes), count, |weights, outputs| {
         let rows = SomeRows::<Plain, B> { lanes: Plain, weights, row_bytes, inputs: &rounded, count, outputs, block: PhantomData };
         match instructions {
             #[cfg(target_arch = "x86_64")]
@@ -109,7 +108,22 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
             Instructions::V3(lanes) => Simd::vectorize(lanes, rows.with(lanes)),
             other => other.dispatch(rows),
         }
-    });
+    })
+}
+
+/// Has some rows of weights at a time multiplied with `count` inputs by each thread, which gives the products row by row; turns them into one
+/// row for each input.
+pub(super) fn by_rows(
+    weights: &[u8],
+    (rows, row_bytes): (usize, usize),
+    count: usize,
+    multiply: impl Fn(&[u8], &mut [f32]) + Sync,
+) -> Vec<f32> {
+    let mut by_row = vec![0.0f32; rows * count];
+    by_row
+        .par_chunks_mut(SHARE * count)
+        .zip(weights.par_chunks(SHARE * row_bytes))
+        .for_each(|(outputs, weights)| multiply(weights, outputs));
     if count == 1 {
         return by_row;
     }

@@ -45,7 +45,7 @@ pub(super) fn half(bytes: [u8; 2]) -> f32 {
 }
 
 #[inline(always)]
-fn split<const N: usize>(bytes: &[u8]) -> (&[u8; N], &[u8]) {
+pub(super) fn split<const N: usize>(bytes: &[u8]) -> (&[u8; N], &[u8]) {
     bytes.split_first_chunk().unwrap_or((&[0; N], &[]))
 }
 
