@@ -83,6 +83,11 @@ pub enum RunFact {
         /// What happened.
         event: ProgressEvent,
     },
+    /// What actors had written down when their process died, and the run had not heard: taken in before anything is decided.
+    ActorsHeard {
+        /// In the order of each actor.
+        reports: Vec<ActorReport>,
+    },
     /// An actor asks a person.
     ActorAsked {
         /// Its task.
@@ -213,6 +218,22 @@ impl RunFact {
             other => redactor.typed(other),
         }
     }
+}
+
+/// Something that happened in an actor, as in [`RunFact::ActorReported`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActorReport {
+    /// Its task.
+    pub task: TaskId,
+    /// Which execution of the task, from 1.
+    pub execution: u32,
+    /// The call that the actor answers, where another actor has made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Which event of that actor, from 0.
+    pub number: u64,
+    /// What happened.
+    pub event: ProgressEvent,
 }
 
 /// What earlier runs and documents say of a goal.

@@ -66,7 +66,9 @@ pub use brief::ActorBrief;
 pub use budget::{Budget, BudgetError, Estimate, Reservation};
 pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run};
 pub use criteria::{FileCriterion, read_criterion};
-pub use fact::{ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
+pub use fact::{
+    ActorReport, ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact,
+};
 pub use history::{fork, state_at};
 pub use hooks::{
     CommandHook, CommandHookSettings, HOOK_SCHEMA, Hook, HookAct, HookAnswer, HookDeed, HookError, HookEvent, HookMessage, HookPayload,

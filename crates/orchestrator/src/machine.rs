@@ -23,7 +23,7 @@ use aime_progress::{
 use serde::{Deserialize, Serialize};
 
 use self::open::Open;
-use crate::{CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
+use crate::{ActorReport, CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
 
 /// How a run ended, or was left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -264,6 +264,7 @@ impl Machine for RunMachine {
             | RunFact::Revoked { id, .. }
             | RunFact::EffectFailed { id, .. } => Some(id),
             RunFact::ActorReported { .. }
+            | RunFact::ActorsHeard { .. }
             | RunFact::ActorAsked { .. }
             | RunFact::PersonAnswered { .. }
             | RunFact::PersonSaid { .. }
@@ -362,6 +363,11 @@ impl RunMachine {
             }
             (RunFact::ActorReported { task, execution, call, number, event }, _) => {
                 self.reported(task, *execution, call.as_deref(), *number, event, out);
+            }
+            (RunFact::ActorsHeard { reports }, _) => {
+                for ActorReport { task, execution, call, number, event } in reports {
+                    self.hear(task, *execution, call.as_deref(), *number, event, out);
+                }
             }
             (RunFact::ActorAsked { task, question, kind, text }, _) => self.actor_asked(task, question, kind, text, out),
             (RunFact::Verified { checks, calls, .. }, _) => {

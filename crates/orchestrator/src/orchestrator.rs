@@ -212,12 +212,13 @@ impl Orchestrator {
         let bounds = if let RunFact::Resumed { bounds: Some(bounds) } = &first { bounds.clone() } else { view.bounds };
         let reports = unheard(&self.parts, stood.standing.machine(), run.as_str())?;
         let (unheard_calls, unheard_spent) = what_they_took(&reports);
-        let reports = reports.into_iter().map(|fact| Recorded { at: now, fact: fact.without_secrets(&self.parts.redactor) });
-        // Who is given up at once is heard before; else what it told belongs to the life that begins.
-        let gives_up = matches!(first, RunFact::CancelRequested { .. });
-        let mut then = vec![Recorded { at: now, fact: first }];
-        let place = if gives_up { 0 } else { then.len() };
-        then.splice(place..place, reports);
+        let mut then = Vec::new();
+        if !reports.is_empty() {
+            // As if it had been heard when the process still lived: the time between is nobody's work.
+            let fact = RunFact::ActorsHeard { reports }.without_secrets(&self.parts.redactor);
+            then.push(Recorded { at: stood.standing.now(), fact });
+        }
+        then.push(Recorded { at: now, fact: first });
         // What was answered meanwhile comes before anything is asked again.
         for message in self.parts.journal.inbox(run.as_str())? {
             match fact_in(&message) {

@@ -7,16 +7,16 @@ use aime_durable::replay;
 use aime_progress::{ProgressEvent, Spent, TaskId};
 use aime_tools::DELEGATE_TASK;
 
-use crate::{OrchestratorError, Parts, RunFact, RunMachine};
+use crate::{ActorReport, OrchestratorError, Parts, RunMachine};
 
 /// The reports of the actors of tasks that are not settled, and of those to which they delegated, which the run has not heard. An actor tells them
 /// again when it is taken up; one whose task is given up before that cannot, and a call that it made would be known to nobody.
 ///
 /// # Errors
 /// When a journal cannot be read.
-pub(crate) fn unheard(parts: &Parts, machine: &RunMachine, run: &str) -> Result<Vec<RunFact>, OrchestratorError> {
+pub(crate) fn unheard(parts: &Parts, machine: &RunMachine, run: &str) -> Result<Vec<ActorReport>, OrchestratorError> {
     let streams: BTreeSet<String> = parts.journal.streams(run)?.into_iter().collect();
-    let mut facts = Vec::new();
+    let mut reports = Vec::new();
     for (task, execution) in machine.executions_under_way() {
         let mut calls = vec![None];
         while let Some(call) = calls.pop() {
@@ -37,21 +37,21 @@ pub(crate) fn unheard(parts: &Parts, machine: &RunMachine, run: &str) -> Result<
                 // The list of a task is that of the actor which works for the plan.
                 let is_list_of_another = call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. });
                 if number >= heard && !is_list_of_another {
-                    facts.push(RunFact::ActorReported { task: task.clone(), execution, call: call.clone(), number, event });
+                    reports.push(ActorReport { task: task.clone(), execution, call: call.clone(), number, event });
                 }
             }
         }
     }
-    Ok(facts)
+    Ok(reports)
 }
 
 /// The calls of tools and the requests to models that reports tell of.
-pub(crate) fn what_they_took(reports: &[RunFact]) -> (u64, Spent) {
+pub(crate) fn what_they_took(reports: &[ActorReport]) -> (u64, Spent) {
     let (mut calls, mut total) = (0, Spent::default());
     for report in reports {
-        match report {
-            RunFact::ActorReported { event: ProgressEvent::ToolCallStarted { .. }, .. } => calls += 1,
-            RunFact::ActorReported { event: ProgressEvent::ModelCalled { spent, .. }, .. } => total.add(spent),
+        match &report.event {
+            ProgressEvent::ToolCallStarted { .. } => calls += 1,
+            ProgressEvent::ModelCalled { spent, .. } => total.add(spent),
             _ => {}
         }
     }

@@ -86,7 +86,8 @@ impl<M: Machine> Standing<M> {
     }
 
     /// The time of the last fact. A clock that was set back can make it earlier than those before it.
-    pub(crate) const fn now(&self) -> UnixMillis {
+    #[must_use]
+    pub const fn now(&self) -> UnixMillis {
         self.run.now
     }
 

@@ -223,22 +223,9 @@ impl RunMachine {
         event: &ProgressEvent,
         out: &mut Out,
     ) {
-        if !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
+        if !self.hear(task, execution, call, number, event, out) {
             return;
         }
-        if self.input.tells_doubts && self.state.tasks.get(task).is_some_and(|known| known.status.is_settled()) {
-            // The end of its calls was told when it was given up.
-            return;
-        }
-        let next = self.reported.entry(effect_prefix(task, execution, call)).or_insert(0);
-        if number < *next {
-            return;
-        }
-        *next = number + 1;
-        if self.take_in(event).is_err() {
-            return;
-        }
-        out.emit(event.clone());
         if self.state.tool_calls > self.bounds.max_tool_calls {
             let detail = format!("{} tool calls were allowed", self.bounds.max_tool_calls);
             return self.bound_reached("tool_calls", &detail, out);
@@ -246,6 +233,35 @@ impl RunMachine {
         if matches!(event, ProgressEvent::EvidenceAdded { .. } | ProgressEvent::ModelCalled { .. }) {
             self.advance(out);
         }
+    }
+
+    /// Takes in a report and decides nothing. Whether it was new.
+    pub(super) fn hear(
+        &mut self,
+        task: &TaskId,
+        execution: u32,
+        call: Option<&str>,
+        number: u64,
+        event: &ProgressEvent,
+        out: &mut Out,
+    ) -> bool {
+        if !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
+            return false;
+        }
+        if self.input.tells_doubts && self.state.tasks.get(task).is_some_and(|known| known.status.is_settled()) {
+            // The end of its calls was told when it was given up.
+            return false;
+        }
+        let next = self.reported.entry(effect_prefix(task, execution, call)).or_insert(0);
+        if number < *next {
+            return false;
+        }
+        *next = number + 1;
+        let fits = self.take_in(event).is_ok();
+        if fits {
+            out.emit(event.clone());
+        }
+        fits
     }
 
     pub(super) fn task_ended(

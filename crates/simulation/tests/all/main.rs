@@ -49,6 +49,13 @@ fn a_call_of_which_the_run_has_not_heard_is_told_when_its_task_is_given_up() {
     assert!(story.faults.is_empty() && story.end == "cancelled", "{}: {:#?}", story.end, story.faults);
 }
 
+/// An actor had made a call and died before the run heard of it; then its task was skipped by the very fact that resumed the run.
+#[test]
+fn a_call_of_which_the_run_has_not_heard_is_told_when_its_task_is_skipped_at_the_resume() {
+    let story = play(&Stage::new().unwrap(), Scenario::wild(9_002_815), None);
+    assert!(story.faults.is_empty() && story.end == "goal_not_reached", "{}: {:#?}", story.end, story.faults);
+}
+
 #[test]
 fn a_seed_gives_the_same_run_again() {
     let (one, other) = (Stage::new().unwrap(), Stage::new().unwrap());

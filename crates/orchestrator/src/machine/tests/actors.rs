@@ -7,7 +7,7 @@ use super::{
     replans::evidence,
     world::World,
 };
-use crate::RunFact;
+use crate::{ActorReport, RunFact};
 
 fn report(task: &str, message: &str) -> ProgressEvent {
     ProgressEvent::ProgressReported { task: id(task), report: ProgressReport { status: "busy".to_owned(), message: message.to_owned() } }
@@ -62,6 +62,21 @@ fn each_actor_below_counts_its_own_events() {
         event: report("a", "x"),
     });
     assert_eq!(world.told("progress_reported").len(), 6, "no actor of another execution");
+}
+
+/// What is heard only after a crash decides nothing by itself: the calls of an actor that is given up next are all told, and so is their end.
+#[test]
+fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
+    let mut world = World::of("a; b: a");
+    let started =
+        ProgressEvent::ToolCallStarted { task: id("a"), call: "a/1/1/1".into(), tool: "write".into(), parameters: Default::default() };
+    let events = [evidence("e", "a", Significance::High), started];
+    let reports = (0..).zip(events).map(|(number, event)| ActorReport { task: id("a"), execution: 1, call: None, number, event });
+    world.send(RunFact::ActorsHeard { reports: reports.collect() });
+    assert!(world.told("triggers_fired").is_empty(), "the evidence waits until the run goes on");
+    assert_eq!(world.told("tool_call_started").len(), 1);
+    world.send(RunFact::CancelRequested { task: None, reason: "enough".into() });
+    assert_eq!(world.told("tool_call_finished").len(), 1);
 }
 
 #[test]
