@@ -4,6 +4,7 @@
 //! object or array found in it (those in code fences first, later ones before earlier ones) as strict JSON; the same mended.
 //! What was mended is said in words, and a text whose end is missing says so, because a caller may refuse it.
 
+mod arriving;
 mod cursor;
 mod mend;
 mod reasoning;
@@ -19,6 +20,7 @@ use self::{
     scan::{Span, spans},
 };
 
+pub use self::arriving::ArrivingItems;
 pub(crate) use self::scan::{Ending, whole_text_ending};
 
 /// The longest text that is read, in bytes.

@@ -22,7 +22,7 @@ mod usage;
 
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
 pub use fallback::FallbackModel;
-pub use json::{ReadJson, UnreadableJson, read_json, read_json_where};
+pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
     ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
@@ -33,5 +33,5 @@ pub use prices::{Prices, RequestTokens, estimate_request_tokens};
 pub use recording::{RecordingModel, ReplayError, ReplayModel};
 pub use retry::{Retry, RetryObserver, RetrySettings, RetryingModel};
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};
-pub use structured::{Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask};
+pub use structured::{Arriving, Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask, ask_watching};
 pub use usage::estimate_tokens;

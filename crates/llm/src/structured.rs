@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{BadSchema, ChatResponse, Message, ModelError, Usage};
 
 pub use self::{
-    ask::ask,
+    ask::{Arriving, ask, ask_watching},
     tiers::{Tier, Tiers},
 };
 
