@@ -13,6 +13,7 @@ mod settings;
 mod tests;
 mod transport;
 mod wire;
+mod written;
 
 pub use carrier::{CarriedAnswer, Carrier};
 pub use client::OpenAiModel;

@@ -62,6 +62,7 @@ impl OpenAiModel {
         let endpoint = Endpoint { base_url, headers, key: SecretString::from(key) };
         let wire = Wire {
             dialect: Mutex::new(Dialect::for_host(&host, settings.streaming)),
+            written: Mutex::default(),
             client: Client::build(http, endpoint),
             way,
             shown_url: shown(url),

@@ -1,23 +1,77 @@
 //! The body of a request.
 
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::dialect::Dialect;
+use super::written::Written;
 use crate::{ChatRequest, Message, ResponseFormat, ToolCall, ToolChoice, ToolDefinition};
 
-/// The body for this request in the server's dialect.
-pub(super) fn body(model: &str, request: &ChatRequest, dialect: &Dialect) -> Map<String, Value> {
+/// The body for a request in the server's dialect.
+#[derive(Debug)]
+pub(super) struct Body {
+    model: String,
+    messages: Vec<Arc<RawValue>>,
+    tools: Option<Arc<RawValue>>,
+    settings: Map<String, Value>,
+}
+
+impl Body {
+    /// What was written for requests before is taken from `written`.
+    pub(super) fn new(model: &str, request: &ChatRequest, dialect: &Dialect, written: &mut Written) -> serde_json::Result<Self> {
+        let messages = written.messages(&request.messages)?;
+        let tools = written.tools(&request.tools)?;
+        Ok(Self { model: model.to_owned(), messages, tools, settings: settings(request, dialect) })
+    }
+
+    /// Everything but the model, the messages and the tools.
+    pub(super) const fn settings(&self) -> &Map<String, Value> {
+        &self.settings
+    }
+}
+
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let messages: Vec<&RawValue> = self.messages.iter().map(AsRef::as_ref).collect();
+        let mut body = serializer.serialize_map(None)?;
+        body.serialize_entry("model", &self.model)?;
+        body.serialize_entry("messages", &messages)?;
+        if let Some(tools) = &self.tools {
+            body.serialize_entry("tools", tools.as_ref())?;
+        }
+        self.settings.iter().try_for_each(|(name, value)| body.serialize_entry(name, value))?;
+        body.end()
+    }
+}
+
+/// A message in the form of the wire.
+pub(super) struct WireMessage<'a>(pub(super) &'a Message);
+
+impl Serialize for WireMessage<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        message(self.0).serialize(serializer)
+    }
+}
+
+/// Tools in the form of the wire.
+pub(super) struct WireTools<'a>(pub(super) &'a [ToolDefinition]);
+
+impl Serialize for WireTools<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(tool))
+    }
+}
+
+fn settings(request: &ChatRequest, dialect: &Dialect) -> Map<String, Value> {
     let mut body = Map::new();
-    body.insert("model".into(), json!(model));
-    body.insert("messages".into(), request.messages.iter().map(|one| message(one)).collect());
-    if !request.tools.is_empty() {
-        body.insert("tools".into(), request.tools.iter().map(tool).collect());
-        if dialect.tool_choice {
-            match request.tool_choice {
-                ToolChoice::Auto => {}
-                ToolChoice::Required => drop(body.insert("tool_choice".into(), json!("required"))),
-                ToolChoice::None => drop(body.insert("tool_choice".into(), json!("none"))),
-            }
+    if !request.tools.is_empty() && dialect.tool_choice {
+        match request.tool_choice {
+            ToolChoice::Auto => {}
+            ToolChoice::Required => drop(body.insert("tool_choice".into(), json!("required"))),
+            ToolChoice::None => drop(body.insert("tool_choice".into(), json!("none"))),
         }
     }
     match &request.format {

@@ -12,14 +12,15 @@ use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::dialect::Dialect;
 use super::fault::{self, Asked, Fault};
-use super::request;
+use super::request::Body;
 use super::transport::{Attempt, Probe, Sender, Way};
+use super::written::Written;
 use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, Prices, StreamPart, Timeouts};
 
 /// How long the tokens of an answer are waited for once the answer itself is whole.
@@ -68,6 +69,7 @@ pub(super) struct Wire {
     pub(super) way: Way,
     pub(super) client: Client<Endpoint>,
     pub(super) dialect: Mutex<Dialect>,
+    pub(super) written: Mutex<Written>,
 }
 
 type Events = Pin<Box<dyn Stream<Item = Result<Value, OpenAIError>> + Send>>;
@@ -86,7 +88,7 @@ impl Wire {
         let until = self.timeouts.total.map(|total| (total, Instant::now() + total));
         loop {
             let dialect = self.dialect();
-            let body = request::body(&self.model, &request, &dialect);
+            let body = self.body(&request, &dialect)?;
             let attempt = Attempt {
                 url: self.shown_url.clone(),
                 model: self.name.clone(),
@@ -108,7 +110,7 @@ impl Wire {
                 Err(error) => {
                     let fault = self.fault(&probe, error);
                     let learned = fault.refusal.as_ref().is_some_and(|refusal| {
-                        self.dialect.lock().unwrap_or_else(PoisonError::into_inner).learn_from(&dialect, refusal, &body)
+                        self.dialect.lock().unwrap_or_else(PoisonError::into_inner).learn_from(&dialect, refusal, body.settings())
                     });
                     if !learned {
                         return Err(fault.error);
@@ -119,7 +121,13 @@ impl Wire {
         }
     }
 
-    async fn events(&self, body: &Map<String, Value>, sender: Sender) -> Result<Events, OpenAIError> {
+    fn body(&self, request: &ChatRequest, dialect: &Dialect) -> Result<Body, ModelError> {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        Body::new(&self.model, request, dialect, &mut written)
+            .map_err(|error| ModelError::Unreadable { model: self.name.clone(), reason: format!("the request cannot be written: {error}") })
+    }
+
+    async fn events(&self, body: &Body, sender: Sender) -> Result<Events, OpenAIError> {
         let streams = sender.attempt.streams;
         let client = self.client.clone().with_http_service(sender);
         if streams {
