@@ -1,5 +1,8 @@
 mod rights;
 
+use std::sync::Arc;
+
+use aime_llm::{ChatRequest, Message};
 use aime_progress::TaskId;
 use aime_tools::{InstalledSkill, Skill, builtin, load_skill};
 
@@ -316,4 +319,23 @@ fn the_whole_first_request_of_a_delegated_actor() {
     let composed = compose_below(delegated, "Count the lines of a.rs");
     let input = composed.unwrap().input;
     insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", input.system, input.task));
+}
+
+/// What every request of an actor begins with, whatever its task: its instructions and its tools.
+#[test]
+fn the_fixed_part_of_a_prompt_is_small() {
+    let profiles: Vec<String> = ActorFactory::builtin().unwrap().profiles().iter().map(|profile| profile.name.clone()).collect();
+    for profile in profiles {
+        let mut asked = task("Do it");
+        asked.profile = Some(profile.clone());
+        let composed = compose(&asked, |_| {}).unwrap();
+        let messages = [Message::System { content: composed.input.system }, Message::User { content: composed.input.task }];
+        let request = ChatRequest {
+            messages: messages.map(Arc::new).into(),
+            tools: composed.input.spec.tools.iter().map(|sheet| sheet.definition.clone()).collect(),
+            ..ChatRequest::default()
+        };
+        let tokens = aime_llm::estimate_request_tokens(&request);
+        assert!(tokens < 2_500, "{profile}: {tokens} tokens");
+    }
 }
