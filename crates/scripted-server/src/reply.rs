@@ -60,6 +60,12 @@ pub struct Reply {
     /// Send nothing more after this many bytes of the body, and keep the connection open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hang_after: Option<usize>,
+    /// Hold the last so many pieces of the body back until [`ScriptedServer::release`](crate::ScriptedServer::release).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_back: Option<usize>,
+    /// Wait this long before each piece of the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub piece_delay_ms: Option<u64>,
     /// Never answer: not even the headers are sent.
     pub hang: bool,
     /// The size of the pieces in which the body is written, in bytes. A stream's default is one event a piece.
@@ -227,6 +233,20 @@ impl Reply {
     #[must_use]
     pub fn hang_after(mut self, bytes: usize) -> Self {
         self.hang_after = Some(bytes);
+        self
+    }
+
+    /// The last so many pieces of the body are held back until the server is told to let them go. After 60 s the connection is dropped instead.
+    #[must_use]
+    pub fn held_back(mut self, pieces: usize) -> Self {
+        self.held_back = Some(pieces);
+        self
+    }
+
+    /// Written with a pause of so many milliseconds before each piece, as a model writes.
+    #[must_use]
+    pub fn dripping_ms(mut self, milliseconds: u64) -> Self {
+        self.piece_delay_ms = Some(milliseconds);
         self
     }
 

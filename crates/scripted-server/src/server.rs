@@ -27,6 +27,9 @@ use crate::script::{Script, in_short, message_text, messages, wants_stream};
 /// How long a held request waits before it is refused.
 const HOLD_LIMIT: Duration = Duration::from_secs(30);
 
+/// How long the rest of an answer is held back before the connection is dropped.
+const HELD_BACK_LIMIT: Duration = Duration::from_secs(60);
+
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
@@ -52,6 +55,8 @@ struct Shared {
     record: Mutex<Record>,
     gates: Gates,
     arrived: watch::Sender<usize>,
+    /// Whether what is held back of answers may go.
+    released: watch::Sender<bool>,
 }
 
 impl Shared {
@@ -98,7 +103,13 @@ impl ScriptedServer {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared { script, record: Mutex::default(), gates: Gates::default(), arrived: watch::channel(0).0 });
+        let shared = Arc::new(Shared {
+            script,
+            record: Mutex::default(),
+            gates: Gates::default(),
+            arrived: watch::channel(0).0,
+            released: watch::channel(false).0,
+        });
         let (stop, stopped) = oneshot::channel();
         let state = Arc::clone(&shared);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -142,6 +153,11 @@ impl ScriptedServer {
     #[must_use]
     pub fn unmatched(&self) -> Vec<String> {
         self.shared.record().unmatched.clone()
+    }
+
+    /// Lets go what is held back of answers, now and from now on.
+    pub fn release(&self) {
+        self.shared.released.send_replace(true);
     }
 
     /// Returns when this many requests have arrived since the start.
@@ -295,6 +311,8 @@ async fn hold(shared: &Shared, reply: &Reply) -> Result<(), String> {
 /// What is still to be sent of a body.
 enum Rest {
     Piece(Vec<u8>),
+    Delay(Duration),
+    Hold(watch::Receiver<bool>),
     Break,
     Hang,
 }
@@ -318,9 +336,26 @@ fn send(reply: &Reply, request: &Value, number: usize, flight: InFlight) -> Resp
             rest.push_back(Rest::Piece(piece));
         }
     }
+    if let Some(pieces) = reply.held_back {
+        rest.insert(rest.len().saturating_sub(pieces), Rest::Hold(flight.0.released.subscribe()));
+    }
+    if let Some(milliseconds) = reply.piece_delay_ms {
+        let delay = || Rest::Delay(Duration::from_millis(milliseconds));
+        rest = rest.into_iter().flat_map(|piece| [delay(), piece]).collect();
+    }
     rest.extend(end);
     let body = Body::from_stream(stream::unfold((rest, Some(flight)), |(mut rest, mut flight)| async move {
-        let next = rest.pop_front()?;
+        let next = loop {
+            match rest.pop_front()? {
+                Rest::Delay(time) => tokio::time::sleep(time).await,
+                Rest::Hold(mut released) => {
+                    if tokio::time::timeout(HELD_BACK_LIMIT, released.wait_for(|released| *released)).await.is_err() {
+                        break Rest::Break;
+                    }
+                }
+                next => break next,
+            }
+        };
         if rest.is_empty() {
             // The client may act on the last piece at once: from here on the request is no longer in flight.
             flight = None;
@@ -336,7 +371,7 @@ fn send(reply: &Reply, request: &Value, number: usize, flight: InFlight) -> Resp
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Some((Err(io::Error::other("cut by the script")), (rest, flight)))
             }
-            Rest::Hang => std::future::pending().await,
+            Rest::Hang | Rest::Delay(_) | Rest::Hold(_) => std::future::pending().await,
         }
     }));
     let mut response = Response::new(body);
