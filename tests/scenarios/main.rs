@@ -45,6 +45,7 @@ mod review;
 mod safety;
 mod servers;
 mod steering;
+mod streaming;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod triggers;

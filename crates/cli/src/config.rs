@@ -19,7 +19,7 @@ mod tests;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use aime_actors::ActorSettings;
-use aime_orchestrator::Reflect;
+use aime_orchestrator::{EagerStart, Reflect};
 use aime_planner::{Adaptive, BypassSettings, GrowthSettings, PlanLimits, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use schemars::JsonSchema;
@@ -169,6 +169,8 @@ pub(crate) struct PlanningConfig {
     pub(crate) limits: PlanLimits,
     /// When a complex plan is looked at between its tasks: `never`, `evidence` when something was learnt, `always`.
     pub(crate) adaptive: Adaptive,
+    /// What is begun while the plan is still being written: `never`, `read_only` calls of tools, also `repeatable` ones.
+    pub(crate) eager_start: EagerStart,
     /// How an emergent plan grows.
     pub(crate) growth: GrowthSettings,
     /// When the end of a run is looked at before it counts as one: `never`, `criteria` where the plan names success criteria, `always`.
@@ -186,6 +188,7 @@ impl Default for PlanningConfig {
             bypass: BypassSettings::default(),
             limits: PlanLimits::default(),
             adaptive: Adaptive::default(),
+            eager_start: EagerStart::default(),
             growth: GrowthSettings::default(),
             reflect: Reflect::default(),
         }

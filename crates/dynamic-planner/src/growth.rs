@@ -2,7 +2,7 @@
 //!
 //! Pure rules: when the model is asked to look at the plan again, and what it may then do.
 
-use aime_progress::{PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
+use aime_progress::{Census, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,19 +96,18 @@ impl Growth {
         })
     }
 
-    /// Why a complex plan is to be looked at between two tasks, if it is.
+    /// Why a complex plan is to be looked at between two tasks, if it is. `census` is that of the state.
     #[must_use]
-    pub fn adaptation_due(&self, state: &ProgressState, adaptive: Adaptive) -> Option<String> {
-        let waiting = |status: TaskStatus| matches!(status, TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked);
-        if (self.completed == 0 && !self.lost) || !todos(state).any(|(_, status)| waiting(status)) {
+    pub fn adaptation_due(&self, state: &ProgressState, census: &Census, adaptive: Adaptive) -> Option<String> {
+        if (self.completed == 0 && !self.lost) || !census.has_waiting() {
             return None;
         }
         match adaptive {
             Adaptive::Never => None,
             Adaptive::Always => Some("a task was completed: does the rest of the plan still fit?".to_owned()),
             Adaptive::Evidence => {
-                let news = state.evidence.iter().any(|evidence| !evidence.processed && evidence.significance >= Significance::Medium);
-                news.then(|| "something was learnt: does the rest of the plan still fit?".to_owned())
+                let news = census.unused(state, Significance::Medium);
+                (!news.is_empty()).then(|| "something was learnt: does the rest of the plan still fit?".to_owned())
             }
         }
     }

@@ -139,7 +139,7 @@ impl PlanChecker<'_> {
     }
 
     /// Checks tool, parameters, profile and bundles of one task.
-    fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
+    pub(crate) fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
         self.check_tool(task, place, repairs, faults);
         if let Some(name) = task.profile.clone().filter(|_| !self.profiles.is_empty()) {
             let known = || self.profiles.iter().map(|profile| profile.name.as_str());

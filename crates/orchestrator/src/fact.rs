@@ -46,6 +46,15 @@ pub enum RunFact {
         /// Model calls it took.
         calls: Vec<ModelUse>,
     },
+    /// Tasks have arrived of a plan that is still being written. Nothing is sure of them yet.
+    PlanPart {
+        /// The effect that asks for the plan; it goes on.
+        of: EffectId,
+        /// Which part of it, from 0.
+        number: u32,
+        /// Whole tasks, each after those or with those that it waits for.
+        tasks: Vec<TaskSpec>,
+    },
     /// The replanner answered.
     Replanned {
         /// The effect.
@@ -214,7 +223,7 @@ impl RunFact {
     /// The fact as it goes into the journal. A plan is carried out as it stands, so nothing but known values is taken out of that.
     pub(crate) fn without_secrets(self, redactor: &Redactor) -> Self {
         match self {
-            Self::Planned { .. } | Self::Replanned { .. } => redactor.typed_values(self),
+            Self::Planned { .. } | Self::PlanPart { .. } | Self::Replanned { .. } => redactor.typed_values(self),
             other => redactor.typed(other),
         }
     }
@@ -472,6 +481,8 @@ pub enum RunEffect {
         parameters: Map<String, Value>,
         /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
         read_only: bool,
+        /// Whether the plan is still being written that the task is of: nobody is asked anything for it.
+        early: bool,
     },
     /// Look at the goal's criteria.
     Verify {

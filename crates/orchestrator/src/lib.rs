@@ -89,7 +89,7 @@ pub use runner::{
     answer::{AnswerPrompt, NoFacts},
     kept_files::with_children,
 };
-pub use settings::{Bounds, Reflect, RunInput, RunSettings};
+pub use settings::{Bounds, EagerStart, Reflect, RunInput, RunSettings};
 pub use snapshots::SNAPSHOT_FACTS;
 pub use standing::{RunStanding, standing};
 pub use stats::{RunStats, stats};

@@ -1,6 +1,7 @@
 //! The run machine: from facts to progress events and effects. Pure: time comes with each fact.
 
 mod cancelling;
+pub(crate) mod early;
 mod ending;
 mod growing;
 mod open;
@@ -18,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_planner::Growth;
 use aime_progress::{
-    Decision, FoldError, Frontier, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId, Timestamp, TriggerReason,
+    CallOutcome, Census, Decision, FoldError, Frontier, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId,
+    Timestamp, TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +91,8 @@ enum Work {
     Plan,
     Replan(Vec<TriggerReason>),
     Task(TaskId),
+    /// A task of a plan that is still being written.
+    Early(TaskId),
     Verify,
     Answer,
     Ask(QuestionId),
@@ -114,6 +118,9 @@ pub struct RunMachine {
     /// The calls that were begun and of whose end nobody has told.
     #[serde(default)]
     calls: open_calls::OpenCalls,
+    /// What has arrived of the plan that is being written, in the order in which it came.
+    #[serde(default)]
+    early: Vec<early::Early>,
     /// What people said unasked, in the order in which it came.
     #[serde(default)]
     said: Vec<people::Said>,
@@ -173,6 +180,12 @@ pub struct RunMachine {
     /// What is due in the plan; made again when it is missing.
     #[serde(skip)]
     frontier: Option<Frontier>,
+    /// What of the plan the triggers look at; likewise.
+    #[serde(skip)]
+    census: Option<Census>,
+    /// How many actors were used; likewise.
+    #[serde(skip)]
+    actors: Option<u32>,
 }
 
 type Out = Outbox<RunMachine>;
@@ -180,7 +193,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: `Resumed` and `CancelRequested`, one of which comes first, revoke all that was under way.
-    const SNAPSHOT: Option<u32> = Some(1);
+    const SNAPSHOT: Option<u32> = Some(2);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;
@@ -200,6 +213,7 @@ impl Machine for RunMachine {
             executions: BTreeMap::new(),
             reported: BTreeMap::new(),
             calls: open_calls::OpenCalls::default(),
+            early: Vec::new(),
             said: Vec::new(),
             bounds_reached: BTreeSet::new(),
             approvals: BTreeMap::new(),
@@ -226,6 +240,8 @@ impl Machine for RunMachine {
             memory_faults: BTreeSet::new(),
             fault: None,
             frontier: None,
+            census: None,
+            actors: None,
         };
         out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
         run.begin(out);
@@ -263,7 +279,8 @@ impl Machine for RunMachine {
             | RunFact::TimerFired { id }
             | RunFact::Revoked { id, .. }
             | RunFact::EffectFailed { id, .. } => Some(id),
-            RunFact::ActorReported { .. }
+            RunFact::PlanPart { .. }
+            | RunFact::ActorReported { .. }
             | RunFact::ActorsHeard { .. }
             | RunFact::ActorAsked { .. }
             | RunFact::PersonAnswered { .. }
@@ -324,9 +341,23 @@ impl RunMachine {
         (frontier, &self.state)
     }
 
+    /// What of the plan the triggers look at.
+    fn census(&mut self) -> &Census {
+        self.census.get_or_insert_with(|| Census::new(&self.state))
+    }
+
     /// Takes an event into the state, and into what is due after it.
     fn take_in(&mut self, event: &ProgressEvent) -> Result<(), FoldError> {
+        let before = self.attempts_of_actor(event);
         self.state.apply(self.now, event)?;
+        self.actors = match event {
+            // A patch may make another kind of a task.
+            ProgressEvent::PlanChanged { .. } => None,
+            _ => self.actors.map(|actors| actors.saturating_add(self.attempts_of_actor(event).saturating_sub(before))),
+        };
+        if let Some(census) = &mut self.census {
+            census.follow(&self.state, event);
+        }
         if self.input.tells_doubts {
             self.calls.follow(event);
         }
@@ -353,6 +384,7 @@ impl RunMachine {
                 self.used(calls, out);
                 self.planned(outcome, out);
             }
+            (RunFact::PlanPart { of, tasks, .. }, _) => self.plan_part(of, tasks, out),
             (RunFact::Replanned { outcome, calls, .. }, Some(Work::Replan(reasons))) => {
                 self.used(calls, out);
                 self.replanned(outcome, reasons, out);
@@ -360,6 +392,10 @@ impl RunMachine {
             (RunFact::TaskEnded { conclusion, checks, calls, duration_ms, .. }, Some(Work::Task(task))) => {
                 self.used_for(Some(&task), calls, out);
                 self.task_ended(&task, conclusion, checks, *duration_ms, out);
+            }
+            (RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms }, Some(Work::Early(_))) => {
+                self.used(calls, out);
+                self.early_ended(id, (conclusion, checks), *duration_ms, out);
             }
             (RunFact::ActorReported { task, execution, call, number, event }, _) => {
                 self.reported(task, *execution, call.as_deref(), *number, event, out);
@@ -399,11 +435,19 @@ impl RunMachine {
             (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
+            (RunFact::Revoked { id, .. }, Some(Work::Early(_))) => {
+                self.early_stopped(id, CallOutcome::Cancelled, "stopped before its end", out);
+                self.advance(out);
+            }
             (RunFact::Revoked { .. }, work) => {
                 if matches!(work, Some(Work::Replan(reasons)) if growing::is_update(&reasons)) {
                     self.growth.lost();
                 }
                 self.decide_if_ready(out);
+            }
+            (RunFact::EffectFailed { id, message }, Some(Work::Early(_))) => {
+                self.early_stopped(id, CallOutcome::Error, message, out);
+                self.advance(out);
             }
             (RunFact::EffectFailed { message, .. }, Some(work)) => self.effect_failed(work, message, out),
             (

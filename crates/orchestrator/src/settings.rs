@@ -46,6 +46,20 @@ pub enum Reflect {
     Always,
 }
 
+/// Which tasks may be begun while their plan is still being written: tool tasks alone, whose calls need no consent. What the plan does not
+/// come to have was done for nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EagerStart {
+    /// None.
+    Never,
+    /// Those whose tool changes nothing and asks nothing of anybody outside.
+    #[default]
+    ReadOnly,
+    /// Also those whose tool may be called again without harm: what reads the network, and what writes the same once more.
+    Repeatable,
+}
+
 /// How a run works.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunSettings {
@@ -67,6 +81,9 @@ pub struct RunSettings {
     /// When a complex plan is looked at between its tasks.
     #[serde(default)]
     pub adaptive: Adaptive,
+    /// What is begun while the plan is still being written.
+    #[serde(default)]
+    pub eager_start: EagerStart,
     /// When the end of a run is looked at before it counts as one.
     #[serde(default)]
     pub reflect: Reflect,
@@ -100,6 +117,7 @@ impl Default for RunSettings {
             frequency: FrequencySettings::default(),
             growth: GrowthSettings::default(),
             adaptive: Adaptive::default(),
+            eager_start: EagerStart::default(),
             reflect: Reflect::default(),
             approval: Approval::Edits,
             rules: PermissionRules::default(),

@@ -199,7 +199,7 @@ pub enum ProgressEvent {
     },
     /// A tool call is about to be made.
     ToolCallStarted {
-        /// The task.
+        /// The task; where there is no plan yet, one of the plan that is being written, which may not come to have it.
         task: TaskId,
         /// Unique in the task.
         call: String,

@@ -205,15 +205,18 @@ impl ProgressState {
                 self.moved(at);
             }
             ProgressEvent::ToolCallStarted { task, tool, parameters, .. } => {
-                let task = self.task_mut(task)?;
-                if task.status == TaskStatus::Running {
+                if let Some(task) = self.task_or_early(task)?
+                    && task.status == TaskStatus::Running
+                {
                     task.activity = Some(activity(tool, parameters));
                 }
                 self.tool_calls = self.tool_calls.saturating_add(1);
                 self.moved(at);
             }
             ProgressEvent::ToolCallFinished { task, .. } => {
-                self.task_mut(task)?.activity = None;
+                if let Some(task) = self.task_or_early(task)? {
+                    task.activity = None;
+                }
                 self.moved(at);
             }
             ProgressEvent::ProgressReported { task, report } => {
@@ -293,6 +296,11 @@ impl ProgressState {
 
     fn task_mut(&mut self, task: &TaskId) -> Result<&mut Task, FoldError> {
         self.tasks.get_mut(task).ok_or_else(|| FoldError::UnknownTask { task: task.clone() })
+    }
+
+    /// The task; nothing where there is no plan yet: calls are also made for tasks of a plan that is still being written.
+    fn task_or_early(&mut self, task: &TaskId) -> Result<Option<&mut Task>, FoldError> {
+        if self.version == 0 { Ok(None) } else { self.task_mut(task).map(Some) }
     }
 
     fn create_plan(&mut self, plan: &crate::Plan) -> Result<(), FoldError> {

@@ -2,6 +2,7 @@
 
 mod advance;
 mod apply_patch;
+mod census;
 mod check;
 mod condition;
 mod consistency;
@@ -35,6 +36,7 @@ mod testing;
 mod time;
 mod todo;
 
+pub use census::Census;
 pub use condition::{Condition, InvalidCondition};
 pub use consistency::Inconsistency;
 pub use diff::{ChangedMember, ChangedTask, PlanDiff, RemovedTask};

@@ -139,6 +139,7 @@ struct Run {
     state: ProgressState,
     /// What is due, kept up event by event.
     frontier: Frontier,
+    census: Census,
     events: Vec<Timed>,
 }
 
@@ -146,7 +147,8 @@ impl Run {
     fn new(plan: Plan) -> Option<Self> {
         let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into() };
         let state = ProgressState::start(at(0), &started).unwrap();
-        let mut run = Self { frontier: Frontier::new(&state), state, events: vec![Timed { at: at(0), event: started }] };
+        let mut run =
+            Self { frontier: Frontier::new(&state), census: Census::new(&state), state, events: vec![Timed { at: at(0), event: started }] };
         let valid = plan.check().is_ok();
         let taken = run.apply(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None });
         assert_eq!(taken, valid, "the check and the fold agree");
@@ -164,6 +166,8 @@ impl Run {
                 self.frontier.follow(&self.state, &event);
                 assert_eq!(self.frontier.next_changes(&self.state), self.state.next_changes(), "after {event:?}");
                 assert_eq!(self.frontier.ready(&self.state, usize::MAX), self.state.ready_by_priority(), "after {event:?}");
+                self.census.follow(&self.state, &event);
+                assert_eq!(self.census, Census::new(&self.state), "after {event:?}");
                 self.events.push(Timed { at: now, event });
                 true
             }

@@ -1,6 +1,6 @@
 //! When time alone could change the verdict.
 
-use aime_progress::{ProgressState, Timestamp};
+use aime_progress::{Census, ProgressState, Timestamp};
 
 use crate::{
     FrequencySettings, ReplanHistory, TriggerSettings,
@@ -18,8 +18,20 @@ pub fn next_deadline(
     triggers: &TriggerSettings,
     frequency: &FrequencySettings,
 ) -> Option<Timestamp> {
+    next_deadline_with(state, &Census::new(state), history, now, (triggers, frequency))
+}
+
+/// The same with a census of this state at hand.
+#[must_use]
+pub fn next_deadline_with(
+    state: &ProgressState,
+    census: &Census,
+    history: ReplanHistory,
+    now: Timestamp,
+    (triggers, frequency): (&TriggerSettings, &FrequencySettings),
+) -> Option<Timestamp> {
     let cooldown = if is_spent(history, frequency) { None } else { cooldown_end(history, frequency) };
-    [stall_time(state, triggers), cooldown].into_iter().flatten().filter(|at| *at > now).min()
+    [stall_time(state, census, triggers), cooldown].into_iter().flatten().filter(|at| *at > now).min()
 }
 
 #[cfg(test)]

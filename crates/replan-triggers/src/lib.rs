@@ -5,7 +5,7 @@ mod frequency;
 mod settings;
 mod triggers;
 
-pub use deadline::next_deadline;
+pub use deadline::{next_deadline, next_deadline_with};
 pub use frequency::{ReplanHistory, Verdict, decide};
 pub use settings::{FrequencySettings, TriggerSettings};
-pub use triggers::{TokenBudget, evaluate, may_retry};
+pub use triggers::{TokenBudget, evaluate, evaluate_with, may_retry};

@@ -1,6 +1,6 @@
 //! The five triggers.
 
-use aime_progress::{Evidence, ProgressState, Significance, Task, TaskKind, TaskStatus, Timestamp, TriggerKind, TriggerReason};
+use aime_progress::{Census, Evidence, ProgressState, Significance, Task, Timestamp, TriggerKind, TriggerReason};
 
 use crate::TriggerSettings;
 
@@ -33,11 +33,24 @@ const fn weight(significance: Significance) -> u8 {
 /// Pure: the same state, time and settings give the same reasons. What nobody has dealt with is given again each time.
 #[must_use]
 pub fn evaluate(state: &ProgressState, now: Timestamp, budget: Option<TokenBudget>, settings: &TriggerSettings) -> Vec<TriggerReason> {
-    let mut reasons: Vec<TriggerReason> = state.tasks.values().filter(|task| has_failed(task)).map(failed).collect();
-    reasons.extend(evidence(state, settings));
-    reasons.extend(blocked(state, settings));
-    reasons.extend(budget.and_then(|budget| token_budget(state, budget, settings)));
-    reasons.extend(stalled(state, now, settings));
+    evaluate_with(state, &Census::new(state), now, budget, settings)
+}
+
+/// The same with a census of this state at hand: what is done or waits is not looked at.
+#[must_use]
+pub fn evaluate_with(
+    state: &ProgressState,
+    census: &Census,
+    now: Timestamp,
+    budget: Option<TokenBudget>,
+    settings: &TriggerSettings,
+) -> Vec<TriggerReason> {
+    // A group fails with its tasks, so only these count.
+    let mut reasons: Vec<TriggerReason> = census.failed(state).map(failed).collect();
+    reasons.extend(evidence(state, census, settings));
+    reasons.extend(blocked(state, census, settings));
+    reasons.extend(budget.and_then(|budget| token_budget(state, census, budget, settings)));
+    reasons.extend(stalled(state, census, now, settings));
     reasons.retain(|reason| settings.counts(reason.kind));
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
     reasons
@@ -47,11 +60,6 @@ pub fn evaluate(state: &ProgressState, now: Timestamp, budget: Option<TokenBudge
 #[must_use]
 pub const fn may_retry(task: &Task, settings: &TriggerSettings) -> bool {
     task.failures <= settings.max_retries
-}
-
-/// A group fails with its tasks, so only these count.
-fn has_failed(task: &Task) -> bool {
-    task.status == TaskStatus::Failed && task.failed_for_good && task.spec.kind != TaskKind::Group
 }
 
 fn failed(task: &Task) -> TriggerReason {
@@ -66,9 +74,8 @@ fn failed(task: &Task) -> TriggerReason {
     }
 }
 
-fn evidence(state: &ProgressState, settings: &TriggerSettings) -> Option<TriggerReason> {
-    let counts = |evidence: &&Evidence| !evidence.processed && evidence.significance >= settings.evidence_significance;
-    let found: Vec<&Evidence> = state.evidence.iter().filter(counts).collect();
+fn evidence(state: &ProgressState, census: &Census, settings: &TriggerSettings) -> Option<TriggerReason> {
+    let found: Vec<&Evidence> = census.unused(state, settings.evidence_significance);
     let most = found.iter().map(|evidence| evidence.significance).max()?;
     let contents: Vec<&str> = found.iter().map(|evidence| evidence.content.as_str()).collect();
     let mut tasks: Vec<_> = found.iter().filter_map(|evidence| evidence.task.clone()).collect();
@@ -82,10 +89,9 @@ fn evidence(state: &ProgressState, settings: &TriggerSettings) -> Option<Trigger
     })
 }
 
-fn blocked(state: &ProgressState, settings: &TriggerSettings) -> Option<TriggerReason> {
-    let counts = |task: &&Task| settings.blocked && task.status == TaskStatus::Blocked && !task.held;
-    let found: Vec<&Task> = state.tasks.values().filter(counts).collect();
-    if found.is_empty() {
+fn blocked(state: &ProgressState, census: &Census, settings: &TriggerSettings) -> Option<TriggerReason> {
+    let found: Vec<&Task> = census.blocked(state).collect();
+    if found.is_empty() || !settings.blocked {
         return None;
     }
     let details: Vec<String> = found
@@ -102,10 +108,9 @@ fn blocked(state: &ProgressState, settings: &TriggerSettings) -> Option<TriggerR
 }
 
 /// Fires once for a plan: a replan brings no tokens back, so a decision that had this reason has dealt with it.
-fn token_budget(state: &ProgressState, budget: TokenBudget, settings: &TriggerSettings) -> Option<TriggerReason> {
+fn token_budget(state: &ProgressState, census: &Census, budget: TokenBudget, settings: &TriggerSettings) -> Option<TriggerReason> {
     let dealt_with = state.decisions.iter().flat_map(|decision| &decision.triggers).any(|reason| reason.kind == TriggerKind::TokenBudget);
-    let undone = state.tasks.values().any(|task| !task.status.is_settled());
-    if dealt_with || !undone || budget.limit == 0 {
+    if dealt_with || !census.has_unsettled() || budget.limit == 0 {
         return None;
     }
     let left = budget.limit.saturating_sub(budget.used);
@@ -124,11 +129,11 @@ const fn as_float(count: u64) -> f64 {
     count as f64
 }
 
-fn stalled(state: &ProgressState, now: Timestamp, settings: &TriggerSettings) -> Option<TriggerReason> {
-    if stall_time(state, settings)? > now {
+fn stalled(state: &ProgressState, census: &Census, now: Timestamp, settings: &TriggerSettings) -> Option<TriggerReason> {
+    if stall_time(state, census, settings)? > now {
         return None;
     }
-    let running = state.tasks.values().filter(|task| runs(task));
+    let running = census.running(state);
     Some(TriggerReason {
         kind: TriggerKind::Stalled,
         priority: STALLED,
@@ -139,15 +144,11 @@ fn stalled(state: &ProgressState, now: Timestamp, settings: &TriggerSettings) ->
 }
 
 /// When the run counts as stalled if nothing moves before; never while a person is asked or nothing runs.
-pub(crate) fn stall_time(state: &ProgressState, settings: &TriggerSettings) -> Option<Timestamp> {
+pub(crate) fn stall_time(state: &ProgressState, census: &Census, settings: &TriggerSettings) -> Option<Timestamp> {
     let asked = state.questions.iter().any(|question| question.answer.is_none());
-    let runs = state.tasks.values().any(runs);
+    let runs = census.running(state).next().is_some();
     let watched = settings.stall_timeout > 0 && settings.counts(TriggerKind::Stalled) && runs && !asked;
     watched.then(|| state.last_progress_at.plus_millis(settings.stall_timeout.saturating_mul(1_000)))
-}
-
-fn runs(task: &Task) -> bool {
-    task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group
 }
 
 #[cfg(test)]

@@ -10,7 +10,11 @@ use aime_llm::{
     in_one_part,
 };
 use fastrand::Rng;
-use futures::stream::BoxStream;
+use futures::{
+    StreamExt,
+    future::BoxFuture,
+    stream::{self, BoxStream},
+};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
@@ -21,6 +25,8 @@ use crate::{
     world::{Moment, World, lock},
 };
 
+/// Characters of each piece of an answer.
+const PIECE: usize = 40;
 /// Tokens of each answer.
 const ANSWER: u64 = 20;
 /// A key that no call may reach a tool with.
@@ -43,7 +49,17 @@ impl ChatModel for WorldModel {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        in_one_part(self.answer(request))
+        if request.schema_name() != Some("aime_plan") {
+            return in_one_part(self.answer(request));
+        }
+        Box::pin(stream::once(self.answer(request)).flat_map(|answer| match answer {
+            Ok(answer) => self.in_pieces(answer),
+            Err(error) => stream::iter([Err(error)]).boxed(),
+        }))
+    }
+
+    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        Box::pin(self.answer(request))
     }
 }
 
@@ -94,6 +110,26 @@ impl WorldModel {
             model: "chance".to_owned(),
             cost_usd: 0.001,
         })
+    }
+
+    /// An answer as it is written: some words at a time. Some break off in the middle.
+    fn in_pieces(&self, answer: ChatResponse) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let mut rng = self.0.chances.of(&format!("pieces/{}", answer.content));
+        let letters: Vec<char> = answer.content.chars().collect();
+        let mut pieces: Vec<Result<StreamPart, ModelError>> =
+            letters.chunks(PIECE).map(|piece| Ok(StreamPart::Text(piece.iter().collect()))).collect();
+        if rng.u32(0..1_000) < self.0.scenario.odds.model_fails {
+            pieces.truncate(rng.usize(0..=pieces.len()));
+            pieces.push(Err(ModelError::Cut { model: "chance".to_owned() }));
+        } else {
+            pieces.push(Ok(StreamPart::Done(Box::new(answer))));
+        }
+        let pauses: Vec<u64> = pieces.iter().map(|_| rng.u64(0..400)).collect();
+        let paused = |(piece, pause)| async move {
+            sleep(Duration::from_millis(pause)).await;
+            piece
+        };
+        stream::iter(pieces.into_iter().zip(pauses)).then(paused).boxed()
     }
 
     /// An answer in a form.

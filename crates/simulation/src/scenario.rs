@@ -1,6 +1,6 @@
 //! What a run is given, and what it meets.
 
-use aime_orchestrator::{Bounds, Reflect, RunSettings};
+use aime_orchestrator::{Bounds, EagerStart, Reflect, RunSettings};
 use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{Plan, PlanMode};
 use aime_tools::Approval;
@@ -93,7 +93,9 @@ impl Scenario {
             disk_fails: often(20),
         };
         let deeds = (0..rng.usize(0..3)).map(|_| (rng.u64(0..40_000), deed(&mut rng))).collect();
-        let settings = settings(&mut rng, mode);
+        let mut settings = settings(&mut rng, mode);
+        let eager = [EagerStart::Never, EagerStart::ReadOnly, EagerStart::ReadOnly, EagerStart::Repeatable];
+        settings.eager_start = chances.of("eager").choice(eager).unwrap_or_default();
         let plan = if given { patches::plan(&mut rng, "p", 5, &odds) } else { None };
         Self { seed, calm: false, plan, settings, odds, deeds, attended: rng.bool() }
     }

@@ -172,6 +172,7 @@ pub(super) fn configured(config: &Config) -> RunSettings {
         frequency: config.frequency.clone(),
         growth: config.planning.growth.clone(),
         adaptive: config.planning.adaptive,
+        eager_start: config.planning.eager_start,
         reflect: config.planning.reflect,
         approval: config.permissions.approve,
         // What is remembered for the folder is read where the run is begun.

@@ -86,7 +86,8 @@ fn a_complex_plan_adapts_between_tasks_when_there_is_news() {
     let mut state = state(&numbered(3), 1);
     let mut growth = Growth::default();
     let due = |growth: &Growth, state: &ProgressState| {
-        [Adaptive::Never, Adaptive::Evidence, Adaptive::Always].map(|adaptive| growth.adaptation_due(state, adaptive).is_some())
+        [Adaptive::Never, Adaptive::Evidence, Adaptive::Always]
+            .map(|adaptive| growth.adaptation_due(state, &Census::new(state), adaptive).is_some())
     };
     assert_eq!(due(&growth, &state), [false, false, false], "nothing was completed");
     growth.completed();

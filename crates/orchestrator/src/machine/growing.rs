@@ -21,15 +21,19 @@ impl RunMachine {
         if self.leaving.is_some() || self.fault.is_some() || self.replanning() || self.escalated() || !self.can_replan() {
             return;
         }
-        let settings = &self.input.settings;
         let due = match self.state.mode {
-            Some(PlanMode::Emergent) => self.growth.update_due(&self.state, self.is_still(), &settings.growth),
+            Some(PlanMode::Emergent) => self.growth.update_due(&self.state, self.is_still(), &self.input.settings.growth),
             // A replan that is wanted and not allowed yet is waited for, and not gone around.
-            Some(PlanMode::Complex) if self.reasons().is_empty() => self.growth.adaptation_due(&self.state, settings.adaptive),
+            Some(PlanMode::Complex) => {
+                self.census();
+                let adaptive = self.input.settings.adaptive;
+                let due = self.census.as_ref().and_then(|census| self.growth.adaptation_due(&self.state, census, adaptive));
+                due.filter(|_| self.reasons().is_empty())
+            }
             _ => None,
         };
         let Some(detail) = due else { return };
-        let allowed = settings.growth.stagnant_rounds;
+        let allowed = self.input.settings.growth.stagnant_rounds;
         let stagnant = self.growth.look(&self.state);
         if self.is_emergent() && stagnant > allowed {
             return self.stagnates(stagnant, out);

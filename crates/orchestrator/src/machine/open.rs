@@ -37,7 +37,7 @@ impl Open {
         Some(work)
     }
 
-    /// Attempts at tasks under way.
+    /// Attempts at tasks under way, those for a plan that is still being written with them.
     pub(super) const fn tasks(&self) -> usize {
         self.tasks
     }
@@ -58,7 +58,7 @@ impl Open {
 
     fn count(&mut self, work: &Work) -> &mut usize {
         match work {
-            Work::Task(_) => &mut self.tasks,
+            Work::Task(_) | Work::Early(_) => &mut self.tasks,
             Work::Replan(_) => &mut self.replans,
             Work::Ask(_) | Work::Timer(_) => &mut self.waits,
             Work::Recall | Work::Remember | Work::Route | Work::Plan | Work::Verify | Work::Answer => &mut self.rest,

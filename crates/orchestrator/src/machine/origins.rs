@@ -27,7 +27,7 @@ impl RunMachine {
     }
 
     /// Of what a model is shown that makes a first plan.
-    fn origins_of_plans(&self) -> Vec<Origin> {
+    pub(super) fn origins_of_plans(&self) -> Vec<Origin> {
         let mut origins = Vec::new();
         if let Some(trust) = self.input.settings.trust {
             Origin::merge(&mut origins, &trust.only_untrusted(&self.input.settings.origins));

@@ -114,9 +114,11 @@ impl RunMachine {
             self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
+        self.keep_early(&plan, out);
         self.emit(ProgressEvent::PlanCreated { plan, repairs, fallback }, out);
         self.set_status(RunStatus::Executing, None, out);
         self.phase = Phase::Executing;
+        self.take_over_early(out);
         self.advance(out);
     }
 }

@@ -2,10 +2,10 @@
 
 use aime_durable::Reason;
 use aime_progress::{
-    Decision, Evidence, EvidenceId, EvidenceKind, PlanMode, PlanPatch, ProgressEvent, RunStatus, StatusChange, Task, TaskId, TaskKind,
-    TaskStatus, Timestamp, TriggerKind, TriggerReason, lowering,
+    Decision, Evidence, EvidenceId, EvidenceKind, PlanMode, PlanPatch, ProgressEvent, RunStatus, Significance, StatusChange, Task, TaskId,
+    TaskKind, TaskStatus, Timestamp, TriggerKind, TriggerReason, lowering,
 };
-use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate, next_deadline};
+use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate_with, next_deadline_with};
 
 use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
 use crate::{RunEffect, fact::Replanning};
@@ -26,9 +26,11 @@ impl RunMachine {
     }
 
     /// The reasons for a replan that nobody has dealt with yet.
-    pub(super) fn reasons(&self) -> Vec<TriggerReason> {
+    pub(super) fn reasons(&mut self) -> Vec<TriggerReason> {
         let budget = self.bounds.max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
-        let mut reasons = evaluate(&self.state, self.now, budget, &self.input.settings.triggers);
+        self.census();
+        let Some(census) = &self.census else { return Vec::new() };
+        let mut reasons = evaluate_with(&self.state, census, self.now, budget, &self.input.settings.triggers);
         if !self.unmet.is_empty() {
             let detail = format!("success criteria do not hold: {}", self.unmet.join("; "));
             reasons.push(TriggerReason {
@@ -40,8 +42,8 @@ impl RunMachine {
             });
         }
         // What has no task was said to the run itself, by a person: they are heard whatever the frequency control says.
-        let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() && !evidence.processed;
-        let said: Vec<&Evidence> = self.state.evidence.iter().filter(said).collect();
+        let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
+        let said: Vec<&Evidence> = census.unused(&self.state, Significance::High).into_iter().filter(said).collect();
         if !said.is_empty() {
             let words: Vec<&str> = said.iter().map(|evidence| evidence.content.as_str()).collect();
             reasons.push(TriggerReason {
@@ -263,7 +265,9 @@ impl RunMachine {
         }
         let triggers = (self.phase == Phase::Executing && self.can_replan()).then(|| {
             let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
-            next_deadline(&self.state, history, self.now, &self.input.settings.triggers, &self.input.settings.frequency)
+            self.census();
+            let settings = (&self.input.settings.triggers, &self.input.settings.frequency);
+            next_deadline_with(&self.state, self.census.as_ref()?, history, self.now, settings)
         });
         let Some(at) = [triggers.flatten(), bound].into_iter().flatten().min() else { return };
         let earlier = |work: &Work| matches!(work, Work::Timer(set) if *set <= at);

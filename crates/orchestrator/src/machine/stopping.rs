@@ -7,6 +7,9 @@ use serde_json::Value;
 use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
 use crate::{Bounds, RunFailure, RunOutput};
 
+/// What is told of a call whose process has died.
+const CUT_OFF: &str = "the run was cut off before its end";
+
 impl RunMachine {
     pub(super) fn stop(&mut self, reason: &str, out: &mut Out) {
         if self.leaving.is_some() || self.phase == Phase::Over {
@@ -139,6 +142,7 @@ impl RunMachine {
                 _ => {}
             }
         }
+        self.lose_early(CallOutcome::Cancelled, "not begun: the run was forked before it", out);
         self.drop_decision();
         self.interrupt_running(out);
         self.end_segment(self.now);
@@ -152,6 +156,7 @@ impl RunMachine {
             for id in open.into_keys() {
                 out.revoke(id, Reason::Stopped);
             }
+            self.lose_early(CallOutcome::InDoubt, CUT_OFF, out);
             if forgotten {
                 self.remember(out);
             }
@@ -170,13 +175,14 @@ impl RunMachine {
             out.revoke(id.clone(), Reason::Stopped);
             match work {
                 Work::Task(task) => {
-                    self.tell_call_end(&task, CallOutcome::InDoubt, "the run was cut off before its end", 0, out);
+                    self.tell_call_end(&task, CallOutcome::InDoubt, CUT_OFF, 0, out);
                     self.cut_off(&task, Some(&id), out);
                 }
                 Work::Replan(reasons) if is_update(&reasons) => self.growth.lost(),
                 _ => {}
             }
         }
+        self.lose_early(CallOutcome::InDoubt, CUT_OFF, out);
         self.drop_decision();
         self.interrupt_running(out);
         if self.state.version == 0 {
@@ -207,7 +213,7 @@ impl RunMachine {
             }
             Work::Remember => self.memory_failed(message.to_owned(), out),
             Work::Answer => self.answered(None, out),
-            Work::Ask(_) | Work::Timer(_) => self.advance(out),
+            Work::Ask(_) | Work::Timer(_) | Work::Early(_) => self.advance(out),
             Work::Route | Work::Plan | Work::Replan(_) | Work::Verify => {
                 let output = self.failed(FailureCode::Internal, message.to_owned(), None);
                 self.leave(output, out);

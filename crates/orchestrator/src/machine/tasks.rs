@@ -8,14 +8,14 @@ use aime_progress::{
     TaskId, TaskKind, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
-use aime_tools::{Decision as Permission, ProposedCall, Touches, always_note, decide, origin_of};
+use aime_tools::{Decision as Permission, ProposedCall, always_note, decide, origin_of};
 use serde_json::Value;
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, people::Consent};
+use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, people::Consent};
 use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// How much of a tool's output stands in an event, in characters.
-const PREVIEW_CHARS: usize = 2_000;
+pub(super) const PREVIEW_CHARS: usize = 2_000;
 
 impl RunMachine {
     /// Goes as far as the facts allow: settles what follows, starts what is ready, looks at the triggers, ends what is done.
@@ -119,14 +119,24 @@ impl RunMachine {
     /// How many actors were used: one for each attempt at a task, one for each delegation.
     #[must_use]
     pub fn actors(&self) -> u32 {
+        self.actors.unwrap_or_else(|| self.count_actors())
+    }
+
+    /// How often the actor task has been tried whose status an event changes.
+    pub(super) fn attempts_of_actor(&self, event: &ProgressEvent) -> u32 {
+        let ProgressEvent::TaskStatusChanged { task, .. } = event else { return 0 };
+        self.state.tasks.get(task).filter(|task| task.spec.kind == TaskKind::Actor).map_or(0, |task| task.attempts)
+    }
+
+    pub(super) fn count_actors(&self) -> u32 {
         let tasks = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor);
-        let delegated = self.reported.keys().filter(|actor| actor.ends_with("/d")).count();
+        let delegated = self.reported.keys().filter(|actor| is_delegated(actor)).count();
         tasks.map(|task| task.attempts).sum::<u32>().saturating_add(u32::try_from(delegated).unwrap_or(u32::MAX))
     }
 
     /// The same, with those below others that began their journals and of which the run had not heard when its process died.
     pub(crate) fn actors_begun(&self, streams: &[String]) -> u32 {
-        let unheard = streams.iter().filter(|stream| stream.ends_with("/d") && !self.reported.contains_key(*stream)).count();
+        let unheard = streams.iter().filter(|stream| is_delegated(stream) && !self.reported.contains_key(*stream)).count();
         self.actors().saturating_add(u32::try_from(unheard).unwrap_or(u32::MAX))
     }
 
@@ -141,8 +151,11 @@ impl RunMachine {
         self.reported.get(actor).copied().unwrap_or_default()
     }
 
-    fn count_bound(&self, kind: TaskKind) -> Option<(&'static str, String)> {
+    fn count_bound(&mut self, kind: TaskKind) -> Option<(&'static str, String)> {
         let actors = if kind == TaskKind::Actor { self.actors() } else { 0 };
+        if kind == TaskKind::Actor {
+            self.actors = Some(actors);
+        }
         if kind == TaskKind::Actor && actors >= self.bounds.max_actors {
             return Some(("actors", format!("{} of {} actors were used", actors, self.bounds.max_actors)));
         }
@@ -197,8 +210,8 @@ impl RunMachine {
         let started =
             ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
         self.emit(started, out);
-        let read_only = sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files);
-        self.issue(id, RunEffect::CallTool { spec, tool: name, parameters, read_only }, Work::Task(task.clone()), out);
+        let read_only = goes_unnoticed(&sheet);
+        self.issue(id, RunEffect::CallTool { spec, tool: name, parameters, read_only, early: false }, Work::Task(task.clone()), out);
     }
 
     /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.
@@ -245,14 +258,19 @@ impl RunMachine {
         event: &ProgressEvent,
         out: &mut Out,
     ) -> bool {
-        if !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
+        let known = self.state.tasks.contains_key(task);
+        if !known || !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
             return false;
         }
         if self.input.tells_doubts && self.state.tasks.get(task).is_some_and(|known| known.status.is_settled()) {
             // The end of its calls was told when it was given up.
             return false;
         }
-        let next = self.reported.entry(effect_prefix(task, execution, call)).or_insert(0);
+        let actor = effect_prefix(task, execution, call);
+        if let (Some(actors), true, false) = (&mut self.actors, is_delegated(&actor), self.reported.contains_key(&actor)) {
+            *actors = actors.saturating_add(1);
+        }
+        let next = self.reported.entry(actor).or_insert(0);
         if number < *next {
             return false;
         }
@@ -400,6 +418,11 @@ pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion 
         cause,
         origins: Vec::new(),
     }
+}
+
+/// Whether the journal of this name is of an actor that another one has made.
+fn is_delegated(actor: &str) -> bool {
+    actor.ends_with("/d")
 }
 
 /// An actor speaks of its own task, and decides nothing about the run.

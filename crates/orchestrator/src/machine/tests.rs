@@ -6,6 +6,7 @@ mod build;
 mod cancels;
 mod criteria;
 mod doubts;
+mod early;
 mod failures;
 pub(crate) mod form;
 mod frequency;

@@ -4,7 +4,7 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
 
@@ -15,12 +15,12 @@ use aime_planner::{
     GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings, Routed,
     Undecided, ask_route, check_update, route,
 };
-use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
+use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskKind, TaskSpec, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, HandledBy, ToolRegistry};
 use tokio::time::Instant;
 
 use super::{Context, RunRunner, millis_since};
-use crate::{ChosenRoute, ModelUse, Planning, RefusedAnswer, Replanning, RunFact};
+use crate::{ChosenRoute, EagerStart, ModelUse, Planning, RefusedAnswer, Replanning, RunFact, machine::early::may_begin_early};
 
 /// What plans are told of tools: made once for all plans of an orchestrator.
 #[derive(Clone)]
@@ -85,7 +85,16 @@ impl RunRunner {
         };
         let (planner, mut notes) = self.with_kept_plans(planner).await;
         let key = planner.key(&request);
-        match self.plan_with_hooks(planner, &request, context).await {
+        let (facts, of, number) = (context.facts.clone(), id.clone(), AtomicU32::new(0));
+        let parts = |tasks: Vec<TaskSpec>| {
+            let tasks: Vec<TaskSpec> = tasks.into_iter().filter(|task| self.may_begin_early(task)).collect();
+            if !tasks.is_empty() {
+                // A run that is gone begins nothing.
+                let _gone = facts.send(RunFact::PlanPart { of: of.clone(), number: number.fetch_add(1, Ordering::Relaxed), tasks });
+            }
+        };
+        let eager = self.input.settings.eager_start != EagerStart::Never;
+        match self.plan_with_hooks(planner, &request, eager.then_some(&parts), context).await {
             Ok(mut planned) => {
                 let catalog = self.parts.actors.profiles();
                 planned.repairs.extend(planned.plan.tasks.iter_mut().filter_map(|task| leave_out_unfit(catalog, task)));
@@ -157,6 +166,12 @@ impl RunRunner {
                 RunFact::Replanned { id, outcome, calls }
             }
         }
+    }
+
+    /// Whether the run has any use for a task before its plan stands.
+    fn may_begin_early(&self, task: &TaskSpec) -> bool {
+        let tool = task.tool.as_deref().filter(|_| task.kind == TaskKind::Tool).and_then(|name| self.parts.tools.get(name));
+        tool.is_some_and(|tool| may_begin_early(tool.sheet(), self.input.settings.eager_start))
     }
 
     fn planner(&self, context: &Context) -> Option<Planner> {

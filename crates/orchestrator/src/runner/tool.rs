@@ -22,7 +22,7 @@ impl RunRunner {
         &self,
         id: EffectId,
         spec: &TaskSpec,
-        tool: &str,
+        (tool, early): (&str, bool),
         mut parameters: Map<String, Value>,
         context: &Context,
     ) -> RunFact {
@@ -30,7 +30,7 @@ impl RunRunner {
         // The run machine has looked at the bound; here the call is counted for the actors.
         drop(self.budget.count_tool_call());
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
-        if !self.input.settings.unattended {
+        if !self.input.settings.unattended && !early {
             tool_context = tool_context.with_person(self.person(&context.facts, &spec.id));
         }
         let asking = self.asking(&context.facts, Some(&spec.id));

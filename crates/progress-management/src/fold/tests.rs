@@ -112,6 +112,19 @@ fn illegal_changes_of_status_are_refused() {
 }
 
 #[test]
+fn calls_for_tasks_of_a_plan_that_is_being_written_are_counted() {
+    let started = ProgressEvent::ToolCallStarted { task: id("a"), call: "c".into(), tool: "t".into(), parameters: parameters(json!({})) };
+    let outcome = crate::CallOutcome::Ok;
+    let (task, call, tool) = (id("a"), "c".into(), "t".into());
+    let finished = ProgressEvent::ToolCallFinished { task, call, tool, outcome, output: String::new(), origin: None, duration_ms: 1 };
+    let state = after(after(empty_state(), &started).unwrap(), &finished).unwrap();
+    assert_eq!((state.tool_calls, state.last_progress_at), (1, at(100)));
+    for event in [started, finished] {
+        assert_eq!(after(crate::testing::state("b"), &event).unwrap_err().to_string(), "the plan has no task \"a\"");
+    }
+}
+
+#[test]
 fn plans_come_in_order_of_their_versions() {
     let plan = plan_of(specs("a"), vec![]);
     let created = ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None };

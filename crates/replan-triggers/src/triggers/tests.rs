@@ -1,4 +1,6 @@
-use aime_progress::{Decision, Evidence, EvidenceKind, PATCH_SCHEMA, Plan, PlanPatch, ProgressEvent, Question, TaskId, TaskSpec};
+use aime_progress::{
+    Decision, Evidence, EvidenceKind, PATCH_SCHEMA, Plan, PlanPatch, ProgressEvent, Question, TaskId, TaskSpec, TaskStatus,
+};
 use serde_json::json;
 
 use super::*;

@@ -43,7 +43,9 @@ impl World {
                         }
                         _ => None,
                     };
-                    let mut fact = patch.map_or(way.clone(), Way::Patches).answer(id, &effect);
+                    let whole =
+                        self.arriving.clone().filter(|_| matches!((&effect, way), (RunEffect::Plan { .. }, Way::Well | Way::Unmet)));
+                    let mut fact = patch.map(Way::Patches).or(whole.map(Way::Plans)).unwrap_or(way.clone()).answer(id, &effect);
                     if let (RunFact::Routed { route, .. }, Some(mode)) = (&mut fact, self.input.settings.mode) {
                         route.mode = mode;
                     }
@@ -54,6 +56,14 @@ impl World {
                 if let Some((id, _)) = self.pick(pick, true) {
                     // Whatever it came to, `drive` makes it the acknowledgement.
                     self.send(RunFact::EffectFailed { id, message: "too late".to_owned() });
+                }
+            }
+            Happening::Part(plan, count) => {
+                let of = self.under_way.iter().find(|(_, one)| matches!(one.effect, RunEffect::Plan { .. }));
+                if let Some(of) = of.map(|(id, _)| id.clone()) {
+                    self.arriving = Some(plan.clone());
+                    let tasks = plan.tasks.iter().take(*count).cloned().collect();
+                    self.send(RunFact::PlanPart { of, number: 0, tasks });
                 }
             }
             Happening::Reported(task, execution, number, event) => {

@@ -1,7 +1,7 @@
 //! A scripted world around the machine: what `drive` and a host are to it, without either.
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
-use aime_progress::{Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
+use aime_progress::{Census, Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -31,6 +31,8 @@ pub(super) struct World {
     pub(super) output: Option<RunOutput>,
     /// Whether revoked effects are acknowledged at once.
     pub(super) acknowledges: bool,
+    /// The plan of which parts have arrived.
+    pub(super) arriving: Option<aime_progress::Plan>,
 }
 
 impl World {
@@ -67,6 +69,7 @@ impl World {
             events: Vec::new(),
             output: None,
             acknowledges: true,
+            arriving: None,
         };
         world.collect(&mut out);
         world.acknowledge();
@@ -147,6 +150,8 @@ impl World {
         let fault = self.output.as_ref().and_then(|output| output.error.as_ref());
         assert!(fault.is_none_or(|fault| fault.hint.as_deref() != Some("this is a fault in aime: please report it")), "{fault:?}");
         assert_eq!(self.state().inconsistencies(), []);
+        assert!(self.machine.census.as_ref().is_none_or(|census| *census == Census::new(self.state())));
+        assert_eq!(self.machine.actors(), self.machine.count_actors());
         for id in self.machine.open.keys() {
             assert!(self.under_way.contains_key(id), "the machine waits for {id}, which was answered");
         }
@@ -223,6 +228,12 @@ impl World {
 
     pub(super) fn planned(&mut self, text: &str) -> &mut Self {
         self.plans(Planning::Planned { plan: Box::new(plan(text)), repairs: Vec::new(), refused: Vec::new(), fallback: None })
+    }
+
+    /// Tasks of the plan arrive while it is still being written.
+    pub(super) fn part(&mut self, text: &str) -> &mut Self {
+        let of = self.effect("plan");
+        self.send(RunFact::PlanPart { of, number: 0, tasks: plan(text).tasks })
     }
 
     pub(super) fn plans(&mut self, outcome: Planning) -> &mut Self {

@@ -7,7 +7,7 @@ use aime_planner::{
     CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, Replanned,
     direct_plan, patch_from_value,
 };
-use aime_progress::{Plan, PlanMode, PlanPatch, Spent};
+use aime_progress::{Plan, PlanMode, PlanPatch, Spent, TaskSpec};
 use futures::{future::BoxFuture, stream::BoxStream};
 use serde_json::{Value, to_value};
 
@@ -25,6 +25,7 @@ impl RunRunner {
         &self,
         mut planner: Planner,
         request: &PlanRequest,
+        parts: Option<&(dyn Fn(Vec<TaskSpec>) + Send + Sync)>,
         context: &Context,
     ) -> Result<Planned, PlannerError> {
         let asking = self.asking(&context.facts, None);
@@ -35,8 +36,12 @@ impl RunRunner {
             return Err(tries.refuse(reason).no_plan());
         }
         if !asking.at(HookPoint::AfterPlan) {
-            return planner.plan(request).await;
+            return match parts {
+                Some(parts) => planner.plan_as_it_arrives(request, parts).await,
+                None => planner.plan(request).await,
+            };
         }
+        // Nothing of a plan is begun before the hooks have seen it.
         for _ in 0..self.parts.planner.tries.max(1) {
             let planned = planner.plan(request).await.map_err(|error| tries.before(error))?;
             tries.took(&planned.model, &planned.refused, &planned.spent);

@@ -13,7 +13,7 @@ use super::super::{
     build::{id, parameters, patch, plan},
     replans::evidence,
 };
-use crate::{RunInput, RunSettings};
+use crate::{EagerStart, RunInput, RunSettings};
 
 const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "g", "n0", "n1", "n2"];
 
@@ -33,6 +33,8 @@ pub(super) enum Happening {
     Answer(Index, Way, (Index, Index)),
     /// One of those that were revoked is over.
     Late(Index),
+    /// The first tasks of a plan arrive.
+    Part(Plan, usize),
     Reported(TaskId, u32, u64, ProgressEvent),
     Asked(TaskId, QuestionId),
     Person(String),
@@ -159,6 +161,7 @@ fn settings() -> impl Strategy<Value = RunSettings> {
         |(max_parallel, max_retries, max_replans, [unattended, plan_approved, when_idle, timed], (approval, adaptive, growth))| {
             let mut settings =
                 RunSettings { max_parallel, unattended, plan_approved, approval, adaptive, growth, ..RunSettings::default() };
+            settings.eager_start = if when_idle { EagerStart::Repeatable } else { EagerStart::ReadOnly };
             settings.triggers.max_retries = max_retries;
             settings.frequency.max_replans_per_plan = max_replans;
             settings.frequency.cooldown_when_idle = when_idle;
@@ -211,6 +214,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         24 => (any::<Index>(), way(), any::<(Index, Index)>()).prop_map(|(pick, way, patch)| Happening::Answer(pick, way, patch)),
         8 => any::<Index>().prop_map(Happening::Late),
+        6 => (any_plan(), 1..6_usize).prop_map(|(plan, count)| Happening::Part(plan, count)),
         4 => event().prop_flat_map(|event| {
             let task = match &event {
                 ProgressEvent::EvidenceAdded { evidence } => evidence.task.clone().unwrap(),

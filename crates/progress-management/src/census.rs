@@ -1,0 +1,164 @@
+//! Which tasks and which evidence a plan has to be looked at for, kept up event by event: a step costs what it touches, and not the whole plan.
+
+use std::collections::BTreeSet;
+
+use crate::{Evidence, ProgressEvent, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
+
+/// The few tasks that run, are blocked or have failed among the many that wait or are done, and the evidence that nobody has used.
+///
+/// It belongs to one state, and is told of every event that the state has taken in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Census {
+    version: u32,
+    /// Places of tasks in the plan.
+    running: BTreeSet<usize>,
+    blocked: BTreeSet<usize>,
+    failed: BTreeSet<usize>,
+    waiting: BTreeSet<usize>,
+    unsettled: BTreeSet<usize>,
+    /// Places of evidence that is not processed, with its significance.
+    unused: BTreeSet<(Significance, usize)>,
+}
+
+impl Census {
+    /// Of a state, whatever came before.
+    #[must_use]
+    pub fn new(state: &ProgressState) -> Self {
+        let mut census = Self {
+            version: state.version,
+            running: BTreeSet::new(),
+            blocked: BTreeSet::new(),
+            failed: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            unsettled: BTreeSet::new(),
+            unused: BTreeSet::new(),
+        };
+        for (at, task) in state.tasks.values().enumerate() {
+            census.count(at, task);
+        }
+        census.count_evidence(state);
+        census
+    }
+
+    /// Takes note of an event that `state` has just taken in.
+    pub fn follow(&mut self, state: &ProgressState, event: &ProgressEvent) {
+        if self.version != state.version {
+            *self = Self::new(state);
+            return;
+        }
+        match event {
+            ProgressEvent::TaskStatusChanged { task, .. } => self.look_at(state, task),
+            ProgressEvent::EvidenceAdded { evidence } if !evidence.processed => {
+                self.unused.insert((evidence.significance, state.evidence.len().saturating_sub(1)));
+            }
+            ProgressEvent::EvidenceProcessed { .. } | ProgressEvent::ActorTold { .. } => {
+                let is_used = |at: usize| state.evidence.get(at).is_none_or(|evidence| evidence.processed);
+                self.unused.retain(|(_, at)| !is_used(*at));
+            }
+            _ => {}
+        }
+    }
+
+    /// The tasks that run, groups aside, in the order of the plan.
+    pub fn running<'a>(&self, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
+        tasks(&self.running, state)
+    }
+
+    /// The tasks that their dependencies block; those that are held back are not among them.
+    pub fn blocked<'a>(&self, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
+        tasks(&self.blocked, state)
+    }
+
+    /// The tasks that have failed for good, groups aside.
+    pub fn failed<'a>(&self, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
+        tasks(&self.failed, state)
+    }
+
+    /// Whether any task is pending, ready or blocked, groups aside.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether any task is not settled.
+    #[must_use]
+    pub fn has_unsettled(&self) -> bool {
+        !self.unsettled.is_empty()
+    }
+
+    /// The evidence of at least this significance that is not processed, in the order in which it came.
+    #[must_use]
+    pub fn unused<'a>(&self, state: &'a ProgressState, least: Significance) -> Vec<&'a Evidence> {
+        let mut places: Vec<usize> = self.unused.range((least, 0)..).map(|(_, at)| *at).collect();
+        places.sort_unstable();
+        places.into_iter().filter_map(|at| state.evidence.get(at)).collect()
+    }
+
+    fn look_at(&mut self, state: &ProgressState, task: &TaskId) {
+        if let Some((at, _, task)) = state.tasks.get_full(task) {
+            self.count(at, task);
+        }
+    }
+
+    fn count(&mut self, at: usize, task: &Task) {
+        use TaskStatus::{Blocked, Failed, Pending, Ready, Running};
+        let (status, works) = (task.status, task.spec.kind != TaskKind::Group);
+        put(&mut self.running, at, works && status == Running);
+        put(&mut self.blocked, at, status == Blocked && !task.held);
+        put(&mut self.failed, at, works && status == Failed && task.failed_for_good);
+        put(&mut self.waiting, at, works && matches!(status, Pending | Ready | Blocked));
+        put(&mut self.unsettled, at, !status.is_settled());
+    }
+
+    fn count_evidence(&mut self, state: &ProgressState) {
+        let unused = state.evidence.iter().enumerate().filter(|(_, evidence)| !evidence.processed);
+        self.unused = unused.map(|(at, evidence)| (evidence.significance, at)).collect();
+    }
+}
+
+fn tasks<'a>(places: &BTreeSet<usize>, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
+    // Few, and free of the census: whoever looks at them may change it.
+    let places: Vec<usize> = places.iter().copied().collect();
+    places.into_iter().filter_map(|at| state.tasks.get_index(at)).map(|(_, task)| task)
+}
+
+fn put(places: &mut BTreeSet<usize>, at: usize, there: bool) {
+    if there {
+        places.insert(at);
+    } else {
+        places.remove(&at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EvidenceKind, testing::*};
+
+    fn evidence(name: &str, significance: Significance) -> Evidence {
+        let (id, kind, content) = (name.parse().unwrap(), EvidenceKind::Discovery, String::new());
+        Evidence { id, at: at(0), task: Some(crate::testing::id("a")), kind, significance, content, processed: false, origins: Vec::new() }
+    }
+
+    /// Tasks are covered by the random runs of the crate's properties.
+    #[test]
+    fn evidence_counts_until_it_is_used() {
+        let mut state = state("a");
+        let mut census = Census::new(&state);
+        let mut happens = |state: &mut ProgressState, event: ProgressEvent| {
+            state.apply(at(1), &event).unwrap();
+            census.follow(state, &event);
+            assert_eq!(census, Census::new(state), "after {event:?}");
+            let names = |least| census.unused(state, least).iter().map(|evidence| evidence.id.to_string()).collect::<Vec<_>>().join(" ");
+            (names(Significance::Low), names(Significance::High))
+        };
+        let added = |name, significance| ProgressEvent::EvidenceAdded { evidence: evidence(name, significance) };
+        happens(&mut state, added("e1", Significance::High));
+        happens(&mut state, added("e2", Significance::Low));
+        assert_eq!(happens(&mut state, added("e3", Significance::Critical)), ("e1 e2 e3".to_owned(), "e1 e3".to_owned()));
+        let processed = ProgressEvent::EvidenceProcessed { evidence: vec!["e1".parse().unwrap()], reason: String::new() };
+        assert_eq!(happens(&mut state, processed), ("e2 e3".to_owned(), "e3".to_owned()));
+        let told = ProgressEvent::ActorTold { task: id("a"), evidence: "e3".parse().unwrap() };
+        assert_eq!(happens(&mut state, told), ("e2".to_owned(), String::new()));
+    }
+}
