@@ -12,6 +12,7 @@ mod coverage;
 mod fuzz;
 mod goals;
 mod install;
+mod instructions;
 mod mcp;
 mod model;
 mod reliability;
@@ -59,6 +60,8 @@ enum Task {
     Goals(goals::GoalsArguments),
     /// Run the same graphs on aime, on its peers and on bare tokio, and print a table; the peers are fetched
     Bench(bench::BenchArguments),
+    /// Count the instructions of inner loops, and hold them to growing with the work alone; needs valgrind
+    Instructions(instructions::InstructionsArguments),
     /// Try what can go wrong, many times, and print what was tried: runs by chance, runs that are cut, processes that are killed
     Reliability(reliability::ReliabilityArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
         Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Bench(arguments) => bench::bench(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Instructions(arguments) => instructions::instructions(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Reliability(arguments) => reliability::reliability(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),

@@ -13,7 +13,10 @@ use std::{
 
 use aime_orchestrator::{
     Models, Orchestrator, Parts, RunControl, RunRequest, RunSettings,
-    llm::{ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, StreamPart, ToolCall, Usage, in_one_part},
+    llm::{
+        ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, StreamPart, ToolCall, ToolDefinition, Usage,
+        in_one_part,
+    },
     progress::{Plan, RunStatus},
     tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool, builtin},
 };
@@ -133,12 +136,13 @@ struct Script {
 struct Seen {
     /// The time that it took itself.
     model: Duration,
-    /// Bytes of all requests but the first, and how many of them stood at the beginning of the request before.
+    /// Bytes of all requests but the first, tools and all, and how many of them stood at the beginning of the request before.
     sent: usize,
     shared: usize,
     /// Tokens of the first request, tools and all, estimated.
     fixed: u64,
     before: Vec<Arc<Message>>,
+    tools: Arc<[ToolDefinition]>,
 }
 
 impl Script {
@@ -173,15 +177,24 @@ impl Script {
         } else {
             let pairs = request.messages.iter().zip(&seen.before);
             let shared: usize = pairs.take_while(|(now, before)| now == before).map(|(now, _)| size(now)).sum();
-            seen.shared += shared;
-            seen.sent += request.messages.iter().map(|message| size(message)).sum::<usize>();
+            // Servers put the tools before all messages.
+            let tools = |tools: &[ToolDefinition]| tools.iter().map(weight).sum::<usize>();
+            let same = request.tools == seen.tools;
+            seen.shared += if same { tools(&request.tools) + shared } else { 0 };
+            seen.sent += tools(&request.tools) + request.messages.iter().map(|message| size(message)).sum::<usize>();
         }
         seen.before.clone_from(&request.messages);
+        seen.tools = Arc::clone(&request.tools);
     }
 }
 
 fn call(number: usize, name: &str, arguments: &serde_json::Value) -> ToolCall {
     ToolCall { id: format!("c{number}"), name: name.to_owned(), arguments: arguments.to_string() }
+}
+
+/// The bytes of what a tool says of itself.
+fn weight(tool: &ToolDefinition) -> usize {
+    tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
 }
 
 /// The bytes of a message's texts.

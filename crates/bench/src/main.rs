@@ -3,10 +3,12 @@
 
 mod actors;
 mod graph;
+mod planned;
 mod run;
 
 use std::{fs, path::PathBuf, time::Duration};
 
+use aime_orchestrator::EagerStart;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::json;
@@ -60,6 +62,15 @@ enum Measure {
         counts: Vec<usize>,
         /// How long the model takes for an answer, in milliseconds
         #[arg(long, default_value_t = 200)]
+        ms: u64,
+    },
+    /// Let a model write a plan a token at a time, and see when the first call of a tool is made: begun early, and after the whole plan
+    FirstCall {
+        /// The number of calls in the plan
+        #[arg(default_value_t = 12)]
+        tasks: usize,
+        /// How long the model takes for a token, in milliseconds
+        #[arg(long, default_value_t = 5)]
         ms: u64,
     },
     /// Let so many actors wait for their model, and see what they hold
@@ -125,6 +136,11 @@ async fn main() -> Result<()> {
         Measure::Actors { counts, ms } => {
             for count in counts {
                 println!("{}", actors::at_once(count, Duration::from_millis(ms)).await?);
+            }
+        }
+        Measure::FirstCall { tasks, ms } => {
+            for eager in [EagerStart::ReadOnly, EagerStart::Never] {
+                println!("{}", planned::first_call(tasks, Duration::from_millis(ms), eager).await?);
             }
         }
         Measure::Waiting { count } => println!("{}", actors::waiting(count).await?),

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::install::python_packages;
 use crate::workspace::{build, root};
 use plots::{Curve, draw};
-use rounds::{ActorArguments, actors};
+use rounds::{ActorArguments, actors, first_calls};
 use table::{Row, Table};
 
 /// What the peers need, each package by its hash.
@@ -105,6 +105,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
             println!("| {tasks} | {us_per_task:.0} |");
         }
     }
+    println!("\n{}", first_calls(&program, arguments.rounds)?);
     let (text, mut curves) = actors(&program, &python, &folder, &arguments.actors, arguments.rounds)?;
     println!("\n{text}");
     if arguments.plots {

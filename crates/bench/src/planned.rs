@@ -1,0 +1,101 @@
+//! A plan that its model writes a word at a time: when the first call of a tool is made.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use aime_orchestrator::{
+    EagerStart, Models, Orchestrator, Parts, RunControl, RunRequest, RunSettings,
+    llm::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart},
+    progress::{PlanMode, RunStatus},
+    tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool},
+};
+use anyhow::{Context, Result, ensure};
+use futures::{
+    StreamExt as _,
+    stream::{self, BoxStream},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::run::milliseconds;
+
+/// Characters of a piece of an answer: about a token.
+const PIECE: usize = 4;
+
+/// What a call is given.
+#[derive(Deserialize, JsonSchema)]
+struct Look {
+    /// At what.
+    at: String,
+}
+
+/// A plan of so many calls that change nothing, none of which waits for another, written by a model that takes `pause` for each token. Answers
+/// when the first call was made and when the run was over, in milliseconds since its beginning.
+///
+/// # Errors
+/// A run that does not end well.
+pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart) -> Result<serde_json::Value> {
+    let folder = tempfile::tempdir()?;
+    let first = Arc::<Mutex<Option<Instant>>>::default();
+    let called = Arc::clone(&first);
+    let tool = TypedTool::new("look", "Looks at something.", move |given: Look, _: ToolContext| {
+        called.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        async move { Ok::<_, ToolError>(ToolOutput::text(format!("{} is there", given.at))) }
+    });
+    let mut tools = ToolRegistry::new();
+    tools.register(Arc::new(tool.read_only()));
+    let list: Vec<_> = (0..tasks)
+        .map(|at| {
+            json!({"id": format!("look-{at}"), "name": format!("Look at part {at}"), "kind": "tool", "tool": "look",
+                   "parameters": {"at": format!("part {at} of the house")}, "dependencies": []})
+        })
+        .collect();
+    let plan = json!({"tasks": list, "strategic": {"approach": "Look at every part of it.", "success_criteria": []}}).to_string();
+    let tokens = plan.len().div_ceil(PIECE);
+    let model: Arc<dyn ChatModel> = Arc::new(Writer { plan, pause });
+    let parts = Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder.path())? };
+    let mut settings = RunSettings { approval: Approval::All, unattended: true, eager_start: eager, ..RunSettings::default() };
+    settings.mode = Some(PlanMode::Complex);
+    let request = RunRequest { run: "bench".parse()?, goal: "Look at the house".to_owned(), plan: None, settings };
+    let orchestrator = Orchestrator::new(parts);
+    let (control, _events) = RunControl::new();
+    let started = Instant::now();
+    let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
+    let took = started.elapsed();
+    ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
+    let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no call was made")?;
+    let first = milliseconds(first.duration_since(started));
+    Ok(json!({"eager": eager != EagerStart::Never, "tasks": tasks, "tokens": tokens, "first_call_ms": first, "ms": milliseconds(took)}))
+}
+
+/// Writes the plan to whoever asks for one.
+struct Writer {
+    plan: String,
+    pause: Duration,
+}
+
+impl ChatModel for Writer {
+    fn name(&self) -> &str {
+        "writer"
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let text = match request.schema_name() {
+            Some("aime_plan") => self.plan.clone(),
+            Some(_) => json!({"reason": "so it is", "complexity": "complex"}).to_string(),
+            None => "All of it was looked at.".to_owned(),
+        };
+        let letters: Vec<char> = text.chars().collect();
+        let pieces: Vec<StreamPart> = letters.chunks(PIECE).map(|piece| StreamPart::Text(piece.iter().collect())).collect();
+        let whole = StreamPart::Done(Box::new(ChatResponse::text("writer", text)));
+        let written = stream::iter(pieces).then(|piece| async {
+            sleep(self.pause).await;
+            Ok(piece)
+        });
+        written.chain(stream::once(async { Ok(whole) })).boxed()
+    }
+}
