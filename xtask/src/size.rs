@@ -1,7 +1,8 @@
-//! `cargo xtask size`: what the release binary weighs, and what its start costs.
+//! `cargo xtask size`: what the release binary weighs, what its start costs, and what it holds while it waits.
 //!
 //! On demand, and no part of `ci`: the release build takes some ten minutes.
 
+mod idle;
 mod start;
 
 use std::fs;
@@ -10,7 +11,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::workspace::build_aime;
-use start::{Calls, Starts};
+use idle::Idle;
+use start::{Calls, Start, Starts};
 
 /// The binary is under 34 MB, the engine of local models included: what people are promised is 40. It was under 20 before it spoke to MCP servers
 /// (the official client) and read the web, and 32 with the editors' protocol, telemetry, the dashboard, the report, undo and the proxy for single
@@ -32,20 +34,30 @@ pub(crate) fn size(arguments: &SizeArguments) -> Result<()> {
     let bytes = fs::metadata(&program).with_context(|| format!("could not look at {}", program.display()))?.len();
 
     println!("binary     {bytes} bytes; at most {MOST_BYTES}");
-    let starts = Starts::measure(&program)?;
-    println!("--version  {starts}");
-    let calls = Calls::trace(&program)?;
-    match &calls {
-        Some(calls) => println!("--version  {calls}"),
-        None => println!("--version  its system calls were not counted: there is no strace"),
-    }
-
     let mut faults = Vec::new();
     if bytes > MOST_BYTES {
         faults.push(format!("the binary has {bytes} bytes, {} too many", bytes - MOST_BYTES));
     }
-    faults.extend(starts.fault());
-    faults.extend(calls.iter().flat_map(Calls::faults));
+    let folder = tempfile::tempdir().context("there is no temporary folder")?;
+    for start in Start::ALL {
+        let starts = Starts::measure(start, &program, folder.path())?;
+        println!("{:<15} {starts}", start.line());
+        faults.extend(starts.fault());
+        match Calls::trace(start, &program, folder.path())? {
+            Some(calls) => {
+                println!("{:<15} {calls}", start.line());
+                faults.extend(calls.faults(start));
+            }
+            None => println!("{:<15} its system calls were not counted: there is no strace", start.line()),
+        }
+    }
+    match Idle::measure(&program, folder.path())? {
+        Some(idle) => {
+            println!("{:<15} {idle}", "aime mcp serve");
+            faults.extend(idle.fault());
+        }
+        None => println!("{:<15} this system does not tell what it holds", "aime mcp serve"),
+    }
     if faults.is_empty() {
         return Ok(());
     }

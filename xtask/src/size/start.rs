@@ -1,4 +1,4 @@
-//! What `aime --version` costs.
+//! What `aime --version` and `aime runs list` cost.
 //!
 //! Bounds on the time that passes would fail on a busy machine. Two things stand for it: the system calls, which are the same in each start
 //! and tell whether anything is set up that a version does not need; and the time on the processor, which other processes hardly change.
@@ -18,39 +18,80 @@ const STARTS: usize = 20;
 const CPU_BOUND: Duration = Duration::from_millis(20);
 /// Loading four libraries and printing a line takes about 80.
 const CALLS_BOUND: usize = 150;
+/// With settings to be looked for and a journal that is not there about 180.
+const LIST_CALLS_BOUND: usize = 260;
+
+/// A start that is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// `aime --version`.
+    Version,
+    /// `aime runs list`, in a folder without runs.
+    List,
+}
+
+impl Start {
+    pub(super) const ALL: [Self; 2] = [Self::Version, Self::List];
+
+    pub(super) const fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Version => &["--version"],
+            Self::List => &["runs", "list"],
+        }
+    }
+
+    /// The command as it is typed.
+    pub(super) fn line(self) -> String {
+        format!("aime {}", self.arguments().join(" "))
+    }
+
+    const fn most_calls(self) -> usize {
+        match self {
+            Self::Version => CALLS_BOUND,
+            Self::List => LIST_CALLS_BOUND,
+        }
+    }
+
+    fn command(self, program: &Path, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.args(self.arguments()).current_dir(folder).env_remove(CARGOS_PATH).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+}
 
 /// With it cargo makes the loader look for each library in folders of its own first.
 const CARGOS_PATH: &str = "LD_LIBRARY_PATH";
 
 /// The medians of many starts.
 pub(super) struct Starts {
+    start: Start,
     wall: Duration,
     /// None where the system does not tell.
     cpu: Option<Duration>,
 }
 
 impl Starts {
-    /// Starts the program many times, one after the other.
-    pub(super) fn measure(program: &Path) -> Result<Self> {
+    /// Starts the program many times in this folder, one after the other.
+    pub(super) fn measure(start: Start, program: &Path, folder: &Path) -> Result<Self> {
         let (mut walls, mut cpus) = (Vec::new(), Vec::new());
         for _ in 0..STARTS {
             let begun = Instant::now();
-            let mut child = version(program, Stdio::null()).spawn().context("could not start aime")?;
+            let mut child = start.command(program, folder).stderr(Stdio::null()).spawn().context("could not start aime")?;
             let cpu = cpu_of_ended(&child);
             let status = child.wait().context("could not wait for aime")?;
             walls.push(begun.elapsed());
             if !status.success() {
-                bail!("`aime --version` failed ({status})");
+                bail!("`{}` failed ({status})", start.line());
             }
             cpus.extend(cpu);
         }
-        Ok(Self { wall: median(walls).unwrap_or_default(), cpu: median(cpus) })
+        Ok(Self { start, wall: median(walls).unwrap_or_default(), cpu: median(cpus) })
     }
 
     /// What is over its bound.
     pub(super) fn fault(&self) -> Option<String> {
         let cpu = self.cpu.filter(|cpu| *cpu > CPU_BOUND)?;
-        Some(format!("`aime --version` takes {cpu:.1?} on the processor; at most {CPU_BOUND:?} are meant"))
+        Some(format!("`{}` takes {cpu:.1?} on the processor; at most {CPU_BOUND:?} are meant", self.start.line()))
     }
 }
 
@@ -62,12 +103,6 @@ impl fmt::Display for Starts {
             None => write!(f, "; this system does not tell its time on the processor"),
         }
     }
-}
-
-fn version(program: &Path, stdout: Stdio) -> Command {
-    let mut command = Command::new(program);
-    command.arg("--version").env_remove(CARGOS_PATH).stdin(Stdio::null()).stdout(stdout);
-    command
 }
 
 /// The time on the processor of a child that has ended and was not waited for: Linux keeps it till then, in nanoseconds.
@@ -96,9 +131,9 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Starts the program under `strace`; none where that is not installed.
-    pub(super) fn trace(program: &Path) -> Result<Option<Self>> {
+    pub(super) fn trace(start: Start, program: &Path, folder: &Path) -> Result<Option<Self>> {
         let mut command = Command::new("strace");
-        command.args(["-f", "-qq", "-e", "signal=none"]).arg(program).arg("--version");
+        command.args(["-f", "-qq", "-e", "signal=none"]).arg(program).args(start.arguments()).current_dir(folder);
         command.env_remove(CARGOS_PATH).stdin(Stdio::null()).stdout(Stdio::null());
         match command.output() {
             Ok(output) if output.status.success() => Ok(Some(Self::read(&String::from_utf8_lossy(&output.stderr)))),
@@ -132,10 +167,14 @@ impl Calls {
     }
 
     /// What is over its bound.
-    pub(super) fn faults(&self) -> Vec<String> {
+    pub(super) fn faults(&self, start: Start) -> Vec<String> {
         let mut faults = Vec::new();
-        if self.count > CALLS_BOUND {
-            faults.push(format!("`aime --version` makes {} system calls; at most {CALLS_BOUND} are meant", self.count));
+        let most = start.most_calls();
+        if self.count > most {
+            faults.push(format!("`{}` makes {} system calls; at most {most} are meant", start.line(), self.count));
+        }
+        if start != Start::Version {
+            return faults;
         }
         faults.extend(
             self.needless.iter().map(|name| format!("`aime --version` calls {name}: it needs no thread, no process and no network")),
@@ -148,7 +187,7 @@ impl Calls {
 impl fmt::Display for Calls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (needless, opened) = (self.needless.len(), self.opened.len());
-        write!(f, "{} system calls; at most {CALLS_BOUND}; {needless} start something, {opened} open a file", self.count)
+        write!(f, "{} system calls; {needless} start something, {opened} open a file", self.count)
     }
 }
 
@@ -172,17 +211,18 @@ mod tests {
             write(1, \"aime 0.1.0\\n\", 11)      = 11\nexit_group(0)                     = ?\n";
         let calls = Calls::read(lean);
         assert_eq!(calls, Calls { count: 7, ..Calls::default() });
-        assert_eq!(calls.faults(), Vec::<String>::new());
+        assert_eq!(calls.faults(Start::Version), Vec::<String>::new());
 
         let heavy = "clone3({flags=CLONE_VM}, 88) = 12\n[pid    12] openat(AT_FDCWD, \"/home/me/.config/aime/config.toml\", O_RDONLY <unfinished ...>\n\
             socket(AF_INET, SOCK_STREAM, 0) = 4\n[pid    12] <... openat resumed>) = 3\n";
         let calls = Calls::read(heavy);
         assert_eq!(calls.count, 3);
-        assert_eq!(calls.faults().len(), 3, "{:?}", calls.faults());
-        assert!(calls.faults()[2].contains("config.toml"));
+        assert_eq!(calls.faults(Start::Version).len(), 3, "{:?}", calls.faults(Start::Version));
+        assert!(calls.faults(Start::Version)[2].contains("config.toml"));
 
         let many = Calls::read(&"brk(NULL) = 0x55\n".repeat(CALLS_BOUND + 1));
-        assert_eq!(many.faults().len(), 1);
+        assert_eq!((many.faults(Start::Version).len(), many.faults(Start::List).len()), (1, 0));
+        assert_eq!(Calls::read(heavy).faults(Start::List), Vec::<String>::new(), "what lists runs may look at files");
     }
 
     #[test]
@@ -190,7 +230,7 @@ mod tests {
         let times = |micros: &[u64]| micros.iter().copied().map(Duration::from_micros).collect::<Vec<_>>();
         assert_eq!(median(times(&[9, 1, 5])), Some(Duration::from_micros(5)));
         assert_eq!(median(Vec::new()), None);
-        let starts = |cpu: Option<u64>| Starts { wall: Duration::from_secs(9), cpu: cpu.map(Duration::from_millis) };
+        let starts = |cpu: Option<u64>| Starts { start: Start::Version, wall: Duration::from_secs(9), cpu: cpu.map(Duration::from_millis) };
         assert_eq!(starts(Some(20)).fault(), None, "the time that passes is no fault");
         assert_eq!(starts(None).fault(), None);
         assert!(starts(Some(21)).fault().unwrap().contains("21"));

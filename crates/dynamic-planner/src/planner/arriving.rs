@@ -51,9 +51,10 @@ impl<'a> ArrivingTasks<'a> {
             tasks.truncate(1);
         }
         let known: BTreeSet<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
+        let waits: Vec<bool> = tasks.iter().map(|task| waits_with_its_group(task, &tasks)).collect();
         let mut whole = Vec::new();
-        for (at, mut task) in tasks.into_iter().enumerate() {
-            if self.given.contains(&task.id) || !task.dependencies.iter().all(|other| known.contains(other)) {
+        for (at, (mut task, waits)) in tasks.into_iter().zip(waits).enumerate() {
+            if waits || self.given.contains(&task.id) || !task.dependencies.iter().all(|other| known.contains(other)) {
                 continue;
             }
             let mut faults = Vec::new();
@@ -64,6 +65,13 @@ impl<'a> ArrivingTasks<'a> {
         }
         whole
     }
+}
+
+/// Whether a group around a task waits for something that the task does not name.
+fn waits_with_its_group(task: &TaskSpec, tasks: &[TaskSpec]) -> bool {
+    let find = |id: &TaskId| tasks.iter().find(|task| task.id == *id);
+    let around = std::iter::successors(task.parent.as_ref().and_then(find), |group| group.parent.as_ref().and_then(find));
+    around.take(tasks.len()).flat_map(|group| &group.dependencies).any(|id| !task.dependencies.contains(id))
 }
 
 fn items() -> ArrivingItems {
@@ -104,6 +112,15 @@ mod tests {
             (PlanMode::Complex, r#"{"tasks": [{"id": "a", "tool": "fly"}, {"id": "b", "description": "do"}]}"#.to_owned(), "b"),
             (PlanMode::Simple, format!(r#"{{"tasks": [{a}, {}, {b}]}}"#, read("e", r#""x""#, "")), "a; e b"),
             (PlanMode::Simple, format!(r#"{{"tasks": [{a}, {}]}}"#, read("e", r#""x""#, "")), "a"),
+            (
+                PlanMode::Complex,
+                format!(
+                    r#"{{"tasks": [{a}, {{"id": "g", "description": "do", "dependencies": ["a"]}}, {{"id": "h", "parent": "g", "tool": "read_file",
+                       "parameters": {{"path": "x"}}}}, {{"id": "i", "parent": "g", "tool": "read_file", "parameters": {{"path": "x"}},
+                       "dependencies": ["a"]}}]}}"#
+                ),
+                "a; g; i",
+            ),
             (PlanMode::Complex, format!(r#"Well: {{"tasks": [{a}]}}"#), ""),
         ];
         for (mode, text, expected) in cases {
