@@ -1,6 +1,7 @@
 //! The run machine: from facts to progress events and effects. Pure: time comes with each fact.
 
 mod cancelling;
+mod counting;
 pub(crate) mod early;
 mod ending;
 mod growing;

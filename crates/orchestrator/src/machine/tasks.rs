@@ -116,54 +116,6 @@ impl RunMachine {
         }
     }
 
-    /// How many actors were used: one for each attempt at a task, one for each delegation.
-    #[must_use]
-    pub fn actors(&self) -> u32 {
-        self.actors.unwrap_or_else(|| self.count_actors())
-    }
-
-    /// How often the actor task has been tried whose status an event changes.
-    pub(super) fn attempts_of_actor(&self, event: &ProgressEvent) -> u32 {
-        let ProgressEvent::TaskStatusChanged { task, .. } = event else { return 0 };
-        self.state.tasks.get(task).filter(|task| task.spec.kind == TaskKind::Actor).map_or(0, |task| task.attempts)
-    }
-
-    pub(super) fn count_actors(&self) -> u32 {
-        let tasks = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor);
-        let delegated = self.reported.keys().filter(|actor| is_delegated(actor)).count();
-        tasks.map(|task| task.attempts).sum::<u32>().saturating_add(u32::try_from(delegated).unwrap_or(u32::MAX))
-    }
-
-    /// The same, with those below others that began their journals and of which the run had not heard when its process died.
-    pub(crate) fn actors_begun(&self, streams: &[String]) -> u32 {
-        let unheard = streams.iter().filter(|stream| is_delegated(stream) && !self.reported.contains_key(*stream)).count();
-        self.actors().saturating_add(u32::try_from(unheard).unwrap_or(u32::MAX))
-    }
-
-    /// Each task that has begun and is not settled, with its execution.
-    pub(crate) fn executions_under_way(&self) -> impl Iterator<Item = (&TaskId, u32)> {
-        let open = |task: &TaskId| self.state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
-        self.executions.iter().filter(move |(task, _)| open(task)).map(|(task, execution)| (task, *execution))
-    }
-
-    /// How many reports of an actor were heard, by the name of its journal.
-    pub(crate) fn heard_of(&self, actor: &str) -> u64 {
-        self.reported.get(actor).copied().unwrap_or_default()
-    }
-
-    fn count_bound(&mut self, kind: TaskKind) -> Option<(&'static str, String)> {
-        let actors = if kind == TaskKind::Actor { self.actors() } else { 0 };
-        if kind == TaskKind::Actor {
-            self.actors = Some(actors);
-        }
-        if kind == TaskKind::Actor && actors >= self.bounds.max_actors {
-            return Some(("actors", format!("{} of {} actors were used", actors, self.bounds.max_actors)));
-        }
-        let calls = self.state.tool_calls;
-        (calls >= self.bounds.max_tool_calls)
-            .then(|| ("tool_calls", format!("{calls} of {} tool calls were made", self.bounds.max_tool_calls)))
-    }
-
     /// Calls the tool of a tool task: references are put in, then the approval mode is asked.
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
@@ -267,9 +219,7 @@ impl RunMachine {
             return false;
         }
         let actor = effect_prefix(task, execution, call);
-        if let (Some(actors), true, false) = (&mut self.actors, is_delegated(&actor), self.reported.contains_key(&actor)) {
-            *actors = actors.saturating_add(1);
-        }
+        self.count_delegated(&actor);
         let next = self.reported.entry(actor).or_insert(0);
         if number < *next {
             return false;
@@ -418,11 +368,6 @@ pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion 
         cause,
         origins: Vec::new(),
     }
-}
-
-/// Whether the journal of this name is of an actor that another one has made.
-fn is_delegated(actor: &str) -> bool {
-    actor.ends_with("/d")
 }
 
 /// An actor speaks of its own task, and decides nothing about the run.

@@ -74,7 +74,7 @@ fn what_the_plan_has_otherwise_is_stopped_and_begun_anew() {
     for task in ["b", "d", "f", "c", "h"] {
         world.done(task);
     }
-    world.answers("done");
+    world.acknowledge_all();
     assert_eq!(world.ended(), "completed");
 }
 
