@@ -9,6 +9,7 @@ mod bench;
 mod browser;
 mod ci;
 mod coverage;
+mod evaluate;
 mod fuzz;
 mod goals;
 mod install;
@@ -56,6 +57,8 @@ enum Task {
     /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers,
     /// `acp` is driven by an editor of the official library
     Scenario(scenario::ScenarioArguments),
+    /// Try aime and its peers on the same tasks with the same model; hours with a local one
+    Evaluate(evaluate::EvaluateArguments),
     /// Count how many small goals a real model reaches; a quarter of an hour or more
     Goals(goals::GoalsArguments),
     /// Run the same graphs on aime, on its peers and on bare tokio, and print a table; the peers are fetched
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Task::Fuzz(arguments) => fuzz::fuzz(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
+        Task::Evaluate(arguments) => evaluate::evaluate(arguments),
         Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Bench(arguments) => bench::bench(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Instructions(arguments) => instructions::instructions(&arguments).map(|()| ExitCode::SUCCESS),

@@ -45,7 +45,7 @@ pub(crate) struct ModelArguments {
     model: Option<Name>,
     /// Serve it with llama.cpp's server, which is fetched, instead of running it in aime's process
     #[arg(long)]
-    server: bool,
+    pub(crate) server: bool,
 }
 
 /// Runs the goal and answers aime's own exit code.

@@ -65,7 +65,7 @@ pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf> {
 }
 
 /// The command as a person would type it, without the folder that the program is in.
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agent;
 mod check;
 mod foreign;
 mod outcome;
@@ -11,6 +12,7 @@ mod summary;
 mod trial;
 mod variant;
 
+pub use agent::{Agent, NoAgent};
 pub use outcome::{Failure, Outcome, OutcomeLog};
 pub use page::page;
 pub use prove::{Proof, prove};

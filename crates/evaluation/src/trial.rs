@@ -13,12 +13,15 @@ use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Fault, Outcome, OutcomeLog, Suite, Task, Variant, check};
+use crate::{Agent, Fault, Outcome, OutcomeLog, Suite, Task, Variant, agent, check};
 
 /// What a run may take beyond the bound that it is given, before it is ended.
 const GRACE: Duration = Duration::from_secs(60);
 /// Bytes of what a run prints that are kept: its result stands last.
-const PRINTED: usize = 32 << 20;
+pub(crate) const PRINTED: usize = 32 << 20;
+
+/// The exit code of a run that a bound has ended.
+const OUT_OF_BOUNDS: i32 = 4;
 
 /// The program that is evaluated: `aime`, as it is typed.
 #[derive(Debug, Clone)]
@@ -27,6 +30,8 @@ pub struct Program {
     pub path: PathBuf,
     /// What it sees: keys of models among it.
     pub environment: BTreeMap<OsString, OsString>,
+    /// Other agents that are tried beside it.
+    pub agents: Vec<Agent>,
     /// What checks and solutions see: no keys.
     pub scripts: BTreeMap<OsString, OsString>,
 }
@@ -157,19 +162,49 @@ impl Program {
         let work = place.join("work");
         fs::create_dir_all(&work)?;
         let (place, work) = (place.canonicalize()?, work.canonicalize()?);
+        let goal = place.join("goal.md");
+        fs::write(&goal, &task.goal)?;
+        let request = match &variant.agent {
+            None => self.run_of(task, variant, (&place, &work, &goal))?,
+            Some(name) => {
+                task.files.lay(&work)?;
+                let agent = self.agents.iter().find(|agent| agent.name == *name);
+                let agent = agent.ok_or_else(|| io::Error::other(format!("there is no agent {name:?}")))?;
+                agent::request(&agent.command, (task, variant), (&work, &goal), &self.environment)
+            }
+        };
+        let begun = Instant::now();
+        let ran = run(request, cancel).await.map_err(io::Error::other)?;
+        let seconds = begun.elapsed().as_secs();
+        let printed = ran.stdout.text();
+        fs::write(place.join("events.jsonl"), &printed)?;
+        fs::write(place.join("log.txt"), ran.stderr.text())?;
+        let code = match ran.end {
+            ProcessEnd::Cancelled => return Ok(None),
+            ProcessEnd::Exited(code) => Some(code),
+            // aime keeps its own time, and has had more.
+            ProcessEnd::TimedOut if variant.agent.is_some() => Some(OUT_OF_BOUNDS),
+            _ => None,
+        };
+        let told = Outcome::new(trial, &printed, code, false, seconds);
+        let reached = check::reached(task, &work, &told.answer, &self.scripts).await?;
+        Ok(Some(Outcome::new(trial, &printed, code, reached, seconds)))
+    }
+
+    /// A run of aime, with its settings and files in place.
+    fn run_of(&self, task: &Task, variant: &Variant, (place, work, goal): (&Path, &Path, &Path)) -> io::Result<ProcessRequest> {
         let late = place.join("late");
         if variant.fault == Some(Fault::LateInformation) {
             let (behind, there) = task.files.divided(&task.late);
-            there.lay(&work)?;
+            there.lay(work)?;
             behind.lay(&late)?;
         } else {
-            task.files.lay(&work)?;
+            task.files.lay(work)?;
         }
         fs::write(place.join("settings.toml"), variant.settings(&late))?;
-        fs::write(place.join("goal.md"), &task.goal)?;
         let mut arguments: Vec<OsString> =
-            vec!["-C".into(), work.clone().into(), "--config".into(), place.join("settings.toml").into(), "run".into()];
-        arguments.extend(["--goal-file".into(), place.join("goal.md").into()]);
+            vec!["-C".into(), work.into(), "--config".into(), place.join("settings.toml").into(), "run".into()];
+        arguments.extend(["--goal-file".into(), goal.into()]);
         if let (Some(Fault::WrongPlan), Some(plan)) = (variant.fault, &task.wrong_plan) {
             fs::write(place.join("plan.json"), serde_json::to_vec_pretty(plan)?)?;
             arguments.extend(["--plan".into(), place.join("plan.json").into()]);
@@ -181,33 +216,17 @@ impl Program {
         flag("--timeout", Some(format!("{}s", task.bounds.seconds)));
         flag("--max-tokens", task.bounds.tokens.map(|tokens| tokens.to_string()));
         arguments.extend(["--approve", "all", "--unattended", "--output", "jsonl"].map(OsString::from));
-        let request = ProcessRequest {
+        Ok(ProcessRequest {
             program: self.path.clone().into(),
             arguments,
-            working_folder: work.clone(),
+            working_folder: work.to_owned(),
             environment: self.environment.clone(),
             input: Vec::new(),
             time_limit: Duration::from_secs(task.bounds.seconds) + GRACE,
             output_limit: PRINTED,
             // It confines what its model does itself.
             confinement: Confinement::off(),
-        };
-        let begun = Instant::now();
-        let ran = run(request, cancel).await.map_err(io::Error::other)?;
-        let seconds = begun.elapsed().as_secs();
-        let printed = ran.stdout.text();
-        fs::write(place.join("events.jsonl"), &printed)?;
-        fs::write(place.join("log.txt"), ran.stderr.text())?;
-        if ran.end == ProcessEnd::Cancelled {
-            return Ok(None);
-        }
-        let code = match ran.end {
-            ProcessEnd::Exited(code) => Some(code),
-            _ => None,
-        };
-        let told = Outcome::new(trial, &printed, code, false, seconds);
-        let reached = check::reached(task, &work, &told.answer, &self.scripts).await?;
-        Ok(Some(Outcome::new(trial, &printed, code, reached, seconds)))
+        })
     }
 }
 

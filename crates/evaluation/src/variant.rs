@@ -8,6 +8,9 @@ use toml::{Table, Value};
 /// One way in which every task is tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Variant {
+    /// Another agent by its name; aime where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The planning mode: `auto`, `direct`, `simple`, `complex` or `emergent`; what is configured where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
@@ -96,7 +99,7 @@ impl Variant {
     /// A name of its own, such as `complex, flaky-tools, replanning off`.
     #[must_use]
     pub fn name(&self) -> String {
-        let mut parts = vec![self.mode.clone().unwrap_or_else(|| "configured".to_owned())];
+        let mut parts = vec![self.agent.as_ref().or(self.mode.as_ref()).cloned().unwrap_or_else(|| "configured".to_owned())];
         parts.extend(self.model.clone());
         parts.extend(self.fault.map(|fault| fault.name().to_owned()));
         parts.extend(self.replanning.map(|replanning| format!("replanning {}", replanning.name())));
@@ -107,6 +110,13 @@ impl Variant {
     #[must_use]
     pub fn file_name(&self) -> String {
         self.name().chars().map(|letter| if letter.is_ascii_alphanumeric() || ".-_".contains(letter) { letter } else { '-' }).collect()
+    }
+
+    /// Another agent with each of these models; with what it takes by itself where there are none. Faults and triggers are aime's own.
+    #[must_use]
+    pub fn of_agent(agent: &str, models: &[String]) -> Vec<Self> {
+        let with = |model: Option<String>| Self { agent: Some(agent.to_owned()), model, ..Self::default() };
+        if models.is_empty() { vec![with(None)] } else { models.iter().cloned().map(|model| with(Some(model))).collect() }
     }
 
     /// Every combination of these; what is empty stands for what is configured.
@@ -120,7 +130,7 @@ impl Variant {
             for fault in &faults {
                 for replanning in &replanning {
                     for mode in or_none(modes) {
-                        all.push(Self { mode, model: model.clone(), fault: *fault, replanning: *replanning });
+                        all.push(Self { agent: None, mode, model: model.clone(), fault: *fault, replanning: *replanning });
                     }
                 }
             }
@@ -198,6 +208,8 @@ mod tests {
         assert_eq!(names.first().unwrap(), "direct, replanning on");
         assert_eq!(names.last().unwrap(), "complex, flaky-tools, replanning off");
         assert_eq!(Variant::all(&[], &[], &[], &[]), [Variant::default()]);
+        let names: Vec<_> = Variant::of_agent("other", &["small".to_owned()]).iter().map(Variant::name).collect();
+        assert_eq!((names, Variant::of_agent("other", &[]).len()), (vec!["other, small".to_owned()], 1));
         assert_eq!(Variant::default().name(), "configured");
         assert_eq!(all.last().unwrap().file_name(), "complex--flaky-tools--replanning-off");
     }

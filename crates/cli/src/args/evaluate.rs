@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use aime_evaluation::{Fault, Replanning};
+use aime_evaluation::{Agent, Fault, Replanning};
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use super::ModeArg;
@@ -12,6 +12,7 @@ Examples:
   aime eval core --prove
   aime eval core --mode direct --mode auto --repeat 3
   aime eval my-suite --model small --model large --jobs 4
+  aime eval core --mode auto --agent 'other=python3 other.py $GOAL_FILE'
   aime eval core --task repair --fault flaky-tools --replanning on --replanning off
 
 Each trial has a folder of its own. What came of it is kept: the same command goes on where it was stopped.";
@@ -31,6 +32,9 @@ pub(crate) struct EvalArgs {
     /// A model to try; may be given more than once
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
+    /// Another agent to try on the same tasks, as `NAME=COMMAND`; may be given more than once, and alone where no mode is named
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Vec<Agent>,
     /// What goes wrong on purpose; may be given more than once
     #[arg(long, value_enum, value_name = "FAULT")]
     pub(crate) fault: Vec<FaultArg>,

@@ -47,7 +47,10 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let modes: Vec<String> = args.mode.iter().filter_map(|mode| Some(mode.to_possible_value()?.get_name().to_owned())).collect();
     let faults: Vec<_> = args.fault.iter().map(|fault| fault.wanted()).collect();
     let replanning: Vec<_> = args.replanning.iter().map(|replanning| replanning.0).collect();
-    let variants = Variant::all(&modes, &args.model, &faults, &replanning);
+    let of_agents = args.agent.iter().flat_map(|agent| Variant::of_agent(&agent.name, &args.model));
+    // Beside other agents aime is tried in the modes that are named.
+    let own = if modes.is_empty() && !args.agent.is_empty() { Vec::new() } else { Variant::all(&modes, &args.model, &faults, &replanning) };
+    let variants: Vec<Variant> = own.into_iter().chain(of_agents).collect();
     let all = trials(&suite, &variants, args.repeat);
     if all.is_empty() {
         return Err(
@@ -65,6 +68,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     ));
     let program = Program {
         path: std::env::current_exe().map_err(Failure::internal)?,
+        agents: args.agent.clone(),
         environment: setup.environment.variables().collect(),
         scripts: setup.clean_environment(),
     };

@@ -9,7 +9,7 @@ fn program(folder: &Path, script: &str) -> Program {
     fs::write(&path, format!("#!/bin/sh\ncd \"$2\"\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let environment = BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]);
-    Program { path, scripts: environment.clone(), environment }
+    Program { path, agents: Vec::new(), scripts: environment.clone(), environment }
 }
 
 fn suite(folder: &Path, text: &str) -> Suite {
@@ -78,4 +78,27 @@ async fn files_come_late_and_wrong_plans_are_handed_over() {
     assert!(folder.path().join("odd.configured--late-information.1/late/b").exists());
     let typed = fs::read_to_string(folder.path().join("odd.configured--wrong-plan.1/log.txt")).unwrap();
     assert!(typed.contains("plan.json"), "{typed}");
+}
+
+/// Another agent gets the same goal, files and bounds, and is judged by the same check.
+#[tokio::test]
+async fn another_agent_is_tried_on_the_same_tasks() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path(), &TWO.replace("goal = \"fail\"", "goal = \"fail\"\nseconds = 1"));
+    let mut program = program(folder.path(), "exit 1");
+    let command = "if test -f here; then exec sleep 600; fi\ncp \"$GOAL_FILE\" out; echo $TIMEOUT_SECONDS$MAX_TOKENS $AIME_MODEL >> out\n\
+                   echo x > ../beside 2>&2 || echo '{\"schema\":\"aime.result/v1\",\"answer\":\"alone\",\"usage\":{\"requests\":2,\"input_tokens\":30}}'";
+    program.agents = vec![Agent { name: "other".into(), command: command.into() }];
+    let variants = Variant::of_agent("other", &["small".into()]);
+    let all = trials(&suite, &variants, 1);
+    let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
+    program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    let [good, bad] = log.outcomes() else { panic!("{:?}", log.outcomes()) };
+    assert_eq!(
+        (good.reached, good.claimed, good.requests, good.input_tokens, good.answer.as_str()),
+        (true, true, 2, 30, "alone"),
+        "{good:?}"
+    );
+    assert_eq!(fs::read_to_string(folder.path().join("good.other--small.1/work/out")).unwrap(), "write600 small\n");
+    assert_eq!(bad.failure, Some(Failure::Bound), "{bad:?}");
 }

@@ -1,0 +1,101 @@
+"""What the peers of an evaluation share: the goal, tools for the working folder, and the result as aime tells it."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+GOAL = pathlib.Path(os.environ["GOAL_FILE"]).read_text(encoding="utf-8")
+BASE_URL = os.environ["OPENAI_BASE_URL"]
+API_KEY = os.environ.get("OPENAI_API_KEY") or "none"
+MODEL = os.environ.get("AIME_MODEL") or "default"
+MAX_TOKENS = int(os.environ.get("MAX_TOKENS") or 0)
+STEPS = 20
+SHOWN = 8_000
+
+
+class OutOfTokens(Exception):
+    """The bound of tokens is reached."""
+
+
+class Usage:
+    """What was used of the model."""
+
+    def __init__(self):
+        self.requests = self.input = self.output = 0
+
+    def add(self, given, answered):
+        self.requests += 1
+        self.input += given or 0
+        self.output += answered or 0
+        if MAX_TOKENS and self.input + self.output > MAX_TOKENS:
+            raise OutOfTokens
+
+
+def list_files(folder: str) -> str:
+    """Lists the files of a folder and of those below it.
+
+    Args:
+        folder: The folder, relative to the working folder; "." for the working folder itself.
+    """
+    files = [str(path) for path in sorted(pathlib.Path(folder).rglob("*")) if path.is_file()]
+    return "\n".join(files)[:SHOWN] or "there are none"
+
+
+def read_file(path: str) -> str:
+    """Reads a text file.
+
+    Args:
+        path: Its path, relative to the working folder.
+    """
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")[:SHOWN]
+    except OSError as error:
+        return f"Error: {error}"
+
+
+def write_file(path: str, content: str) -> str:
+    """Writes a text file, over what is there.
+
+    Args:
+        path: Its path, relative to the working folder.
+        content: The whole text.
+    """
+    try:
+        pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
+        pathlib.Path(path).write_text(content, encoding="utf-8")
+        return f"{path} is written"
+    except OSError as error:
+        return f"Error: {error}"
+
+
+def run_command(command: str) -> str:
+    """Runs a command of bash in the working folder, for two minutes at most, and gives what it prints.
+
+    Args:
+        command: The command.
+    """
+    try:
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, errors="replace", timeout=120, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return "Error: it took longer than two minutes"
+    return f"{(done.stdout + done.stderr)[:SHOWN]}\nexit code {done.returncode}"
+
+
+TOOLS = [list_files, read_file, write_file, run_command]
+
+
+def run(act):
+    """Runs `act`, which is given the usage to count in and gives its answer; prints the result and ends as a run of aime does."""
+    usage, answer, code = Usage(), "", 0
+    try:
+        answer = str(act(usage))
+    except OutOfTokens:
+        code = 4
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        code = 3 if "onnect" in type(error).__name__ else 1
+    used = {"requests": usage.requests, "input_tokens": usage.input, "output_tokens": usage.output}
+    print("\n" + json.dumps({"schema": "aime.result/v1", "answer": answer, "usage": used}), flush=True)
+    raise SystemExit(code)

@@ -1,0 +1,17 @@
+"""smolagents' CodeAgent on a task of an evaluation, as its guide sets it up."""
+
+from peer import API_KEY, BASE_URL, GOAL, MODEL, STEPS, TOOLS, run
+from smolagents import CodeAgent, OpenAIServerModel, tool
+
+
+def act(usage):
+    def count(step, agent=None):
+        spent = getattr(step, "token_usage", None)
+        usage.add(getattr(spent, "input_tokens", 0), getattr(spent, "output_tokens", 0))
+
+    model = OpenAIServerModel(model_id=MODEL, api_base=BASE_URL, api_key=API_KEY)
+    agent = CodeAgent(tools=[tool(one) for one in TOOLS], model=model, max_steps=STEPS, verbosity_level=0, step_callbacks=[count])
+    return agent.run(GOAL)
+
+
+run(act)
