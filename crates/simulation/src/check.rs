@@ -153,6 +153,7 @@ pub(crate) fn ended(world: &World, journal: &Journal, seen: &RunView, story: &mu
         world.fault(format!("the question {} is left open", question.id));
     }
     story.events = seen.events.len();
+    story.early = early(seen);
     story.record = journal.events(RUN, 1, usize::MAX).unwrap_or_default().into_iter().map(|event| event.body).collect();
     let told = calls(world, seen);
     story.in_doubt = told.values().map(|told| told.in_doubt as usize).sum();
@@ -179,6 +180,13 @@ pub(crate) fn ended(world: &World, journal: &Journal, seen: &RunView, story: &mu
             world.fault(format!("done and not told: {shown}"));
         }
     }
+}
+
+/// The calls that were begun before the plan stood.
+fn early(seen: &RunView) -> usize {
+    let before =
+        seen.events.iter().map(|published| &published.event).take_while(|event| !matches!(event, ProgressEvent::PlanCreated { .. }));
+    before.filter(|event| matches!(event, ProgressEvent::ToolCallStarted { .. })).count()
 }
 
 /// The calls of the three tools by key; each of them has exactly one end.

@@ -136,6 +136,16 @@ impl WorldModel {
     fn document(&self, schema: &str, rng: &mut Rng) -> Said {
         let odds = &self.0.scenario.odds;
         if rng.u32(0..1_000) < odds.nonsense {
+            let mut faulty = rng.clone();
+            if schema == "aime_plan" && faulty.bool() {
+                // Its beginning is good, and has been given out by then.
+                let mut plan = patches::document(&mut faulty, "p", 5, odds);
+                let last = json!({"id": "last", "kind": "actor", "description": "Do it", "dependencies": ["nobody"]});
+                if let Some(tasks) = plan.get_mut("tasks").and_then(Value::as_array_mut) {
+                    tasks.push(last);
+                }
+                return say(plan.to_string());
+            }
             return say(rng
                 .choice(["I have no idea.", "{\"tasks\": [", "{\"tasks\": []}", "[]", "", "{\"changes\": 7}"])
                 .unwrap_or_default());

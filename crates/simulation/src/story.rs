@@ -48,6 +48,8 @@ pub struct Story {
     pub snapshots: u32,
     /// Calls that were told to be in doubt.
     pub in_doubt: usize,
+    /// Calls that were begun before their plan stood.
+    pub early: usize,
     /// Its events as they stand in the journal.
     pub record: Vec<String>,
     pub(crate) effects: Vec<(String, Tally)>,

@@ -35,6 +35,8 @@ fn whatever_goes_wrong_every_run_is_sound_and_ends() {
     assert!(ends.len() >= 4, "too few kinds of ends to show anything: {ends:?}");
     let (deaths, in_doubt) = stories.iter().fold((0, 0), |(deaths, doubt), story| (deaths + story.deaths, doubt + story.in_doubt));
     assert!(deaths > WILD / 4 && in_doubt > 0, "{deaths} deaths, {in_doubt} calls in doubt");
+    let early: usize = stories.iter().map(|story| story.early).sum();
+    assert!(early > 10, "{early} calls were begun before their plan stood");
     let snapshots: u32 = stories.iter().map(|story| story.snapshots).sum();
     assert!(snapshots > 10, "{snapshots} lives went on from a snapshot");
 }
