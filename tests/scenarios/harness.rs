@@ -74,6 +74,11 @@ impl World {
         self
     }
 
+    /// The environment of its programs.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&String, &String)> {
+        self.variables.iter()
+    }
+
     pub(crate) fn server(&self) -> &ScriptedServer {
         self.server.as_ref().unwrap()
     }

@@ -38,6 +38,8 @@ mod people;
 mod permissions;
 mod planning;
 mod plans;
+#[cfg(unix)]
+mod pty;
 mod replan;
 mod report;
 mod resume;
@@ -48,6 +50,7 @@ mod steering;
 mod streaming;
 #[cfg(feature = "otel")]
 mod telemetry;
+#[cfg(unix)]
+mod terminal;
 mod triggers;
-mod typing;
 mod undo;

@@ -178,7 +178,7 @@ fn an_answer_needs_a_question() {
 fn at_a_terminal_a_person_is_asked_and_answers_at_once() {
     for (answer, code, log) in [("yes\n", 0, "ran\n"), ("no\n", 1, "")] {
         let world = commander();
-        let Some(mut running) = world.at_a_terminal("exec AIME run 'paint the wall' --mode direct") else { return };
+        let Some(mut running) = world.at_a_terminal("exec AIME run 'paint the wall' --mode direct --plain") else { return };
         running.shows("[N]o >");
         running.types(answer);
         let ended = running.wait().must(code);

@@ -74,6 +74,9 @@ pub(crate) struct Global {
     /// Say more; twice for everything
     #[arg(short, long, action = clap::ArgAction::Count, global = true, help_heading = ALL)]
     pub(crate) verbose: u8,
+    /// Show runs as plain lines, also on a terminal: for screen readers, and for logs
+    #[arg(long, global = true, help_heading = ALL)]
+    pub(crate) plain: bool,
     /// When to use colours; NO_COLOR is honoured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", global = true, help_heading = ALL)]
     pub(crate) color: ColorChoice,
@@ -351,6 +354,11 @@ pub(crate) enum RunsCommand {
         /// The name of the new run
         #[arg(long, value_name = "ID")]
         run_id: Option<String>,
+    },
+    /// One run as it happens, whoever carries it out: on the whole terminal, where there is one
+    Watch {
+        /// The run
+        run: String,
     },
     /// The journal of one run
     Events {

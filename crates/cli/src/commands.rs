@@ -9,7 +9,6 @@ mod doctor;
 mod evaluate;
 #[cfg(any(feature = "mcp", feature = "acp"))]
 mod host;
-mod listening;
 mod look;
 mod man;
 mod mcp;
@@ -24,10 +23,13 @@ mod run;
 mod runs;
 mod schema;
 mod serve;
+mod showing;
 mod stats;
 mod steering;
 mod tools;
 mod undo;
+mod viewing;
+mod watch;
 
 use std::{
     io::{self, Read, Write},
@@ -76,7 +78,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Plan(args) => on_runtime(setup.with_servers(plan::plan(args, &setup))),
         Command::Check { plan_file, format } => on_runtime(setup.with_servers(async { check::check(&plan_file, format, &setup) })),
         Command::Resume(args) => on_runtime(setup.with_servers(resume::resume(args, &global, &setup))),
-        Command::Runs { command, output } => on_runtime(runs::runs(command, output, &setup)),
+        Command::Runs { command, output } => on_runtime(runs::runs(command, output, &global, &setup)),
         Command::Tell { run, task, text } => on_runtime(steering::tell(&run, task.as_deref(), &text.join(" "), &setup)),
         Command::Pause { run } => on_runtime(steering::pause(&run, &setup)),
         Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),

@@ -235,6 +235,8 @@ pub(crate) struct RunConfig {
     pub(crate) max_tool_calls: u64,
     /// Actors.
     pub(crate) max_actors: u32,
+    /// Whether runs are shown as plain lines, also on a terminal.
+    pub(crate) plain: bool,
 }
 
 impl Default for RunConfig {
@@ -248,6 +250,7 @@ impl Default for RunConfig {
             max_steps: bounds.max_steps,
             max_tool_calls: bounds.max_tool_calls,
             max_actors: bounds.max_actors,
+            plain: false,
         }
     }
 }

@@ -5,7 +5,6 @@ mod commands;
 mod config;
 mod consents;
 mod failure;
-mod keyboard;
 mod models;
 mod output;
 mod person;

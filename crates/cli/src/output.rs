@@ -1,7 +1,6 @@
 //! Standard output carries results, standard error everything else. A closed pipe is no error.
 
 use std::{
-    borrow::Cow,
     io::{self, ErrorKind, IsTerminal, Write},
     sync::{
         OnceLock,
@@ -10,6 +9,7 @@ use std::{
 };
 
 use aime_redact::Redactor;
+pub(crate) use aime_terminal::plain;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
@@ -75,6 +75,16 @@ impl Write for CleanLog {
     }
 }
 
+/// A text without its colours and without secrets.
+pub(crate) fn bare(text: &str) -> String {
+    redactor().text(&anstream::adapter::strip_str(text).to_string()).into_owned()
+}
+
+/// Whether colours are wanted on standard error.
+pub(crate) fn has_colors() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
+}
+
 /// Whether a person watches standard error.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
@@ -136,24 +146,6 @@ pub(crate) fn tell(text: &str) {
     drop(writeln!(anstream::stderr(), "{}", redactor().text(text)));
 }
 
-/// A text from outside (a model, a tool, a file) as a terminal may show it: what would steer the terminal, or turn the order of what is
-/// read around, is spelt out.
-pub(crate) fn plain(text: &str) -> Cow<'_, str> {
-    let steers = |character: char| {
-        let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        turns || (character.is_control() && !matches!(character, '\n' | '\t'))
-    };
-    if !text.contains(steers) {
-        return Cow::Borrowed(text);
-    }
-    let text = text.replace("\r\n", "\n");
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if steers(character) { shown.extend(character.escape_unicode()) } else { shown.push(character) }
-    }
-    Cow::Owned(shown)
-}
-
 /// The answer of a run: as it is for programs, and spelt out for a terminal.
 pub(crate) fn answer(text: &str) {
     if io::stdout().is_terminal() { result(&plain(text)) } else { result(text) }
@@ -161,10 +153,7 @@ pub(crate) fn answer(text: &str) {
 
 /// A text with its colours, or without where standard error wants none.
 pub(crate) fn painted(text: &str) -> String {
-    match anstream::AutoStream::choice(&io::stderr()) {
-        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-        _ => text.to_owned(),
-    }
+    if has_colors() { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() }
 }
 
 /// What failed, and the mend.
@@ -183,20 +172,6 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_would_steer_a_terminal_is_spelt_out() {
-        for (text, shown) in [
-            ("a\tb\nc 好", "a\tb\nc 好"),
-            ("a\r\nb", "a\nb"),
-            ("red \u{1b}[31m", "red \\u{1b}[31m"),
-            ("over\rwritten \u{7}", "over\\u{d}written \\u{7}"),
-            ("turned \u{202e}dnuora", "turned \\u{202e}dnuora"),
-            ("\u{9b}2J", "\\u{9b}2J"),
-        ] {
-            assert_eq!(plain(text), shown, "{text:?}");
-        }
-    }
 
     #[test]
     fn one_is_one() {

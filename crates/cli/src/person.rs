@@ -1,16 +1,18 @@
 //! The person at the terminal.
 
 use std::{
+    collections::BTreeMap,
     io::{BufRead, Write},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use aime_orchestrator::{HumanChannel, HumanQuestion};
+use aime_progress::QuestionId;
 use aime_tools::offers_always;
 use futures::future::BoxFuture;
+use tokio::sync::oneshot;
 
 use crate::{
-    keyboard::Keyboard,
     output::{self, BOLD},
     screen::Pause,
 };
@@ -18,33 +20,51 @@ use crate::{
 /// Asks on the terminal, one question at a time, while the live view is still.
 pub(crate) struct AtTerminal {
     pause: Arc<dyn Pause>,
-    /// Who listens to what is typed unasked, and lends the terminal.
-    keyboard: Option<Arc<Keyboard>>,
     one_at_a_time: Arc<Mutex<()>>,
 }
 
 impl AtTerminal {
-    pub(crate) fn new(pause: Arc<dyn Pause>, keyboard: Option<Arc<Keyboard>>) -> Self {
-        Self { pause, keyboard, one_at_a_time: Arc::default() }
+    pub(crate) fn new(pause: Arc<dyn Pause>) -> Self {
+        Self { pause, one_at_a_time: Arc::default() }
     }
 }
 
 impl HumanChannel for AtTerminal {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
-        let (pause, keyboard, turn) = (Arc::clone(&self.pause), self.keyboard.clone(), Arc::clone(&self.one_at_a_time));
+        let (pause, turn) = (Arc::clone(&self.pause), Arc::clone(&self.one_at_a_time));
         Box::pin(async move {
             let asked = tokio::task::spawn_blocking(move || {
                 let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut answer = None;
-                let mut ask = || answer = read_answer(&question);
-                pause.still(&mut || match &keyboard {
-                    Some(keyboard) => keyboard.lend(&mut ask),
-                    None => ask(),
-                });
+                pause.still(&mut || answer = read_answer(&question));
                 answer
             });
             asked.await.ok().flatten()
         })
+    }
+}
+
+/// Asks on the whole screen, which shows the question from the run's events: an answer that is given there comes here.
+#[derive(Default)]
+pub(crate) struct OnScreen {
+    waiting: Mutex<BTreeMap<QuestionId, oneshot::Sender<String>>>,
+}
+
+impl OnScreen {
+    /// Passes an answer on. Gives it back where nobody waits for it here.
+    pub(crate) fn answer(&self, question: &QuestionId, text: String) -> Result<(), String> {
+        match self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(question) {
+            Some(asked) => asked.send(text),
+            None => Err(text),
+        }
+    }
+}
+
+impl HumanChannel for OnScreen {
+    fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+        let (answered, answer) = oneshot::channel();
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id, answered);
+        Box::pin(async { answer.await.ok() })
     }
 }
 

@@ -1,25 +1,32 @@
 //! What a person sees while a run goes on. Each screen is a view of the events.
 
 mod diff;
+mod form;
 mod lines;
 mod live;
 #[cfg(test)]
 mod tests;
 mod text;
 mod tree;
+mod whole;
 
 use std::sync::Arc;
 
 use aime_orchestrator::PublishedEvent;
 use aime_progress::{ProgressState, RunId};
 
-use crate::{args::Output, failure::Failure, output};
+use crate::{failure::Failure, output};
 
-pub(crate) use diff::describe_file_change;
-pub(crate) use lines::{describe_change, line_of};
-pub(crate) use live::Live;
-pub(crate) use text::{first_line, fit, moment, rfc3339, span};
-pub(crate) use tree::{describe_plan, describe_tasks};
+pub(crate) use self::{
+    diff::describe_file_change,
+    form::{Form, Sight},
+    lines::{describe_change, line_of},
+    live::Live,
+    text::{moment, rfc3339},
+    tree::{describe_plan, describe_tasks},
+    whole::{Whole, limits_of},
+};
+pub(crate) use aime_terminal::{first_line, fit, span};
 
 /// Keeps the screen still while a person types.
 pub(crate) trait Pause: Send + Sync {
@@ -35,26 +42,20 @@ pub(crate) enum Screen {
     Lines,
     /// The plan as a checklist that moves.
     Live(Arc<Live>),
+    /// The whole terminal.
+    Whole(Whole),
     /// Each event as JSON on standard output.
     Events(RunId),
 }
 
 impl Screen {
-    /// The screen for an output form. `live` says whether a view that moves can be drawn.
-    pub(crate) fn new(output: Output, quiet: bool, live: bool, run: &RunId) -> Self {
-        match output {
-            Output::Jsonl => Self::Events(run.clone()),
-            _ if quiet => Self::Quiet,
-            Output::Text if live => Self::Live(Arc::new(Live::new(run))),
-            Output::Text | Output::Json => Self::Lines,
-        }
-    }
-
-    /// The view that moves, if it is one.
-    pub(crate) const fn live(&self) -> Option<&Arc<Live>> {
-        match self {
-            Self::Live(live) => Some(live),
-            _ => None,
+    /// The screen of a form, where it needs no terminal of its own.
+    pub(crate) fn new(form: Form, run: &RunId) -> Self {
+        match form {
+            Form::Events => Self::Events(run.clone()),
+            Form::Quiet => Self::Quiet,
+            Form::Checklist | Form::Whole => Self::Live(Arc::new(Live::new(run))),
+            Form::Lines => Self::Lines,
         }
     }
 
@@ -83,6 +84,7 @@ impl Screen {
                 }
             }
             Self::Live(live) => live.show(event),
+            Self::Whole(whole) => whole.show(event),
             Self::Events(run) => output::json(&event.document(run, &rfc3339(event.at.as_millis())), false)?,
         }
         Ok(())
@@ -92,14 +94,17 @@ impl Screen {
     pub(crate) fn say(&self, text: &str) {
         match self {
             Self::Live(live) => live.say(text),
+            Self::Whole(whole) => whole.say(text),
             _ => output::note(text),
         }
     }
 
     /// Ends the moving part; the plan as it stands stays on the screen.
     pub(crate) fn close(&self) {
-        if let Self::Live(live) = self {
-            live.close();
+        match self {
+            Self::Live(live) => live.close(),
+            Self::Whole(whole) => whole.close(),
+            _ => {}
         }
     }
 }

@@ -28,8 +28,8 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
         _ => at_hand(choice.as_ref(), setup),
     };
     let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen, &setup.config.run);
-    let bounds = (wanted != seen.bounds).then_some(wanted);
-    let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models };
+    let bounds = (wanted != seen.bounds).then(|| wanted.clone());
+    let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models, bounds: wanted };
     carry_out(carry, global, setup, Work::Resume { bounds, before: Box::new(seen.state) }).await
 }
 

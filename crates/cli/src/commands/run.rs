@@ -7,15 +7,18 @@ use std::sync::Arc;
 
 use aime_durable::{Clock, JournalError, SystemClock};
 use aime_orchestrator::{
-    Bounds, FailureCode, HumanChannel, Models, NobodyThere, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunRequest,
-    RunResult, RunSettings,
+    Bounds, FailureCode, Models, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunRequest, RunResult, RunSettings,
 };
 use aime_progress::{Plan, PlanMode, ProgressEvent, ProgressState, RunId};
 use aime_tools::{Approval, PermissionRules};
-use tokio::{sync::mpsc, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
 
-use super::{check::checker_parts, listening::Listening, plan::make, read_goal, read_text, review::review};
+use super::{
+    check::checker_parts,
+    plan::make,
+    read_goal, read_text,
+    review::review,
+    showing::{Shown, finish_screen, show, stopped_twice},
+};
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
     config::{Config, ModeConfig},
@@ -23,9 +26,7 @@ use crate::{
     failure::{Failure, code},
     models,
     output::{self, BOLD, DIM, count},
-    person::AtTerminal,
-    screen::Screen,
-    wiring::{Setup, Watched},
+    wiring::Setup,
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
@@ -59,8 +60,15 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
     if settings.bounds.max_cost_usd.is_some() && models.is_some() && !priced {
         output::note("the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens");
     }
+    let bounds = settings.bounds.clone();
     let request = RunRequest { run: run.clone(), goal, plan, settings };
-    carry_out(Carry { run, output: args.output, unattended: args.unattended, models }, global, setup, Work::Start(Box::new(request))).await
+    carry_out(
+        Carry { run, output: args.output, unattended: args.unattended, models, bounds },
+        global,
+        setup,
+        Work::Start(Box::new(request)),
+    )
+    .await
 }
 
 /// The models that a replan may use where none is needed: nothing is fetched for it.
@@ -224,25 +232,22 @@ pub(super) struct Carry {
     pub(super) output: Output,
     pub(super) unattended: bool,
     pub(super) models: Option<Models>,
+    /// The bounds that it has, to be shown.
+    pub(super) bounds: Bounds,
 }
 
 /// Carries a run out: screen, signals, result, exit code.
 pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work: Work) -> Result<u8, Failure> {
-    let Carry { run, output, unattended, models } = carry;
-    // A log, or a terminal that cannot go back, leaves no place for what moves.
-    let live = output::is_watched() && global.verbose == 0 && setup.environment.text("TERM") != Some("dumb");
-    let screen = Arc::new(Screen::new(output, global.quiet, live, &run));
-    if let Work::Resume { before, .. } = &work {
-        screen.begin_with(before);
-    }
-    let attended = !unattended && output::can_type();
-    let listening = attended.then(|| Listening::begin(&run, &screen, setup)).transpose()?.flatten();
-    let keyboard = listening.as_ref().map(Listening::keyboard);
-    let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause(), keyboard)) } else { Arc::new(NobodyThere) };
-    let orchestrator = Orchestrator::new(setup.parts(models, human)?);
+    let before = match &work {
+        Work::Resume { before, .. } => Some(before.as_ref()),
+        Work::Start(_) => None,
+    };
+    let seen = Shown::begin(&carry, global, setup, before)?;
+    let Carry { run, output, models, .. } = carry;
+    let orchestrator = Orchestrator::new(setup.parts(models, Arc::clone(&seen.human))?);
     let (control, watched) = RunControl::new();
     let stop = control.stop.clone();
-    let shown = tokio::spawn(show(Arc::clone(&screen), watched, setup.consents(), setup.watch(&run)));
+    let shown = tokio::spawn(show(Arc::clone(&seen.screen), watched, setup.consents(), setup.watch(&run)));
     let (own, name) = (orchestrator.clone(), run.clone());
     // Among its own effects, and not on the thread that only waits: a step from one to the next need not wake another thread.
     let mut carried = tokio::spawn(async move {
@@ -257,50 +262,20 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
             Err(fault) if fault.is_panic() => std::panic::resume_unwind(fault.into_panic()),
             Err(cancelled) => return Err(Failure::internal(cancelled)),
         },
-        () = stopped_twice(&stop, &screen) => {
+        () = stopped_twice(&stop, &seen) => {
             carried.abort();
-            drop(listening);
-            screen.close();
+            drop(seen);
             output::note(&format!("stopped at once; go on with `aime resume {run}`"));
             return Ok(FailureCode::Interrupted.exit_code());
         }
     };
-    drop((orchestrator, listening));
-    let shown = finish_screen(shown, &screen).await;
+    drop(orchestrator);
+    let shown = finish_screen(shown, &seen.screen).await;
+    drop(seen);
     setup.end_telemetry().await;
     shown?;
     let result = result.map_err(|error| failure_of(&error))?;
     tell(&result, output)
-}
-
-/// Shows events until there are no more.
-async fn show(
-    screen: Arc<Screen>,
-    mut events: mpsc::UnboundedReceiver<PublishedEvent>,
-    consents: Option<Consents>,
-    mut telemetry: Option<Watched>,
-) -> Result<(), Failure> {
-    let drawing = match screen.as_ref() {
-        Screen::Live(live) => {
-            let live = Arc::clone(live);
-            Some(tokio::spawn(async move { live.keep_drawing().await }))
-        }
-        _ => None,
-    };
-    while let Some(event) = events.recv().await {
-        if let Some(telemetry) = &mut telemetry {
-            telemetry.take(&event);
-        }
-        screen.show(&event)?;
-        if let Some(lost) = remember(&event, consents.as_ref()) {
-            screen.say(&lost);
-        }
-    }
-    screen.close();
-    if let Some(drawing) = drawing {
-        drawing.abort();
-    }
-    Ok(())
 }
 
 /// Keeps what a person has allowed for good. A run goes on without; then it says why.
@@ -311,20 +286,6 @@ pub(super) fn remember(event: &PublishedEvent, consents: Option<&Consents>) -> O
         Some(Err(failure)) => Some(format!("allowed for this run only: {}", failure.message)),
         None => Some("allowed for this run only: there is no folder of your own outside of the working folder to keep it in".to_owned()),
     }
-}
-
-async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) -> Result<(), Failure> {
-    let shown = shown.await.map_err(Failure::internal)?;
-    screen.close();
-    shown
-}
-
-/// The first Ctrl-C or TERM stops the run so that it can be resumed; the second ends the wait for that.
-async fn stopped_twice(stop: &CancellationToken, screen: &Screen) {
-    interrupted().await;
-    stop.cancel();
-    screen.say("stopping … (again to stop at once)");
-    interrupted().await;
 }
 
 /// Waits for Ctrl-C or TERM.

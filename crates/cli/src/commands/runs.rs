@@ -10,7 +10,7 @@ use super::{
     run::{failure_of, run_id},
 };
 use crate::{
-    args::{Output, RunsCommand, ShowFormat},
+    args::{Global, Output, RunsCommand, ShowFormat},
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
@@ -23,12 +23,13 @@ const MAX_CHANGE_LINES: usize = 200;
 /// The columns of what is printed for people.
 const WIDTH: usize = 160;
 
-pub(super) async fn runs(command: Option<RunsCommand>, form: Output, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(form, setup)?,
         RunsCommand::Show { run, at, format } => show(&run, at, (form, format), setup)?,
         RunsCommand::Diff { run, from, to } => diff(&run, from, to, form, setup)?,
         RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
+        RunsCommand::Watch { run } => return super::watch::watch(&run, form, global, setup).await,
         RunsCommand::Events { run } => events(&run, form, setup)?,
         RunsCommand::Report { run, output_file } => super::report::report(&run, output_file.as_deref(), form, setup)?,
         RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, setup).await,

@@ -11,7 +11,7 @@ use super::{
     Pause, describe_tasks, fit, line_of, span,
     tree::{checklist, progress},
 };
-use crate::output::{self, BOLD, DIM, count, plain};
+use crate::output::{self, BOLD, DIM, count};
 
 /// How often the view is drawn.
 const FRAME: Duration = Duration::from_millis(200);
@@ -29,8 +29,6 @@ struct View {
     state: Option<ProgressState>,
     /// A person types: the bar's own lock is held for as long, so nothing may touch the bar, or the run would wait for the person too.
     still: bool,
-    /// What a person types unasked, where somebody listens to it.
-    typing: Option<String>,
     /// What came while it was still.
     waiting: Vec<String>,
     closed: bool,
@@ -73,13 +71,6 @@ impl Live {
         }
     }
 
-    /// Shows what a person types unasked; from then on it says that one may.
-    pub(crate) fn typing(&self, text: &str) {
-        let mut view = self.view();
-        view.typing = Some(text.to_owned());
-        self.draw(&view);
-    }
-
     /// Draws once, and again at each frame until it is closed.
     pub(crate) async fn keep_drawing(&self) {
         loop {
@@ -109,7 +100,7 @@ impl Live {
         if let Some(state) = &view.state {
             let now = jiff::Timestamp::now().as_millisecond();
             let (rows, columns) = size();
-            self.bar.set_message(output::painted(&render(state, &self.run, now, view.typing.as_deref(), (columns, rows))));
+            self.bar.set_message(output::painted(&render(state, &self.run, now, (columns, rows))));
         }
     }
 
@@ -160,13 +151,13 @@ impl Pause for Live {
 }
 
 /// Rows and columns of the terminal.
-fn size() -> (usize, usize) {
+pub(super) fn size() -> (usize, usize) {
     let (rows, columns) = console::Term::stderr().size();
     (usize::from(rows), usize::from(columns))
 }
 
 /// What stays on the screen above the checklist; the checklist itself shows the rest.
-fn is_news(event: &ProgressEvent) -> bool {
+pub(super) fn is_news(event: &ProgressEvent) -> bool {
     use ProgressEvent as E;
     !matches!(
         event,
@@ -184,7 +175,7 @@ fn is_news(event: &ProgressEvent) -> bool {
 }
 
 /// The whole view, as lines that fit `columns` and `rows`.
-pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, typing: Option<&str>, (columns, rows): (usize, usize)) -> String {
+pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, rows): (usize, usize)) -> String {
     let mut lines = Vec::new();
     let doing = match state.status {
         RunStatus::Planning => "planning",
@@ -196,14 +187,13 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, typing: Optio
         RunStatus::Cancelled => "cancelled",
     };
     lines.push(format!("{BOLD}{doing}{BOLD:#}{}", progress(state).map(|text| format!(" · {text}")).unwrap_or_default()));
-    lines.extend(checklist(state, now, columns, rows.saturating_sub(6 + usize::from(typing.is_some())).max(3)));
+    lines.extend(checklist(state, now, columns, rows.saturating_sub(6).max(3)));
     let elapsed = span(u64::try_from(now - state.started_at.as_millis()).unwrap_or(0));
     let spent = &state.spent;
     let tokens = spent.input_tokens + spent.output_tokens;
     let cost = if spent.cost_usd > 0.0 { format!(" · ${:.4}", spent.cost_usd) } else { String::new() };
     let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
     lines.push(format!("{DIM}{elapsed} · {tokens} tokens in {requests}{cost} · Ctrl-C stops · run {run}{DIM:#}"));
-    lines.extend(typing.map(|text| typed(text, columns)));
     // One column less, as a full line would wrap on some terminals; and room for the `^C`s that a terminal writes behind the last one.
     let width = columns.saturating_sub(1).max(1);
     let mut lines: Vec<String> = lines.iter().map(|line| fit(line, width)).collect();
@@ -211,18 +201,6 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, typing: Optio
         *line = fit(line, columns.saturating_sub(6).max(1));
     }
     lines.join("\n")
-}
-
-/// The line in which a person types: its end, where it is too long to be shown whole.
-fn typed(text: &str, columns: usize) -> String {
-    if text.is_empty() {
-        return format!("{DIM}type to tell the run something; Enter sends it{DIM:#}");
-    }
-    let mut shown = plain(text).into_owned();
-    while console::measure_text_width(&shown) > columns.saturating_sub(16).max(1) {
-        shown.remove(0);
-    }
-    format!("{BOLD}say >{BOLD:#} {shown}_")
 }
 
 /// What stays when the run has ended.

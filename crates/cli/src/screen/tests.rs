@@ -7,9 +7,9 @@ use aime_progress::{ProgressEvent, ProgressState, RunId, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    describe_plan, describe_tasks, first_line, fit, line_of,
+    describe_plan, describe_tasks, line_of,
     live::{last, render},
-    moment, rfc3339, span,
+    moment, rfc3339,
 };
 
 const BEGIN: i64 = 1_700_000_000_000;
@@ -172,7 +172,7 @@ fn nothing_from_outside_steers_the_terminal() {
 fn the_live_view_in_wide_and_narrow_terminals() {
     let state = at_work();
     for columns in [80, 40] {
-        let view = render(&state, &run(), BEGIN + 75_000, None, (columns, 24));
+        let view = render(&state, &run(), BEGIN + 75_000, (columns, 24));
         for line in view.lines() {
             assert!(console::measure_text_width(line) < columns, "{columns}: {line}");
         }
@@ -183,30 +183,14 @@ fn the_live_view_in_wide_and_narrow_terminals() {
 }
 
 #[test]
-fn what_is_typed_unasked_is_shown_in_the_last_line() {
-    let long = "慢".repeat(50);
-    for (text, shown) in [
-        ("", "type to tell the run something; Enter sends it".to_owned()),
-        ("not by train", "say > not by train_".to_owned()),
-        ("\u{1b}[2J", "say > \\u{1b}[2J_".to_owned()),
-        (long.as_str(), format!("say > {}_", "慢".repeat(32))),
-    ] {
-        let view = bare(&render(&at_work(), &run(), BEGIN + 75_000, Some(text), (80, 24)));
-        assert_eq!(view.lines().last(), Some(shown.as_str()));
-        let without = bare(&render(&at_work(), &run(), BEGIN + 75_000, None, (80, 24)));
-        assert_eq!(view.lines().count(), without.lines().count() + 1);
-    }
-}
-
-#[test]
 fn before_the_plan_there_is_only_what_is_being_done() {
-    insta::assert_snapshot!(bare(&render(&state(Vec::new()), &run(), BEGIN + 1_234, None, (80, 24))));
+    insta::assert_snapshot!(bare(&render(&state(Vec::new()), &run(), BEGIN + 1_234, (80, 24))));
 }
 
 #[test]
 fn a_terminal_of_no_size_is_no_trouble() {
     for (columns, rows) in [(0, 0), (1, 1), (5, 3)] {
-        let view = render(&at_work(), &run(), BEGIN, Some("not by train"), (columns, rows));
+        let view = render(&at_work(), &run(), BEGIN, (columns, rows));
         assert!(view.lines().all(|line| console::measure_text_width(line) <= columns.max(1)), "{columns}: {view}");
     }
 }
@@ -221,7 +205,7 @@ fn of_many_tasks_those_that_move_are_shown() {
         events.extend(starts(&format!("t{number}")));
     }
     events.push(goes("t3", "running", "completed"));
-    let view = bare(&render(&state(events), &run(), BEGIN + 20_000, None, (80, 16)));
+    let view = bare(&render(&state(events), &run(), BEGIN + 20_000, (80, 16)));
     assert!(view.lines().count() <= 16, "{view}");
     insta::assert_snapshot!(view);
 }
@@ -240,42 +224,7 @@ fn plans_and_what_became_of_them() {
 }
 
 #[test]
-fn texts_are_cut_by_the_columns_that_they_take() {
-    for (text, limit, cut) in [
-        ("short", 10, "short"),
-        ("  \n second line ", 20, "second line"),
-        ("exactly ten", 11, "exactly ten"),
-        ("one too many", 11, "one too ma…"),
-        ("ends in a space here", 11, "ends in a…"),
-        ("春眠不觉晓", 10, "春眠不觉晓"),
-        ("春眠不觉晓", 9, "春眠不觉…"),
-        ("春眠不觉晓", 8, "春眠不…"),
-        ("e\u{301}te\u{301}", 3, "e\u{301}te\u{301}"),
-        ("a\tb", 5, "a b"),
-        ("", 5, ""),
-    ] {
-        let found = first_line(text, limit);
-        assert_eq!(found, cut, "{text:?} at {limit}");
-        assert!(console::measure_text_width(&found) <= limit);
-    }
-    assert_eq!(fit("\u{1b}[31mred and long\u{1b}[0m", 4), "\u{1b}[31mred…\u{1b}[0m", "colours do not count, and are ended");
-}
-
-#[test]
-fn times_are_told_as_people_do() {
-    let table = [
-        (0, "0 ms"),
-        (999, "999 ms"),
-        (1_000, "1.0 s"),
-        (59_999, "59.9 s"),
-        (60_000, "1 m 00 s"),
-        (3_599_000, "59 m 59 s"),
-        (3_600_000, "1 h 00 m"),
-        (90_061_000, "25 h 01 m"),
-    ];
-    for (millis, text) in table {
-        assert_eq!(span(millis), text);
-    }
+fn moments_are_told_as_programs_and_people_read_them() {
     assert_eq!(rfc3339(BEGIN + 7), "2023-11-14T22:13:20.007Z");
     assert_eq!(moment(BEGIN + 7), "2023-11-14 22:13:20Z");
 }

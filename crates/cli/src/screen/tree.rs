@@ -1,6 +1,7 @@
 //! The plan as a checklist.
 
 use aime_progress::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
+use aime_terminal::tree_order;
 
 use super::{first_line, fit, span};
 use crate::output::{CYAN, DIM, GREEN, RED, YELLOW, count};
@@ -10,7 +11,7 @@ const WIDTH: usize = 100;
 /// The tasks of a plan that has not run, children under their parents.
 pub(crate) fn describe_plan(plan: &Plan) -> String {
     let specs: Vec<&TaskSpec> = plan.tasks.iter().collect();
-    let lines = rows(&specs).into_iter().map(|(depth, spec)| {
+    let lines = tree_order(&specs).into_iter().map(|(depth, spec)| {
         let after: Vec<&str> = spec.dependencies.iter().map(TaskId::as_str).collect();
         let after = if after.is_empty() { String::new() } else { format!(" {DIM}after {}{DIM:#}", after.join(", ")) };
         let tool = spec.tool.as_ref().map(|tool| format!(" {DIM}[{tool}]{DIM:#}")).unwrap_or_default();
@@ -105,22 +106,5 @@ fn mark(status: TaskStatus) -> String {
 
 fn tasks(state: &ProgressState) -> Vec<(usize, &Task)> {
     let specs: Vec<&TaskSpec> = state.tasks.values().map(|task| &task.spec).collect();
-    rows(&specs).into_iter().filter_map(|(depth, spec)| Some((depth, state.tasks.get(&spec.id)?))).collect()
-}
-
-/// Tasks in plan order, each followed by its children, with their depth. A parent that does not exist counts as none.
-fn rows<'a>(specs: &[&'a TaskSpec]) -> Vec<(usize, &'a TaskSpec)> {
-    fn below<'a>(parent: Option<&TaskId>, depth: usize, specs: &[&'a TaskSpec], rows: &mut Vec<(usize, &'a TaskSpec)>) {
-        if depth > specs.len() {
-            return;
-        }
-        for spec in specs.iter().filter(|spec| spec.parent.as_ref().filter(|parent| specs.iter().any(|spec| spec.id == **parent)) == parent)
-        {
-            rows.push((depth, spec));
-            below(Some(&spec.id), depth + 1, specs, rows);
-        }
-    }
-    let mut found = Vec::new();
-    below(None, 0, specs, &mut found);
-    found
+    tree_order(&specs).into_iter().filter_map(|(depth, spec)| Some((depth, state.tasks.get(&spec.id)?))).collect()
 }

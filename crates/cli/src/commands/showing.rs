@@ -1,0 +1,137 @@
+//! Where a run that is carried out here is shown, and how it is stopped from there.
+
+use std::sync::Arc;
+
+use aime_orchestrator::{HumanChannel, NobodyThere, PublishedEvent};
+use aime_progress::ProgressState;
+use tokio::{
+    sync::{Notify, mpsc},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    run::{Carry, interrupted, remember},
+    viewing::{Hearing, acts},
+};
+use crate::{
+    args::Global,
+    consents::Consents,
+    failure::Failure,
+    output,
+    person::{AtTerminal, OnScreen},
+    screen::{Form, Screen, Sight, Whole, limits_of},
+    wiring::{Setup, Watched},
+};
+
+/// Where a run is shown, and how people are asked.
+pub(super) struct Shown {
+    pub(super) screen: Arc<Screen>,
+    pub(super) human: Arc<dyn HumanChannel>,
+    /// Carries out what is done on the whole screen.
+    hearing: Option<JoinHandle<()>>,
+    /// Is told of Ctrl-C there.
+    stops: Arc<Notify>,
+}
+
+impl Shown {
+    /// Takes the terminal, where there is one to take.
+    pub(super) fn begin(carry: &Carry, global: &Global, setup: &Setup, before: Option<&ProgressState>) -> Result<Self, Failure> {
+        let attended = !carry.unattended && output::can_type();
+        let (run, stops) = (&carry.run, Arc::new(Notify::new()));
+        let form = Form::of(carry.output, sight(global, setup, attended));
+        if form == Form::Whole {
+            let (heard, acts) = acts();
+            let mut screen = aime_terminal::Screen::new(run.clone(), aime_terminal::Part::Drives, limits_of(&carry.bounds));
+            if let Some(before) = before {
+                screen = screen.with_state(before.clone());
+            }
+            // What cannot be shown so is shown in another way.
+            if let Ok(Some(whole)) = Whole::open(screen, heard) {
+                let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(OnScreen::default()));
+                let hearing = Hearing::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
+                return Ok(Self { screen, human: asked, hearing: Some(tokio::spawn(hearing.hear(acts))), stops });
+            }
+        }
+        let screen = Arc::new(Screen::new(form, run));
+        if let Some(before) = before {
+            screen.begin_with(before);
+        }
+        let human: Arc<dyn HumanChannel> = if attended { Arc::new(AtTerminal::new(screen.pause())) } else { Arc::new(NobodyThere) };
+        Ok(Self { screen, human, hearing: None, stops })
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        if let Some(hearing) = self.hearing.take() {
+            hearing.abort();
+        }
+        // However it ends, the terminal is given back.
+        self.screen.close();
+    }
+}
+
+/// What is there to see and to be asked.
+pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> Sight {
+    Sight {
+        quiet: global.quiet,
+        plain: global.plain || setup.config.run.plain,
+        logs: global.verbose > 0,
+        watched: output::is_watched() && setup.environment.text("TERM") != Some("dumb"),
+        attended,
+    }
+}
+
+/// Shows events until there are no more.
+pub(super) async fn show(
+    screen: Arc<Screen>,
+    mut events: mpsc::UnboundedReceiver<PublishedEvent>,
+    consents: Option<Consents>,
+    mut telemetry: Option<Watched>,
+) -> Result<(), Failure> {
+    let drawing = match screen.as_ref() {
+        Screen::Live(live) => {
+            let live = Arc::clone(live);
+            Some(tokio::spawn(async move { live.keep_drawing().await }))
+        }
+        _ => None,
+    };
+    while let Some(event) = events.recv().await {
+        if let Some(telemetry) = &mut telemetry {
+            telemetry.take(&event);
+        }
+        screen.show(&event)?;
+        if let Some(lost) = remember(&event, consents.as_ref()) {
+            screen.say(&lost);
+        }
+    }
+    screen.close();
+    if let Some(drawing) = drawing {
+        drawing.abort();
+    }
+    Ok(())
+}
+
+/// Waits until everything is shown.
+pub(super) async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen: &Screen) -> Result<(), Failure> {
+    let shown = shown.await.map_err(Failure::internal)?;
+    screen.close();
+    shown
+}
+
+/// The first Ctrl-C or TERM stops the run so that it can be resumed; the second ends the wait for that.
+pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &Shown) {
+    stopped(seen).await;
+    stop.cancel();
+    seen.screen.say("stopping … (again to stop at once)");
+    stopped(seen).await;
+}
+
+/// Waits for a signal, or for Ctrl-C on a screen that gets keys as they come.
+async fn stopped(seen: &Shown) {
+    tokio::select! {
+        () = interrupted() => {}
+        () = seen.stops.notified() => {}
+    }
+}

@@ -1,0 +1,93 @@
+//! What a person does on the whole screen, on its way to the run: as `aime tell`, `aime pause`, `aime cancel` and `aime answer` say it.
+
+use std::sync::Arc;
+
+use aime_durable::{Clock, Journal, SystemClock};
+use aime_orchestrator::InboxMessage;
+use aime_progress::RunId;
+use aime_redact::Redactor;
+use aime_terminal::{Act, Heard};
+use tokio::sync::{
+    Notify,
+    mpsc::{self, UnboundedReceiver},
+};
+
+use crate::{
+    failure::Failure,
+    output::{BOLD, plain},
+    person::OnScreen,
+    screen::Screen,
+    wiring::Setup,
+};
+
+/// Where acts come from: one end for the view, one for who carries them out.
+pub(super) fn acts() -> (Heard, UnboundedReceiver<Act>) {
+    let (sent, acts) = mpsc::unbounded_channel();
+    // Whoever hears no more has ended.
+    (Box::new(move |act| drop(sent.send(act))), acts)
+}
+
+/// Who carries acts out.
+pub(super) struct Hearing {
+    run: RunId,
+    journal: Journal,
+    redactor: Redactor,
+    screen: Arc<Screen>,
+    /// Who waits for answers in this process.
+    asked: Option<Arc<OnScreen>>,
+    /// Is told of Ctrl-C, and of leaving.
+    stops: Arc<Notify>,
+}
+
+impl Hearing {
+    pub(super) fn new(
+        run: &RunId,
+        screen: &Arc<Screen>,
+        setup: &Setup,
+        asked: Option<Arc<OnScreen>>,
+        stops: &Arc<Notify>,
+    ) -> Result<Self, Failure> {
+        let (journal, redactor) = (setup.journal()?, setup.redactor().clone());
+        Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), asked, stops: Arc::clone(stops) })
+    }
+
+    /// Carries acts out, one after another, until there are no more.
+    pub(super) async fn hear(self, mut acts: UnboundedReceiver<Act>) {
+        while let Some(act) = acts.recv().await {
+            let (message, said) = match act {
+                Act::Tell { task, text } => {
+                    let said = format!("{BOLD}told{BOLD:#}    {}", plain(&text));
+                    (InboxMessage::Say { task, text }, Some(said))
+                }
+                Act::Pause => (InboxMessage::Pause {}, None),
+                Act::Cancel { task } => {
+                    let said = task.as_ref().map(|task| format!("{BOLD}cancel{BOLD:#}  {task}"));
+                    (InboxMessage::Cancel { task }, said)
+                }
+                Act::Answer { question, text } => {
+                    let asked = self.asked.as_ref();
+                    let left = asked.map_or_else(|| Err(text.clone()), |asked| asked.answer(&question, text.clone()));
+                    let Err(text) = left else { continue };
+                    (InboxMessage::Answer { question, text }, None)
+                }
+                Act::Interrupt | Act::Leave => {
+                    self.stops.notify_one();
+                    continue;
+                }
+                // The view's own.
+                Act::Suspend | Act::Redraw => continue,
+            };
+            match self.put(&message).await {
+                Ok(()) => said.iter().for_each(|said| self.screen.say(said)),
+                Err(error) => self.screen.say(&format!("not done: {error}")),
+            }
+        }
+    }
+
+    async fn put(&self, message: &InboxMessage) -> Result<(), String> {
+        let mut message = serde_json::to_value(message).map_err(|error| error.to_string())?;
+        self.redactor.document(&mut message);
+        let put = self.journal.inbox_put(self.run.as_str(), SystemClock.now(), &message.to_string()).await;
+        put.map(drop).map_err(|error| error.to_string())
+    }
+}

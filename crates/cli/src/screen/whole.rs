@@ -1,0 +1,113 @@
+//! A run on the whole terminal. When that is given back, what happened, the plan as it stands and the answer are on the screen of before.
+
+use std::{
+    collections::VecDeque,
+    io,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use aime_orchestrator::{Bounds, PublishedEvent};
+use aime_progress::ProgressEvent;
+use aime_terminal::{Heard, Limits, Screen, Theme, View};
+
+use super::{
+    line_of,
+    live::{is_news, last, size},
+};
+use crate::output;
+
+/// The most lines that are left on the screen of before.
+const MOST_NEWS: usize = 2_000;
+
+/// A view, and what is to be left behind.
+pub(crate) struct Whole {
+    view: View,
+    news: Mutex<News>,
+}
+
+#[derive(Default)]
+struct News {
+    lines: VecDeque<String>,
+    left_out: usize,
+    closed: bool,
+}
+
+/// The bounds that a screen shows.
+pub(crate) const fn limits_of(bounds: &Bounds) -> Limits {
+    Limits { tokens: bounds.max_tokens, cost_usd: bounds.max_cost_usd, seconds: bounds.max_seconds }
+}
+
+impl Whole {
+    /// Takes the terminal; `None` in the background.
+    pub(crate) fn open(screen: Screen, heard: Heard) -> io::Result<Option<Self>> {
+        let screen = screen.with_always(aime_tools::offers_always);
+        let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), heard)?;
+        Ok(view.map(|view| Self { view, news: Mutex::default() }))
+    }
+
+    fn news(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn show(&self, published: &PublishedEvent) {
+        let line = line_of(published);
+        if let Some(line) = line.as_ref().filter(|_| is_news(&published.event)) {
+            self.news().keep(line.clone());
+        }
+        self.view.take(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
+    }
+
+    pub(crate) fn say(&self, text: &str) {
+        let mut news = self.news();
+        if news.closed {
+            output::note(text);
+        } else {
+            news.keep(text.to_owned());
+            self.view.say(&output::bare(text));
+        }
+    }
+
+    /// Whether a process carries the run out.
+    pub(crate) fn set_driven(&self, driven: bool) {
+        self.view.set_driven(driven);
+    }
+
+    /// Gives the terminal back, once, and leaves behind what is worth it.
+    pub(crate) fn close(&self) {
+        let mut news = self.news();
+        news.closed = true;
+        let Some(screen) = self.view.close() else { return };
+        if news.left_out > 0 {
+            output::note(&format!("… {} before these are in `aime runs events`", output::count(news.left_out, "line")));
+        }
+        news.lines.drain(..).for_each(|line| output::note(&line));
+        if let Some(state) = screen.state().filter(|state| !state.tasks.is_empty()) {
+            output::note(&format!("{}\n", last(state, size().1)));
+        }
+    }
+}
+
+impl News {
+    fn keep(&mut self, line: String) {
+        if self.lines.len() >= MOST_NEWS {
+            self.lines.pop_front();
+            self.left_out += 1;
+        }
+        self.lines.push_back(line);
+    }
+}
+
+/// What the log of a screen says of an event: what the screen does not show by itself.
+fn words_of(event: &ProgressEvent, line: Option<&str>) -> Option<String> {
+    use ProgressEvent as E;
+    match event {
+        E::PlanCreated { plan, repairs, fallback } => {
+            let mut words = format!("plan    v1: {}", output::count(plan.tasks.len(), "task"));
+            repairs.iter().for_each(|repair| words.push_str(&format!("\n  mended: {repair}")));
+            fallback.iter().for_each(|why| words.push_str(&format!("\n  fallback: {why}")));
+            Some(output::bare(&words))
+        }
+        E::ToolCallStarted { .. } | E::ActorCreated { .. } | E::TaskConcluded { .. } | E::QuestionAsked { .. } => None,
+        _ => line.map(output::bare),
+    }
+}

@@ -1,0 +1,185 @@
+//! A screen as cells of a terminal. Neither a clock nor a terminal is read: the same screen at the same time is the same picture.
+
+mod foot;
+mod graph;
+mod header;
+mod help;
+mod log;
+mod question;
+mod task;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod work;
+
+use aime_progress::Timestamp;
+use ratatui_core::{
+    buffer::Buffer,
+    layout::{Position, Rect},
+    text::{Line, Span},
+};
+
+use crate::{
+    Screen, Theme,
+    screen::{Panel, Scroll},
+    theme::Tone,
+};
+
+/// From this width on the plan and what happened stand side by side.
+const WIDE: usize = 110;
+/// The fewest lines of what stands below the plan, with its title.
+const LOWER: usize = 5;
+
+/// What a drawing knows beside the screen.
+#[derive(Debug, Clone, Copy)]
+struct Eye {
+    now: Timestamp,
+    theme: Theme,
+}
+
+impl Eye {
+    fn span(self, tone: Tone, text: impl Into<String>) -> Span<'static> {
+        Span::styled(text.into(), self.theme.style(tone))
+    }
+
+    fn line(self, tone: Tone, text: impl Into<String>) -> Line<'static> {
+        Line::from(self.span(tone, text))
+    }
+}
+
+/// Draws a screen over a whole buffer. Gives the place of the cursor where a person types. What is scrolled further than there is to see is
+/// scrolled back.
+pub fn render(screen: &mut Screen, now: Timestamp, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
+    let area = *buffer.area();
+    let eye = Eye { now, theme };
+    let (width, height) = (usize::from(area.width), usize::from(area.height));
+    if width < 2 || height == 0 {
+        return None;
+    }
+    let prompt = foot::prompt(screen, eye, width);
+    let foot = if height >= 4 { vec![foot::keys(screen, eye, width)] } else { Vec::new() };
+    let room = height - foot.len() - usize::from(prompt.is_some()).min(height);
+    let head = header::lines(screen, eye, width, if room < 10 { 1.min(room) } else { 3 });
+    let body = room - head.len();
+
+    let mut canvas = Canvas { area, buffer, row: 0 };
+    canvas.lines(&head);
+    canvas.body(screen, eye, width, body);
+    canvas.row = head.len() + body;
+    let cursor = prompt.and_then(|(line, column)| {
+        let row = canvas.row;
+        canvas.lines(&[line]);
+        let column = column?.min(width.saturating_sub(1));
+        Some(Position::new(area.x + u16::try_from(column).ok()?, area.y + u16::try_from(row).ok()?))
+    });
+    canvas.lines(&foot);
+    cursor
+}
+
+/// A part of a buffer that is filled from its top.
+struct Canvas<'a> {
+    area: Rect,
+    buffer: &'a mut Buffer,
+    row: usize,
+}
+
+impl Canvas<'_> {
+    fn lines(&mut self, lines: &[Line<'_>]) {
+        for line in lines {
+            if let Some(y) = u16::try_from(self.row).ok().filter(|row| *row < self.area.height) {
+                self.buffer.set_line(self.area.x, self.area.y + y, line, self.area.width);
+            }
+            self.row += 1;
+        }
+    }
+
+    /// What stands between head and foot.
+    fn body(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+        let asked = question::lines(screen, eye, width, height);
+        let height = height - asked.len();
+        let top = self.row;
+        match screen.panel {
+            Panel::Help => self.window(("Keys", help::lines(screen, eye, width)), &mut screen.scroll, eye, (width, height)),
+            Panel::Graph => {
+                self.window(("What waits for what", graph::lines(screen, eye, width)), &mut screen.scroll, eye, (width, height))
+            }
+            Panel::Log | Panel::Task if width >= WIDE && height >= 8 => self.beside(screen, eye, width, height),
+            Panel::Log | Panel::Task => self.stacked(screen, eye, width, height),
+        }
+        self.row = top + height;
+        self.lines(&asked);
+    }
+
+    /// The plan above what happened.
+    fn stacked(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+        let top = self.row;
+        let lower = if height >= 8 { LOWER } else { 0 };
+        let work = if height >= 14 { work::lines(screen, eye, width, 4) } else { Vec::new() };
+        let plan = (screen.rows().len().max(1) + 1).min(height - lower - work.len());
+        self.lines(&tree::lines(screen, eye, width, plan));
+        self.row = top + plan;
+        self.lines(&work);
+        if lower > 0 {
+            self.lower(screen, eye, width, height - plan - work.len());
+        }
+    }
+
+    /// The plan beside what happened.
+    fn beside(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+        let left = width * 55 / 100;
+        let top = self.row;
+        let work = work::lines(screen, eye, left, (height / 3).min(8));
+        let plan = height - work.len();
+        self.part(0, left, |canvas| canvas.lines(&tree::lines(screen, eye, left, plan)));
+        self.row = top + plan;
+        self.part(0, left, |canvas| canvas.lines(&work));
+        self.row = top;
+        self.part(left + 1, width - left - 1, |canvas| canvas.lower(screen, eye, width - left - 1, height));
+    }
+
+    /// Draws into some of the columns.
+    fn part(&mut self, from: usize, width: usize, draw: impl FnOnce(&mut Canvas<'_>)) {
+        let (Ok(from), Ok(width)) = (u16::try_from(from), u16::try_from(width)) else { return };
+        let area = Rect { x: self.area.x + from, width, ..self.area };
+        draw(&mut Canvas { area, buffer: self.buffer, row: self.row });
+    }
+
+    fn lower(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
+        if screen.panel == Panel::Task {
+            let lines = task::lines(screen, eye, width);
+            self.window(("Task", lines), &mut screen.scroll, eye, (width, height));
+        } else {
+            let lines = log::lines(screen, eye, width, height);
+            self.lines(&lines);
+        }
+    }
+
+    /// As much of some lines as fits below a title, from where they are scrolled to.
+    fn window(&mut self, (name, lines): (&str, Vec<Line<'static>>), scroll: &mut Scroll, eye: Eye, (width, height): (usize, usize)) {
+        let page = height.saturating_sub(1);
+        reach(scroll, lines.len(), page);
+        let more = lines.len().saturating_sub(scroll.at + page);
+        let more = if more > 0 { format!("{more} more below") } else { String::new() };
+        self.lines(&[title(eye, name, &more, width)]);
+        let shown: Vec<Line<'static>> = lines.into_iter().skip(scroll.at).take(page).collect();
+        self.lines(&shown);
+    }
+}
+
+/// Keeps what is scrolled within what there is.
+fn reach(scroll: &mut Scroll, lines: usize, page: usize) {
+    scroll.most = lines.saturating_sub(page);
+    scroll.page = page;
+    scroll.at = scroll.at.min(scroll.most);
+}
+
+/// `── Plan ─────── 3 more below ──`.
+fn title(eye: Eye, name: &str, more: &str, width: usize) -> Line<'static> {
+    let name = crate::first_line(name, width.saturating_sub(6).max(1));
+    // A name without a number behind it is better than half a number.
+    let fits = !more.is_empty() && crate::text::width(&name) + more.len() + 9 <= width;
+    let more = if fits { format!(" {more} ──") } else { String::new() };
+    let used = 4 + crate::text::width(&name) + crate::text::width(&more);
+    let rule = "─".repeat(width.saturating_sub(used));
+    Line::from(vec![eye.span(Tone::Dim, "── "), eye.span(Tone::Strong, name), eye.span(Tone::Dim, format!(" {rule}{more}"))])
+}

@@ -1,0 +1,106 @@
+//! The head: what the run does, how far it is, what it has cost.
+
+use aime_progress::{ProgressState, RunStatus, TaskStatus};
+use ratatui_core::text::{Line, Span};
+
+use super::Eye;
+use crate::{
+    Screen, clock, first_line,
+    screen::Part,
+    text::{grouped, width as columns},
+    theme::Tone,
+};
+
+/// The columns of the bar that shows how much is done.
+const BAR: usize = 20;
+
+/// At most `most` lines.
+pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec<Line<'static>> {
+    let Some(state) = &screen.state else { return vec![eye.line(Tone::Strong, "beginning")].into_iter().take(most).collect() };
+    let (doing, tone) = doing(screen, state);
+    let goal = first_line(&state.goal, width.saturating_sub(columns(doing) + 2));
+    let mut lines = vec![Line::from(vec![eye.span(tone, doing), Span::raw("  "), Span::raw(goal)])];
+    let (how_far, spent) = (how_far(state, eye, width), spent(screen, state, eye));
+    // Both on one line where they fit.
+    let gap = width.saturating_sub(how_far.width() + spent.width());
+    if gap >= 3 {
+        let mut both = how_far;
+        both.push_span(Span::raw(" ".repeat(gap)));
+        spent.spans.into_iter().for_each(|span| both.push_span(span));
+        lines.push(both);
+    } else {
+        lines.extend([how_far, spent]);
+    }
+    lines.truncate(most);
+    lines
+}
+
+fn doing(screen: &Screen, state: &ProgressState) -> (&'static str, Tone) {
+    match state.status {
+        RunStatus::Completed => ("done", Tone::Good),
+        RunStatus::Failed => ("failed", Tone::Bad),
+        RunStatus::Cancelled => ("cancelled", Tone::Warn),
+        _ if screen.question().is_some() => ("waiting for you", Tone::Warn),
+        _ if screen.part == Part::Watches && !screen.driven => ("not under way", Tone::Warn),
+        RunStatus::WaitingForHuman => ("waiting for you", Tone::Warn),
+        RunStatus::Planning => ("planning", Tone::Live),
+        RunStatus::Executing => ("working", Tone::Live),
+        RunStatus::Replanning => ("changing the plan", Tone::Live),
+    }
+}
+
+/// `plan v2 [#####-----] 3 of 5 tasks done, 1 failed`.
+fn how_far(state: &ProgressState, eye: Eye, width: usize) -> Line<'static> {
+    if state.version == 0 {
+        return eye.line(Tone::Dim, "no plan yet");
+    }
+    let count = |status: TaskStatus| state.tasks.values().filter(|task| task.status == status).count();
+    let (all, done, failed) = (state.tasks.len(), count(TaskStatus::Completed), count(TaskStatus::Failed));
+    let tasks = if all == 1 { "1 task".to_owned() } else { format!("{all} tasks") };
+    let mut spans = vec![Span::raw(format!("plan v{}", state.version))];
+    if width >= 60 && all > 0 {
+        let full = done * BAR / all;
+        spans.extend([
+            Span::raw(" ["),
+            eye.span(Tone::Good, "#".repeat(full)),
+            eye.span(Tone::Dim, "-".repeat(BAR - full)),
+            Span::raw("]"),
+        ]);
+    } else {
+        spans.push(Span::raw(" ·"));
+    }
+    spans.push(Span::raw(format!(" {done} of {tasks} done")));
+    if failed > 0 {
+        spans.push(eye.span(Tone::Bad, format!(", {failed} failed")));
+    }
+    Line::from(spans)
+}
+
+/// `1:15 of 10:00 · 12,345 of 100,000 tokens · $0.0123 of $0.50`. What has come near to its bound stands out.
+fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
+    let until = if screen.is_over() { state.last_progress_at } else { eye.now };
+    let millis = until.millis_since(state.started_at);
+    let tokens = state.spent.input_tokens.saturating_add(state.spent.output_tokens);
+    let (limits, cost) = (&screen.limits, state.spent.cost_usd);
+    let near = |used: f64, most: f64| if used >= 0.8 * most { Tone::Warn } else { Tone::Dim };
+    let time = limits.seconds.map_or_else(
+        || (Tone::Dim, clock(millis)),
+        |most| (near(millis as f64 / 1_000.0, most as f64), format!("{} of {}", clock(millis), clock(most.saturating_mul(1_000)))),
+    );
+    let tokens = limits.tokens.map_or_else(
+        || (Tone::Dim, format!("{} tokens", grouped(tokens))),
+        |most| (near(tokens as f64, most as f64), format!("{} of {} tokens", grouped(tokens), grouped(most))),
+    );
+    let cost = match limits.cost_usd {
+        Some(most) => Some((near(cost, most), format!("${cost:.4} of ${most:.2}"))),
+        None => (cost > 0.0).then(|| (Tone::Dim, format!("${cost:.4}"))),
+    };
+    let mut spans = Vec::new();
+    for (tone, text) in [Some(time), Some(tokens), cost].into_iter().flatten() {
+        if !spans.is_empty() {
+            spans.push(eye.span(Tone::Dim, " · "));
+        }
+        spans.push(eye.span(tone, text));
+    }
+    Line::from(spans)
+}

@@ -1,0 +1,118 @@
+//! The plan as a tree, each task with its state.
+
+use aime_progress::{Task, TaskKind, TaskStatus};
+use ratatui_core::{
+    style::Modifier,
+    text::{Line, Span},
+};
+
+use super::{Eye, title, work};
+use crate::{Screen, clock, first_line, text::width as columns, theme::Tone};
+
+/// The columns of a time at the end of a row, and of the gap before it.
+const TIME: usize = 8;
+
+/// The mark of a state. It tells without colours.
+pub(super) const fn mark(status: TaskStatus) -> (&'static str, Tone) {
+    match status {
+        TaskStatus::Pending | TaskStatus::Ready => (" ", Tone::Plain),
+        TaskStatus::Running => (">", Tone::Live),
+        TaskStatus::Completed => ("x", Tone::Good),
+        TaskStatus::Failed => ("!", Tone::Bad),
+        TaskStatus::Blocked => ("?", Tone::Warn),
+        TaskStatus::Skipped => ("-", Tone::Dim),
+        TaskStatus::RolledBack => ("<", Tone::Dim),
+    }
+}
+
+/// The title and as many rows as fit below it, those around the one that is looked at.
+pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
+    let rows = screen.rows();
+    let room = height.saturating_sub(1);
+    let focus = screen.focus(&rows).unwrap_or(0);
+    let from = focus.saturating_sub(room / 2).min(rows.len().saturating_sub(room));
+    let below = rows.len().saturating_sub(from + room);
+    let more = match (from, below) {
+        (0, 0) => String::new(),
+        (0, below) => format!("{below} below"),
+        (above, 0) => format!("{above} above"),
+        (above, below) => format!("{above} above, {below} below"),
+    };
+    let mut lines = vec![title(eye, "Plan", &more, width)];
+    if rows.is_empty() {
+        lines.push(eye.line(Tone::Dim, "  there is none yet"));
+    }
+    let shown = rows.iter().enumerate().skip(from).take(room);
+    lines.extend(shown.map(|(at, (depth, task))| row(screen, eye, (*depth, task), at == focus, width)));
+    lines.truncate(height);
+    lines
+}
+
+fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool, width: usize) -> Line<'static> {
+    // A deep plan on a narrow terminal keeps room for its words.
+    let indent = "  ".repeat(depth.min(width / 10));
+    let (mark, tone) = mark(task.status);
+    let pointer = if looked_at { ">" } else { " " };
+    let lead = format!("{pointer} {indent}[{mark}] ");
+    let time = time_of(task, eye).map(clock).unwrap_or_default();
+    let room = width.saturating_sub(columns(&lead) + if time.is_empty() { 0 } else { TIME });
+    let (said, said_tone) = said(screen, task);
+    // What it does needs room beside what it is called.
+    let most = if said.is_empty() { room } else { (room / 2).max(12).min(room) };
+    let name = first_line(task.spec.title(), most);
+    let attempts = if task.attempts > 1 { format!(" (attempt {})", task.attempts) } else { String::new() };
+    let left = room.saturating_sub(columns(&name) + attempts.len() + 2);
+    let said = if left >= 8 { first_line(&said, left) } else { String::new() };
+    let mut style = eye.theme.style(if task.status.is_settled() && task.status != TaskStatus::Completed { Tone::Dim } else { Tone::Plain });
+    if looked_at && screen.selected.is_some() {
+        style = style.add_modifier(Modifier::REVERSED);
+    }
+    let mut spans = vec![
+        Span::raw(format!("{pointer} {indent}[")),
+        eye.span(tone, mark),
+        Span::raw("] "),
+        Span::styled(name, style),
+        eye.span(Tone::Dim, attempts),
+    ];
+    if !said.is_empty() {
+        spans.extend([Span::raw("  "), eye.span(said_tone, said)]);
+    }
+    if !time.is_empty() {
+        let used: usize = spans.iter().map(Span::width).sum();
+        let gap = width.saturating_sub(used + time.len()).max(1);
+        spans.push(eye.span(Tone::Dim, format!("{}{time}", " ".repeat(gap))));
+    }
+    Line::from(spans)
+}
+
+/// What a task does now, what it came to, or why it stands where it does.
+fn said(screen: &Screen, task: &Task) -> (String, Tone) {
+    let concluded = || task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).clone());
+    match task.status {
+        TaskStatus::Running if task.spec.kind == TaskKind::Group => (String::new(), Tone::Dim),
+        TaskStatus::Running => (work::doing(screen, task), Tone::Live),
+        TaskStatus::Completed => (concluded().unwrap_or_default(), Tone::Dim),
+        TaskStatus::Failed => (task.reason.clone().or_else(concluded).unwrap_or_default(), Tone::Bad),
+        TaskStatus::Pending | TaskStatus::Ready => (waits_for(task), Tone::Dim),
+        _ => (task.reason.clone().unwrap_or_default(), Tone::Dim),
+    }
+}
+
+fn waits_for(task: &Task) -> String {
+    let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress::TaskId::as_str).collect();
+    match (task.reason.as_deref(), after.as_slice()) {
+        (Some(reason), _) => reason.to_owned(),
+        (None, []) => String::new(),
+        (None, after) => format!("after {}", after.join(", ")),
+    }
+}
+
+/// How long a task has taken, in milliseconds; none where it has not begun.
+pub(super) fn time_of(task: &Task, eye: Eye) -> Option<u64> {
+    let began = task.started_at.filter(|_| task.attempts > 0 || task.spec.kind == TaskKind::Group)?;
+    match task.status {
+        TaskStatus::Running => Some(eye.now.millis_since(began)),
+        TaskStatus::Completed | TaskStatus::Failed => Some(task.finished_at?.millis_since(began)),
+        _ => None,
+    }
+}

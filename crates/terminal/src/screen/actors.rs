@@ -1,0 +1,94 @@
+//! Who is at work on each task, and with which tools.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use aime_progress::{CallOutcome, ProgressEvent, TaskId, Timestamp};
+use serde_json::{Map, Value};
+
+/// The latest calls of a task that are kept.
+const MOST_CALLS: usize = 30;
+/// The longest text of a call, in characters.
+const LONGEST: usize = 200;
+
+/// Those who work or have worked, by task.
+#[derive(Debug, Default)]
+pub(crate) struct Actors {
+    known: BTreeMap<TaskId, Actor>,
+}
+
+/// Who works on a task.
+#[derive(Debug, Default)]
+pub(crate) struct Actor {
+    /// The profile; empty for a task without an actor.
+    pub(crate) profile: String,
+    /// The model.
+    pub(crate) model: String,
+    /// The latest calls, the oldest first.
+    pub(crate) calls: VecDeque<Call>,
+    /// Requests to models.
+    pub(crate) requests: u64,
+    /// Tokens sent and received.
+    pub(crate) tokens: u64,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    id: String,
+    /// `grep: TODO`.
+    pub(crate) what: String,
+    /// When it began.
+    pub(crate) at: Timestamp,
+    /// How it ended, and after how many milliseconds.
+    pub(crate) ended: Option<(CallOutcome, u64)>,
+}
+
+impl Actors {
+    pub(super) fn take(&mut self, at: Timestamp, event: &ProgressEvent) {
+        match event {
+            ProgressEvent::ActorCreated { task, profile, model, .. } => {
+                let actor = self.known.entry(task.clone()).or_default();
+                actor.profile.clone_from(profile);
+                actor.model.clone_from(model);
+                // Whoever was at work before is gone.
+                actor.calls.retain(|call| call.ended.is_some());
+            }
+            ProgressEvent::ModelCalled { task: Some(task), spent, .. } => {
+                let actor = self.known.entry(task.clone()).or_default();
+                actor.requests += spent.requests;
+                actor.tokens += spent.input_tokens + spent.output_tokens;
+            }
+            ProgressEvent::ToolCallStarted { task, call, tool, parameters } => {
+                let calls = &mut self.known.entry(task.clone()).or_default().calls;
+                if calls.len() >= MOST_CALLS {
+                    calls.pop_front();
+                }
+                calls.push_back(Call { id: call.clone(), what: what(tool, parameters), at, ended: None });
+            }
+            ProgressEvent::ToolCallFinished { task, call, outcome, duration_ms, .. } => {
+                let calls = self.known.get_mut(task).map(|actor| &mut actor.calls);
+                if let Some(found) = calls.and_then(|calls| calls.iter_mut().rev().find(|known| known.id == *call)) {
+                    found.ended = Some((*outcome, *duration_ms));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn of(&self, task: &TaskId) -> Option<&Actor> {
+        self.known.get(task)
+    }
+}
+
+impl Actor {
+    /// The call that is under way; of several the latest.
+    pub(crate) fn current(&self) -> Option<&Call> {
+        self.calls.iter().rev().find(|call| call.ended.is_none())
+    }
+}
+
+/// The tool and the first text among its parameters.
+fn what(tool: &str, parameters: &Map<String, Value>) -> String {
+    let words = parameters.values().find_map(Value::as_str).and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
+    words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {}", words.chars().take(LONGEST).collect::<String>()))
+}

@@ -1,0 +1,184 @@
+//! What each key does.
+
+use aime_progress::{PlanMode, TaskId, TaskKind};
+use tui_input::Input;
+
+use super::{Act, Panel, Part, Prompt, Said, Screen, Scroll, prompt::edit};
+use crate::Key;
+
+impl Screen {
+    /// Takes a key. Gives what is to be done beyond the screen.
+    pub fn press(&mut self, key: Key) -> Option<Act> {
+        self.notice.clear();
+        match key {
+            Key::Ctrl('c') => {
+                self.prompt = Prompt::None;
+                return Some(if self.part == Part::Drives { Act::Interrupt } else { Act::Leave });
+            }
+            Key::Ctrl('z') => return Some(Act::Suspend),
+            Key::Ctrl('l') => return Some(Act::Redraw),
+            _ => {}
+        }
+        match std::mem::take(&mut self.prompt) {
+            Prompt::None => self.command(&key),
+            Prompt::Sure(act) if matches!(key, Key::Char('y' | 'Y')) => Some(act),
+            Prompt::Sure(_) => None,
+            Prompt::Typing { to, line } => self.typed(to, line, key),
+        }
+    }
+
+    fn typed(&mut self, to: Said, mut line: Input, key: Key) -> Option<Act> {
+        match key {
+            Key::Escape => None,
+            Key::Enter => {
+                let text = line.value().trim().to_owned();
+                let act = (!text.is_empty()).then(|| to.act(text))?;
+                Some(self.noting(act))
+            }
+            key => {
+                edit(&mut line, key);
+                self.prompt = Prompt::Typing { to, line };
+                None
+            }
+        }
+    }
+
+    /// An answer is not asked for again while it is on its way.
+    fn noting(&mut self, act: Act) -> Act {
+        if let Act::Answer { question, .. } = &act {
+            self.given.insert(question.clone());
+            self.question_scroll = Scroll::default();
+        }
+        act
+    }
+
+    fn command(&mut self, key: &Key) -> Option<Act> {
+        if let Some(answer) = self.answer(key) {
+            return answer.map(|act| self.noting(act));
+        }
+        match key {
+            Key::Up | Key::Char('k') => self.go(|at, _| at.saturating_sub(1)),
+            Key::Down | Key::Char('j') => self.go(|at, last| (at + 1).min(last)),
+            Key::Home => self.go(|_, _| 0),
+            Key::End => self.go(|_, last| last),
+            Key::PageUp | Key::Ctrl('b') => self.turn(true),
+            Key::PageDown | Key::Char(' ') | Key::Ctrl('f') => self.turn(false),
+            Key::Enter | Key::Char('d') => self.show(Panel::Task),
+            Key::Char('g') => self.show(Panel::Graph),
+            Key::Char('?' | 'h') => self.show(Panel::Help),
+            Key::Char('l') => self.open(Panel::Log),
+            Key::Tab => self.open(match self.panel {
+                Panel::Log => Panel::Task,
+                Panel::Task => Panel::Graph,
+                Panel::Graph | Panel::Help => Panel::Log,
+            }),
+            Key::Escape if self.panel == Panel::Log => {
+                self.selected = None;
+                self.scroll.at = 0;
+            }
+            Key::Escape => self.open(Panel::Log),
+            Key::Char('q') if self.part == Part::Watches => return Some(Act::Leave),
+            Key::Char('t' | 'T' | 'p' | 'q' | 'x' | 'X') if self.is_over() => self.notice = "the run has ended".to_owned(),
+            Key::Char('t') => self.ask_words(Said::Told(None)),
+            Key::Char('T') => self.tell_task(),
+            Key::Char('p' | 'q') if self.part == Part::Watches && !self.driven => {
+                self.notice = format!("no process carries the run out; go on with aime resume {}", self.run);
+            }
+            Key::Char('p' | 'q') => self.prompt = Prompt::Sure(Act::Pause),
+            Key::Char('x') => self.cancel_task(),
+            Key::Char('X') => self.prompt = Prompt::Sure(Act::Cancel { task: None }),
+            _ => {}
+        }
+        None
+    }
+
+    /// What a key says to the question that waits: none where it says nothing to it.
+    fn answer(&mut self, key: &Key) -> Option<Option<Act>> {
+        let (question, _) = self.question()?;
+        let id = question.id.clone();
+        let text = match (question.kind.as_str(), key) {
+            ("approval", Key::Char('y' | 'Y')) => "yes",
+            ("approval", Key::Char('n' | 'N')) => "no",
+            ("approval", Key::Char('a' | 'A')) if (self.offers_always)(&question.question) => "always",
+            ("approval", _) => return None,
+            (_, Key::Enter | Key::Char('a')) => {
+                self.ask_words(Said::Answers(id));
+                return Some(None);
+            }
+            _ => return None,
+        };
+        Some(Some(Act::Answer { question: id, text: text.to_owned() }))
+    }
+
+    fn ask_words(&mut self, to: Said) {
+        self.prompt = Prompt::Typing { to, line: Input::default() };
+    }
+
+    fn tell_task(&mut self) {
+        let refused = match self.chosen() {
+            None => Err("there is no task yet; t tells the run".to_owned()),
+            Some(task) if task.spec.kind != TaskKind::Actor => {
+                Err(format!("{} has no actor who could hear it; t tells the run", task.spec.id))
+            }
+            Some(task) if task.status.is_settled() => Err(format!("{} is {}", task.spec.id, task.status)),
+            Some(task) => Ok(task.spec.id.clone()),
+        };
+        match refused {
+            Ok(task) => self.ask_words(Said::Told(Some(task))),
+            Err(why) => self.notice = why,
+        }
+    }
+
+    fn cancel_task(&mut self) {
+        let direct = self.state.as_ref().is_some_and(|state| state.mode == Some(PlanMode::Direct));
+        let refused: Result<TaskId, String> = match self.chosen() {
+            None => Err("there is no task yet; X ends the run".to_owned()),
+            Some(task) if task.status.is_settled() => Err(format!("{} is {}", task.spec.id, task.status)),
+            Some(task) if direct => Err(format!("{} is all that the run does; X ends the run", task.spec.id)),
+            Some(task) => Ok(task.spec.id.clone()),
+        };
+        match refused {
+            Ok(task) => self.prompt = Prompt::Sure(Act::Cancel { task: Some(task) }),
+            Err(why) => self.notice = why,
+        }
+    }
+
+    /// Goes to another row of the plan.
+    fn go(&mut self, to: impl FnOnce(usize, usize) -> usize) {
+        // Where the plan is not to be seen these keys move what is.
+        if matches!(self.panel, Panel::Graph | Panel::Help) {
+            let most = self.scroll.most;
+            self.scroll.at = to(self.scroll.at, most);
+            return;
+        }
+        let rows = self.rows();
+        let Some(at) = self.focus(&rows) else { return };
+        let selected = rows.get(to(at, rows.len().saturating_sub(1))).map(|(_, task)| task.spec.id.clone());
+        self.selected = selected;
+        if self.panel == Panel::Task {
+            self.scroll.at = 0;
+        }
+    }
+
+    /// Turns a page of the question, where it has more than one, or else of the panel.
+    fn turn(&mut self, up: bool) {
+        let asked = self.question().is_some() && self.question_scroll.most > 0;
+        // The log begins at its end.
+        let back = if !asked && self.panel == Panel::Log { !up } else { up };
+        let scroll = if asked { &mut self.question_scroll } else { &mut self.scroll };
+        let page = scroll.page.max(2) - 1;
+        scroll.at = if back { scroll.at.saturating_sub(page) } else { (scroll.at + page).min(scroll.most) };
+    }
+
+    /// Opens a panel, or closes it where it is open.
+    fn show(&mut self, panel: Panel) {
+        self.open(if self.panel == panel { Panel::Log } else { panel });
+    }
+
+    fn open(&mut self, panel: Panel) {
+        if self.panel != panel {
+            self.panel = panel;
+            self.scroll = Scroll::default();
+        }
+    }
+}

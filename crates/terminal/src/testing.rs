@@ -1,0 +1,193 @@
+//! Runs for tests, made from events as a journal has them.
+
+use aime_progress::{ProgressEvent, RunId, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{Limits, Part, Screen};
+
+pub(crate) const BEGIN: i64 = 1_700_000_000_000;
+
+pub(crate) fn at(second: i64) -> Timestamp {
+    Timestamp::from_millis(BEGIN + 1_000 * second)
+}
+
+pub(crate) fn event(value: Value) -> ProgressEvent {
+    let text = value.to_string();
+    serde_json::from_value(value).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+pub(crate) fn screen(part: Part) -> Screen {
+    let limits = Limits { tokens: Some(100_000), cost_usd: Some(0.5), seconds: Some(600) };
+    let screen = Screen::new(RunId::new("01a200aaa443700b").unwrap(), part, limits);
+    screen.with_always(|question| question.lines().last().is_some_and(|line| line.starts_with("Always allows here: ")))
+}
+
+/// Takes events in, one a second, each told in the words beside it; without any it is not told.
+pub(crate) fn takes(screen: &mut Screen, from: i64, events: Vec<(Value, &str)>) {
+    for (second, (value, words)) in (from..).zip(events) {
+        screen.take(at(second), &event(value), Some(words).filter(|words| !words.is_empty()));
+    }
+}
+
+pub(crate) fn begun(goal: &str) -> (Value, String) {
+    (json!({"type": "run_started", "plan_id": "p", "goal": goal}), format!("goal    {goal}"))
+}
+
+pub(crate) fn goes(task: &str, from: &str, to: &str) -> Value {
+    json!({"type": "task_status_changed", "task": task, "from": from, "to": to, "attempt": 1})
+}
+
+/// A run in the middle of its work: a group, a finished task, two at work, one that failed once, names in dense scripts and with emoji.
+pub(crate) fn at_work() -> Screen {
+    let mut screen = screen(Part::Drives);
+    let (began, words) = begun("Collect what the sources say about spring, write a poem, and report");
+    takes(&mut screen, 0, vec![(began, &words)]);
+    takes(
+        &mut screen,
+        1,
+        vec![
+            (
+                json!({"type": "routed", "mode": "complex", "by": "rules", "category": "coding", "reasons": []}),
+                "route   complex (by rules, coding: several steps)",
+            ),
+            (
+                json!({"type": "plan_created", "plan": {"goal": "g", "edges": [{"from": "report", "to": "tidy", "type": "rollback"}], "tasks": [
+                    {"id": "sources", "kind": "group", "name": "Everything about the sources"},
+                    {"id": "find", "parent": "sources", "kind": "tool", "tool": "grep", "name": "Find every TODO comment in the sources", "parameters": {"pattern": "TODO"}},
+                    {"id": "poem", "parent": "sources", "kind": "actor", "name": "写一首关于春天的长诗并把它保存到名为诗歌的文件夹里面", "description": "写诗", "completion_criteria": ["诗歌/春天.txt 存在"]},
+                    {"id": "party", "kind": "actor", "name": "Plan the party 🎉 for 👩‍👩‍👧 and friends", "description": "x"},
+                    {"id": "report", "kind": "actor", "name": "Write the report \u{1b}[31min red\u{1b}[0m", "description": "x", "dependencies": ["sources", "party"]},
+                    {"id": "tidy", "kind": "actor", "name": "Take the report away again", "description": "x"}
+                ]}}),
+                "plan    v1: 6 tasks",
+            ),
+            (json!({"type": "run_status_changed", "from": "planning", "to": "executing"}), ""),
+            (goes("find", "pending", "ready"), ""),
+            (goes("find", "ready", "running"), "start   find"),
+            (
+                json!({"type": "task_concluded", "task": "find", "conclusion": {"outcome": "success", "summary": "12 matches in 4 files", "references": []}}),
+                "",
+            ),
+            (goes("find", "running", "completed"), "done    find"),
+            (goes("poem", "pending", "ready"), ""),
+            (goes("poem", "ready", "running"), "start   poem"),
+            (
+                json!({"type": "actor_created", "task": "poem", "actor": "poem-1", "profile": "sisyphus", "model": "gpt-5-mini", "tools": [], "reasons": []}),
+                "",
+            ),
+            (
+                json!({"type": "model_called", "task": "poem", "purpose": "act", "model": "gpt-5-mini", "spent": {"requests": 1, "input_tokens": 12_000, "output_tokens": 345, "cost_usd": 0.0123}, "duration_ms": 900}),
+                "",
+            ),
+            (
+                json!({"type": "tool_call_started", "task": "poem", "call": "1", "tool": "write_file", "parameters": {"path": "诗歌/春天.txt", "content": "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"}}),
+                "",
+            ),
+            (goes("party", "pending", "ready"), ""),
+            (goes("party", "ready", "running"), "start   party"),
+            (
+                json!({"type": "actor_created", "task": "party", "actor": "party-1", "profile": "atlas", "model": "gpt-5-mini", "tools": [], "reasons": []}),
+                "",
+            ),
+        ],
+    );
+    screen
+}
+
+/// The same after a replan: its plan was changed, and it is told why.
+pub(crate) fn replanned() -> Screen {
+    let mut screen = at_work();
+    takes(
+        &mut screen,
+        20,
+        vec![
+            (json!({"type": "tool_call_started", "task": "party", "call": "1", "tool": "bash", "parameters": {"command": "ls rooms"}}), ""),
+            (
+                json!({"type": "tool_call_finished", "task": "party", "call": "1", "tool": "bash", "outcome": "error", "output": "exit code 2", "duration_ms": 1200}),
+                "party: bash failed after 1.2 s: exit code 2",
+            ),
+            (
+                json!({"type": "task_concluded", "task": "party", "conclusion": {"outcome": "failure", "summary": "", "error": "no room is free", "references": []}}),
+                "",
+            ),
+            (
+                json!({"type": "task_status_changed", "task": "party", "from": "running", "to": "failed", "attempt": 1, "for_good": true, "reason": "no room is free"}),
+                "failed  party for good: no room is free",
+            ),
+            (
+                json!({"type": "plan_changed", "decision": {"version": 2, "at": 1, "triggers": [{"kind": "task_failed", "priority": 90, "detail": "party failed for good"}],
+                    "patch": {"reasoning": "The garden needs no room.", "changes": [
+                        {"op": "add_task", "task": {"id": "garden", "kind": "actor", "name": "Hold the party in the garden", "description": "x"}, "replaces": ["party"]}]}, "evidence": []}}),
+                "replan  v2: party failed for good\n  because: The garden needs no room.\n  + garden in place of party: Hold the party in the garden",
+            ),
+            (goes("garden", "pending", "ready"), ""),
+            (goes("garden", "ready", "running"), "start   garden"),
+        ],
+    );
+    screen
+}
+
+pub(crate) fn asks(screen: &mut Screen, id: &str, kind: &str, question: &str) {
+    takes(screen, 40, vec![(json!({"type": "question_asked", "id": id, "task": "poem", "kind": kind, "question": question}), "")]);
+}
+
+/// What the book shows: a run whose plan was changed while two actors are at work.
+pub(crate) fn for_the_book() -> Screen {
+    let mut screen =
+        Screen::new(RunId::new("01a200aaa443700b").unwrap(), Part::Drives, Limits { tokens: Some(200_000), ..Limits::default() });
+    let (began, words) = begun("Port the build from make to just, and let CI use it");
+    let actor = |task: &str, profile: &str| json!({"type": "actor_created", "task": task, "actor": format!("{task}-1"), "profile": profile, "model": "gpt-5-mini", "tools": [], "reasons": []});
+    let call = |task: &str, tool: &str, value: &str| json!({"type": "tool_call_started", "task": task, "call": "1", "tool": tool, "parameters": {"x": value}});
+    takes(
+        &mut screen,
+        0,
+        vec![
+            (began, words.as_str()),
+            (
+                json!({"type": "routed", "mode": "complex", "by": "rules", "category": "coding", "reasons": []}),
+                "route   complex (by rules, coding: several steps)",
+            ),
+            (
+                json!({"type": "plan_created", "plan": {"goal": "g", "edges": [], "tasks": [
+                    {"id": "look", "kind": "tool", "tool": "glob", "name": "Find every Makefile", "parameters": {"pattern": "**/Makefile"}},
+                    {"id": "port", "kind": "actor", "name": "Port the targets to a justfile", "description": "x", "dependencies": ["look"]},
+                    {"id": "ci", "kind": "actor", "name": "Let CI call just", "description": "x", "dependencies": ["look"]},
+                    {"id": "check", "kind": "actor", "name": "Run every recipe once", "description": "x", "dependencies": ["port", "ci"]}
+                ]}}),
+                "plan    v1: 4 tasks",
+            ),
+            (json!({"type": "run_status_changed", "from": "planning", "to": "executing"}), ""),
+            (goes("look", "pending", "ready"), ""),
+            (goes("look", "ready", "running"), "start   look"),
+            (
+                json!({"type": "task_concluded", "task": "look", "conclusion": {"outcome": "success", "summary": "3 files", "references": []}}),
+                "",
+            ),
+            (goes("look", "running", "completed"), "done    look"),
+            (goes("port", "pending", "ready"), ""),
+            (goes("port", "ready", "running"), "start   port"),
+            (actor("port", "sisyphus"), ""),
+            (
+                json!({"type": "model_called", "task": "port", "purpose": "act", "model": "gpt-5-mini", "spent": {"requests": 1, "input_tokens": 18_000, "output_tokens": 750, "cost_usd": 0.0061}, "duration_ms": 900}),
+                "",
+            ),
+            (call("port", "edit_file", "justfile"), ""),
+            (
+                json!({"type": "evidence_added", "evidence": {"id": "e1", "type": "discovery", "significance": "high", "content": "docs/Makefile builds the manual", "at": 1, "processed": false}}),
+                "evidence docs/Makefile builds the manual",
+            ),
+            (
+                json!({"type": "plan_changed", "decision": {"version": 2, "at": 1, "triggers": [{"kind": "evidence", "priority": 80, "detail": "evidence of high significance"}],
+                    "patch": {"reasoning": "The manual has a build of its own.", "changes": [
+                        {"op": "add_task", "task": {"id": "docs", "kind": "actor", "name": "Port the build of the manual", "description": "x", "dependencies": ["look"]}},
+                        {"op": "add_edge", "edge": {"from": "docs", "to": "check", "type": "dependency"}}]}, "evidence": ["e1"]}}),
+                "replan  v2: evidence of high significance\n  because: The manual has a build of its own.\n  + docs: Port the build of the manual\n  + docs before check",
+            ),
+            (goes("docs", "pending", "ready"), ""),
+            (goes("docs", "ready", "running"), "start   docs"),
+            (actor("docs", "atlas"), ""),
+            (call("docs", "bash", "make -n -C docs"), ""),
+        ],
+    );
+    screen
+}

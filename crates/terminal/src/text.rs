@@ -1,0 +1,166 @@
+//! Words, times and widths: what may be shown at a terminal, and how much of it fits.
+
+use std::borrow::Cow;
+
+/// A text from outside (a model, a tool, a file) as a terminal may show it: what would steer the terminal, or turn the order of what is
+/// read around, is spelt out.
+#[must_use]
+pub fn plain(text: &str) -> Cow<'_, str> {
+    let steers = |character: char| {
+        let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        turns || (character.is_control() && !matches!(character, '\n' | '\t'))
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    let text = text.replace("\r\n", "\n");
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if steers(character) { shown.extend(character.escape_unicode()) } else { shown.push(character) }
+    }
+    Cow::Owned(shown)
+}
+
+/// The first line of a text from outside, cut to `limit` columns of a terminal.
+#[must_use]
+pub fn first_line(text: &str, limit: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = plain(line).replace('\t', " ");
+    let cut = console::truncate_str(&line, limit, "…");
+    if cut == line { line } else { format!("{}…", cut.trim_end_matches('…').trim_end()) }
+}
+
+/// A line with its colours, cut to `columns`.
+#[must_use]
+pub fn fit(line: &str, columns: usize) -> String {
+    console::truncate_str(line, columns, "…").into_owned()
+}
+
+/// A time for people: `850 ms`, `12.3 s`, `4 m 05 s`, `2 h 10 m`.
+#[must_use]
+pub fn span(millis: u64) -> String {
+    let seconds = millis / 1_000;
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0) => format!("{millis} ms"),
+        (0, 0, _) => format!("{}.{} s", seconds, millis % 1_000 / 100),
+        (0, minutes, seconds) => format!("{minutes} m {seconds:02} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes:02} m"),
+    }
+}
+
+/// A time that runs: `0:07`, `12:05`, `1:02:03`.
+#[must_use]
+pub fn clock(millis: u64) -> String {
+    let seconds = millis / 1_000;
+    match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (0, minutes, seconds) => format!("{minutes}:{seconds:02}"),
+        (hours, minutes, seconds) => format!("{hours}:{minutes:02}:{seconds:02}"),
+    }
+}
+
+/// `1,234,567`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// The columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    console::measure_text_width(text)
+}
+
+/// A text from outside in lines of at most `columns`; a line that goes on is set in by `indent`.
+pub(crate) fn wrapped(text: &str, columns: usize, indent: &str) -> Vec<String> {
+    let indent = if columns > 2 * indent.len() + 8 { indent } else { "" };
+    let options = textwrap::Options::new(columns.max(2)).subsequent_indent(indent);
+    let text = plain(text).replace('\t', "    ");
+    text.lines().flat_map(|line| textwrap::wrap(line, &options).into_iter().map(Cow::into_owned).collect::<Vec<_>>()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_steer_a_terminal_is_spelt_out() {
+        for (text, shown) in [
+            ("a\tb\nc 好", "a\tb\nc 好"),
+            ("a\r\nb", "a\nb"),
+            ("red \u{1b}[31m", "red \\u{1b}[31m"),
+            ("over\rwritten \u{7}", "over\\u{d}written \\u{7}"),
+            ("turned \u{202e}dnuora", "turned \\u{202e}dnuora"),
+            ("\u{9b}2J", "\\u{9b}2J"),
+        ] {
+            assert_eq!(plain(text), shown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_cut_by_the_columns_that_they_take() {
+        for (text, limit, cut) in [
+            ("short", 10, "short"),
+            ("  \n second line ", 20, "second line"),
+            ("exactly ten", 11, "exactly ten"),
+            ("one too many", 11, "one too ma…"),
+            ("ends in a space here", 11, "ends in a…"),
+            ("春眠不觉晓", 10, "春眠不觉晓"),
+            ("春眠不觉晓", 9, "春眠不觉…"),
+            ("春眠不觉晓", 8, "春眠不…"),
+            ("e\u{301}te\u{301}", 3, "e\u{301}te\u{301}"),
+            ("a\tb", 5, "a b"),
+            ("", 5, ""),
+        ] {
+            let found = first_line(text, limit);
+            assert_eq!(found, cut, "{text:?} at {limit}");
+            assert!(width(&found) <= limit);
+        }
+        assert_eq!(fit("\u{1b}[31mred and long\u{1b}[0m", 4), "\u{1b}[31mred…\u{1b}[0m", "colours do not count, and are ended");
+    }
+
+    #[test]
+    fn times_are_told_as_people_do() {
+        let table = [
+            (0, "0 ms", "0:00"),
+            (999, "999 ms", "0:00"),
+            (1_000, "1.0 s", "0:01"),
+            (59_999, "59.9 s", "0:59"),
+            (60_000, "1 m 00 s", "1:00"),
+            (3_599_000, "59 m 59 s", "59:59"),
+            (3_600_000, "1 h 00 m", "1:00:00"),
+            (90_061_000, "25 h 01 m", "25:01:01"),
+        ];
+        for (millis, told, running) in table {
+            assert_eq!((span(millis).as_str(), clock(millis).as_str()), (told, running));
+        }
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn lines_are_broken_by_the_columns_that_they_take() {
+        for (text, columns, lines) in [
+            ("one two three", 8, vec!["one two", "three"]),
+            ("one two three", 20, vec!["one two three"]),
+            ("first\n\nthird", 20, vec!["first", "", "third"]),
+            ("春眠不觉晓处处闻啼鸟", 8, vec!["春眠不觉", "晓处处闻", "啼鸟"]),
+            ("unbreakable", 4, vec!["unbr", "eaka", "ble"]),
+            ("\u{1b}[2J", 20, vec!["\\u{1b}[2J"]),
+            ("", 20, vec![]),
+        ] {
+            assert_eq!(wrapped(text, columns, ""), lines, "{text:?} at {columns}");
+        }
+        assert_eq!(wrapped("one two three four", 13, "  "), ["one two three", "  four"]);
+    }
+}

@@ -1,0 +1,185 @@
+//! The terminal itself: its other screen, its keys as they come, and all of it given back.
+
+use std::{
+    io::{self, BufWriter, Write},
+    panic,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use aime_progress::Timestamp;
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::{
+    CrosstermBackend,
+    crossterm::{
+        cursor::Show,
+        event::{DisableBracketedPaste, EnableBracketedPaste},
+        execute,
+        style::force_color_output,
+        terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode},
+    },
+};
+
+use super::Tty;
+use crate::{Screen, Theme, render};
+
+type Drawn = Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>;
+
+/// A terminal that is borrowed now and then.
+pub(super) struct Device {
+    tty: Tty,
+    terminal: Option<Drawn>,
+    held: Arc<Held>,
+}
+
+/// What a panic has to know.
+#[derive(Debug, Default)]
+struct Held {
+    /// The terminal is not as it was.
+    shown: AtomicBool,
+    /// A panic has taken it back for good.
+    lost: AtomicBool,
+}
+
+impl Held {
+    /// Gives it back, once.
+    fn leave(&self, tty: Tty) {
+        if self.shown.swap(false, Ordering::SeqCst) {
+            // A terminal that is gone needs nothing.
+            drop(execute!(tty(), DisableBracketedPaste, LeaveAlternateScreen, Show));
+            drop(disable_raw_mode());
+        }
+    }
+}
+
+impl Device {
+    /// A terminal that is not borrowed yet. From here on a panic anywhere gives it back before it is told.
+    pub(super) fn new(tty: Tty, color: bool) -> Self {
+        force_color_output(color);
+        let held = Arc::new(Held::default());
+        let (of_panic, before) = (Arc::clone(&held), panic::take_hook());
+        panic::set_hook(Box::new(move |info| {
+            of_panic.lost.store(true, Ordering::SeqCst);
+            of_panic.leave(tty);
+            before(info);
+        }));
+        Self { tty, terminal: None, held }
+    }
+
+    /// Borrows it.
+    pub(super) fn enter(&mut self) -> io::Result<()> {
+        if self.held.lost.load(Ordering::SeqCst) {
+            return Err(io::Error::other("a panic has taken the terminal back"));
+        }
+        enable_raw_mode()?;
+        self.held.shown.store(true, Ordering::SeqCst);
+        execute!((self.tty)(), EnterAlternateScreen, EnableBracketedPaste)?;
+        self.clear()
+    }
+
+    /// Gives it back.
+    pub(super) fn leave(&mut self) {
+        self.terminal = None;
+        self.held.leave(self.tty);
+    }
+
+    /// It was another's meanwhile.
+    pub(super) fn forget(&mut self) {
+        self.terminal = None;
+        self.held.shown.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) const fn is_shown(&self) -> bool {
+        self.terminal.is_some()
+    }
+
+    /// Draws everything anew the next time.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that not every one gives.
+        execute!((self.tty)(), Clear(ClearType::All))?;
+        self.terminal = Some(Terminal::new(CrosstermBackend::new(BufWriter::new((self.tty)())))?);
+        Ok(())
+    }
+
+    /// Draws, unless a panic has taken the terminal back.
+    pub(super) fn draw(&mut self, screen: &mut Screen, now: Timestamp, theme: Theme) -> io::Result<()> {
+        if self.held.lost.load(Ordering::SeqCst) {
+            return Err(io::Error::other("a panic has taken the terminal back"));
+        }
+        let Some(terminal) = &mut self.terminal else { return Ok(()) };
+        terminal.draw(|frame| {
+            if let Some(place) = render(screen, now, theme, frame.buffer_mut()) {
+                frame.set_cursor_position(place);
+            }
+        })?;
+        Ok(())
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Whether this process may read its terminal: one in the background would be stopped.
+#[cfg(unix)]
+pub(super) fn in_foreground() -> bool {
+    // A terminal that is not the controlling one stops nobody.
+    nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group == nix::unistd::getpgrp())
+}
+
+#[cfg(not(unix))]
+pub(super) const fn in_foreground() -> bool {
+    true
+}
+
+/// Stops this process and those it was started with, as the terminal's own Ctrl-Z does; returns when it goes on.
+#[cfg(unix)]
+pub(super) fn suspend() {
+    use nix::sys::signal::{Signal, killpg, raise};
+    // Where there is no shell that could let it go on the system stops nothing. To this thread too, so that it stops here and not later.
+    let _unstopped = killpg(nix::unistd::getpgrp(), Signal::SIGTSTP);
+    let _unstopped = raise(Signal::SIGTSTP);
+}
+
+#[cfg(not(unix))]
+pub(super) const fn suspend() {}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Mutex, thread};
+
+    use super::*;
+
+    static WRITTEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+    struct Writes;
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            WRITTEN.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_for_good() {
+        let mut device = Device::new(|| Box::new(Writes), false);
+        device.held.shown.store(true, Ordering::SeqCst);
+        thread::spawn(|| panic!("on purpose")).join().unwrap_err();
+        let written = String::from_utf8(WRITTEN.lock().unwrap().clone()).unwrap();
+        for end in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?2004l"] {
+            assert_eq!(written.matches(end).count(), 1, "{written:?}");
+        }
+        assert!(device.enter().is_err(), "nobody takes it again");
+        drop(device);
+        assert_eq!(WRITTEN.lock().unwrap().len(), written.len(), "it is given back once");
+    }
+}
