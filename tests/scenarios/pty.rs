@@ -118,13 +118,6 @@ impl AtTerminal {
         self.terminal.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
     }
 
-    /// Sends a signal by its name to the command alone, which the shell has become.
-    #[expect(clippy::disallowed_methods, reason = "signals are what the scenario is about")]
-    pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.process_id().unwrap().to_string();
-        assert!(std::process::Command::new("kill").arg(format!("-{name}")).arg(id).status().unwrap().success());
-    }
-
     /// Waits for its end; kills it, and fails, when it takes too long.
     #[track_caller]
     pub(crate) fn ends(mut self) -> Left {

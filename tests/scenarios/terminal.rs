@@ -257,7 +257,7 @@ fn the_second_ctrl_c_ends_it_at_once() {
 
 #[test]
 fn it_takes_no_more_of_the_terminal_than_it_may() {
-    for flags in ["--output json", "--output jsonl", "--unattended", "--quiet", "-v", "--plain", "< /dev/null", "2> log"] {
+    for flags in ["--output json", "--output jsonl", "--unattended", "--quiet", "-v", "--plain", "< /dev/null", "2> log", "> out"] {
         let world = direct();
         let Some(mut terminal) = world.terminal(&format!("{RUN} --approve all {flags}"), SIZE) else { return };
         world.wait_for_file("began");

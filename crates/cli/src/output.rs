@@ -90,6 +90,11 @@ pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
+/// Whether a person sees what is written to standard output.
+pub(crate) fn is_seen() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Whether a person can type.
 pub(crate) fn can_type() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -148,7 +153,7 @@ pub(crate) fn tell(text: &str) {
 
 /// The answer of a run: as it is for programs, and spelt out for a terminal.
 pub(crate) fn answer(text: &str) {
-    if io::stdout().is_terminal() { result(&plain(text)) } else { result(text) }
+    if is_seen() { result(&plain(text)) } else { result(text) }
 }
 
 /// A text with its colours, or without where standard error wants none.

@@ -79,6 +79,7 @@ pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> Sight {
         plain: global.plain || setup.config.run.plain,
         logs: global.verbose > 0,
         watched: output::is_watched() && setup.environment.text("TERM") != Some("dumb"),
+        alone: output::is_seen(),
         attended,
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Sight {
     pub(crate) logs: bool,
     /// Standard error is a terminal that can move its cursor.
     pub(crate) watched: bool,
+    /// Standard output is a terminal too: no other program reads it, or draws there.
+    pub(crate) alone: bool,
     /// Somebody is there who can type.
     pub(crate) attended: bool,
 }
@@ -39,7 +41,7 @@ impl Form {
             Output::Jsonl => Self::Events,
             _ if sight.quiet => Self::Quiet,
             Output::Text if sight.watched && !sight.plain && !sight.logs => {
-                if sight.attended {
+                if sight.attended && sight.alone {
                     Self::Whole
                 } else {
                     Self::Checklist
@@ -56,10 +58,11 @@ mod tests {
 
     #[test]
     fn the_whole_terminal_is_taken_where_somebody_sees_it_and_can_type() {
-        let all = Sight { quiet: false, plain: false, logs: false, watched: true, attended: true };
+        let all = Sight { quiet: false, plain: false, logs: false, watched: true, alone: true, attended: true };
         for (output, sight, form) in [
             (Output::Text, all, Form::Whole),
             (Output::Text, Sight { attended: false, ..all }, Form::Checklist),
+            (Output::Text, Sight { alone: false, ..all }, Form::Checklist),
             (Output::Text, Sight { watched: false, ..all }, Form::Lines),
             (Output::Text, Sight { plain: true, ..all }, Form::Lines),
             (Output::Text, Sight { plain: true, attended: false, ..all }, Form::Lines),

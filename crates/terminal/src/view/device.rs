@@ -139,11 +139,27 @@ pub(super) const fn in_foreground() -> bool {
 /// Stops this process and those it was started with, as the terminal's own Ctrl-Z does; returns when it goes on.
 #[cfg(unix)]
 pub(super) fn suspend() {
-    use nix::sys::signal::{Signal, killpg, raise};
-    // Where there is no shell that could let it go on the system stops nothing. To this thread too, so that it stops here and not later.
+    use std::{thread, time::Duration};
+
+    use nix::sys::signal::{Signal, killpg};
+    use signal_hook::{consts::SIGCONT, flag, low_level::unregister};
+
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let Ok(watched) = flag::register(SIGCONT, Arc::clone(&goes_on)) else { return };
     let _unstopped = killpg(nix::unistd::getpgrp(), Signal::SIGTSTP);
-    let _unstopped = raise(Signal::SIGTSTP);
+    // It stops somewhere in these looks, which are counted: a clock would go on meanwhile. Where no shell could let it go on nothing stops.
+    for _ in 0..LOOKS {
+        if goes_on.load(Ordering::SeqCst) {
+            break;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    unregister(watched);
 }
+
+/// The most looks whether a process that was to stop goes on.
+#[cfg(unix)]
+const LOOKS: u32 = 400;
 
 #[cfg(not(unix))]
 pub(super) const fn suspend() {}
