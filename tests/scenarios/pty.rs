@@ -14,6 +14,8 @@ use crate::harness::{World, wait_until};
 const LEFT: &str = "\u{1b}[?1049l";
 /// What begins it.
 const ENTERED: &str = "\u{1b}[?1049h";
+/// What hides the cursor: a picture in which nobody types ends with it.
+const DRAWN: &[u8] = b"\x1b[?25l";
 
 /// A command under way at a terminal of its own.
 pub(crate) struct AtTerminal {
@@ -87,12 +89,22 @@ impl AtTerminal {
         text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 
+    /// Whether no picture is half drawn.
+    fn is_drawn(&self) -> bool {
+        let shown = self.shown();
+        let screen = shown.screen.screen();
+        !screen.alternate_screen() || !screen.hide_cursor() || shown.bytes.ends_with(DRAWN)
+    }
+
     /// Waits until all this is to be seen at once.
     #[track_caller]
     pub(crate) fn shows(&self, texts: &[&str]) {
         wait_until(&format!("{texts:?} is shown, and not\n{}", self.screen()), || {
-            let screen = self.screen();
-            texts.iter().all(|text| screen.contains(text))
+            // A screen between two of which both are whole.
+            self.is_drawn() && {
+                let screen = self.screen();
+                texts.iter().all(|text| screen.contains(text)) && self.is_drawn()
+            }
         });
     }
 

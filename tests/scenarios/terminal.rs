@@ -352,7 +352,7 @@ fn a_run_of_another_process_is_watched_steered_and_left() {
         running.wait();
         return;
     };
-    terminal.shows(&["working", "bash: touch wa", "bash: touch si", "q leave"]);
+    terminal.shows(&["working", "bash: touch wa", "bash: touch si", "start   sing", "q leave"]);
     assert_screen!("watch_80x24", terminal);
     terminal.types("tslowly\r");
     wait_until("the words are in the journal", || words(&world) == 1);
