@@ -5,7 +5,12 @@ use std::{
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
+
+/// How often a lock is tried for that somebody holds, and how long it is waited between.
+const TRIES: usize = 25;
+const MOMENT: Duration = Duration::from_millis(4);
 
 /// Holds a run. The system lets go of it when this is dropped and when the process ends, however it ends.
 #[derive(Debug)]
@@ -36,7 +41,8 @@ pub enum LockError {
 }
 
 impl RunLock {
-    /// Takes the lock of this file, which is made if it is not there and stays when the lock is gone. Does not wait.
+    /// Takes the lock of this file, which is made if it is not there and stays when the lock is gone. Does not wait for who holds it; only for those who
+    /// [look](RunLock::is_held) whether somebody does.
     ///
     /// # Errors
     /// [`LockError::Held`] if another process, or this one, holds it.
@@ -46,7 +52,7 @@ impl RunLock {
             std::fs::create_dir_all(folder).map_err(fault)?;
         }
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(fault)?;
-        match file.try_lock() {
+        match try_lock(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
@@ -65,4 +71,22 @@ impl RunLock {
         write().map_err(fault)?;
         Ok(Self { _file: file })
     }
+
+    /// Whether somebody holds the lock of this file. It makes no file, and keeps nobody from taking the lock.
+    #[must_use]
+    pub fn is_held(path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}
+
+/// Tries for a moment: who looks whether a lock is held holds it, for as long as that takes.
+fn try_lock(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(MOMENT),
+            done => return done,
+        }
+    }
+    file.try_lock()
 }

@@ -259,3 +259,21 @@ async fn a_failure_among_what_was_queued_leaves_no_gap_and_can_be_tried_again() 
     assert_eq!(texts(&fixture.load().unwrap()), ["a", "b", "c", "d"]);
     assert_eq!(events(&fixture.journal, "r"), numbered(&["began", "a", "b", "c", "d"]));
 }
+
+#[test]
+fn who_looks_whether_a_run_is_held_keeps_nobody_from_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("runs/r/lock");
+    assert!(!RunLock::is_held(&path) && !path.exists(), "looking makes nothing");
+    let lock = RunLock::take(&path).unwrap();
+    assert!(RunLock::is_held(&path));
+    drop(lock);
+    assert!(!RunLock::is_held(&path));
+    let looking = std::thread::spawn({
+        let path = path.clone();
+        move || (0..2_000).filter(|_| RunLock::is_held(&path)).count()
+    });
+    let taken = (0..500).filter(|_| RunLock::take(&path).is_ok()).count();
+    looking.join().unwrap();
+    assert_eq!(taken, 500);
+}
