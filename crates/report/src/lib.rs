@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod chart;
+mod comparison;
 mod layout;
 mod page;
 mod picture;
@@ -9,7 +10,8 @@ mod text;
 mod time;
 mod view;
 
-pub use page::STYLE;
+pub use comparison::{Comparison, Pair, Side, TaskSide};
+pub use page::{Piece, SCRIPT, STYLE};
 pub use source::{Content, Failure, FileSource, MAX_COMPARED, Source};
 pub use text::Text;
 pub use view::{

@@ -1,12 +1,16 @@
 //! The page: one file that asks nothing of any network.
 
+mod comparison;
 mod cost;
 mod files;
 mod markdown;
 mod outcome;
+mod pieces;
 mod plan;
 mod story;
 mod tasks;
+
+pub use self::pieces::Piece;
 
 use aime_progress::RunStatus;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -21,7 +25,8 @@ use crate::{
 
 /// The style of a report, for whoever shows a part of one in a page of their own.
 pub const STYLE: &str = include_str!("page/report.css");
-const SCRIPT: &str = include_str!("page/report.js");
+/// The script of a report, which searches in it.
+pub const SCRIPT: &str = include_str!("page/report.js");
 
 /// The columns of the title of the page.
 const TITLE: usize = 60;
@@ -95,6 +100,20 @@ impl ReportView {
     }
 
     fn contents(&self) -> Markup {
+        html! {
+            nav aria-label="Contents" {
+                // Shown by the script, without which it could do nothing.
+                div #search role="search" hidden {
+                    label for="words" { "Search the report" }
+                    input #words type="search" autocomplete="off" spellcheck="false" placeholder="Search (press /)";
+                    p #found aria-live="polite" {}
+                }
+                (self.sections())
+            }
+        }
+    }
+
+    fn sections(&self) -> Markup {
         let sections = [
             ("outcome", "Outcome", None),
             ("plan", "Plan", Some(self.graph.nodes.len())),
@@ -107,17 +126,9 @@ impl ReportView {
             ("story", "Story", Some(self.story.len() + self.story_left_out)),
         ];
         html! {
-            nav aria-label="Contents" {
-                // Shown by the script, without which it could do nothing.
-                div #search role="search" hidden {
-                    label for="words" { "Search the report" }
-                    input #words type="search" autocomplete="off" spellcheck="false" placeholder="Search (press /)";
-                    p #found aria-live="polite" {}
-                }
-                ul {
-                    @for (id, name, number) in sections {
-                        li { a href=(format!("#{id}")) { (name) @if let Some(number) = number { span.number { (number) } } } }
-                    }
+            ul #contents {
+                @for (id, name, number) in sections {
+                    li { a href=(format!("#{id}")) { (name) @if let Some(number) = number { span.number { (number) } } } }
                 }
             }
         }

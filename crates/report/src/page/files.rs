@@ -3,10 +3,7 @@
 use maud::{Markup, html};
 
 use super::{name, rest, section};
-use crate::{
-    FileView, Files,
-    time::{count, number},
-};
+use crate::{DiffLine, FileView, Files, time::number};
 
 /// Differences of fewer lines are open.
 const SHORT: usize = 40;
@@ -39,23 +36,28 @@ fn one(file: &FileView) -> Markup {
                     @if !file.by.is_empty() { "by " (name(&file.by.join(", "))) }
                 }
             }
-            @if !file.lines.is_empty() {
-                div.diff tabindex="0" role="region" aria-label="What changed, line by line" {
-                    table {
-                        tbody {
-                            @for line in &file.lines {
-                                @match line.sign {
-                                    '@' => { tr.skip { td {} td { (line.text) } } }
-                                    '+' => { tr.came { td { "+" } td { ins { (line.text) } } } }
-                                    '-' => { tr.went { td { "−" } td { del { (line.text) } } } }
-                                    _ => { tr { td {} td { (line.text) } } }
-                                }
-                            }
+            @if !file.lines.is_empty() { (lines(&file.lines)) }
+            (rest(file.left_out, "more line", ""))
+        }
+    }
+}
+
+/// The lines of a difference.
+pub(super) fn lines(lines: &[DiffLine]) -> Markup {
+    html! {
+        div.diff tabindex="0" role="region" aria-label="What changed, line by line" {
+            table {
+                tbody {
+                    @for line in lines {
+                        @match line.sign {
+                            '@' => { tr.skip { td {} td { (line.text) } } }
+                            '+' => { tr.came { td { "+" } td { ins { (line.text) } } } }
+                            '-' => { tr.went { td { "−" } td { del { (line.text) } } } }
+                            _ => { tr { td {} td { (line.text) } } }
                         }
                     }
                 }
             }
-            @if file.left_out > 0 { p.cut { "… " (count(file.left_out, "more line")) " left out" } }
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn header(view: &ReportView) -> Markup {
     let done = view.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
     let models: Vec<&str> = view.spending.by_model.iter().map(|(model, _)| model.as_str()).collect();
     html! {
-        header {
+        header #head {
             p.brand { "aime " span { "run report" } }
             h1 dir="auto" { (heading) }
             @if heading != view.goal.shown.trim_end() {

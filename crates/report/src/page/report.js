@@ -4,14 +4,15 @@
   const box = document.getElementById("search");
   const input = document.getElementById("words");
   const found = document.getElementById("found");
-  const items = Array.from(document.querySelectorAll("[data-item]"), (item) => [item, item.textContent.toLowerCase()]);
   const opened = new Set();
   const show = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     for (const details of opened) details.open = false;
     opened.clear();
     let number = 0;
-    for (const [item, text] of items) {
+    // Looked for anew each time: where a run is watched, more comes.
+    for (const item of document.querySelectorAll("[data-item]")) {
+      const text = words.length === 0 ? "" : item.textContent.toLowerCase();
       const has = words.every((word) => text.includes(word));
       item.classList.toggle("out", !has);
       if (!has || words.length === 0) continue;
@@ -28,12 +29,16 @@
     found.textContent = words.length === 0 ? "" : number === 0 ? "nothing found" : number === 1 ? "1 place" : number + " places";
   };
   let waiting = 0;
+  document.addEventListener("renewed", () => {
+    if (input.value) show();
+  });
   input.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(show, 120);
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && document.activeElement !== input && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    const typing = document.activeElement.matches("input, textarea, select");
+    if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       input.focus();
     } else if (event.key === "Escape" && document.activeElement === input) {

@@ -3,9 +3,9 @@
 use aime_progress::Significance;
 use maud::{Markup, html};
 
-use super::{name, rest, section, time_at, words};
+use super::{Piece, name, rest, section, time_at, words};
 use crate::{
-    ReportView,
+    Moment, ReportView,
     time::{clock, rfc3339},
 };
 
@@ -55,20 +55,39 @@ pub(super) fn learnt(view: &ReportView) -> Markup {
     )
 }
 
+/// The id of the list of moments.
+const LIST: &str = "moments";
+
 pub(super) fn story(view: &ReportView) -> Markup {
+    frame(view, &html! { @for one in &view.story { (moment(one)) } })
+}
+
+/// The section, and each moment in it.
+pub(super) fn pieces(view: &ReportView) -> Vec<Piece> {
+    let moments = view.story.iter().map(|one| Piece::item(id(one), LIST, moment(one)));
+    std::iter::once(Piece::fixed("story", frame(view, &html! {}))).chain(moments).collect()
+}
+
+fn id(moment: &Moment) -> String {
+    format!("moment-{}", moment.seq)
+}
+
+fn frame(view: &ReportView, moments: &Markup) -> Markup {
     section(
         "story",
         "Story",
         html! {
             p.quiet { "All that happened but the calls of tasks, which are told with the tasks. The numbers are those of " code { "aime runs events" } "." }
-            ol.story {
-                @for moment in &view.story {
-                    li value=(moment.seq) data-item {
-                        time datetime=(rfc3339(moment.at)) { (clock(moment.at)) } " " strong { (moment.kind) } " " (words(&moment.text))
-                    }
-                }
-            }
+            ol.story id=(LIST) { (moments) }
             (rest(view.story_left_out, "moment", " in the middle"))
         },
     )
+}
+
+fn moment(moment: &Moment) -> Markup {
+    html! {
+        li value=(moment.seq) id=(id(moment)) data-item {
+            time datetime=(rfc3339(moment.at)) { (clock(moment.at)) } " " strong { (moment.kind) } " " (words(&moment.text))
+        }
+    }
 }

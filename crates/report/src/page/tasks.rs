@@ -3,25 +3,58 @@
 use aime_progress::TaskKind;
 use maud::{Markup, html};
 
-use super::{block, lasted, name, outcome::criteria, prose, rest, section, spent, words};
+use super::{Piece, block, lasted, name, outcome::criteria, prose, rest, section, spent, words};
 use crate::{
     ReportView, TaskView, Text, Turn, TurnKind,
     picture::{class, sign},
     time::{clock, count, rfc3339, span},
 };
 
+/// The id of the list of tasks.
+const LIST: &str = "task-list";
+
 pub(super) fn tasks(view: &ReportView) -> Markup {
+    let all = html! { @for (number, task) in (1..).zip(&view.tasks) { (one(number, task, &html! { @for (id, turn) in turns(number, task) { (one_turn(&id, turn)) } })) } };
+    frame(view, &all)
+}
+
+/// The section, each task in it, and each of its turns.
+pub(super) fn pieces(view: &ReportView) -> Vec<Piece> {
+    let mut pieces = vec![Piece::fixed("tasks", frame(view, &html! {}))];
+    for (number, task) in (1..).zip(&view.tasks) {
+        pieces.push(Piece::item(format!("task-{number}"), LIST, one(number, task, &html! {})));
+        let list = turn_list(number);
+        pieces.extend(turns(number, task).map(|(id, turn)| {
+            let html = one_turn(&id, turn);
+            Piece::item(id, &list, html)
+        }));
+    }
+    pieces
+}
+
+fn frame(view: &ReportView, all: &Markup) -> Markup {
     section(
         "tasks",
         "Tasks",
         html! {
             @if view.tasks.is_empty() { p.quiet { "There are none." } }
-            @for (number, task) in view.tasks.iter().enumerate() { (one(number + 1, task)) }
+            div id=(LIST) { (all) }
         },
     )
 }
 
-fn one(number: usize, task: &TaskView) -> Markup {
+fn turn_list(number: usize) -> String {
+    format!("task-{number}-turns")
+}
+
+/// The turns of a task, each with its id, which it keeps when others are left out.
+fn turns(number: usize, task: &TaskView) -> impl Iterator<Item = (String, &Turn)> {
+    let (left_out, half) = (task.turns_left_out, task.turns.len() / 2);
+    let place = move |at: usize| if left_out > 0 && at >= half { at + left_out } else { at };
+    task.turns.iter().enumerate().map(move |(at, turn)| (format!("task-{number}-turn-{}", place(at) + 1), turn))
+}
+
+fn one(number: usize, task: &TaskView, turns: &Markup) -> Markup {
     let more = [lasted(task.worked_ms), if task.attempts > 1 { count(task.attempts as usize, "attempt") } else { String::new() }];
     html! {
         details.task id=(format!("task-{number}")) data-item {
@@ -51,7 +84,7 @@ fn one(number: usize, task: &TaskView) -> Markup {
             }
             @if !task.turns.is_empty() {
                 h4 { "What was said and done" }
-                ol.turns { @for one in &task.turns { (turn(one)) } }
+                ol.turns id=(turn_list(number)) { (turns) }
                 (rest(task.turns_left_out, "turn", " in the middle"))
             }
         }
@@ -66,15 +99,15 @@ const fn kind(kind: TaskKind) -> &'static str {
     }
 }
 
-fn turn(turn: &Turn) -> Markup {
+fn one_turn(id: &str, turn: &Turn) -> Markup {
     let at = html! { time datetime=(rfc3339(turn.at)) { (clock(turn.at)) } };
     match &turn.what {
         TurnKind::Actor { profile, model, tools } => html! {
-            li.turn.told { (at) " " strong { "actor" } " " (name(profile)) " with " (name(model)) " and " (count(tools.len(), "tool"))
+            li.turn.told id=(id) { (at) " " strong { "actor" } " " (name(profile)) " with " (name(model)) " and " (count(tools.len(), "tool"))
                 span.quiet { ": " (name(&tools.join(", "))) } }
         },
         TurnKind::Said { model, purpose, text, spent: cost, duration_ms } => html! {
-            li.turn.said {
+            li.turn.said id=(id) {
                 (at) " " strong { (name(model)) } span.quiet { " " (purpose) " · " (spent(cost)) " · " (span(*duration_ms)) }
                 @if !text.is_empty() { (prose(text)) }
             }
@@ -82,7 +115,7 @@ fn turn(turn: &Turn) -> Markup {
         TurnKind::Called { tool, parameters, outcome, output, origin, duration_ms } => {
             let good = outcome.as_deref() == Some("ok");
             html! {
-                li.turn.called {
+                li.turn.called id=(id) {
                     details {
                         summary {
                             (at) " " span class=(if good { "mark done" } else { "mark failed" }) aria-hidden="true" { (if good { "✓" } else { "✗" }) }
@@ -98,7 +131,7 @@ fn turn(turn: &Turn) -> Markup {
                 }
             }
         }
-        TurnKind::Told { who, text } => html! { li.turn.told { (at) " " strong { (name(who)) } " " (words(text)) } },
+        TurnKind::Told { who, text } => html! { li.turn.told id=(id) { (at) " " strong { (name(who)) } " " (words(text)) } },
     }
 }
 

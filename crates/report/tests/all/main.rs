@@ -3,7 +3,9 @@
 #![cfg(test)]
 
 mod bounds;
+mod comparison;
 mod harness;
 mod hostile;
+mod pieces;
 mod structure;
 mod view;
