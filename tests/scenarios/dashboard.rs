@@ -1,5 +1,7 @@
 //! The dashboard: the runs of a folder over HTTP.
 
+mod begun;
+
 use std::{
     io::{Read, Write},
     net::TcpStream,
@@ -22,7 +24,11 @@ struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     fn start(world: &'a World) -> Self {
-        let serving = world.start(["serve"]);
+        Self::start_with(world, &[])
+    }
+
+    fn start_with(world: &'a World, options: &[&str]) -> Self {
+        let serving = world.start(["serve"].iter().chain(options));
         serving.shows("token=");
         wait_until("the address is whole", || serving.stdout().ends_with('\n'));
         let address = serving.stdout().trim().strip_prefix("http://").unwrap().to_owned();

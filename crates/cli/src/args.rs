@@ -48,7 +48,8 @@ It ends when its standard input is closed. Runs that are under way then are stop
 
 const DASHBOARD_HELP: &str = "\
 Prints the address to open; it holds a token, without which nobody is let in. Only this machine can reach it.
-It carries out no run: `aime run` and `aime resume` do, in another terminal. Ctrl-C ends it, and no run.";
+A run that is started or resumed in it goes on when the page is closed. Ctrl-C ends it, and stops the runs that it carries out, so that they can
+be resumed; it ends no run of another terminal.";
 
 /// Give it a goal; it plans, works, and changes the plan when reality disagrees.
 #[derive(Debug, Parser)]
@@ -148,12 +149,15 @@ pub(crate) enum Command {
     /// Try a suite of tasks over modes and models, and count what is reached
     #[command(after_help = evaluate::EXAMPLES)]
     Eval(EvalArgs),
-    /// Show the runs of this folder in a browser: watch, answer, steer
+    /// Show the runs of this folder in a browser: start, watch, answer, steer, compare
     #[command(after_help = DASHBOARD_HELP)]
     Serve {
         /// The port on 127.0.0.1; any that is free unless given
         #[arg(long, value_name = "N", default_value_t = 0)]
         port: u16,
+        /// Show the runs of this folder, too, and let runs be started there; it can be given several times
+        #[arg(long, value_name = "DIR")]
+        folder: Vec<PathBuf>,
     },
     /// Look at the tools, or call one
     Tools {

@@ -7,7 +7,6 @@ mod check_run;
 mod config;
 mod doctor;
 mod evaluate;
-#[cfg(any(feature = "mcp", feature = "acp"))]
 mod host;
 mod look;
 mod man;
@@ -84,7 +83,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
         Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
         Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
-        Command::Serve { port } => on_runtime(serve::serve(port, setup)),
+        Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, global.config, setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
         Command::Acp => on_runtime(acp::acp(setup, global.config)),
         Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),

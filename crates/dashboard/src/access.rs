@@ -4,12 +4,12 @@
 //! of their own hosts too (DNS rebinding). So a request must name this host, must not come from a page of another origin, and must bring the
 //! token: in the cookie that the first visit sets, or as a bearer token. What changes something and comes with the cookie must bring a second
 //! token, which stands in the pages of the dashboard alone.
+//!
+//! Browsers send a cookie to every port of its host (RFC 6265, section 8.5), so to every other server on this machine that is visited, too. So the pages stand
+//! below a folder of the address that nobody can guess, and the cookie is sent below it alone (section 5.1.4).
 
 use axum::http::{HeaderMap, Method, header};
 use sha2::{Digest, Sha256};
-
-/// The header that brings the second token where no form does.
-pub(crate) const CSRF_HEADER: &str = "x-csrf-token";
 
 /// The secrets of one dashboard, and the names that it answers to.
 #[derive(Clone)]
@@ -57,14 +57,19 @@ impl Access {
         Self { token, port }
     }
 
-    /// The name of the cookie: cookies are shared by all ports of a host.
-    pub(crate) fn cookie_name(&self) -> String {
+    /// The name of the cookie: another dashboard of this host has another one.
+    fn cookie_name(&self) -> String {
         format!("aime_{}", self.port)
+    }
+
+    /// The folder of the address below which the pages stand, such as `/0123…`.
+    pub(crate) fn base(&self) -> String {
+        format!("/{}", self.derived("base").get(..32).unwrap_or_default())
     }
 
     /// The cookie that a visit with the token sets.
     pub(crate) fn cookie(&self) -> String {
-        format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie_name(), self.derived("session"))
+        format!("{}={}; Path={}; HttpOnly; SameSite=Strict", self.cookie_name(), self.derived("session"), self.base())
     }
 
     /// The token of forms.
@@ -99,9 +104,10 @@ impl Access {
 
     /// Who asks, by the token.
     pub(crate) fn who(&self, head: &HeaderMap) -> Result<Who, Denied> {
-        let bearer = head.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.strip_prefix("Bearer "));
-        if let Some(token) = bearer {
-            return if self.is_token(token) { Ok(Who::Program) } else { Err(Denied::Token) };
+        if let Some(sent) = head.get(header::AUTHORIZATION) {
+            let words = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
+            let token = words.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
+            return if token.is_some_and(|token| self.is_token(token)) { Ok(Who::Program) } else { Err(Denied::Token) };
         }
         let (name, session) = (self.cookie_name(), self.derived("session"));
         let cookies = head.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
@@ -110,12 +116,9 @@ impl Access {
     }
 
     /// Whether what changes something is asked by one of the dashboard's own pages. `form` is the token in the form, if one was sent.
-    pub(crate) fn meant(&self, who: Who, method: &Method, head: &HeaderMap, form: Option<&str>) -> Result<(), Denied> {
-        if who == Who::Program || matches!(*method, Method::GET | Method::HEAD) {
-            return Ok(());
-        }
-        let brought = head.get(CSRF_HEADER).and_then(|value| value.to_str().ok()).or(form);
-        if brought.is_some_and(|brought| same(brought, &self.csrf())) { Ok(()) } else { Err(Denied::Csrf) }
+    pub(crate) fn meant(&self, who: Who, method: &Method, form: Option<&str>) -> Result<(), Denied> {
+        let harmless = who == Who::Program || matches!(*method, Method::GET | Method::HEAD);
+        if harmless || form.is_some_and(|brought| same(brought, &self.csrf())) { Ok(()) } else { Err(Denied::Csrf) }
     }
 }
 
@@ -167,6 +170,11 @@ mod tests {
         let session = access().derived("session");
         for (lines, expected) in [
             (vec![("authorization", "Bearer secret".to_owned())], Ok(Who::Program)),
+            (vec![("authorization", "bearer  secret".to_owned())], Ok(Who::Program)),
+            (vec![("authorization", "Basic secret".to_owned())], Err(Denied::Token)),
+            (vec![("authorization", "Basic x".to_owned()), ("cookie", format!("aime_4000={session}"))], Err(Denied::Token)),
+            // A cookie that somebody else has set under the same name does not lock out.
+            (vec![("cookie", format!("aime_4000=x; aime_4000={session}"))], Ok(Who::Browser)),
             (vec![("cookie", format!("other=1; aime_4000={session}"))], Ok(Who::Browser)),
             (vec![], Err(Denied::Token)),
             (vec![("authorization", "Bearer secre".to_owned())], Err(Denied::Token)),
@@ -185,18 +193,28 @@ mod tests {
     #[test]
     fn what_changes_something_needs_the_second_token_from_browsers() {
         let csrf = access().csrf();
-        let brings = head(&[(CSRF_HEADER, &csrf)]);
-        let nothing = HeaderMap::new();
-        for (who, method, head, form, expected) in [
-            (Who::Browser, Method::GET, &nothing, None, Ok(())),
-            (Who::Program, Method::POST, &nothing, None, Ok(())),
-            (Who::Browser, Method::POST, &nothing, Some(csrf.as_str()), Ok(())),
-            (Who::Browser, Method::POST, &brings, None, Ok(())),
-            (Who::Browser, Method::POST, &nothing, None, Err(Denied::Csrf)),
-            (Who::Browser, Method::POST, &nothing, Some("secret"), Err(Denied::Csrf)),
-            (Who::Browser, Method::DELETE, &nothing, None, Err(Denied::Csrf)),
+        for (who, method, form, expected) in [
+            (Who::Browser, Method::GET, None, Ok(())),
+            (Who::Program, Method::POST, None, Ok(())),
+            (Who::Browser, Method::POST, Some(csrf.as_str()), Ok(())),
+            (Who::Browser, Method::POST, None, Err(Denied::Csrf)),
+            (Who::Browser, Method::POST, Some("secret"), Err(Denied::Csrf)),
+            (Who::Browser, Method::POST, Some(""), Err(Denied::Csrf)),
+            (Who::Browser, Method::DELETE, None, Err(Denied::Csrf)),
         ] {
-            assert_eq!(access().meant(who, &method, head, form), expected);
+            assert_eq!(access().meant(who, &method, form), expected);
         }
+    }
+
+    #[test]
+    fn no_secret_tells_another() {
+        let access = access();
+        let base = access.base();
+        assert_eq!(base.len(), 33);
+        let secrets = [access.token.clone(), access.derived("session"), access.csrf(), base.trim_start_matches('/').to_owned()];
+        for (at, one) in secrets.iter().enumerate() {
+            assert!(secrets.iter().enumerate().all(|(other, text)| at == other || !text.contains(one.as_str())), "{one}");
+        }
+        assert!(access.cookie().contains(&format!("; Path={base}; ")), "other servers of this host are not sent it");
     }
 }

@@ -1,21 +1,24 @@
-//! The interface for programs, version 1. `openapi.json` describes it, and a test compares the two.
+//! The interface for programs, version 1. `openapi.json` describes it, and tests compare the two.
 
+use aime_report::Comparison;
 use axum::{
     body::Bytes,
-    extract::{Path, State},
+    extract::{Path, RawQuery, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::{MethodRouter, get, post},
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use crate::{
-    Act, Problem, Refusal, live,
+    Act, Looked, NewRun, Problem, Refusal, live,
     server::{Shared, reading},
 };
 
 const DESCRIPTION: &str = include_str!("openapi.json");
+/// The most words of a search.
+const WORDS: usize = 8;
 
 /// What is said to a run.
 #[derive(Debug, Default, Deserialize)]
@@ -23,6 +26,8 @@ const DESCRIPTION: &str = include_str!("openapi.json");
 pub(crate) struct Said {
     pub(crate) text: String,
     pub(crate) task: Option<String>,
+    pub(crate) question: Option<String>,
+    pub(crate) resume: bool,
 }
 
 impl Said {
@@ -30,26 +35,40 @@ impl Said {
     pub(crate) fn act(self, name: &str) -> Result<Act, Refusal> {
         let text = self.text.trim().to_owned();
         let task = self.task.filter(|task| !task.is_empty());
-        let refused = |problem, message: &str| Err(Refusal { problem, message: message.to_owned(), hint: None });
         match name {
-            "answer" | "tell" if text.is_empty() => refused(Problem::Refused, "there is no text"),
-            "answer" => Ok(Act::Answer { text }),
+            "answer" | "tell" if text.is_empty() => Err(refusal(Problem::Refused, "there is no text")),
+            "answer" => Ok(Act::Answer { question: self.question, text, resume: self.resume }),
             "tell" => Ok(Act::Tell { task, text }),
             "pause" => Ok(Act::Pause),
+            "resume" => Ok(Act::Resume),
             "cancel" => Ok(Act::Cancel { task }),
-            _ => refused(Problem::NotFound, "nothing of that name can be said to a run"),
+            _ => Err(refusal(Problem::NotFound, "nothing of that name can be said to a run")),
         }
     }
 }
 
+fn refusal(problem: Problem, message: &str) -> Refusal {
+    Refusal { problem, message: message.to_owned(), hint: None }
+}
+
+/// The words of a search, in small letters, without those that come twice.
+pub(crate) fn words_of(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = text.to_lowercase().split_whitespace().take(WORDS).map(str::to_owned).collect();
+    words.sort();
+    words.dedup();
+    words
+}
+
 /// The routes below `/api/v1`.
-pub(crate) fn routes() -> [(&'static str, MethodRouter<Shared>); 5] {
+pub(crate) fn routes() -> [(&'static str, MethodRouter<Shared>); 7] {
     [
         ("/openapi.json", get(description)),
-        ("/runs", get(list)),
+        ("/runs", get(list).post(start)),
         ("/runs/{run}", get(look)),
         ("/runs/{run}/events", get(live::events)),
         ("/runs/{run}/{act}", post(act)),
+        ("/search", get(search)),
+        ("/compare", get(compare)),
     ]
 }
 
@@ -58,37 +77,68 @@ async fn description() -> Response {
 }
 
 async fn list(State(shared): State<Shared>) -> Response {
-    match reading(&shared, |runs| runs.list()).await {
-        Ok(runs) => answer(StatusCode::OK, &json!({"schema": "aime.runs/v1", "runs": runs})),
-        Err(refusal) => refused(&refusal),
-    }
+    let read = reading(&shared, |runs| Ok((runs.folders(), runs.list()?))).await;
+    answered(StatusCode::OK, read.map(|(folders, runs)| json!({"schema": "aime.runs/v1", "folders": folders, "runs": runs})))
+}
+
+async fn start(State(shared): State<Shared>, body: Bytes) -> Response {
+    let started = match document::<NewRun>(&body) {
+        Ok(new) if new.goal.trim().is_empty() => Err(refusal(Problem::Refused, "the goal is empty")),
+        Ok(new) => shared.runs.start(new).await,
+        Err(refusal) => Err(refusal),
+    };
+    answered(StatusCode::CREATED, started.map(|run| json!({"run": run})))
 }
 
 async fn look(State(shared): State<Shared>, Path(run): Path<String>) -> Response {
-    match reading(&shared, move |runs| runs.look(&run)).await {
-        Ok(looked) => answer(
-            StatusCode::OK,
-            &json!({"schema": "aime.run/v1", "result": looked.result, "questions": looked.questions, "seq": looked.seq, "driven": looked.driven, "over": looked.over}),
-        ),
-        Err(refusal) => refused(&refusal),
-    }
+    let looked = reading(&shared, move |runs| runs.look(&run)).await;
+    let document = |looked: Looked| {
+        let Looked { run, result, questions, seq, driven, over, .. } = looked;
+        json!({"schema": "aime.run/v1", "run": run, "result": result, "questions": questions, "seq": seq, "driven": driven, "over": over})
+    };
+    answered(StatusCode::OK, looked.map(document))
 }
 
 async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, String)>, body: Bytes) -> Response {
-    let said: Result<Said, _> = if body.is_empty() { Ok(Said::default()) } else { serde_json::from_slice(&body) };
-    let said = said.map_err(|error| Refusal {
-        problem: Problem::Refused,
-        message: format!("the document is not as it should be: {error}"),
-        hint: None,
-    });
-    let done = match said.and_then(|said| said.act(&act)) {
+    let said = if body.is_empty() { Ok(Said::default()) } else { document(&body) };
+    let done = match said.and_then(|said: Said| said.act(&act)) {
         Ok(act) => shared.runs.act(&run, act).await,
         Err(refusal) => Err(refusal),
     };
-    match done {
-        Ok(told) => answer(StatusCode::OK, &json!({"told": told})),
-        Err(refusal) => refused(&refusal),
-    }
+    answered(StatusCode::OK, done.map(|told| json!({"told": told})))
+}
+
+async fn search(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
+    let query = query.unwrap_or_default();
+    let asked = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "q").map(|(_, words)| words_of(&words));
+    let found = match asked.filter(|words| !words.is_empty()) {
+        Some(words) => reading(&shared, move |runs| runs.search(&words)).await,
+        None => Err(refusal(Problem::Refused, "there are no words to be searched for")),
+    };
+    answered(StatusCode::OK, found.map(|found| json!({"schema": "aime.found/v1", "hits": found.hits, "more": found.more})))
+}
+
+async fn compare(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
+    let compared = compared(&shared, query.as_deref().unwrap_or_default()).await;
+    let document = |[one, other]: [Looked; 2]| {
+        let comparison = Comparison::new(&one.view, &other.view);
+        json!({"schema": "aime.comparison/v1", "runs": comparison.runs, "tasks": comparison.tasks, "files": comparison.files})
+    };
+    answered(StatusCode::OK, compared.map(document))
+}
+
+/// The two runs that a query names, each as `run`.
+pub(crate) async fn compared(shared: &Shared, query: &str) -> Result<[Looked; 2], Refusal> {
+    let named = url::form_urlencoded::parse(query.as_bytes()).into_owned().filter(|(name, _)| name == "run").map(|(_, run)| run);
+    let Ok([one, other]) = <[String; 2]>::try_from(named.collect::<Vec<_>>()) else {
+        return Err(refusal(Problem::Refused, "two runs are compared: name two"));
+    };
+    reading(shared, move |runs| Ok([runs.look(&one)?, runs.look(&other)?])).await
+}
+
+/// What a program has sent.
+fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|error| refusal(Problem::Refused, &format!("the document is not as it should be: {error}")))
 }
 
 pub(crate) const fn status(problem: Problem) -> StatusCode {
@@ -101,6 +151,13 @@ pub(crate) const fn status(problem: Problem) -> StatusCode {
 
 pub(crate) fn refused(refusal: &Refusal) -> Response {
     answer(status(refusal.problem), &json!({"error": {"message": refusal.message, "hint": refusal.hint}}))
+}
+
+fn answered(good: StatusCode, done: Result<Value, Refusal>) -> Response {
+    match done {
+        Ok(document) => answer(good, &document),
+        Err(refusal) => refused(&refusal),
+    }
 }
 
 fn answer(status: StatusCode, document: &Value) -> Response {
@@ -131,5 +188,12 @@ mod tests {
         for reference in references {
             assert!(description.pointer(reference).is_some(), "{reference}");
         }
+    }
+
+    #[test]
+    fn words_are_bounded_and_in_small_letters() {
+        assert_eq!(words_of(" Über  the BRIDGE the "), ["bridge", "the", "über"]);
+        assert_eq!(words_of(&"a b c d ".repeat(9)).len(), 4);
+        assert!(words_of(" ").is_empty());
     }
 }

@@ -2,10 +2,11 @@
 
 mod access;
 mod api;
+mod changes;
 mod live;
 mod pages;
 mod runs;
 mod server;
 
-pub use runs::{Act, Asked, Event, Looked, Problem, Refusal, RunEntry, Runs};
+pub use runs::{Act, Approve, Asked, Event, Found, Hit, Looked, Mode, NewRun, Problem, Refusal, RunEntry, Runs};
 pub use server::{Dashboard, app};

@@ -9,14 +9,14 @@ use axum::{
     http::{HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
-    routing::{get, post},
+    routing::{MethodRouter, get, post},
 };
 use tokio::net::TcpListener;
 
 use crate::{
     Runs,
     access::{Access, Denied, Who},
-    api, pages,
+    api, live, pages,
 };
 
 /// The largest form or document that is read, in bytes.
@@ -78,16 +78,27 @@ impl Dashboard {
     }
 }
 
+/// Where the interface for programs stands.
+const API: &str = "/api/v1";
+
 /// The routes of a dashboard at a port.
 pub fn app(runs: Arc<dyn Runs>, token: String, port: u16) -> Router {
     let shared = Shared { runs, access: Arc::new(Access::new(token, port)) };
+    let base = shared.access.base();
     let api = api::routes().into_iter().fold(Router::new(), |api, (path, route)| api.route(path, route));
-    Router::new()
-        .route("/", get(pages::list))
-        .route("/runs/{run}", get(pages::run))
-        .route("/runs/{run}/{act}", post(pages::act))
-        .route("/static/{file}", get(pages::file))
-        .nest("/api/v1", api)
+    let pages: [(&str, MethodRouter<Shared>); 7] = [
+        ("/", get(pages::list)),
+        ("/compare", get(pages::compare)),
+        ("/runs", post(pages::start)),
+        ("/runs/{run}", get(pages::run)),
+        ("/runs/{run}/live", get(live::changes)),
+        ("/runs/{run}/{act}", post(pages::act)),
+        ("/static/{file}", get(pages::file)),
+    ];
+    pages
+        .into_iter()
+        .fold(Router::new(), |router, (path, route)| router.route(&format!("{base}{path}"), route))
+        .nest(API, api)
         .fallback(|| async { (StatusCode::NOT_FOUND, "there is nothing here") })
         .layer(middleware::from_fn_with_state(shared.clone(), guard))
         .with_state(shared)
@@ -118,26 +129,29 @@ enum Admitted {
 async fn admit(access: &Access, request: Request) -> Result<Admitted, Response> {
     access.place(request.headers()).map_err(denied)?;
     let page = request.uri().path();
-    // No other path: a browser would read one that begins with two strokes as another host.
     if (page == "/" || page.starts_with("/runs/")) && *request.method() == Method::GET {
         let query = request.uri().query().unwrap_or_default();
         let token = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "token");
         if let Some((_, token)) = token {
             return if access.is_token(&token) {
-                Ok(Admitted::Visit(access.cookie(), page.to_owned()))
+                Ok(Admitted::Visit(access.cookie(), format!("{}{page}", access.base())))
             } else {
                 Err(denied(Denied::Token))
             };
         }
     }
     let who = access.who(request.headers()).map_err(denied)?;
+    // The cookie is for pages; so no page can be made to ask there.
+    if who == Who::Browser && page.starts_with(API) {
+        return Err(denied(Denied::Token));
+    }
     let (parts, body) = request.into_parts();
     let body =
         axum::body::to_bytes(body, LARGEST).await.map_err(|_| (StatusCode::PAYLOAD_TOO_LARGE, "that is too much").into_response())?;
     let is_form =
         parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
     let form = (who == Who::Browser && is_form).then(|| url::form_urlencoded::parse(&body).find(|(name, _)| name == "csrf")).flatten();
-    access.meant(who, &parts.method, &parts.headers, form.as_ref().map(|(_, token)| token.as_ref())).map_err(denied)?;
+    access.meant(who, &parts.method, form.as_ref().map(|(_, token)| token.as_ref())).map_err(denied)?;
     Ok(Admitted::Request(Box::new(Request::from_parts(parts, Body::from(body)))))
 }
 

@@ -55,6 +55,7 @@ pub(super) struct Carried {
 /// A run under way.
 pub(super) struct Going {
     /// Stops it, so that it can go on later.
+    #[cfg(any(feature = "mcp", feature = "acp"))]
     pub(super) stop: CancellationToken,
     result: oneshot::Receiver<Result<RunResult, Failure>>,
 }
@@ -129,7 +130,11 @@ impl Host {
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         while runs.try_join_next().is_some() {}
         runs.spawn(carried);
-        Ok(Going { stop, result })
+        Ok(Going {
+            #[cfg(any(feature = "mcp", feature = "acp"))]
+            stop,
+            result,
+        })
     }
 
     /// Stops all runs so that they can go on later, and ends what was started for them.

@@ -1,5 +1,6 @@
 //! `aime resume`.
 
+use aime_durable::RunRecord;
 use aime_orchestrator::{Bounds, RunStanding, standing};
 use aime_progress::{RunId, RunStatus};
 
@@ -64,14 +65,21 @@ pub(super) fn find_run(text: &str, setup: &Setup) -> Result<RunId, Failure> {
     };
     let Some(journal) = setup.existing_journal()? else { return Err(unknown()) };
     let runs = journal.runs().map_err(|error| Failure::caused(crate::failure::code::USAGE, &error))?;
-    let found: Vec<&str> = match text {
-        "last" => runs.iter().max_by_key(|run| run.created_at).map(|run| run.id.as_str()).into_iter().collect(),
-        _ if runs.iter().any(|run| run.id == text) => vec![text],
-        _ => runs.iter().map(|run| run.id.as_str()).filter(|id| id.starts_with(text)).collect(),
-    };
+    let found = named(text, &runs);
     match found.as_slice() {
         [one] => RunId::new(*one).map_err(Failure::usage),
         [] => Err(unknown()),
         many => Err(Failure::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
+    }
+}
+
+/// The runs that a text may mean: the one of this name, else those whose names begin with it; the newest for `last`.
+pub(super) fn named<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
+    match text {
+        "last" => runs.iter().max_by_key(|run| run.created_at).map(|run| run.id.as_str()).into_iter().collect(),
+        _ => match runs.iter().find(|run| run.id == text) {
+            Some(run) => vec![run.id.as_str()],
+            None => runs.iter().map(|run| run.id.as_str()).filter(|id| id.starts_with(text)).collect(),
+        },
     }
 }

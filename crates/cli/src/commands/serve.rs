@@ -1,149 +1,169 @@
-//! `aime serve`: the runs of the folder in a browser.
+//! `aime serve`: the runs of folders in a browser.
 
-use std::{
-    pin::pin,
-    sync::{Arc, OnceLock},
-};
+mod begin;
+mod folder;
+mod search;
 
-use aime_dashboard::{Act, Asked, Dashboard, Event, Looked, Problem, Refusal, RunEntry, Runs};
-use aime_durable::Journal;
-use aime_orchestrator::{PublishedEvent, RunResult};
-use aime_progress::{RunId, Timestamp};
-use futures::future::BoxFuture;
+use std::{path::PathBuf, pin::pin, sync::Arc};
 
-use super::{
-    cancel,
-    report::report_view,
-    resume::find_run,
-    run::interrupted,
-    runs::{all, output_of, read},
-    steering,
-};
+use aime_dashboard::{Act, Dashboard, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry, Runs};
+use futures::future::{BoxFuture, join_all};
+
+use self::folder::FolderRuns;
+use super::{host::Host, run::interrupted};
 use crate::{
     failure::{Failure, code},
     output,
-    screen::rfc3339,
     wiring::Setup,
 };
 
-/// Serves until this process is told to end.
-pub(super) async fn serve(port: u16, setup: Setup) -> Result<u8, Failure> {
+/// What stands between a folder and a run in the name of a run.
+const SEPARATOR: char = ':';
+
+/// Serves until this process is told to end. Runs that were started from it are stopped then, so that they can go on later. `more` are folders beside the working folder,
+/// `config` the file of the flag.
+pub(super) async fn serve(port: u16, more: &[PathBuf], config: Option<PathBuf>, setup: Setup) -> Result<u8, Failure> {
+    let others: Vec<Setup> =
+        more.iter().map(|folder| Setup::new(setup.environment.clone(), Some(folder), config.clone())).collect::<Result<_, _>>()?;
+    others.iter().for_each(Setup::tell_notes);
     let taken = |error| Failure::usage(format!("nothing can listen on 127.0.0.1:{port}: {error}")).hint("choose another --port, or none");
     let dashboard = Dashboard::bind(port).await.map_err(taken)?;
     // 244 random bits.
     let token = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|id| id.simple().to_string()).concat();
-    output::note(&format!("the runs of {}, for this machine alone; Ctrl-C ends it", setup.folder.display()));
+    let folders: Vec<String> = std::iter::once(&setup).chain(&others).map(|setup| setup.folder.display().to_string()).collect();
+    output::note(&format!(
+        "the runs of {}, for this machine alone; Ctrl-C ends it, and stops the runs that it carries out",
+        folders.join(", ")
+    ));
     output::result(&dashboard.address(&token));
-    let runs = Arc::new(FolderRuns { setup, journal: OnceLock::new() });
-    let mut serving = pin!(dashboard.serve(runs, token));
-    tokio::select! {
+    let rooms = Arc::new(Rooms::new(std::iter::once(setup).chain(others)));
+    let mut serving = pin!(dashboard.serve(Arc::clone(&rooms) as Arc<dyn Runs>, token));
+    let served = tokio::select! {
         served = &mut serving => served.map(|()| 0).map_err(|error| Failure::caused(code::USAGE, &error)),
         () = interrupted() => Ok(0),
-    }
+    };
+    join_all(rooms.folders.iter().map(|folder| folder.end())).await;
+    served
 }
 
-/// The runs of the working folder.
-struct FolderRuns {
-    setup: Setup,
-    /// Opened once there is one.
-    journal: OnceLock<Journal>,
+/// The folders, the working folder first.
+struct Rooms {
+    folders: Vec<Arc<FolderRuns>>,
 }
 
-impl FolderRuns {
-    fn journal(&self) -> Result<Option<&Journal>, Failure> {
-        if self.journal.get().is_none()
-            && let Some(journal) = self.setup.existing_journal()?
-        {
-            // Whoever was first has opened it.
-            drop(self.journal.set(journal));
+impl Rooms {
+    fn new(setups: impl Iterator<Item = Setup>) -> Self {
+        let mut folders: Vec<Arc<FolderRuns>> = Vec::new();
+        for setup in setups {
+            if folders.iter().any(|known| known.is_at(&setup.folder)) {
+                continue;
+            }
+            let name = free_name(&setup.folder, &folders.iter().map(|folder| folder.name()).collect::<Vec<_>>());
+            let prefix = if folders.is_empty() { String::new() } else { format!("{name}{SEPARATOR}") };
+            folders.push(Arc::new(FolderRuns::new(name, prefix, Host::new(Arc::new(setup)))));
         }
-        Ok(self.journal.get())
+        Self { folders }
     }
 
-    fn looked(&self, run: &str) -> Result<Looked, Failure> {
-        let (run, seen) = read(run, &self.setup)?;
-        let redactor = self.setup.redactor();
-        let result = RunResult::new(run.clone(), &seen.state, &output_of(&run, &seen));
-        let mut result = serde_json::to_value(result).map_err(Failure::internal)?;
-        redactor.document(&mut result);
-        let open = seen.state.questions.iter().filter(|question| question.answer.is_none());
-        let asked = open.map(|question| Asked {
-            id: question.id.to_string(),
-            kind: question.kind.clone(),
-            question: redactor.text(&output::plain(&question.question)).into_owned(),
-        });
-        Ok(Looked {
-            view: report_view(&run, &seen, &self.setup),
-            result,
-            questions: asked.collect(),
-            seq: seen.events.last().map_or(0, |event| event.seq),
-            driven: steering::is_driven(&run, &self.setup),
-            over: seen.over,
+    /// The folder of a run, and how the run is named there.
+    fn room<'a>(&self, run: &'a str) -> Result<(&Arc<FolderRuns>, &'a str), Refusal> {
+        match run.split_once(SEPARATOR) {
+            Some((folder, run)) => Ok((self.folder(Some(folder))?, run)),
+            None => Ok((self.folder(None)?, run)),
+        }
+    }
+
+    fn folder(&self, name: Option<&str>) -> Result<&Arc<FolderRuns>, Refusal> {
+        let found = match name {
+            Some(name) => self.folders.iter().find(|folder| folder.name() == name),
+            None => self.folders.first(),
+        };
+        found.ok_or_else(|| Refusal {
+            problem: Problem::NotFound,
+            message: format!("no folder {:?} is served", name.unwrap_or_default()),
+            hint: Some("start `aime serve` with --folder DIR for each further folder".to_owned()),
         })
     }
-
-    fn events_after(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Failure> {
-        let run = find_run(run, &self.setup)?;
-        let Some(journal) = self.journal()? else { return Ok(Vec::new()) };
-        let found = journal.events(run.as_str(), after.saturating_add(1), most).map_err(|error| Failure::caused(code::USAGE, &error))?;
-        found.into_iter().map(|record| self.event(&run, &record)).collect()
-    }
-
-    fn event(&self, run: &RunId, record: &aime_durable::EventRecord) -> Result<Event, Failure> {
-        let event = serde_json::from_str(&record.body).map_err(Failure::internal)?;
-        let published = PublishedEvent { seq: record.seq, at: Timestamp::from_millis(record.at), event };
-        let mut document = published.document(run, &rfc3339(record.at));
-        self.setup.redactor().document(&mut document);
-        Ok(Event { seq: record.seq, document })
-    }
-
-    async fn said(&self, run: &str, act: Act) -> Result<String, Failure> {
-        let setup = &self.setup;
-        match act {
-            Act::Answer { text } => {
-                let answered = steering::put_answer(run, &text, setup).await?;
-                let then = if answered.left { format!("; go on with `aime resume {}`", answered.run) } else { String::new() };
-                Ok(format!("answered{then}"))
-            }
-            Act::Tell { task, text } => steering::tell(run, task.as_deref(), &text, setup).await.map(|_| "told".to_owned()),
-            Act::Pause => steering::pause(run, setup).await.map(|_| "it stops, and can be resumed".to_owned()),
-            Act::Cancel { task } => cancel::cancel(run, task.as_deref(), setup).await.map(|_| "cancelled, or being so".to_owned()),
-        }
-    }
 }
 
-impl Runs for FolderRuns {
+/// A short name of a folder that none has yet, of letters that need no escape in an address.
+fn free_name(folder: &std::path::Path, taken: &[&str]) -> String {
+    let own = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let plain: String = own.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).take(40).collect();
+    let name = if plain.is_empty() { "root".to_owned() } else { plain };
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(&name.as_str())).unwrap_or(name)
+}
+
+impl Runs for Rooms {
+    fn folders(&self) -> Vec<String> {
+        self.folders.iter().map(|folder| folder.name().to_owned()).collect()
+    }
+
     fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
-        let runs = all(&self.setup).map_err(refusal)?;
-        let entry = |run: aime_durable::RunRecord| RunEntry {
-            goal: self.setup.redactor().text(&output::plain(&run.title)).into_owned(),
-            // A journal learns how a run ended when it ends.
-            status: if run.status == "planning" { "unfinished".to_owned() } else { run.status },
-            created: rfc3339(run.created_at),
-            updated: rfc3339(run.updated_at),
-            run_id: run.id,
-        };
-        Ok(runs.into_iter().map(entry).collect())
+        let mut all = Vec::new();
+        for folder in &self.folders {
+            all.extend(folder.list()?);
+        }
+        all.sort_by(|one, other| other.created.cmp(&one.created));
+        Ok(all)
     }
 
     fn look(&self, run: &str) -> Result<Looked, Refusal> {
-        self.looked(run).map_err(refusal)
+        let (folder, run) = self.room(run)?;
+        folder.look(run)
+    }
+
+    fn is_driven(&self, run: &str) -> Result<bool, Refusal> {
+        let (folder, run) = self.room(run)?;
+        folder.is_driven(run)
     }
 
     fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal> {
-        self.events_after(run, after, most).map_err(refusal)
+        let (folder, run) = self.room(run)?;
+        folder.events(run, after, most)
+    }
+
+    fn search(&self, words: &[String]) -> Result<Found, Refusal> {
+        let mut all = Found::default();
+        for folder in &self.folders {
+            let found = folder.search(words)?;
+            all.hits.extend(found.hits);
+            all.more |= found.more;
+        }
+        Ok(all)
+    }
+
+    fn start(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>> {
+        Box::pin(async move {
+            let folder = self.folder(new.folder.as_deref())?;
+            folder.start(new).await
+        })
     }
 
     fn act<'a>(&'a self, run: &'a str, act: Act) -> BoxFuture<'a, Result<String, Refusal>> {
-        Box::pin(async move { self.said(run, act).await.map_err(refusal) })
+        Box::pin(async move {
+            let (folder, run) = self.room(run)?;
+            folder.act(run, act).await
+        })
     }
 }
 
 fn refusal(failure: Failure) -> Refusal {
-    let problem = match failure.code {
-        code::USAGE if failure.message.starts_with("there is no run") => Problem::NotFound,
-        code::INTERNAL => Problem::Fault,
-        _ => Problem::Refused,
-    };
+    let problem = if failure.code == code::INTERNAL { Problem::Fault } else { Problem::Refused };
     Refusal { problem, message: failure.message, hint: failure.hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn folders_have_short_names_of_their_own() {
+        assert_eq!(free_name(Path::new("/work/my project"), &[]), "my-project");
+        assert_eq!(free_name(Path::new("/work/a"), &["a", "a-2"]), "a-3");
+        assert_eq!(free_name(Path::new("/"), &[]), "root");
+    }
 }

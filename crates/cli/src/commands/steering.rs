@@ -82,11 +82,11 @@ pub(super) async fn put(run: &RunId, message: &InboxMessage, setup: &Setup) -> R
 
 /// Whether a process carries the run out: it holds the run's lock.
 pub(super) fn is_driven(run: &RunId, setup: &Setup) -> bool {
-    RunLock::take(&setup.keep().join("runs").join(run.as_str()).join("lock")).is_err()
+    RunLock::is_held(&setup.keep().join("runs").join(run.as_str()).join("lock"))
 }
 
 pub(super) async fn answer(run: &str, text: &str, setup: &Setup) -> Result<u8, Failure> {
-    let Answered { run, question, left } = put_answer(run, text, setup).await?;
+    let Answered { run, question, left } = put_answer(run, None, text, setup).await?;
     let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
     output::note(&format!("answered: {}\n{then}", first_line(&question, 100)));
     Ok(0)
@@ -100,15 +100,20 @@ pub(super) struct Answered {
     pub(super) left: bool,
 }
 
-/// Answers the first open question of a run.
-pub(super) async fn put_answer(run: &str, text: &str, setup: &Setup) -> Result<Answered, Failure> {
+/// Answers an open question of a run: the one of this id, and no other, or else the first.
+pub(super) async fn put_answer(run: &str, id: Option<&str>, text: &str, setup: &Setup) -> Result<Answered, Failure> {
     let (run, seen) = read(run, setup)?;
     let journal = setup.journal()?;
     // Answers that the run has not taken up yet.
     let waiting = journal.inbox(run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
     let answered: Vec<QuestionId> = waiting.iter().filter_map(|message| answered_by(&message.body)).collect();
     let open = |question: &&Question| question.answer.is_none() && !answered.contains(&question.id);
-    let Some(question) = seen.state.questions.iter().find(open) else {
+    let meant = |question: &&Question| id.is_none_or(|id| question.id.as_str() == id);
+    let Some(question) = seen.state.questions.iter().filter(open).find(meant) else {
+        if id.is_some() {
+            return Err(Failure::usage(format!("run {run} no longer asks that"))
+                .hint("look again: it was answered, or its task has come to an end"));
+        }
         let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
         return Err(Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands")));
     };

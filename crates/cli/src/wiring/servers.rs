@@ -62,13 +62,13 @@ impl Setup {
     }
 
     /// Says that the servers of the settings are not used.
-    #[cfg(all(not(feature = "mcp"), feature = "acp"))]
+    #[cfg(not(feature = "mcp"))]
     pub(crate) async fn begin_servers(&self) -> Result<(), Failure> {
         self.with_servers(async { Ok(()) }).await
     }
 
     /// There are none.
-    #[cfg(all(not(feature = "mcp"), feature = "acp"))]
+    #[cfg(not(feature = "mcp"))]
     pub(crate) async fn end_servers(&self) {}
 
     /// Does something, without servers.

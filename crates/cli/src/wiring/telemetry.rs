@@ -1,4 +1,4 @@
-//! Telemetry: runs as OpenTelemetry traces and metrics, where the standard variables name who receives them.
+//! Telemetry: runs as OpenTelemetry traces, metrics and logs, where the standard variables name who receives them.
 
 #[cfg(not(feature = "otel"))]
 use aime_orchestrator::PublishedEvent;
@@ -58,7 +58,7 @@ impl Setup {
             0 => {}
             lost => output::note(&format!(
                 "{} of telemetry could not be sent; -v says why",
-                output::count(usize::try_from(lost).unwrap_or(usize::MAX), "span")
+                output::count(usize::try_from(lost).unwrap_or(usize::MAX), "piece")
             )),
         }
     }

@@ -1,15 +1,26 @@
-use aime_dashboard::Act;
+use aime_dashboard::{Act, Mode, NewRun};
 use axum::http::StatusCode;
 
 use crate::harness::{BEARER, FORM, HOST, World};
 
-const ROUTES: [(&str, &str); 12] = [
+/// Every route; `BASE` stands for the folder that nobody can guess.
+const ROUTES: [(&str, &str); 22] = [
     ("GET", "/"),
     ("GET", "/runs/river"),
-    ("POST", "/runs/river/answer"),
-    ("POST", "/runs/river/cancel"),
-    ("GET", "/static/dashboard.js"),
+    ("GET", "BASE/"),
+    ("GET", "BASE/compare?run=river&run=river"),
+    ("POST", "BASE/runs"),
+    ("GET", "BASE/runs/river"),
+    ("GET", "BASE/runs/river/live"),
+    ("POST", "BASE/runs/river/answer"),
+    ("POST", "BASE/runs/river/resume"),
+    ("POST", "BASE/runs/river/cancel"),
+    ("GET", "BASE/static/dashboard.js"),
     ("GET", "/api/v1/openapi.json"),
+    ("POST", "/api/v1/runs"),
+    ("GET", "/api/v1/search?q=river"),
+    ("GET", "/api/v1/compare?run=river&run=river"),
+    ("POST", "/api/v1/runs/river/resume"),
     ("GET", "/api/v1/runs"),
     ("GET", "/api/v1/runs/river"),
     ("GET", "/api/v1/runs/river/events"),
@@ -24,6 +35,8 @@ async fn every_route_is_guarded() {
     let session = world.cookie().await.split(';').next().unwrap().to_owned();
     let cookie = ("cookie", session.as_str());
     for (method, path) in ROUTES {
+        let path = path.replace("BASE", &world.base());
+        let path = path.as_str();
         for (lines, status) in [
             (vec![HOST], StatusCode::UNAUTHORIZED),
             (vec![HOST, ("authorization", "Bearer wrong")], StatusCode::UNAUTHORIZED),
@@ -42,23 +55,34 @@ async fn every_route_is_guarded() {
         }
     }
     assert_eq!(world.ask("GET", "/?token=wrong", &[HOST], "").await.status, StatusCode::UNAUTHORIZED);
-    assert!(world.runs.said.lock().unwrap().is_empty(), "nothing was passed on");
+    assert!(world.runs.said.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty(), "nothing was passed on");
+}
+
+#[tokio::test]
+async fn the_cookie_is_for_pages_alone() {
+    let world = World::new("Cross the river");
+    let session = world.cookie().await.split(';').next().unwrap().to_owned();
+    for (method, path) in ROUTES.into_iter().filter(|(_, path)| path.starts_with("/api")) {
+        let answer = world.ask(method, path, &[HOST, ("cookie", session.as_str())], "{}").await;
+        assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{method} {path}");
+    }
 }
 
 #[tokio::test]
 async fn a_visit_with_the_token_is_remembered() {
     let world = World::new("Cross the river");
     let cookie = world.cookie().await;
-    for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+    // Other servers of this host are sent no cookie of a folder that they have not.
+    for part in ["HttpOnly", "SameSite=Strict", &format!("Path={};", world.base())] {
         assert!(cookie.contains(part), "{cookie}");
     }
     assert!(!cookie.contains("=token;"), "the cookie is not the token");
     let run = world.ask("GET", "/runs/river?token=token", &[HOST], "").await;
-    assert_eq!((run.status, run.head("location")), (StatusCode::SEE_OTHER, "/runs/river"));
+    assert_eq!((run.status, run.head("location")), (StatusCode::SEE_OTHER, format!("{}/runs/river", world.base()).as_str()));
     let elsewhere = world.ask("GET", "//evil.test/?token=token", &[HOST], "").await;
     assert_eq!((elsewhere.status, elsewhere.head("location")), (StatusCode::UNAUTHORIZED, ""));
     let session = cookie.split(';').next().unwrap();
-    let list = world.ask("GET", "/", &[HOST, ("cookie", session)], "").await;
+    let list = world.ask("GET", &format!("{}/", world.base()), &[HOST, ("cookie", session)], "").await;
     assert_eq!(list.status, StatusCode::OK);
     assert!(list.text.contains("Cross the river"), "{}", list.text);
 }
@@ -68,31 +92,37 @@ async fn a_browser_says_nothing_without_the_second_token() {
     let world = World::new("Cross the river");
     let session = world.cookie().await.split(';').next().unwrap().to_owned();
     let cookie = ("cookie", session.as_str());
-    let page = world.ask("GET", "/runs/river", &[HOST, cookie], "").await.text;
+    let at = |path: &str| format!("{}{path}", world.base());
+    let page = world.ask("GET", &at("/runs/river"), &[HOST, cookie], "").await.text;
     let csrf = page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
     for (path, lines, body) in [
         ("/runs/river/answer", vec![HOST, cookie, FORM], "text=yes".to_owned()),
         ("/runs/river/answer", vec![HOST, cookie, FORM], "text=yes&csrf=token".to_owned()),
         ("/runs/river/answer", vec![HOST, cookie], format!("text=yes&csrf={csrf}")),
-        ("/api/v1/runs/river/answer", vec![HOST, cookie], "{\"text\": \"yes\"}".to_owned()),
-        ("/api/v1/runs/river/answer", vec![HOST, cookie, ("x-csrf-token", "token")], "{\"text\": \"yes\"}".to_owned()),
+        ("/runs/river/resume", vec![HOST, cookie, FORM], String::new()),
+        ("/runs", vec![HOST, cookie, FORM], "goal=x".to_owned()),
+        ("/runs", vec![HOST, cookie, FORM], "goal=x&csrf=".to_owned()),
+        ("/runs", vec![HOST, cookie, ("content-type", "text/plain")], format!("goal=x&csrf={csrf}")),
+        ("/runs?csrf=token", vec![HOST, cookie, FORM, ("x-csrf-token", csrf)], "goal=x".to_owned()),
     ] {
-        assert_eq!(world.ask("POST", path, &lines, &body).await.status, StatusCode::FORBIDDEN, "{path} {lines:?} {body}");
+        assert_eq!(world.ask("POST", &at(path), &lines, &body).await.status, StatusCode::FORBIDDEN, "{path} {lines:?} {body}");
     }
-    assert!(world.runs.said.lock().unwrap().is_empty());
-    let said = world
-        .ask(
-            "POST",
-            "/runs/river/answer",
-            &[HOST, cookie, FORM, ("origin", "http://127.0.0.1:4000")],
-            &format!("csrf={csrf}&text=over+the+%E6%A1%A5"),
-        )
-        .await;
-    assert_eq!((said.status, said.head("location")), (StatusCode::SEE_OTHER, "/runs/river?said"));
-    let said = world.ask("POST", "/api/v1/runs/river/pause", &[HOST, cookie, ("x-csrf-token", csrf)], "").await;
-    assert_eq!(said.status, StatusCode::OK);
+    assert!(world.runs.said.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty());
+    let send = async |path: &str, body: &str| {
+        let said =
+            world.ask("POST", &at(path), &[HOST, cookie, FORM, ("origin", "http://127.0.0.1:4000")], &format!("csrf={csrf}&{body}")).await;
+        assert_eq!(said.status, StatusCode::SEE_OTHER, "{path} {body}: {}", said.text);
+        said.head("location").to_owned()
+    };
+    assert_eq!(send("/runs/river/answer", "text=over+the+%E6%A1%A5&question=q1").await, at("/runs/river?said"));
+    assert_eq!(send("/runs", "goal=over+it&mode=complex&approve=&folder=hill").await, at("/runs/river"));
     let acts: Vec<Act> = world.runs.said.lock().unwrap().iter().map(|(_, act)| act.clone()).collect();
-    assert_eq!(acts, [Act::Answer { text: "over the 桥".into() }, Act::Pause]);
+    assert_eq!(acts, [Act::Answer { question: Some("q1".into()), text: "over the 桥".into(), resume: false }]);
+    let new = NewRun { goal: "over it".into(), folder: Some("hill".into()), mode: Some(Mode::Complex), approve: None };
+    assert_eq!(*world.runs.started.lock().unwrap(), [new]);
+    // A form about a task that names none is about nothing.
+    let cancel = world.ask("POST", &at("/runs/river/cancel"), &[HOST, cookie, FORM], &format!("csrf={csrf}&of=task")).await;
+    assert_eq!(cancel.status, StatusCode::CONFLICT);
 }
 
 #[tokio::test]

@@ -1,8 +1,11 @@
 //! A dashboard of runs that are made up, asked without a network.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
 
-use aime_dashboard::{Act, Asked, Event, Looked, Problem, Refusal, RunEntry, Runs, app};
+use aime_dashboard::{Act, Asked, Event, Found, Hit, Looked, NewRun, Problem, Refusal, RunEntry, Runs, app};
 use aime_progress::{PlanId, ProgressEvent, ProgressState, RunId, Timestamp};
 use aime_redact::Redactor;
 use aime_report::{ReportView, Source};
@@ -15,6 +18,7 @@ use axum::{
 use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 use tower::ServiceExt;
 
 pub(crate) const PORT: u16 = 4000;
@@ -26,6 +30,9 @@ pub(crate) struct MadeUp {
     pub(crate) goal: Mutex<String>,
     pub(crate) events: Mutex<Vec<u64>>,
     pub(crate) said: Mutex<Vec<(String, Act)>>,
+    pub(crate) started: Mutex<Vec<NewRun>>,
+    /// How often it was looked at.
+    pub(crate) looks: AtomicUsize,
 }
 
 fn unknown() -> Refusal {
@@ -33,10 +40,44 @@ fn unknown() -> Refusal {
 }
 
 impl Runs for MadeUp {
+    fn folders(&self) -> Vec<String> {
+        vec!["meadow".into(), "hill".into()]
+    }
+
+    fn is_driven(&self, _: &str) -> Result<bool, Refusal> {
+        Ok(true)
+    }
+
+    fn search(&self, words: &[String]) -> Result<Found, Refusal> {
+        let goal = self.goal.lock().unwrap().clone();
+        let hit =
+            Hit { run: "river".into(), goal: goal.clone(), seq: 0, kind: "goal".into(), time: "2026-01-01T00:00:00Z".into(), text: goal };
+        let found = words.iter().all(|word| hit.goal.to_lowercase().contains(word));
+        Ok(Found { hits: if found { vec![hit] } else { vec![] }, more: true })
+    }
+
+    fn start(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>> {
+        Box::pin(async move {
+            if new.folder.as_ref().is_some_and(|folder| !self.folders().contains(folder)) {
+                return Err(unknown());
+            }
+            self.started.lock().unwrap().push(new);
+            Ok("river".to_owned())
+        })
+    }
+
     fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
         let at = "2026-01-01T00:00:00Z".to_owned();
         let goal = self.goal.lock().unwrap().clone();
-        Ok(vec![RunEntry { run_id: "river".into(), status: "waiting_for_human".into(), goal, created: at.clone(), updated: at }])
+        Ok(vec![RunEntry {
+            run: "river".into(),
+            run_id: "river".into(),
+            folder: "meadow".into(),
+            status: "waiting_for_human".into(),
+            goal,
+            created: at.clone(),
+            updated: at,
+        }])
     }
 
     fn look(&self, run: &str) -> Result<Looked, Refusal> {
@@ -44,14 +85,20 @@ impl Runs for MadeUp {
             return Err(unknown());
         }
         let (id, at, goal) = (RunId::new(run).unwrap(), Timestamp::from_millis(0), self.goal.lock().unwrap().clone());
+        self.looks.fetch_add(1, Ordering::SeqCst);
         let begun = ProgressEvent::RunStarted { plan_id: PlanId::new(run).unwrap(), goal: goal.clone() };
         let state = ProgressState::start(at, &begun).unwrap();
-        let source = Source { run: &id, state: &state, events: vec![(at, &begun)], failure: None, files: None, notes: vec![], made_at: at };
+        // As many moments as there are events, and one more.
+        let numbers = self.events.lock().unwrap().clone();
+        let noted: Vec<ProgressEvent> = numbers.iter().map(|seq| ProgressEvent::MemoryFailed { message: format!("event {seq}") }).collect();
+        let events = std::iter::once(&begun).chain(&noted).map(|event| (at, event)).collect();
+        let source = Source { run: &id, state: &state, events, failure: None, files: None, notes: vec![], made_at: at };
         Ok(Looked {
+            run: run.to_owned(),
             view: ReportView::new(&source, &Redactor::default()),
             result: json!({"run_id": run}),
-            questions: vec![Asked { id: "q1".into(), kind: "approval".into(), question: goal }],
-            seq: 1,
+            questions: vec![Asked { id: "q1".into(), kind: "approval".into(), task: None, question: goal, always: true }],
+            seq: numbers.last().copied().unwrap_or(0),
             driven: true,
             over: false,
         })
@@ -127,8 +174,19 @@ impl World {
     /// The cookie that a visit with the token is given.
     pub(crate) async fn cookie(&self) -> String {
         let visit = self.ask("GET", "/?token=token", &[HOST], "").await;
-        assert_eq!((visit.status, visit.head("location")), (StatusCode::SEE_OTHER, "/"));
+        assert_eq!((visit.status, visit.head("location")), (StatusCode::SEE_OTHER, format!("{}/", self.base()).as_str()));
         visit.head("set-cookie").to_owned()
+    }
+
+    /// The folder of the address below which the pages stand.
+    pub(crate) fn base(&self) -> String {
+        let hash = Sha256::digest(format!("base of {TOKEN}"));
+        format!("/{}", hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
+    }
+
+    /// A page, as a program asks for it.
+    pub(crate) async fn page(&self, path: &str) -> Answer {
+        self.program("GET", &format!("{}{path}", self.base()), "").await
     }
 }
 

@@ -1,5 +1,8 @@
+use std::sync::atomic::Ordering;
+
 use axum::{http::StatusCode, response::Response};
 use http_body_util::BodyExt;
+use serde_json::Value;
 
 use crate::harness::{BEARER, HOST, World};
 
@@ -37,6 +40,52 @@ async fn no_gap_is_passed_over() {
     assert_eq!(ids_until(&mut stream, 2).await, [1, 2]);
     world.runs.events.lock().unwrap().splice(.., 1..=5);
     assert_eq!(ids_until(&mut stream, 5).await, [3, 4, 5]);
+}
+
+/// Reads the next changes of a page from a stream.
+async fn changes(answer: &mut Response, text: &mut String) -> Value {
+    loop {
+        if let Some((event, rest)) = text.split_once("\n\n") {
+            let (event, rest) = (event.to_owned(), rest.to_owned());
+            *text = rest;
+            if let Some(document) = event.lines().find_map(|line| line.strip_prefix("data: ")) {
+                assert!(event.contains("event: changes"), "{event}");
+                return serde_json::from_str(document).unwrap();
+            }
+            continue;
+        }
+        let frame = answer.body_mut().frame().await.expect("the stream goes on").unwrap();
+        text.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+    }
+}
+
+fn ids(changes: &Value) -> Vec<&str> {
+    changes["changes"].as_array().unwrap().iter().map(|change| change["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_page_is_sent_what_changed_and_nothing_else() {
+    let world = World::new("Cross the river");
+    world.runs.events.lock().unwrap().extend(1..=40);
+    let page = world.page("/runs/river").await.text;
+    assert!(page.contains("data-seq=\"40\"") && page.contains("id=\"moment-41\""));
+    let path = format!("{}/runs/river/live?after=40", world.base());
+    let mut stream = world.raw("GET", &path, &[HOST, BEARER], "").await;
+    let mut text = String::new();
+    // What no event tells may have changed since the page was made.
+    let first = changes(&mut stream, &mut text).await;
+    assert_eq!((ids(&first), &first["whole"]), (vec!["asks"], &false.into()));
+    let looks = world.runs.looks.load(Ordering::SeqCst);
+    world.runs.events.lock().unwrap().push(41);
+    let next = changes(&mut stream, &mut text).await;
+    assert_eq!(ids(&next), ["contents", "moment-42"], "the number of moments, and the new one");
+    assert_eq!((&next["changes"][1]["list"], &next["changes"][1]["after"]), (&"moments".into(), &"moment-41".into()));
+    assert_eq!(world.runs.looks.load(Ordering::SeqCst), looks + 1, "nobody looks while nothing happens");
+    // Who comes from elsewhere is sent the whole.
+    let mut late = world.raw("GET", &path, &[HOST, BEARER, ("last-event-id", "7")], "").await;
+    let whole = changes(&mut late, &mut String::new()).await;
+    assert_eq!(whole["whole"], true);
+    assert!(ids(&whole).contains(&"outcome") && ids(&whole).contains(&"moment-1"));
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod access;
+mod described;
 mod harness;
 mod live;
 mod pages;

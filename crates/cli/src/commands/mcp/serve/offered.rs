@@ -251,7 +251,7 @@ async fn progress(host: &Arc<Host>, parameters: OneRun, _: ToolContext) -> Resul
 async fn answer(host: &Arc<Host>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let text = text_of("text", parameters.text)?;
     let wait = parameters.wait.unwrap_or(true);
-    let Answered { run, question, .. } = put_answer(&parameters.run_id, &text, &host.setup).await.map_err(failed)?;
+    let Answered { run, question, .. } = put_answer(&parameters.run_id, None, &text, &host.setup).await.map_err(failed)?;
     if is_driven(&run, &host.setup) {
         let text = format!("Answered: {question}\nThe run is under way and takes it up.");
         return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });

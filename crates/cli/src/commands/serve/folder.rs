@@ -1,0 +1,217 @@
+//! The runs of one folder.
+
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
+
+use aime_dashboard::{Act, Asked, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry};
+use aime_durable::{EventRecord, Journal, RunRecord};
+use aime_orchestrator::{PublishedEvent, RunResult, view};
+use aime_progress::{RunId, Timestamp};
+use aime_tools::offers_always;
+
+use super::{begin, refusal, search};
+use crate::{
+    commands::{
+        cancel,
+        host::Host,
+        report::report_view,
+        resume::named,
+        run::failure_of,
+        runs::output_of,
+        steering::{self, Answered},
+    },
+    failure::{Failure, code},
+    output,
+    screen::rfc3339,
+    wiring::Setup,
+};
+
+/// The runs of one folder, and what carries out those that are started or resumed here.
+pub(super) struct FolderRuns {
+    name: String,
+    /// Stands before the names of its runs.
+    prefix: String,
+    host: Arc<Host>,
+    /// Opened once there is one.
+    journal: OnceLock<Journal>,
+}
+
+impl FolderRuns {
+    pub(super) fn new(name: String, prefix: String, host: Host) -> Self {
+        Self { name, prefix, host: Arc::new(host), journal: OnceLock::new() }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_at(&self, folder: &Path) -> bool {
+        self.setup().folder == folder
+    }
+
+    /// Stops the runs that are carried out here, so that they can go on later.
+    pub(super) async fn end(&self) {
+        self.host.end().await;
+    }
+
+    fn setup(&self) -> &Setup {
+        &self.host.setup
+    }
+
+    fn journal(&self) -> Result<Option<&Journal>, Refusal> {
+        if self.journal.get().is_none()
+            && let Some(journal) = self.setup().existing_journal().map_err(refusal)?
+        {
+            // Whoever was first has opened it.
+            drop(self.journal.set(journal));
+        }
+        Ok(self.journal.get())
+    }
+
+    /// All runs, the latest first.
+    fn records(&self) -> Result<Vec<RunRecord>, Refusal> {
+        let Some(journal) = self.journal()? else { return Ok(Vec::new()) };
+        journal.runs().map_err(|error| refusal(Failure::caused(code::USAGE, &error)))
+    }
+
+    /// The journal, and the run that is meant there.
+    fn find(&self, text: &str) -> Result<(&Journal, RunId), Refusal> {
+        let refused = |problem, message| Err(Refusal { problem, message, hint: None });
+        let unknown = || refused(Problem::NotFound, format!("there is no run {text:?} in {}", self.setup().folder.display()));
+        let Some(journal) = self.journal()? else { return unknown() };
+        // Who follows a run names it whole, and asks often.
+        let whole = journal.run(text).map_err(|error| refusal(Failure::caused(code::USAGE, &error)))?;
+        let records = if whole.is_some() { Vec::from_iter(whole) } else { self.records()? };
+        match named(text, &records).as_slice() {
+            [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(Failure::usage(error)))?)),
+            [] => unknown(),
+            many => refused(Problem::Refused, format!("{text:?} may mean {}", many.join(", "))),
+        }
+    }
+
+    fn named(&self, run: &str) -> String {
+        format!("{}{run}", self.prefix)
+    }
+
+    fn goal(&self, run: &RunRecord) -> String {
+        self.setup().redactor().text(&output::plain(&run.title)).into_owned()
+    }
+
+    pub(super) fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
+        let entry = |run: RunRecord| RunEntry {
+            run: self.named(&run.id),
+            folder: self.name.clone(),
+            goal: self.goal(&run),
+            // A journal learns how a run ended when it ends.
+            status: if run.status == "planning" { "unfinished".to_owned() } else { run.status },
+            created: rfc3339(run.created_at),
+            updated: rfc3339(run.updated_at),
+            run_id: run.id,
+        };
+        Ok(self.records()?.into_iter().map(entry).collect())
+    }
+
+    pub(super) fn look(&self, run: &str) -> Result<Looked, Refusal> {
+        let (journal, run) = self.find(run)?;
+        // First: what is read after nobody carries it out is how it was left.
+        let driven = steering::is_driven(&run, self.setup());
+        let seen = view(journal, &run).map_err(|error| refusal(failure_of(&error)))?;
+        let redactor = self.setup().redactor();
+        let result = RunResult::new(run.clone(), &seen.state, &output_of(&run, &seen));
+        let mut result = serde_json::to_value(result).map_err(|error| refusal(Failure::internal(error)))?;
+        redactor.document(&mut result);
+        let open = seen.state.questions.iter().filter(|question| question.answer.is_none());
+        let asked = open.map(|question| Asked {
+            id: question.id.to_string(),
+            kind: question.kind.clone(),
+            task: question.task.as_ref().map(ToString::to_string),
+            question: redactor.text(&output::plain(&question.question)).into_owned(),
+            always: question.kind == "approval" && offers_always(&question.question),
+        });
+        Ok(Looked {
+            run: self.named(run.as_str()),
+            view: report_view(&run, &seen, self.setup()),
+            result,
+            questions: asked.collect(),
+            seq: seen.events.last().map_or(0, |event| event.seq),
+            driven,
+            over: seen.over,
+        })
+    }
+
+    pub(super) fn is_driven(&self, run: &str) -> Result<bool, Refusal> {
+        let (_, run) = self.find(run)?;
+        Ok(steering::is_driven(&run, self.setup()))
+    }
+
+    pub(super) fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal> {
+        let (journal, run) = self.find(run)?;
+        let found = journal.events(run.as_str(), after.saturating_add(1), most);
+        let found = found.map_err(|error| refusal(Failure::caused(code::USAGE, &error)))?;
+        found.into_iter().map(|record| self.event(&run, &record)).collect()
+    }
+
+    fn event(&self, run: &RunId, record: &EventRecord) -> Result<Event, Refusal> {
+        let event = serde_json::from_str(&record.body).map_err(|error| refusal(Failure::internal(error)))?;
+        let published = PublishedEvent { seq: record.seq, at: Timestamp::from_millis(record.at), event };
+        let mut document = published.document(run, &rfc3339(record.at));
+        self.setup().redactor().document(&mut document);
+        Ok(Event { seq: record.seq, document })
+    }
+
+    pub(super) fn search(&self, words: &[String]) -> Result<Found, Refusal> {
+        let Some(journal) = self.journal()? else { return Ok(Found::default()) };
+        let mut search = search::Search::new(words);
+        for run in self.records()? {
+            let (named, goal) = (self.named(&run.id), self.goal(&run));
+            if !search.begin(&named, &goal, &rfc3339(run.created_at)) {
+                break;
+            }
+            let Ok(id) = RunId::new(run.id) else { continue };
+            let mut after = 0;
+            while search.goes_on() {
+                let page = journal.events(id.as_str(), after + 1, search::PAGE);
+                let page = page.map_err(|error| refusal(Failure::caused(code::USAGE, &error)))?;
+                let Some(last) = page.last() else { break };
+                after = last.seq;
+                for record in &page {
+                    if search.may_be_in(&record.body) {
+                        search.look_at(&self.event(&id, record)?.document);
+                    }
+                }
+            }
+        }
+        Ok(search.found())
+    }
+
+    pub(super) async fn start(&self, new: NewRun) -> Result<String, Refusal> {
+        let run = begin::start(&self.host, new).await.map_err(refusal)?;
+        Ok(self.named(run.as_str()))
+    }
+
+    pub(super) async fn act(&self, run: &str, act: Act) -> Result<String, Refusal> {
+        let (_, run) = self.find(run)?;
+        self.said(&run, act).await.map_err(refusal)
+    }
+
+    async fn said(&self, run: &RunId, act: Act) -> Result<String, Failure> {
+        let (setup, name) = (self.setup(), run.as_str());
+        match act {
+            Act::Answer { question, text, resume } => {
+                let Answered { left, .. } = steering::put_answer(name, question.as_deref(), &text, setup).await?;
+                if resume && !steering::is_driven(run, setup) {
+                    begin::resume(&self.host, run).await?;
+                    return Ok("answered, and it goes on".to_owned());
+                }
+                let then = if left { format!("; go on with `aime resume {run}`") } else { String::new() };
+                Ok(format!("answered{then}"))
+            }
+            Act::Tell { task, text } => steering::tell(name, task.as_deref(), &text, setup).await.map(|_| "told".to_owned()),
+            Act::Pause => steering::pause(name, setup).await.map(|_| "it stops, and can be resumed".to_owned()),
+            Act::Resume => begin::resume(&self.host, run).await.map(|()| "it goes on".to_owned()),
+            Act::Cancel { task } => cancel::cancel(name, task.as_deref(), setup).await.map(|_| "cancelled, or being so".to_owned()),
+        }
+    }
+}

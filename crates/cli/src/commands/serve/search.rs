@@ -1,0 +1,168 @@
+//! Searching in runs. What is searched is what would be shown: secrets are out of it before, so that no search tells of them.
+
+use aime_dashboard::{Found, Hit};
+use serde_json::Value;
+
+use crate::screen::first_line;
+
+/// Events that are read at once.
+pub(super) const PAGE: usize = 500;
+/// The most places, and the most of one run.
+const MOST: usize = 200;
+const MOST_OF_ONE: usize = 20;
+/// The most characters that are read: some seconds' work.
+const ROOM: usize = 200_000_000;
+/// The columns that are shown around what was found, and the characters before it.
+const AROUND: usize = 160;
+const BEFORE: usize = 40;
+
+/// A search under way.
+pub(super) struct Search<'a> {
+    words: &'a [String],
+    /// Whether a word that is not in a document as it is written is not in it at all.
+    plain: bool,
+    run: String,
+    goal: String,
+    of_run: usize,
+    room: usize,
+    found: Found,
+}
+
+impl<'a> Search<'a> {
+    /// For words in small letters.
+    pub(super) fn new(words: &'a [String]) -> Self {
+        let plain =
+            words.iter().all(|word| word.chars().all(|character| character.is_alphanumeric() || matches!(character, '-' | '_' | '.')));
+        Self { words, plain, run: String::new(), goal: String::new(), of_run: 0, room: ROOM, found: Found::default() }
+    }
+
+    /// Goes on with a run, and looks at its goal. Gives whether there is room for it.
+    pub(super) fn begin(&mut self, run: &str, goal: &str, created: &str) -> bool {
+        if self.room == 0 || self.found.hits.len() >= MOST {
+            self.found.more = true;
+            return false;
+        }
+        run.clone_into(&mut self.run);
+        goal.clone_into(&mut self.goal);
+        self.of_run = 0;
+        if self.has_all(&goal.to_lowercase()) {
+            self.hit(0, "goal", created, goal);
+        }
+        true
+    }
+
+    /// Whether more of this run is wanted.
+    pub(super) fn goes_on(&mut self) -> bool {
+        let full = self.room == 0 || self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST;
+        self.found.more |= full;
+        !full
+    }
+
+    /// Whether an event as it is kept may hold the words: it is read only then.
+    pub(super) fn may_be_in(&mut self, kept: &str) -> bool {
+        self.room = self.room.saturating_sub(kept.len());
+        !self.plain || self.has_all(&kept.to_lowercase())
+    }
+
+    /// Looks at an event as it is shown.
+    pub(super) fn look_at(&mut self, event: &Value) {
+        if self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST {
+            return;
+        }
+        let word = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut text = String::new();
+        let members = event.as_object().into_iter().flatten();
+        members
+            .filter(|(name, _)| !["schema", "run_id", "time", "type"].contains(&name.as_str()))
+            .for_each(|(_, value)| texts(value, &mut text));
+        if self.has_all(&text.to_lowercase()) {
+            self.hit(event.get("seq").and_then(Value::as_u64).unwrap_or_default(), &word("type"), &word("time"), &text);
+        }
+    }
+
+    pub(super) fn found(self) -> Found {
+        self.found
+    }
+
+    fn has_all(&self, text: &str) -> bool {
+        self.words.iter().all(|word| text.contains(word.as_str()))
+    }
+
+    fn hit(&mut self, seq: u64, kind: &str, time: &str, text: &str) {
+        self.of_run += 1;
+        self.found.hits.push(Hit {
+            run: self.run.clone(),
+            goal: first_line(&self.goal, AROUND),
+            seq,
+            kind: kind.to_owned(),
+            time: time.to_owned(),
+            text: self.around(text),
+        });
+    }
+
+    /// What stands around the first of the words.
+    fn around(&self, text: &str) -> String {
+        let small = text.to_lowercase();
+        let at = self.words.iter().filter_map(|word| small.find(word.as_str())).min().unwrap_or(0);
+        // Small letters may be longer or shorter in bytes: places are counted in characters.
+        let place = small.get(..at).map_or(0, |before| before.chars().count());
+        let begin = place.saturating_sub(BEFORE);
+        let shown: String = text.chars().skip(begin).take(AROUND * 2).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
+        let shown = first_line(&shown, AROUND);
+        if begin > 0 { format!("…{shown}") } else { shown }
+    }
+}
+
+/// All texts of a document, each in a line.
+fn texts(value: &Value, all: &mut String) {
+    match value {
+        Value::String(text) => {
+            all.push_str(text);
+            all.push('\n');
+        }
+        Value::Array(items) => items.iter().for_each(|item| texts(item, all)),
+        Value::Object(members) => members.values().for_each(|member| texts(member, all)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn search(words: &[&str], goal: &str, events: &[Value]) -> Found {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let mut search = Search::new(&words);
+        assert!(search.begin("r", goal, "then"));
+        for event in events {
+            if search.goes_on() && search.may_be_in(&event.to_string()) {
+                search.look_at(event);
+            }
+        }
+        search.found()
+    }
+
+    #[test]
+    fn all_words_stand_in_what_is_found() {
+        let events = [
+            json!({"type": "answered", "seq": 7, "time": "now", "text": format!("{} The BRIDGE\nof  Zürich", "x ".repeat(60))}),
+            json!({"type": "noted", "seq": 8, "time": "now", "detail": {"deep": ["a bridge"]}}),
+        ];
+        let found = search(&["bridge", "zürich"], "over the river", &events);
+        assert_eq!(found.hits.iter().map(|hit| (hit.seq, hit.kind.as_str())).collect::<Vec<_>>(), [(7, "answered")]);
+        assert!(found.hits[0].text.starts_with('…') && found.hits[0].text.ends_with("The BRIDGE of Zürich"), "{}", found.hits[0].text);
+        assert_eq!(search(&["bridge"], "The Bridge", &events).hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [0, 7, 8]);
+        // Names of members are no text; what is written otherwise in a document is found all the same.
+        assert!(search(&["deep"], "", &events).hits.is_empty());
+        assert_eq!(search(&["say \"yes\""], "", &[json!({"type": "noted", "seq": 1, "text": "to say \"yes\""})]).hits.len(), 1);
+    }
+
+    #[test]
+    fn what_is_found_is_bounded() {
+        let events: Vec<Value> = (0..100).map(|seq| json!({"type": "noted", "seq": seq, "text": "word"})).collect();
+        let found = search(&["word"], "", &events);
+        assert_eq!((found.hits.len(), found.more), (MOST_OF_ONE, true));
+    }
+}

@@ -1,0 +1,127 @@
+//! One run.
+
+use aime_progress::TaskKind;
+use aime_report::Piece;
+use axum::{
+    body::Bytes,
+    extract::{Path, RawQuery, State},
+    http::StatusCode,
+    response::Response,
+};
+use maud::{Markup, PreEscaped, html};
+
+use super::{address, choice, failed, fields, form, home, see, shown};
+use crate::{
+    Asked, Looked, Problem, Refusal,
+    access::Access,
+    api::Said,
+    server::{Shared, reading},
+};
+
+/// One run, as it stands; the script shows what comes.
+pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery) -> Response {
+    let access = &shared.access;
+    let looked = match reading(&shared, move |runs| runs.look(&run)).await {
+        Ok(looked) => looked,
+        Err(refusal) => return failed(&refusal, access, &home(access)),
+    };
+    let told = query.as_deref().is_some_and(|query| url::form_urlencoded::parse(query.as_bytes()).any(|(name, _)| name == "said"));
+    let content = html! {
+        @if told { p.note role="status" { "Done." } }
+        (asks(&looked, access))
+        div #now data-live=(format!("{}/live", address(access, &looked.run))) data-seq=(looked.seq) data-over[looked.is_settled()] { (PreEscaped(looked.view.fragment())) }
+        script src=(format!("{}/static/report.js", access.base())) defer {}
+    };
+    shown(StatusCode::OK, access, &looked.run, &content)
+}
+
+/// All that may change in the page of a run, in pieces. What waits for a person is the first.
+pub(crate) fn pieces(looked: &Looked, access: &Access) -> Vec<Piece> {
+    let asks = Piece { id: "asks".to_owned(), list: None, html: asks(looked, access).into_string() };
+    std::iter::once(asks).chain(looked.view.pieces()).collect()
+}
+
+/// What waits for a person, and what can be said.
+fn asks(looked: &Looked, access: &Access) -> Markup {
+    let form = |act: &str, inside: &Markup| form(access, &format!("{}/{act}", address(access, &looked.run)), inside);
+    html! {
+        div #asks.panel {
+            @for asked in &looked.questions { (question(asked, looked.driven, &form)) }
+            @if !looked.over {
+                @if !looked.driven && looked.questions.is_empty() {
+                    section.question aria-label="It was left" { p { "Nobody carries it out." } (form("resume", &html! { button { "Resume" } })) }
+                }
+                (steering(looked, &form))
+            }
+        }
+    }
+}
+
+fn question(asked: &Asked, driven: bool, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
+    // The question is named: what was meant for one answers no other.
+    let of = html! { input type="hidden" name="question" value=(asked.id); @if !driven { input type="hidden" name="resume" value="yes"; } };
+    let words: &[&str] = if asked.always { &["yes", "always", "no"] } else { &["yes", "no"] };
+    html! {
+        section.question aria-label="It asks" {
+            p dir="auto" { strong { "It asks" @if let Some(task) = &asked.task { " (" bdi { (task) } ")" } ": " } span.words { (asked.question) } }
+            @if asked.kind == "approval" {
+                @for word in words { (form("answer", &html! { (of) input type="hidden" name="text" value=(word); button { (word) } })) }
+            } @else {
+                (form("answer", &html! {
+                    (of)
+                    label { "Answer " input type="text" name="text" required maxlength="20000" autocomplete="off" dir="auto"; }
+                    button { "Answer" }
+                }))
+            }
+            @if !driven { p.quiet { "Nobody carries it out: it goes on with the answer." } }
+        }
+    }
+}
+
+/// What can be said unasked.
+fn steering(looked: &Looked, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
+    let open = |kinds: &[TaskKind]| -> Vec<(&str, &str)> {
+        let tasks = looked.view.tasks.iter().filter(|task| !task.status.is_settled() && kinds.contains(&task.kind));
+        tasks.map(|task| (task.id.as_str(), task.title.as_str())).collect()
+    };
+    let hearers: Vec<(&str, &str)> = std::iter::once(("", "the run")).chain(open(&[TaskKind::Actor])).collect();
+    let tasks = open(&[TaskKind::Actor, TaskKind::Tool]);
+    html! {
+        details #steer {
+            summary { (if looked.driven { "It runs: say something, pause, cancel" } else { "Say something, cancel" }) }
+            (form("tell", &html! {
+                label { "Say " input type="text" name="text" required maxlength="20000" autocomplete="off" dir="auto"; }
+                @if hearers.len() > 1 { (choice("to", "task", &hearers)) }
+                button { "Say" }
+            }))
+            @if looked.driven { (form("pause", &html! { button { "Pause" } })) }
+            @if !tasks.is_empty() {
+                (form("cancel", &html! { input type="hidden" name="of" value="task"; (choice("Take out", "task", &tasks)) button.danger { "Cancel this task" } }))
+            }
+            (form("cancel", &html! { button.danger { "Cancel the run for good" } }))
+        }
+    }
+}
+
+/// Something is said to a run, or done with it.
+pub(crate) async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, String)>, body: Bytes) -> Response {
+    let access = &shared.access;
+    let done = match said(&body).and_then(|said| said.act(&act)) {
+        Ok(act) => shared.runs.act(&run, act).await,
+        Err(refusal) => Err(refusal),
+    };
+    match done {
+        Ok(_) => see(&format!("{}?said", address(access, &run))),
+        Err(refusal) => failed(&refusal, access, &address(access, &run)),
+    }
+}
+
+/// What a form says. One that is about a task is about nothing else where none is named.
+fn said(body: &[u8]) -> Result<Said, Refusal> {
+    let field = |name: &str| fields(body, name).next();
+    if field("of").is_some() && field("task").is_none() {
+        return Err(Refusal { problem: Problem::Refused, message: "no task is chosen".to_owned(), hint: None });
+    }
+    let (question, resume) = (field("question"), field("resume").is_some());
+    Ok(Said { text: field("text").unwrap_or_default(), task: field("task"), question, resume })
+}
