@@ -9,8 +9,9 @@ use std::{
 
 use aime_scripted_server::{Reply, Script, When};
 use opentelemetry_proto::tonic::{
-    collector::{metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
+    collector::{logs::v1::ExportLogsServiceRequest, metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
     common::v1::{KeyValue, any_value::Value as Any},
+    logs::v1::LogRecord,
     trace::v1::Span,
 };
 use prost::Message;
@@ -68,6 +69,12 @@ fn spans(posted: &Posted) -> Vec<Span> {
     resources.flat_map(|resource| resource.scope_spans).flat_map(|scope| scope.spans).collect()
 }
 
+fn records(posted: &Posted) -> Vec<LogRecord> {
+    let requests: Vec<ExportLogsServiceRequest> = of(posted, "/v1/logs");
+    let resources = requests.into_iter().flat_map(|request| request.resource_logs);
+    resources.flat_map(|resource| resource.scope_logs).flat_map(|scope| scope.log_records).collect()
+}
+
 /// The attributes that are texts.
 fn texts(attributes: &[KeyValue]) -> Vec<(&str, &str)> {
     attributes.iter().filter_map(text_of).collect()
@@ -119,6 +126,17 @@ fn a_receiver_is_told_what_a_run_was_and_not_what_was_said() {
     let names: Vec<&str> =
         metrics.last().unwrap().resource_metrics[0].scope_metrics[0].metrics.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names, ["gen_ai.client.token.usage", "gen_ai.client.operation.duration", "aime.tool.duration"]);
+    // Each answer of an actor, and the last one, say why the model stopped.
+    let finish = |span: &&Span| span.attributes.iter().any(|attribute| attribute.key == "gen_ai.response.finish_reasons");
+    assert_eq!(all.iter().filter(finish).count(), 4);
+    let records = records(&posted);
+    let events = |name: &str| records.iter().filter(|record| record.event_name == name).count();
+    assert_eq!(
+        ["aime.run.started", "aime.plan.created", "aime.answered", "gen_ai.client.inference.operation.details"].map(events),
+        [1, 1, 1, 5]
+    );
+    let known: Vec<&[u8]> = all.iter().map(|span| span.span_id.as_slice()).collect();
+    assert!(records.iter().all(|record| record.body.is_none() && known.contains(&record.span_id.as_slice())), "each stands at a span");
     // The key of the receiver is nobody else's: not of commands, not of the journal.
     let journal = world.aime(["runs", "events", "last"]).must(0).stdout;
     assert!(!journal.contains("a-token-that-nobody-sees") && journal.contains("tool_call_finished"));
@@ -135,6 +153,8 @@ fn what_was_said_is_sent_where_it_is_wanted() {
     let root = all.iter().find(|span| span.name == "invoke_workflow aime").unwrap();
     let answer = json!([{"role": "assistant", "parts": [{"type": "text", "content": "The dishes are done."}]}]).to_string();
     assert!(texts(&root.attributes).contains(&("gen_ai.output.messages", answer.as_str())), "{root:?}");
+    let answered = records(&posted).into_iter().find(|record| record.event_name == "aime.answered").unwrap();
+    assert_eq!(answered.body.unwrap().value, Some(Any::StringValue("The dishes are done.".to_owned())));
 }
 
 #[test]

@@ -126,6 +126,21 @@ pub enum FinishReason {
     Other(String),
 }
 
+impl FinishReason {
+    /// The word for it, of at most 40 characters; none where the server gave none.
+    #[must_use]
+    pub fn word(&self) -> Option<String> {
+        let word = match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool_calls",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Other(word) => word,
+        };
+        Some(word.chars().take(40).collect()).filter(|word: &String| !word.is_empty())
+    }
+}
+
 /// Tokens of one answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {

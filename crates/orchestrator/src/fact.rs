@@ -291,6 +291,9 @@ pub struct ModelUse {
     pub spent: Spent,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// Why the model stopped, where it was one request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish: Option<String>,
 }
 
 /// What came of asking for a plan.

@@ -492,9 +492,9 @@ impl RunMachine {
 
     fn used_for(&mut self, task: Option<&TaskId>, calls: &[ModelUse], out: &mut Out) {
         for call in calls {
-            let ModelUse { purpose, model, spent, duration_ms } = call.clone();
+            let ModelUse { purpose, model, spent, duration_ms, finish } = call.clone();
             let task = task.cloned();
-            self.emit(ProgressEvent::ModelCalled { task, purpose, model, spent, duration_ms, text: String::new() }, out);
+            self.emit(ProgressEvent::ModelCalled { task, purpose, model, spent, duration_ms, text: String::new(), finish }, out);
         }
     }
 

@@ -196,6 +196,9 @@ pub enum ProgressEvent {
         /// What the model wrote beside its tool calls, cut to 2,000 characters.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
+        /// Why it stopped: `stop`, `tool_calls`, `length`, `content_filter`, or the server's own word. None where several requests are told of together, and in older journals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish: Option<String>,
     },
     /// A tool call is about to be made.
     ToolCallStarted {

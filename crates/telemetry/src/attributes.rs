@@ -1,6 +1,7 @@
 //! Attributes, by the conventions for generative AI (open-telemetry/semantic-conventions-genai, all of status Development) and of aime's own.
 
-use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value::Value};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue, any_value::Value};
+use serde::Serialize;
 
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
 pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
@@ -15,6 +16,7 @@ pub(crate) const TOOL_TYPE: &str = "gen_ai.tool.type";
 pub(crate) const TOOL_CALL: &str = "gen_ai.tool.call.id";
 pub(crate) const TOOL_ARGUMENTS: &str = "gen_ai.tool.call.arguments";
 pub(crate) const TOOL_RESULT: &str = "gen_ai.tool.call.result";
+pub(crate) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub(crate) const CACHED_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
 pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
@@ -26,6 +28,17 @@ pub(crate) const ERROR_TYPE: &str = "error.type";
 /// A word.
 pub(crate) fn text(key: &str, value: impl Into<String>) -> KeyValue {
     of(key, Value::StringValue(value.into()))
+}
+
+/// Several words.
+pub(crate) fn texts(key: &str, values: impl IntoIterator<Item = impl Into<String>>) -> KeyValue {
+    let value = |value: String| AnyValue { value: Some(Value::StringValue(value)) };
+    of(key, Value::ArrayValue(ArrayValue { values: values.into_iter().map(|text| value(text.into())).collect() }))
+}
+
+/// The word of a value that is written as one.
+pub(crate) fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// A count.

@@ -1,5 +1,6 @@
 //! Sending, beside the runs: they never wait for it.
 
+mod receiver;
 #[cfg(test)]
 mod tests;
 
@@ -12,39 +13,33 @@ use std::{
 };
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::RunId;
-use backon::{ExponentialBuilder, Retryable};
+use aime_progress::{ProgressEvent, RunId, TaskStatus};
 use opentelemetry_proto::tonic::{
-    collector::{metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
+    collector::{logs::v1::ExportLogsServiceRequest, metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
     common::v1::InstrumentationScope,
+    logs::v1::{LogRecord, ResourceLogs, ScopeLogs},
     metrics::v1::{ResourceMetrics, ScopeMetrics},
     resource::v1::Resource,
     trace::v1::{ResourceSpans, ScopeSpans, Span},
 };
 use prost::Message;
-use reqwest::{
-    Certificate, Client, ClientBuilder, StatusCode,
-    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
-};
 use tokio::{
     sync::mpsc,
     task::JoinHandle,
     time::{interval, timeout},
 };
 
-use crate::{Measures, Signal, Spans, TelemetrySettings, attributes::text};
+use self::receiver::Receiver;
+use crate::{Measures, Signal, Spans, TelemetrySettings, attributes::text, logs};
 
-/// Spans that wait to be sent, at most. More are dropped.
+/// Spans and records that wait to be sent, at most. More are dropped.
 const WAITING: usize = 4_096;
-/// Spans in one request, at most.
+/// Spans, or records, in one request, at most.
 const BATCH: usize = 512;
 /// How often what waits is sent.
 const EVERY: Duration = Duration::from_secs(5);
 /// How long the end of the process waits for what is left.
 const LAST: Duration = Duration::from_secs(5);
-/// How often a request is made again that may succeed later.
-const RETRIES: usize = 3;
-
 /// Why nothing can be sent at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TelemetryError(String);
@@ -57,11 +52,18 @@ impl std::fmt::Display for TelemetryError {
 
 impl std::error::Error for TelemetryError {}
 
-/// Sends spans and measures of runs. Cheap to keep where nothing happens.
+/// Something on its way to a receiver.
+#[derive(Debug)]
+enum Told {
+    Span(Span),
+    Record(LogRecord),
+}
+
+/// Sends spans, measures and records of runs. Cheap to keep where nothing happens.
 pub struct Telemetry {
     provider: String,
     content: bool,
-    send: Mutex<Option<mpsc::Sender<Span>>>,
+    send: Mutex<Option<mpsc::Sender<Told>>>,
     measures: Arc<Mutex<Measures>>,
     lost: Arc<AtomicU64>,
     sending: Mutex<Option<JoinHandle<()>>>,
@@ -69,8 +71,11 @@ pub struct Telemetry {
 
 /// A run that is watched. Dropping it ends its spans.
 pub struct Watched {
+    run: RunId,
+    provider: String,
+    content: bool,
     spans: Spans,
-    send: Option<mpsc::Sender<Span>>,
+    send: Option<mpsc::Sender<Told>>,
     measures: Arc<Mutex<Measures>>,
     lost: Arc<AtomicU64>,
 }
@@ -93,6 +98,7 @@ impl Telemetry {
         let sender = Sender {
             traces: receiver(settings.traces)?,
             metrics: receiver(settings.metrics)?,
+            logs: receiver(settings.logs)?,
             own,
             scope,
             measures: Arc::clone(&measures),
@@ -108,6 +114,9 @@ impl Telemetry {
     pub fn watch(&self, run: &RunId) -> Watched {
         let send = self.send.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Watched {
+            run: run.clone(),
+            provider: self.provider.clone(),
+            content: self.content,
             spans: Spans::new(run, &self.provider, self.content),
             send,
             measures: Arc::clone(&self.measures),
@@ -115,7 +124,7 @@ impl Telemetry {
         }
     }
 
-    /// Sends what is left, and ends. It waits five seconds at most; gives how many spans were dropped.
+    /// Sends what is left, and ends. It waits five seconds at most; gives how many spans and records were dropped.
     pub async fn end(&self) -> u64 {
         drop(self.send.lock().unwrap_or_else(PoisonError::into_inner).take());
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -133,13 +142,19 @@ impl Watched {
     /// Takes an event of the run in. It costs a look at the event, and never waits.
     pub fn take(&mut self, event: &PublishedEvent) {
         self.measures.lock().unwrap_or_else(PoisonError::into_inner).take(event);
+        let task = logs::task_of(&event.event);
+        // What ends something belongs to it, and so does what begins it.
+        let before = self.spans.place(task);
         let ended = self.spans.take(event);
-        self.hand_on(ended);
+        let begins = matches!(&event.event, ProgressEvent::TaskStatusChanged { to: TaskStatus::Running, .. }) || before.1.is_empty();
+        let place = if begins { self.spans.place(task) } else { before };
+        let record = logs::record(&self.run, event, (&self.provider, self.content), place);
+        self.hand_on(ended.into_iter().map(Told::Span).chain(record.map(Told::Record)));
     }
 
-    fn hand_on(&self, spans: Vec<Span>) {
-        for span in spans {
-            if self.send.as_ref().is_none_or(|send| send.try_send(span).is_err()) {
+    fn hand_on(&self, all: impl IntoIterator<Item = Told>) {
+        for told in all {
+            if self.send.as_ref().is_none_or(|send| send.try_send(told).is_err()) {
                 self.lost.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -149,7 +164,7 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let ended = self.spans.finish();
-        self.hand_on(ended);
+        self.hand_on(ended.into_iter().map(Told::Span));
     }
 }
 
@@ -157,6 +172,7 @@ impl Drop for Watched {
 struct Sender {
     traces: Option<Receiver>,
     metrics: Option<Receiver>,
+    logs: Option<Receiver>,
     own: Resource,
     scope: InstrumentationScope,
     measures: Arc<Mutex<Measures>>,
@@ -166,7 +182,7 @@ struct Sender {
 }
 
 impl Sender {
-    async fn run(mut self, mut waiting: mpsc::Receiver<Span>) {
+    async fn run(mut self, mut waiting: mpsc::Receiver<Told>) {
         let mut tick = interval(EVERY);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -180,11 +196,19 @@ impl Sender {
             // What comes together goes together.
             while open && batch.len() < BATCH {
                 match timeout(EVERY / 10, waiting.recv()).await {
-                    Ok(Some(span)) => batch.push(span),
+                    Ok(Some(told)) => batch.push(told),
                     _ => break,
                 }
             }
-            self.send_spans(std::mem::take(&mut batch)).await;
+            let (mut spans, mut records) = (Vec::new(), Vec::new());
+            for told in batch.drain(..) {
+                match told {
+                    Told::Span(span) => spans.push(span),
+                    Told::Record(record) => records.push(record),
+                }
+            }
+            self.send_spans(spans).await;
+            self.send_records(records).await;
             if !open {
                 self.send_metrics().await;
                 return;
@@ -202,6 +226,16 @@ impl Sender {
         }
     }
 
+    async fn send_records(&mut self, log_records: Vec<LogRecord>) {
+        let Some(receiver) = self.logs.as_mut().filter(|_| !log_records.is_empty()) else { return };
+        let number = log_records.len() as u64;
+        let scope_logs = vec![ScopeLogs { scope: Some(self.scope.clone()), log_records, ..ScopeLogs::default() }];
+        let resource_logs = vec![ResourceLogs { resource: Some(self.own.clone()), scope_logs, ..ResourceLogs::default() }];
+        if !receiver.post(ExportLogsServiceRequest { resource_logs }.encode_to_vec()).await {
+            self.lost.fetch_add(number, Ordering::Relaxed);
+        }
+    }
+
     async fn send_metrics(&mut self) {
         let Some(receiver) = self.metrics.as_mut() else { return };
         let metrics = self.measures.lock().unwrap_or_else(PoisonError::into_inner).metrics();
@@ -213,60 +247,4 @@ impl Sender {
         let resource_metrics = vec![ResourceMetrics { resource: Some(self.own.clone()), scope_metrics, ..ResourceMetrics::default() }];
         receiver.post(ExportMetricsServiceRequest { resource_metrics }.encode_to_vec()).await;
     }
-}
-
-/// Who receives, and whether it was said that they do not.
-struct Receiver {
-    client: Client,
-    url: String,
-    said: bool,
-}
-
-impl Receiver {
-    fn new(signal: Signal) -> Result<Self, TelemetryError> {
-        let Signal { url, headers, timeout } = signal;
-        let mut sent = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"))]);
-        for (name, value) in headers {
-            let wrong = || TelemetryError(format!("the header {name:?} cannot be sent"));
-            let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
-            value.set_sensitive(true);
-            sent.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
-        }
-        let client = secured(|builder| builder.default_headers(sent.clone()).timeout(timeout)).map_err(TelemetryError)?;
-        Ok(Self { client, url, said: false })
-    }
-
-    /// Sends a document, again where that may help. Gives whether it was taken.
-    async fn post(&mut self, body: Vec<u8>) -> bool {
-        let once = || async {
-            let sent =
-                self.client.post(&self.url).body(body.clone()).send().await.map_err(|error| (true, error.without_url().to_string()))?;
-            let status = sent.status();
-            let later =
-                [StatusCode::TOO_MANY_REQUESTS, StatusCode::BAD_GATEWAY, StatusCode::SERVICE_UNAVAILABLE, StatusCode::GATEWAY_TIMEOUT];
-            if status.is_success() { Ok(()) } else { Err((later.contains(&status), format!("it answers {status}"))) }
-        };
-        let times = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(RETRIES).with_jitter();
-        match once.retry(times).when(|(again, _)| *again).await {
-            Ok(()) => true,
-            Err((_, why)) => {
-                if !std::mem::replace(&mut self.said, true) {
-                    tracing::warn!(url = self.url, why, "telemetry could not be sent; runs go on without");
-                }
-                false
-            }
-        }
-    }
-}
-
-/// A client. On systems without any certificate authorities those of Mozilla's list serve.
-fn secured(more: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
-    // Fails only where a provider stands already: then that one serves.
-    rustls::crypto::ring::default_provider().install_default().ok();
-    let builder = || more(Client::builder().user_agent(concat!("aime/", env!("CARGO_PKG_VERSION"))));
-    let own_roots = || {
-        let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|root| Certificate::from_der(root).ok());
-        builder().tls_certs_only(roots).build()
-    };
-    builder().build().or_else(|_| own_roots()).map_err(|error| format!("no TLS: {error}"))
 }

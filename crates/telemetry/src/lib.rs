@@ -1,7 +1,7 @@
-//! Runs as OpenTelemetry traces and metrics: a view of their events.
+//! Runs as OpenTelemetry traces, metrics and logs: a view of their events.
 //!
-//! [`Spans`] turns the events of one run into spans, [`Measures`] what its models cost into histograms; both are pure. [`Telemetry`] sends them by OTLP over
-//! HTTP, as [`TelemetrySettings`] say, which are read from the standard variables.
+//! [`Spans`] turns the events of one run into spans, [`Measures`] what its models cost into histograms; both are pure. [`Telemetry`] sends them, and a record of each moment that
+//! people look for, by OTLP over HTTP, as [`TelemetrySettings`] say, which are read from the standard variables.
 //!
 //! ```
 //! use aime_telemetry::TelemetrySettings;
@@ -17,6 +17,7 @@
 mod attributes;
 mod exporter;
 mod ids;
+mod logs;
 mod measures;
 mod settings;
 mod spans;

@@ -17,9 +17,11 @@ pub struct TelemetrySettings {
     pub traces: Option<Signal>,
     /// Where measures go.
     pub metrics: Option<Signal>,
+    /// Where records of moments go.
+    pub logs: Option<Signal>,
     /// Attributes of all that is sent, such as `service.name`.
     pub resource: Vec<(String, String)>,
-    /// Whether spans hold what was said and done: goals, answers, calls and their results.
+    /// Whether spans and records hold what was said and done: goals, answers, calls and their results.
     pub content: bool,
 }
 
@@ -53,7 +55,8 @@ impl TelemetrySettings {
         }
         let traces = signal("TRACES", "v1/traces", &variable, &mut notes);
         let metrics = signal("METRICS", "v1/metrics", &variable, &mut notes);
-        if traces.is_none() && metrics.is_none() {
+        let logs = signal("LOGS", "v1/logs", &variable, &mut notes);
+        if traces.is_none() && metrics.is_none() && logs.is_none() {
             return (None, notes);
         }
         let mut resource = pairs(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
@@ -67,13 +70,13 @@ impl TelemetrySettings {
         // The conventions have used `true`, and name where content goes since.
         let content =
             ["true", "SPAN_ONLY", "SPAN_AND_EVENT"].iter().any(|word| says("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", word));
-        (Some(Self { traces, metrics, resource, content }), notes)
+        (Some(Self { traces, metrics, logs, resource, content }), notes)
     }
 
     /// The values in headers, which nobody else must see.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
-        let headers = [&self.traces, &self.metrics].into_iter().flatten().flat_map(|signal| &signal.headers);
+        let headers = [&self.traces, &self.metrics, &self.logs].into_iter().flatten().flat_map(|signal| &signal.headers);
         let bare = |value: &str| match value.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") => token.to_owned(),
             _ => value.to_owned(),

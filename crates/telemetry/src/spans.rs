@@ -1,7 +1,7 @@
 //! The spans of a run, made from its events.
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,9 @@ use opentelemetry_proto::tonic::{
 use serde_json::json;
 
 use crate::{
-    attributes::{self as known, amount, count, text},
+    attributes::{self as known, amount, count, text, texts},
     ids::{self, nanos},
+    logs::outcome_word,
 };
 
 /// Which span it is, while it is open.
@@ -131,18 +132,12 @@ impl Spans {
             }
             E::ToolCallFinished { task, call, outcome, output, .. } => {
                 let result = self.content.then(|| text(known::TOOL_RESULT, output.as_str()));
-                let error = match outcome {
-                    CallOutcome::Ok => None,
-                    CallOutcome::Error => Some("tool_error"),
-                    CallOutcome::Cancelled => Some("cancelled"),
-                    CallOutcome::InDoubt => Some("in_doubt"),
-                };
+                let error = (*outcome != CallOutcome::Ok).then(|| outcome_word(*outcome));
                 return self.end(&Key::Call(task.clone(), call.clone()), result, error).into_iter().collect();
             }
             E::TriggersFired { reasons } => {
-                let kind = |kind| serde_json::to_value(kind).ok().and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
-                let kinds: Vec<String> = reasons.iter().map(|reason| kind(reason.kind)).collect();
-                self.note("aime.replan_triggers", vec![text("aime.triggers", kinds.join(","))]);
+                let kinds = reasons.iter().map(|reason| known::word(&reason.kind));
+                self.note("aime.replan_triggers", vec![texts("aime.triggers", kinds)]);
             }
             E::QuestionAsked { kind, .. } => self.note("aime.question_asked", vec![text("aime.question.kind", kind.as_str())]),
             E::QuestionAnswered { .. } => self.note("aime.question_answered", Vec::new()),
@@ -171,21 +166,8 @@ impl Spans {
     }
 
     fn model_called(&self, seq: u64, at: Timestamp, event: &ProgressEvent) -> Span {
-        let ProgressEvent::ModelCalled { task, purpose, model, spent, duration_ms, text: said } = event else { return Span::default() };
-        let mut attributes = vec![
-            text(known::OPERATION, "chat"),
-            text(known::PROVIDER, self.provider.as_str()),
-            text(known::REQUEST_MODEL, model.as_str()),
-            text(known::RESPONSE_MODEL, model.as_str()),
-            count(known::INPUT_TOKENS, spent.input_tokens),
-            count(known::CACHED_TOKENS, spent.cached_input_tokens),
-            count(known::OUTPUT_TOKENS, spent.output_tokens),
-            count("aime.requests", spent.requests),
-            text("aime.purpose", purpose.as_str()),
-        ];
-        if spent.cost_usd > 0.0 {
-            attributes.push(amount("aime.cost_usd", spent.cost_usd));
-        }
+        let ProgressEvent::ModelCalled { task, purpose, model, duration_ms, text: said, .. } = event else { return Span::default() };
+        let mut attributes = chat(event, &self.provider);
         if self.content && !said.is_empty() {
             attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
         }
@@ -209,6 +191,11 @@ impl Spans {
         ended.extend(self.end(&Key::Actor(task.clone()), [], failed));
         ended.extend(self.end(&Key::Task(task.clone()), [status], failed));
         ended
+    }
+
+    /// The ids of the run's trace, and of the span below which something of a task stands, or of the run.
+    pub(crate) fn place(&self, task: Option<&TaskId>) -> (Vec<u8>, Vec<u8>) {
+        (self.trace.clone(), self.below(task))
     }
 
     /// The span below which something of a task stands.
@@ -270,7 +257,30 @@ fn fail(span: &mut Span, error: &str) {
     span.status = Some(Status { code: StatusCode::Error.into(), message: String::new() });
 }
 
+/// What the conventions say of a model's answer, without what it said.
+pub(crate) fn chat(event: &ProgressEvent, provider: &str) -> Vec<KeyValue> {
+    let ProgressEvent::ModelCalled { purpose, model, spent, finish, .. } = event else { return Vec::new() };
+    let mut attributes = vec![
+        text(known::OPERATION, "chat"),
+        text(known::PROVIDER, provider),
+        text(known::REQUEST_MODEL, model.as_str()),
+        text(known::RESPONSE_MODEL, model.as_str()),
+        count(known::INPUT_TOKENS, spent.input_tokens),
+        count(known::CACHED_TOKENS, spent.cached_input_tokens),
+        count(known::OUTPUT_TOKENS, spent.output_tokens),
+        count("aime.requests", spent.requests),
+        text("aime.purpose", purpose.as_str()),
+    ];
+    if let Some(finish) = finish {
+        attributes.push(texts(known::FINISH_REASONS, [finish.as_str()]));
+    }
+    if spent.cost_usd > 0.0 {
+        attributes.push(amount("aime.cost_usd", spent.cost_usd));
+    }
+    attributes
+}
+
 /// A message, as the conventions write it.
-fn message(role: &str, content: &str) -> String {
+pub(crate) fn message(role: &str, content: &str) -> String {
     json!([{"role": role, "parts": [{"type": "text", "content": content}]}]).to_string()
 }

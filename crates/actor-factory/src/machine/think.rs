@@ -169,6 +169,7 @@ impl ActorMachine {
             },
             duration_ms,
             text: cut(&content, SHOWN),
+            finish: response.finish.word(),
         });
         if calls.is_empty() {
             self.plain_answer(at, content, &response.finish, out);

@@ -63,6 +63,7 @@ impl RunRunner {
                     model: model.name().to_owned(),
                     spent: spent(&response),
                     duration_ms: millis_since(begun),
+                    finish: response.finish.word(),
                 };
                 RunFact::AnswerWritten { id, text: Some(response.content), calls: vec![call] }
             }

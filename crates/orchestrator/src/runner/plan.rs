@@ -246,7 +246,7 @@ fn refused(refused: &[Refused]) -> Vec<RefusedAnswer> {
 }
 
 pub(super) fn model_use(purpose: &str, model: &str, spent: Spent, begun: Instant) -> ModelUse {
-    ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun) }
+    ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun), finish: None }
 }
 
 /// Whether it was a hook that kept the model from answering: the model itself can be used.

@@ -188,8 +188,15 @@ fn evidence_and_questions_are_unique_and_known() {
 fn what_moves_the_run_is_progress_and_the_rest_is_not() {
     let task = || id("a");
     let spent = Spent { requests: 1, input_tokens: 10, cached_input_tokens: 4, output_tokens: 3, cost_usd: 0.5 };
-    let call =
-        |task| ProgressEvent::ModelCalled { task, purpose: "act".into(), model: "m".into(), spent, duration_ms: 1, text: String::new() };
+    let call = |task| ProgressEvent::ModelCalled {
+        task,
+        purpose: "act".into(),
+        model: "m".into(),
+        spent,
+        duration_ms: 1,
+        text: String::new(),
+        finish: None,
+    };
     let finished = ProgressEvent::ToolCallFinished {
         task: task(),
         call: "c".into(),

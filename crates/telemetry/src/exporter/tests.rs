@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicUsize;
 use aime_progress::Timestamp;
 use axum::{Router, body::Bytes, extract::State, http::HeaderMap as Headers, routing::post};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 use super::*;
@@ -15,6 +16,7 @@ type Keyed = (Option<String>, ExportTraceServiceRequest);
 struct Got {
     traces: Arc<Mutex<Vec<Keyed>>>,
     metrics: Arc<Mutex<Vec<ExportMetricsServiceRequest>>>,
+    logs: Arc<Mutex<Vec<ExportLogsServiceRequest>>>,
     refusals: Arc<AtomicUsize>,
 }
 
@@ -34,7 +36,11 @@ async fn receiver(refusals: usize) -> (String, Got) {
     let metrics = async |State(got): State<Got>, body: Bytes| {
         got.metrics.lock().unwrap().push(ExportMetricsServiceRequest::decode(body).unwrap());
     };
-    let router = Router::new().route("/v1/traces", post(traces)).route("/v1/metrics", post(metrics)).with_state(got.clone());
+    let logs = async |State(got): State<Got>, body: Bytes| {
+        got.logs.lock().unwrap().push(ExportLogsServiceRequest::decode(body).unwrap());
+    };
+    let router = Router::new().route("/v1/traces", post(traces)).route("/v1/metrics", post(metrics)).route("/v1/logs", post(logs));
+    let router = router.with_state(got.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -81,6 +87,16 @@ async fn a_receiver_gets_what_a_run_was() {
         names.extend(spans.scope_spans[0].spans.iter().map(|span| span.name.clone()));
     }
     assert_eq!(names, ["chat m", "invoke_workflow aime"]);
+    let logs = got.logs.lock().unwrap();
+    let records: Vec<&LogRecord> =
+        logs.iter().flat_map(|request| &request.resource_logs).flat_map(|logs| &logs.scope_logs[0].log_records).collect();
+    let events: Vec<&str> = records.iter().map(|record| record.event_name.as_str()).collect();
+    assert_eq!(events, ["aime.run.started", "gen_ai.client.inference.operation.details"]);
+    let root = traces.iter().flat_map(|(_, request)| &request.resource_spans).flat_map(|spans| &spans.scope_spans[0].spans).last().unwrap();
+    assert!(
+        records.iter().all(|record| (&record.trace_id, &record.span_id) == (&root.trace_id, &root.span_id)),
+        "each stands at its place"
+    );
     let metrics = got.metrics.lock().unwrap();
     let last = &metrics.last().unwrap().resource_metrics[0].scope_metrics[0].metrics;
     assert!(last.iter().any(|metric| metric.name == "gen_ai.client.token.usage" && matches!(metric.data, Some(Data::Histogram(_)))));
@@ -95,7 +111,7 @@ async fn a_receiver_that_is_not_there_holds_nothing_up() {
     let mut watched = telemetry.watch(&RunId::new("run").unwrap());
     events().iter().for_each(|event| watched.take(event));
     drop(watched);
-    assert_eq!(telemetry.end().await, 2, "both spans are counted as lost");
+    assert_eq!(telemetry.end().await, 4, "two spans and two records are counted as lost");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ fn nothing_is_sent_unasked() {
         &[("OTEL_SERVICE_NAME", "x"), ("OTEL_EXPORTER_OTLP_HEADERS", "a=b")],
         &[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")],
         &[ENDPOINT, ("OTEL_SDK_DISABLED", "true")],
-        &[ENDPOINT, ("OTEL_TRACES_EXPORTER", "none"), ("OTEL_METRICS_EXPORTER", "console")],
+        &[ENDPOINT, ("OTEL_TRACES_EXPORTER", "none"), ("OTEL_METRICS_EXPORTER", "console"), ("OTEL_LOGS_EXPORTER", "none")],
     ] {
         assert_eq!(read(variables), (None, vec![]), "{variables:?}");
     }
@@ -35,15 +35,16 @@ fn the_standard_variables_are_read() {
         ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true"),
     ]);
     let settings = settings.unwrap();
-    let (traces, metrics) = (settings.traces.clone().unwrap(), settings.metrics.clone().unwrap());
-    assert_eq!((traces.url.as_str(), metrics.url.as_str()), ("https://traces.example.org/in", "http://collector:4318/v1/metrics"));
+    let [traces, metrics, logs] = [&settings.traces, &settings.metrics, &settings.logs].map(|signal| signal.clone().unwrap());
+    let urls = [&traces, &metrics, &logs].map(|signal| signal.url.as_str());
+    assert_eq!(urls, ["https://traces.example.org/in", "http://collector:4318/v1/metrics", "http://collector:4318/v1/logs"]);
     let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(traces.headers, [own("authorization", "Bearer very-secret"), own("x-team", "blue")]);
     assert_eq!(metrics.headers, [own("x-team", "red")]);
     assert_eq!(traces.timeout, Duration::from_millis(2_500));
     assert_eq!(settings.resource, [own("deployment.environment.name", "test"), own("service.name", "mine")]);
     assert!(settings.content && notes.is_empty());
-    assert_eq!(settings.secrets(), ["very-secret", "blue", "red"]);
+    assert_eq!(settings.secrets(), ["very-secret", "blue", "red", "very-secret", "blue"]);
     assert!(!format!("{settings:?}").contains("very-secret"));
     assert_eq!(read(&[ENDPOINT]).0.unwrap().resource, [own("service.name", "aime")]);
     assert!(!read(&[ENDPOINT]).0.unwrap().content);
@@ -56,5 +57,5 @@ fn what_is_not_spoken_is_said() {
     assert_eq!(notes, ["no metrics are sent: OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and only http/protobuf is spoken (often port 4318)"]);
     let (settings, notes) = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")]);
     assert!(settings.is_none());
-    assert_eq!(notes.len(), 2);
+    assert_eq!(notes.len(), 3);
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 
-fn published(events: &[Value]) -> Vec<PublishedEvent> {
+pub(crate) fn published(events: &[Value]) -> Vec<PublishedEvent> {
     let event = |(seq, event): (u64, &Value)| PublishedEvent {
         seq,
         at: Timestamp::from_millis(1_000 * i64::try_from(seq).unwrap()),
@@ -21,12 +21,12 @@ fn spans(content: bool, events: &[Value]) -> Vec<Span> {
     all
 }
 
-fn run() -> Vec<Value> {
+pub(crate) fn run() -> Vec<Value> {
     let task = |id: &str, needs: &[&str]| json!({"id": id, "name": id, "kind": "actor", "description": "…", "dependencies": needs});
     let moved = |from: &str, to: &str| json!({"type": "task_status_changed", "task": "wash", "from": from, "to": to, "attempt": 1});
     let model = |task: Option<&str>, purpose: &str| {
         let spent = json!({"requests": 1, "input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 9, "cost_usd": 0.5});
-        json!({"type": "model_called", "task": task, "purpose": purpose, "model": "m", "spent": spent, "duration_ms": 400, "text": "I wash."})
+        json!({"type": "model_called", "task": task, "purpose": purpose, "model": "m", "spent": spent, "duration_ms": 400, "text": "I wash.", "finish": task.map(|_| "tool_calls")})
     };
     vec![
         json!({"type": "run_started", "plan_id": "run", "goal": "Do the dishes"}),
@@ -62,6 +62,9 @@ fn tree(spans: &[Span]) -> String {
                     Some(Any::StringValue(value)) => value.clone(),
                     Some(Any::IntValue(value)) => value.to_string(),
                     Some(Any::DoubleValue(value)) => value.to_string(),
+                    Some(Any::ArrayValue(values)) => {
+                        format!("{:?}", values.values.iter().map(|value| value.value.clone()).collect::<Vec<_>>())
+                    }
                     other => panic!("{other:?}"),
                 };
                 writeln!(text, "{}- {}: {value}", "    ".repeat(depth), attribute.key).unwrap();

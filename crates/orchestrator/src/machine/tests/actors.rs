@@ -123,6 +123,7 @@ fn an_actor_decides_nothing_about_the_run() {
             spent: Default::default(),
             duration_ms: 0,
             text: String::new(),
+            finish: None,
         },
     ];
     let mut world = World::of("a");

@@ -139,6 +139,7 @@ fn what_was_spent_is_summed() {
         spent,
         duration_ms: 1,
         text: String::new(),
+        finish: None,
     };
     world.reports("a", 0, called.clone()).reports("a", 1, called);
     let spent = world.state().spent;

@@ -198,6 +198,7 @@ fn progress_is_no_stall() {
             spent: Default::default(),
             duration_ms: 1,
             text: String::new(),
+            finish: None,
         };
         world.reports("a", number, called);
     }
@@ -218,6 +219,7 @@ fn few_tokens_left_ask_for_a_replan_once() {
         spent,
         duration_ms: 1,
         text: String::new(),
+        finish: None,
     };
     world.reports("a", 0, called.clone());
     assert_eq!(triggers(&world), [[TriggerKind::TokenBudget]]);

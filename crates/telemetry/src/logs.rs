@@ -1,0 +1,152 @@
+//! Records of what happens in a run, each at its place in the run's trace.
+//!
+//! Moments that people look for have a record: what became of the run, its plans and its tasks, what was asked, what stood in the way. A model's answer has one by the name that
+//! the conventions give it. The conventions name an event by `event_name`; what a record says in words stands in its body, where what was said may be sent.
+
+#[cfg(test)]
+mod tests;
+
+use aime_orchestrator::PublishedEvent;
+use aime_progress::{CallOutcome, ProgressEvent, RunId, RunStatus, TaskId, TaskStatus};
+use opentelemetry_proto::tonic::{
+    common::v1::{AnyValue, KeyValue, any_value::Value},
+    logs::v1::{LogRecord, SeverityNumber},
+};
+
+use crate::{
+    attributes::{self as known, count, text, texts},
+    ids::nanos,
+    spans::{chat, message},
+};
+
+/// What a record says, beside when and where.
+struct Said {
+    name: &'static str,
+    severity: SeverityNumber,
+    attributes: Vec<KeyValue>,
+    /// What models, tools and people wrote.
+    words: Option<String>,
+}
+
+impl Said {
+    fn new(name: &'static str, severity: SeverityNumber, attributes: Vec<KeyValue>) -> Self {
+        Self { name, severity, attributes, words: None }
+    }
+
+    fn words(self, words: &str) -> Self {
+        Self { words: Some(words.to_owned()).filter(|words| !words.is_empty()), ..self }
+    }
+}
+
+/// The record of an event, if it has one. Pure. `provider` is the word of the conventions for whose models are asked; only with `content` it holds what was said. `span` is where in the
+/// trace it stands.
+pub(crate) fn record(
+    run: &RunId,
+    published: &PublishedEvent,
+    (provider, content): (&str, bool),
+    (trace, span): (Vec<u8>, Vec<u8>),
+) -> Option<LogRecord> {
+    let Said { name, severity, mut attributes, words } = said(&published.event, provider, content)?;
+    attributes.push(text(known::CONVERSATION, run.as_str()));
+    attributes.push(count("aime.event.seq", published.seq));
+    let at = nanos(published.at);
+    Some(LogRecord {
+        time_unix_nano: at,
+        observed_time_unix_nano: at,
+        severity_number: severity.into(),
+        severity_text: severity.as_str_name().trim_start_matches("SEVERITY_NUMBER_").to_owned(),
+        body: words.filter(|_| content).map(|words| AnyValue { value: Some(Value::StringValue(words)) }),
+        attributes,
+        trace_id: trace,
+        span_id: span,
+        event_name: name.to_owned(),
+        ..LogRecord::default()
+    })
+}
+
+/// The task that an event is about, where its record stands.
+pub(crate) const fn task_of(event: &ProgressEvent) -> Option<&TaskId> {
+    match event {
+        ProgressEvent::TaskStatusChanged { task, .. } | ProgressEvent::ToolCallFinished { task, .. } => Some(task),
+        ProgressEvent::ModelCalled { task, .. } | ProgressEvent::QuestionAsked { task, .. } => task.as_ref(),
+        ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref(),
+        _ => None,
+    }
+}
+
+fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<Said> {
+    use ProgressEvent as E;
+    use SeverityNumber::{Error, Info, Warn};
+
+    Some(match event {
+        E::RunStarted { goal, .. } => Said::new("aime.run.started", Info, vec![]).words(goal),
+        E::RunResumed { .. } => Said::new("aime.run.resumed", Info, vec![]),
+        E::RunInterrupted { reason } => Said::new("aime.run.interrupted", Warn, vec![]).words(reason),
+        E::RunStatusChanged { to, .. } => {
+            let severity = if *to == RunStatus::Failed { Error } else { Info };
+            Said::new("aime.run.status", severity, vec![text("aime.run.status", to.to_string())])
+        }
+        E::PlanCreated { plan, .. } => {
+            Said::new("aime.plan.created", Info, vec![count("aime.plan.version", 1), count("aime.plan.tasks", plan.tasks.len() as u64)])
+        }
+        E::PlanChanged { decision } => {
+            Said::new("aime.plan.changed", Info, vec![count("aime.plan.version", decision.version.into())]).words(&decision.patch.reasoning)
+        }
+        E::PlanRefused { attempt, faults } => {
+            Said::new("aime.plan.refused", Warn, vec![count("aime.plan.attempt", (*attempt).into())]).words(&faults.join("\n"))
+        }
+        E::TaskStatusChanged { to: TaskStatus::Ready | TaskStatus::Pending, .. } => return None,
+        E::TaskStatusChanged { task, to, attempt, reason, .. } => {
+            let severity = if *to == TaskStatus::Failed { Warn } else { Info };
+            let attributes = vec![
+                text("aime.task.id", task.as_str()),
+                text("aime.task.status", to.to_string()),
+                count("aime.task.attempt", (*attempt).into()),
+            ];
+            Said::new("aime.task.status", severity, attributes).words(reason.as_deref().unwrap_or_default())
+        }
+        E::ModelCalled { text: said, .. } => {
+            let mut attributes = chat(event, provider);
+            if content && !said.is_empty() {
+                attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
+            }
+            Said::new("gen_ai.client.inference.operation.details", Info, attributes)
+        }
+        E::ToolCallFinished { outcome: CallOutcome::Ok, .. } => return None,
+        E::ToolCallFinished { tool, call, outcome, output, .. } => {
+            let attributes = vec![
+                text(known::TOOL_NAME, tool.as_str()),
+                text(known::TOOL_CALL, call.as_str()),
+                text(known::ERROR_TYPE, outcome_word(*outcome)),
+            ];
+            Said::new("aime.tool.failed", Warn, attributes).words(output)
+        }
+        E::TriggersFired { reasons } => {
+            let details: Vec<&str> = reasons.iter().map(|reason| reason.detail.as_str()).collect();
+            Said::new("aime.replan.triggered", Info, vec![triggers(reasons)]).words(&details.join("\n"))
+        }
+        E::ReplanSuppressed { reason, triggers: by } => Said::new("aime.replan.suppressed", Info, vec![triggers(by)]).words(reason),
+        E::EvidenceAdded { evidence } => Said::new("aime.evidence", Info, vec![]).words(&evidence.content),
+        E::QuestionAsked { kind, question, .. } => {
+            Said::new("aime.question.asked", Info, vec![text("aime.question.kind", kind.as_str())]).words(question)
+        }
+        E::QuestionAnswered { answer, .. } => Said::new("aime.question.answered", Info, vec![]).words(answer),
+        E::BoundReached { bound, detail } => Said::new("aime.bound.reached", Warn, vec![text("aime.bound", bound.as_str())]).words(detail),
+        E::MemoryFailed { message } => Said::new("aime.memory.failed", Warn, vec![]).words(message),
+        E::Answered { text: answer } => Said::new("aime.answered", Info, vec![]).words(answer),
+        _ => return None,
+    })
+}
+
+fn triggers(reasons: &[aime_progress::TriggerReason]) -> KeyValue {
+    texts("aime.triggers", reasons.iter().map(|reason| known::word(&reason.kind)))
+}
+
+/// Why a call did not come to a good end.
+pub(crate) const fn outcome_word(outcome: CallOutcome) -> &'static str {
+    match outcome {
+        CallOutcome::Ok | CallOutcome::Error => "tool_error",
+        CallOutcome::Cancelled => "cancelled",
+        CallOutcome::InDoubt => "in_doubt",
+    }
+}
