@@ -32,6 +32,7 @@ mod mcp_login;
 mod mcp_serve;
 mod memory;
 mod modes;
+mod new_user;
 mod output;
 mod parallel;
 mod people;

@@ -1,0 +1,90 @@
+//! The way of a new user, who has the README and nothing else.
+
+use std::fs;
+use std::path::Path;
+
+use aime_scripted_server::{Reply, Script, When};
+
+use crate::harness::{World, actor, done, plan, wait_until, write};
+
+/// What the README shows for the shell, line by line and without its remarks.
+fn typed() -> Vec<String> {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let blocks = readme.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let lines = blocks.flat_map(str::lines).map(|line| line.split(" #").next().unwrap().trim().to_owned());
+    lines.filter(|line| line.starts_with("export ") || line.starts_with("aime ")).collect()
+}
+
+/// A model that lists what is to be done. Once it has written the list it says nothing more, as often as `silences` says.
+fn model(silences: usize) -> Script {
+    let planned = plan(&[actor("list", "LIST-THEM", &[])]);
+    let mut script = Script::new().on(When::schema("aime_plan"), [Reply::json(planned)]);
+    for _ in 0..silences {
+        script = script.once(When::tools().and_turn(1), [Reply::hang()]);
+    }
+    script
+        .on(When::tools().and_turn(0), [write("TODO.md", "- src/main.rs:2 say what went wrong\n")])
+        .on(When::tools(), [done("The TODO comments are listed.")])
+        .on(When::any(), [Reply::text("TODO.md lists the TODO comments.")])
+}
+
+/// Types a line, in a shell that finds the program.
+fn shell(world: &World, line: &str) -> std::process::Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_aime")).parent().unwrap().display().to_string();
+    let mut shell = world.program("bash");
+    // The shell gives way to the command: who kills it kills that.
+    shell.args(["-c", &format!("PATH={program}:$PATH; exec {line}")]);
+    shell
+}
+
+#[test]
+fn the_readme_is_enough() {
+    let mut world = World::with(model(0));
+    world.file("src/main.rs", "fn main() {\n    // TODO: say what went wrong\n}\n");
+    let mut did = Vec::new();
+    let mut first = String::new();
+    for line in typed() {
+        let told: Vec<&str> = line.split_whitespace().collect();
+        match told.as_slice() {
+            // Of the server there is the address of this world's.
+            ["export", setting] => {
+                let (name, value) = setting.split_once('=').unwrap();
+                if name != "OPENAI_BASE_URL" {
+                    world.set(name, value);
+                }
+                continue;
+            }
+            ["aime", "resume", "last"] => {
+                world.serve(model(1));
+                fs::remove_file(world.path("TODO.md")).unwrap();
+                let running = world.spawn(shell(&world, &first));
+                wait_until("it has written", || world.actor_requests("LIST-THEM").len() == 2);
+                running.kill();
+                assert!(world.exists("TODO.md"));
+                world.spawn(shell(&world, &line)).wait().must(0);
+                assert_eq!(world.actor_requests("LIST-THEM").len(), 3, "what was done is not done again");
+            }
+            ["aime", "runs", "report", "last"] => {
+                let page = world.spawn(shell(&world, &line)).wait().must(0).stdout;
+                assert!(fs::read_to_string(page.trim()).unwrap().contains("Find every TODO comment"));
+            }
+            ["aime", "serve"] => {
+                let serving = world.spawn(shell(&world, &line));
+                wait_until("the address is printed", || serving.stdout().contains("token="));
+                serving.signal("INT");
+                serving.wait().must(0);
+            }
+            _ => {
+                world.spawn(shell(&world, &line)).wait().must(0);
+                if line.contains("list them in TODO.md") {
+                    assert!(world.read("TODO.md").contains("src/main.rs:2"));
+                    first.clone_from(&line);
+                }
+            }
+        }
+        did.push(told[1..].iter().take(2).map(|word| (*word).to_owned()).collect::<Vec<_>>().join(" "));
+    }
+    for must in ["doctor", "run \"Find", "runs report", "resume last", "serve"] {
+        assert!(did.iter().any(|done| done == must), "the README does not say {must}: {did:?}");
+    }
+}
