@@ -1,7 +1,9 @@
-//! `cargo xtask scenario browser`: the report of a run that does its worst, opened in Chromium.
+//! `cargo xtask scenario browser`: the report of a run that does its worst, and the dashboard, in Chromium.
 //!
-//! The page may say nothing on the console and ask nothing of any network; its own script must run, and no other. What it looks like, light,
-//! dark and narrow, is kept as pictures to be looked at. It needs Chromium, so it is no part of `cargo test`.
+//! No page may say anything on the console or ask anything of another place; their own scripts must run, and no others. What they look like, light,
+//! dark and narrow, is kept as pictures to be looked at. It needs Chromium, Node.js and npm's package index, so it is no part of `cargo test`.
+
+mod dashboard;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,6 +58,7 @@ pub(crate) fn drive() -> Result<()> {
     browser.picture("light", &page, &["--window-size=1280,2400"])?;
     browser.picture("dark", &page, &["--window-size=1280,2400", "--blink-settings=preferredColorScheme=0"])?;
     browser.picture("narrow", &page, &["--window-size=500,2400"])?;
+    dashboard::drive(&aime, &browser.program, &browser.folder)?;
     println!("scenario browser passed: nothing on the console, no request; look at the pictures in {}", browser.folder.display());
     Ok(())
 }

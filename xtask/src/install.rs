@@ -41,6 +41,23 @@ pub(crate) fn python_packages(folder: &Path, name: &str, requirements: &str) -> 
     Ok(folder.join(name).join("bin").join("python"))
 }
 
+/// Installs packages of npm, by their lock, into `name` of the target folder that `program` was built in, and beside them a script; answers the script.
+pub(crate) fn node_script(program: &Path, name: &str, [package, lock]: [&str; 2], (file, script): (&str, &str)) -> Result<PathBuf> {
+    let target = program.parent().and_then(Path::parent).context("aime was built in no folder")?;
+    let folder = target.join(name);
+    fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    answer(Command::new("node").arg("--version"), NODE)?;
+    answer(Command::new("npm").arg("--version"), NODE)?;
+    once(&folder, "node", &[package, lock], |place| {
+        fs::write(place.join("package.json"), package)?;
+        fs::write(place.join("package-lock.json"), lock)?;
+        run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))
+    })?;
+    let script_file = folder.join("node").join(file);
+    fs::write(&script_file, script)?;
+    Ok(script_file)
+}
+
 /// The first line that a program prints.
 pub(crate) fn answer(command: &mut Command, mend: &str) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();

@@ -34,8 +34,8 @@ const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
-    /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report in
-    /// Chromium, which is installed; all scripted ones by default
+    /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report and works
+    /// with the dashboard in Chromium, which is installed; all scripted ones by default
     name: Option<String>,
     #[command(flatten)]
     model: ModelArguments,

@@ -3,16 +3,15 @@
 //! It needs Node.js and npm's package index, so it is no part of `cargo test`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use crate::install::{NODE, answer, once};
+use crate::install::node_script;
 use crate::run::fresh_folder;
-use crate::workspace::{build_aime, run};
+use crate::workspace::build_aime;
 
 const PACKAGE: &str = include_str!("package.json");
 const PACKAGE_LOCK: &str = include_str!("package-lock.json");
@@ -21,7 +20,7 @@ const EDITOR: &str = include_str!("editor.mjs");
 /// Runs the scenario.
 pub(crate) fn drive() -> Result<()> {
     let program = build_aime(&["--no-default-features", "--features", "acp"])?;
-    let editor = installed(&program)?;
+    let editor = node_script(&program, "acp-editor", [PACKAGE, PACKAGE_LOCK], ("editor.mjs", EDITOR))?;
     let folder = fresh_folder("aime-acp")?;
     for name in ["work", "home"] {
         fs::create_dir(folder.join(name))?;
@@ -78,21 +77,4 @@ fn check(seen: &Value) -> Result<()> {
     ensure!(at("/listed") == 1 && at("/loaded").as_u64().is_some_and(|loaded| loaded > 5), "the session is not kept");
     ensure!(at("/unknown") == -32002 && at("/exit") == 0, "the end is another");
     Ok(())
-}
-
-/// Installs the library, in `acp-editor` of the target folder that `program` was built in; answers the editor's script.
-fn installed(program: &Path) -> Result<PathBuf> {
-    let target = program.parent().and_then(Path::parent).context("aime was built in no folder")?;
-    let folder = target.join("acp-editor");
-    fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    answer(Command::new("node").arg("--version"), NODE)?;
-    answer(Command::new("npm").arg("--version"), NODE)?;
-    once(&folder, "node", &[PACKAGE, PACKAGE_LOCK], |place| {
-        fs::write(place.join("package.json"), PACKAGE)?;
-        fs::write(place.join("package-lock.json"), PACKAGE_LOCK)?;
-        run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))
-    })?;
-    let editor = folder.join("node").join("editor.mjs");
-    fs::write(&editor, EDITOR)?;
-    Ok(editor)
 }
