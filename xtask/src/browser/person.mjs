@@ -14,8 +14,10 @@ const browser = await puppeteer.launch({
 const own = new URL(address).origin;
 const open = async () => {
   const page = await browser.newPage();
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(60_000);
   await page.setViewport({ width: 1280, height: 900 });
+  // Each window is looked at, also while another is in front of it.
+  await (await page.createCDPSession()).send("Emulation.setFocusEmulationEnabled", { enabled: true });
   page.on("console", (message) => seen.said.push(message.text()));
   page.on("pageerror", (error) => seen.said.push(String(error)));
   page.on("request", (request) => {
@@ -45,7 +47,6 @@ const run = page.url();
 
 // A second window watches and is never loaded again: this mark would go.
 const watcher = await open();
-await (await watcher.createCDPSession()).send("Emulation.setFocusEmulationEnabled", { enabled: true });
 await watcher.goto(run);
 await watcher.evaluate(() => (window.marked = true));
 await has(watcher, "#live", "live");
