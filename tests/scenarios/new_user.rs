@@ -58,11 +58,11 @@ fn the_readme_is_enough() {
                 world.serve(model(1));
                 fs::remove_file(world.path("TODO.md")).unwrap();
                 let running = world.spawn(shell(&world, &first));
-                wait_until("it has written", || world.actor_requests("LIST-THEM").len() == 2);
+                wait_until("it has written", || world.actor_requests("TODO.md").len() == 2);
                 running.kill();
                 assert!(world.exists("TODO.md"));
                 world.spawn(shell(&world, &line)).wait().must(0);
-                assert_eq!(world.actor_requests("LIST-THEM").len(), 3, "what was done is not done again");
+                assert_eq!(world.actor_requests("TODO.md").len(), 3, "what was done is not done again");
             }
             ["aime", "runs", "report", "last"] => {
                 let page = world.spawn(shell(&world, &line)).wait().must(0).stdout;

@@ -7,7 +7,11 @@ mod search;
 use std::{path::PathBuf, pin::pin, sync::Arc};
 
 use aime_dashboard::{Act, Dashboard, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry, Runs};
-use futures::future::{BoxFuture, join_all};
+use aime_orchestrator::FailureCode;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
 
 use self::folder::FolderRuns;
 use super::{host::Host, run::interrupted};
@@ -35,15 +39,25 @@ pub(super) async fn serve(port: u16, more: &[PathBuf], config: Option<PathBuf>, 
         "the runs of {}, for this machine alone; Ctrl-C ends it, and stops the runs that it carries out",
         folders.join(", ")
     ));
+    // Whoever reads the address may end this at once: it is listened for before.
+    let mut stop = pin!(interrupted());
+    if stop.as_mut().now_or_never().is_some() {
+        return Ok(0);
+    }
     output::result(&dashboard.address(&token));
     let rooms = Arc::new(Rooms::new(std::iter::once(setup).chain(others)));
     let mut serving = pin!(dashboard.serve(Arc::clone(&rooms) as Arc<dyn Runs>, token));
     let served = tokio::select! {
         served = &mut serving => served.map(|()| 0).map_err(|error| Failure::caused(code::USAGE, &error)),
-        () = interrupted() => Ok(0),
+        () = stop => Ok(0),
     };
-    join_all(rooms.folders.iter().map(|folder| folder.end())).await;
-    served
+    tokio::select! {
+        _ = join_all(rooms.folders.iter().map(|folder| folder.end())) => served,
+        () = interrupted() => {
+            output::note("stopped at once; `aime resume` goes on with what was under way");
+            Ok(FailureCode::Interrupted.exit_code())
+        }
+    }
 }
 
 /// The folders, the working folder first.

@@ -48,7 +48,8 @@ fn asks(looked: &Looked, access: &Access) -> Markup {
         div #asks.panel {
             @for asked in &looked.questions { (question(asked, looked.driven, &form)) }
             @if !looked.over {
-                @if !looked.driven && looked.questions.is_empty() {
+                // Also where it asks: the answer may have come when it was about to be left.
+                @if !looked.driven {
                     section.question aria-label="It was left" { p { "Nobody carries it out." } (form("resume", &html! { button { "Resume" } })) }
                 }
                 (steering(looked, &form))
