@@ -1,6 +1,7 @@
 //! What every host must keep, as tests that any host can be put to. With feature `contract-tests`.
 //!
-//! Say how your host comes to be by [`Hosts`], then run [`all`] in a test.
+//! Say how your host comes to be by [`Hosts`], then run [`all`] in a test. A host in this process is opened as `(host, kept)`; one that drives
+//! elsewhere, such as on an engine, says by [`Opened`] what it does there. The clauses are the same for both.
 
 mod toy;
 mod world;
@@ -10,7 +11,7 @@ use std::{collections::HashSet, fmt, sync::Arc};
 pub use toy::{LATE, Sum, Toy, ToyEffect, ToyEvent, ToyFact, ToyInput};
 pub use world::{Started, World};
 
-use crate::{Commit, Ended, Host, Machine, Recorded, Resume, drive, replay};
+use crate::{Commit, Ended, Host, Machine, Recorded, Resume, UnixMillis, drive, replay};
 
 /// A clause of the contract that a host broke, in words.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -25,6 +26,7 @@ impl Broken {
 }
 
 /// What is kept of a toy.
+#[derive(Debug, Clone)]
 pub struct Kept {
     /// What it started from.
     pub input: Recorded<ToyInput>,
@@ -36,14 +38,49 @@ pub struct Kept {
 
 /// Makes the hosts to be tested. Runs are named by the tests.
 pub trait Hosts {
-    /// A host of toys.
-    type Host: Host<Toy, Error: fmt::Debug> + Send;
+    /// A run as a host has it; `(host, kept)` for a host in this process.
+    type Opened: Opened;
 
     /// Opens a run, as a new process would: a host that goes on after what is kept, and that, if anything is.
-    fn open(&self, run: &str, world: Arc<World>) -> impl Future<Output = Result<(Self::Host, Option<Kept>), Broken>>;
+    fn open(&self, run: &str, world: Arc<World>) -> impl Future<Output = Result<Self::Opened, Broken>>;
 }
 
-const INPUT: ToyInput = ToyInput { lanes: 3, steps: 4 };
+/// A run that a host may go on with.
+pub trait Opened: Sized {
+    /// What was kept of it when it was opened; none of a new one.
+    fn kept(self) -> Option<Kept>;
+
+    /// Enters it as a kill would have left it. It was new before.
+    fn enter(self, kept: &Kept) -> impl Future<Output = Result<(), Broken>>;
+
+    /// Goes on with it, to its end: from [`INPUT`] at [`BEGUN`], or from what is kept, of which every effect without an answer is issued again.
+    fn finish(self) -> impl Future<Output = Result<Sum, Broken>>;
+}
+
+impl<H: Host<Toy, Error: fmt::Debug> + Send> Opened for (H, Option<Kept>) {
+    fn kept(self) -> Option<Kept> {
+        self.1
+    }
+
+    async fn enter(mut self, Kept { input, facts, events }: &Kept) -> Result<(), Broken> {
+        self.0.commit(Commit { input: Some(input), facts, events }).await.map_err(Broken::because)
+    }
+
+    async fn finish(self) -> Result<Sum, Broken> {
+        let (mut host, kept) = self;
+        let resume = match kept {
+            None => Resume::Fresh(Recorded { at: BEGUN, fact: INPUT }),
+            Some(Kept { input, facts, events }) => Resume::Journal { input, facts, events: events.len(), then: Vec::new() },
+        };
+        let Ended { output, .. } = drive(&mut host, resume).await.map_err(Broken::because)?;
+        Ok(output)
+    }
+}
+
+/// What every run of the tests starts from.
+pub const INPUT: ToyInput = ToyInput { lanes: 3, steps: 4 };
+/// When it starts.
+pub const BEGUN: UnixMillis = 1_000;
 
 /// Every clause, one after the other.
 ///
@@ -121,7 +158,7 @@ pub async fn of_two_hosts_one_continues(hosts: &impl Hosts) -> Result<(), Broken
     let whole = kept(hosts, "first").await?;
     seed(hosts, "two", &whole, whole.facts.len() / 2).await?;
     let (one, other) = (hosts.open("two", Arc::default()).await?, hosts.open("two", Arc::default()).await?);
-    let outcomes = futures::join!(finish(one), finish(other));
+    let outcomes = futures::join!(one.finish(), other.finish());
     let sums = [&outcomes.0, &outcomes.1].into_iter().flatten().copied().collect::<Vec<_>>();
     same("the outputs of two hosts on one run", sums, vec![INPUT.expected()])?;
     let kept = kept(hosts, "two").await?;
@@ -130,20 +167,11 @@ pub async fn of_two_hosts_one_continues(hosts: &impl Hosts) -> Result<(), Broken
 
 /// Goes on with a run, to its end.
 async fn go(hosts: &impl Hosts, run: &str, world: Arc<World>) -> Result<Sum, Broken> {
-    finish(hosts.open(run, world).await?).await
-}
-
-async fn finish<H: Host<Toy, Error: fmt::Debug> + Send>((mut host, kept): (H, Option<Kept>)) -> Result<Sum, Broken> {
-    let resume = match kept {
-        None => Resume::Fresh(Recorded { at: 1_000, fact: INPUT }),
-        Some(Kept { input, facts, events }) => Resume::Journal { input, facts, events: events.len(), then: Vec::new() },
-    };
-    let Ended { output, .. } = drive(&mut host, resume).await.map_err(Broken::because)?;
-    Ok(output)
+    hosts.open(run, world).await?.finish().await
 }
 
 async fn kept(hosts: &impl Hosts, run: &str) -> Result<Kept, Broken> {
-    let (_, kept) = hosts.open(run, Arc::default()).await?;
+    let kept = hosts.open(run, Arc::default()).await?.kept();
     kept.ok_or_else(|| Broken(format!("nothing is kept of {run}")))
 }
 
@@ -157,8 +185,8 @@ struct Before {
 async fn seed(hosts: &impl Hosts, run: &str, whole: &Kept, facts: usize) -> Result<Before, Broken> {
     let facts = whole.facts.get(..facts).unwrap_or(&whole.facts);
     let events = replay::<Toy>(&whole.input, facts).events;
-    let (mut host, _) = hosts.open(run, Arc::default()).await?;
-    host.commit(Commit { input: Some(&whole.input), facts, events: &events }).await.map_err(Broken::because)?;
+    let left = Kept { input: whole.input.clone(), facts: facts.to_vec(), events };
+    hosts.open(run, Arc::default()).await?.enter(&left).await?;
     let mut out = crate::Outbox::default();
     let mut toy = Toy::start(whole.input.at, &whole.input.fact, &mut out);
     for fact in facts {

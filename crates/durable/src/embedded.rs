@@ -1,5 +1,6 @@
 //! The host in this process: effects are tokio tasks, facts come through a channel.
 
+mod alone;
 mod clock;
 mod runner;
 mod sink;
@@ -21,8 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
 
+pub use alone::carry_out_alone;
 pub use clock::{Clock, SystemClock};
-pub use runner::{EffectContext, EffectRunner, FactSender};
+pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, fact_channel};
 pub use sink::{MemoryStream, Sink};
 
 /// The most facts that one commit takes in.

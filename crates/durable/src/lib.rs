@@ -9,7 +9,10 @@ mod journal;
 mod machine;
 
 pub use drive::{DriveError, Ended, Replayed, Resume, Standing, drive, replay};
-pub use embedded::{Clock, EffectContext, EffectRunner, EmbeddedHost, FactSender, MemoryStream, Sink, SystemClock};
+pub use embedded::{
+    Clock, EffectContext, EffectRunner, EmbeddedHost, FactReceiver, FactSender, MemoryStream, Sink, SystemClock, carry_out_alone,
+    fact_channel,
+};
 pub use host::{Commit, Host, Recorded};
 pub use journal::{
     BlobFault, BlobFaultKind, EventRecord, Journal, JournalError, Loaded, LockError, Message, NewRun, NewSnapshot, RUN_STREAM, RunLock,

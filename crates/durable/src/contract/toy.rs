@@ -53,8 +53,8 @@ pub enum ToyFact {
     },
 }
 
-/// What a toy wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a toy wants. Read and written by hosts that hand effects on to other processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToyEffect {
     /// Give this value.
     Work(u64),

@@ -30,6 +30,12 @@ pub struct EffectContext<M: Machine> {
 }
 
 impl<M: Machine> EffectContext<M> {
+    /// For an effect that no host of this process has issued.
+    #[must_use]
+    pub fn new(cancel: CancellationToken, facts: FactSender<M>) -> Self {
+        Self { cancel, facts, why: Arc::default() }
+    }
+
     /// Why it is no longer wanted; none while it is.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
@@ -50,5 +56,27 @@ impl<M: Machine> FactSender<M> {
 impl<M: Machine> Clone for FactSender<M> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
+    }
+}
+
+/// Facts on their way to a machine that is driven elsewhere: what the sender is given comes out of the receiver, in order.
+#[must_use]
+pub fn fact_channel<M: Machine>() -> (FactSender<M>, FactReceiver<M>) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (FactSender(sender), FactReceiver(receiver))
+}
+
+/// Where facts come out that were sent: see [`fact_channel`].
+pub struct FactReceiver<M: Machine>(mpsc::UnboundedReceiver<Box<M::Fact>>);
+
+impl<M: Machine> FactReceiver<M> {
+    /// Waits for the next fact; none once every sender is gone. May be dropped while it waits: no fact is lost.
+    pub async fn next(&mut self) -> Option<M::Fact> {
+        self.0.recv().await.map(|fact| *fact)
+    }
+
+    /// The next fact, if one has come.
+    pub fn ready(&mut self) -> Option<M::Fact> {
+        self.0.try_recv().ok().map(|fact| *fact)
     }
 }

@@ -16,9 +16,9 @@ use crate::{
 struct OnDisk(tempfile::TempDir);
 
 impl Hosts for OnDisk {
-    type Host = EmbeddedHost<Toy, World, StreamWriter>;
+    type Opened = (EmbeddedHost<Toy, World, StreamWriter>, Option<Kept>);
 
-    async fn open(&self, run: &str, world: Arc<World>) -> Result<(Self::Host, Option<Kept>), Broken> {
+    async fn open(&self, run: &str, world: Arc<World>) -> Result<Self::Opened, Broken> {
         let journal = Journal::open(self.0.path().join("aime.db")).map_err(Broken::because)?;
         if journal.run(run).map_err(Broken::because)?.is_none() {
             let new = NewRun { id: run, at: 1, machine_version: 1, title: "a toy", status: "running" };
@@ -39,9 +39,9 @@ impl Hosts for OnDisk {
 struct InMemory(Mutex<HashMap<String, MemoryStream<Toy>>>);
 
 impl Hosts for InMemory {
-    type Host = EmbeddedHost<Toy, World, MemoryStream<Toy>>;
+    type Opened = (EmbeddedHost<Toy, World, MemoryStream<Toy>>, Option<Kept>);
 
-    async fn open(&self, run: &str, world: Arc<World>) -> Result<(Self::Host, Option<Kept>), Broken> {
+    async fn open(&self, run: &str, world: Arc<World>) -> Result<Self::Opened, Broken> {
         let stream = self.0.lock().unwrap().entry(run.to_owned()).or_default().clone();
         let Some(loaded) = stream.load() else {
             return Ok((EmbeddedHost::new(world, stream), None));

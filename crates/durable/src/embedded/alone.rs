@@ -1,0 +1,53 @@
+//! One effect by itself, for hosts that carry each out where its tools are.
+
+use std::{pin::pin, sync::Arc};
+
+use crate::{EffectRunner, EmbeddedHost, Host as _, Issue, Machine, MemoryStream, Reason};
+
+/// Carries out one effect in this process and gives the fact that answers it. The machine is elsewhere.
+///
+/// Facts that come on the way go to `told`, in order and all of them before the answer is given. When `cancelled` is ready the effect is
+/// revoked: it has 10 s to end by itself, and is then given up. What panics is answered by the runner's
+/// [`failed`](EffectRunner::failed). Must be awaited within a tokio runtime; dropping it aborts the effect.
+pub async fn carry_out_alone<M, R>(
+    runner: Arc<R>,
+    issue: Issue<M::Effect>,
+    cancelled: impl Future<Output = ()> + Send,
+    mut told: impl FnMut(M::Fact) + Send,
+) -> M::Fact
+where
+    M: Machine,
+    R: EffectRunner<M>,
+{
+    let id = issue.id.clone();
+    let failing = Arc::clone(&runner);
+    let mut host = EmbeddedHost::new(runner, MemoryStream::<M>::new());
+    host.issue(issue);
+    let mut cancelled = pin!(cancelled);
+    let mut revoked = false;
+    loop {
+        let facts = tokio::select! {
+            biased;
+            facts = host.next() => facts,
+            () = &mut cancelled, if !revoked => {
+                revoked = true;
+                host.revoke(&id, Reason::Cancelled);
+                continue;
+            }
+        };
+        // Memory does not fail, and something is under way until the answer is there.
+        let Ok(facts) = facts else { return failing.failed(&id, "its facts were lost") };
+        if facts.is_empty() {
+            return failing.failed(&id, "it ended without an answer");
+        }
+        for recorded in facts {
+            if M::answers(&recorded.fact) == Some(&id) {
+                return recorded.fact;
+            }
+            told(recorded.fact);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+use std::{future::pending, sync::Arc};
+
+use futures::future::BoxFuture;
+
+use super::carry_out_alone;
+use crate::{
+    EffectContext, EffectId, EffectRunner, Issue,
+    contract::{LATE, Toy, ToyEffect, ToyFact, World},
+};
+
+fn issue(effect: ToyEffect) -> Issue<ToyEffect> {
+    Issue { id: EffectId::new("0/0/work"), effect, reissued: false }
+}
+
+fn done(value: u64) -> ToyFact {
+    ToyFact::Done { id: EffectId::new("0/0/work"), value }
+}
+
+#[tokio::test]
+async fn an_effect_is_answered() {
+    let fact = carry_out_alone::<Toy, _>(Arc::<World>::default(), issue(ToyEffect::Work(7)), pending(), |_| {}).await;
+    assert_eq!(fact, done(7));
+}
+
+#[tokio::test]
+async fn an_effect_that_is_cancelled_is_answered_once_it_has_ended() {
+    let fact = carry_out_alone::<Toy, _>(Arc::<World>::default(), issue(ToyEffect::Stubborn), async {}, |_| {}).await;
+    assert_eq!(fact, done(LATE));
+}
+
+/// Tells two notes, then ends or panics.
+struct Talker {
+    panics: bool,
+}
+
+impl EffectRunner<Toy> for Talker {
+    fn run(self: Arc<Self>, issue: Issue<ToyEffect>, context: EffectContext<Toy>) -> BoxFuture<'static, ToyFact> {
+        Box::pin(async move {
+            for text in ["one", "two"] {
+                context.facts.send(ToyFact::Note { text: text.to_owned() });
+            }
+            assert!(!self.panics, "on purpose");
+            ToyFact::Done { id: issue.id, value: 1 }
+        })
+    }
+
+    fn failed(&self, id: &EffectId, _: &str) -> ToyFact {
+        ToyFact::Done { id: id.clone(), value: 2 }
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_on_the_way_comes_before_the_answer_also_of_one_that_panics() {
+    for (panics, answer) in [(false, 1), (true, 2)] {
+        let mut told = Vec::new();
+        let fact = carry_out_alone::<Toy, _>(Arc::new(Talker { panics }), issue(ToyEffect::Wait), pending(), |fact| told.push(fact)).await;
+        assert_eq!(fact, done(answer));
+        assert_eq!(told, ["one", "two"].map(|text| ToyFact::Note { text: text.to_owned() }));
+    }
+}
