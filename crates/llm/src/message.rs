@@ -92,7 +92,7 @@ pub enum ResponseFormat {
 }
 
 /// A request to a model. Messages and tools are shared, so that a long history is not copied at each turn.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChatRequest {
     /// The conversation.
     pub messages: Vec<Arc<Message>>,

@@ -2,12 +2,13 @@
 
 use aime_actors::marked;
 use aime_progress::{Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
+use serde::{Deserialize, Serialize};
 
 /// How many tasks of the plan an actor is shown, its own among them.
 const OVERVIEW: usize = 12;
 
 /// A run as an actor needs it, as it stood when the actor was started or taken up again.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorBrief {
     /// The plan.
     pub plan_id: PlanId,

@@ -436,8 +436,9 @@ impl FileChange {
     }
 }
 
-/// What the run machine wants done.
-#[derive(Debug, Clone)]
+/// What the run machine wants done. Read and written by hosts that hand effects on to other processes.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
 pub enum RunEffect {
     /// Ask long-term memory and knowledge.
     Recall,

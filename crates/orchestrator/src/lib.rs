@@ -54,6 +54,7 @@ mod result;
 mod runner;
 mod settings;
 mod snapshots;
+mod so_far;
 mod standing;
 mod stats;
 mod unheard;
@@ -87,10 +88,13 @@ pub use request::{RunControl, RunRequest};
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
 pub use runner::{
     answer::{AnswerPrompt, NoFacts},
+    apart::{ActorOrder, Apart, Attempted, MadeActor},
+    evidence::CallRecord,
     kept_files::with_children,
 };
 pub use settings::{Bounds, EagerStart, Reflect, RunInput, RunSettings};
 pub use snapshots::SNAPSHOT_FACTS;
+pub use so_far::RunSoFar;
 pub use standing::{RunStanding, standing};
 pub use stats::{RunStats, stats};
 

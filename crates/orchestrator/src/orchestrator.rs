@@ -103,6 +103,14 @@ impl Orchestrator {
         Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default() }
     }
 
+    pub(crate) const fn parts(&self) -> &Parts {
+        &self.parts
+    }
+
+    pub(crate) const fn plan_tools(&self) -> &ToolsOfPlans {
+        &self.plan_tools
+    }
+
     /// The runs that are being carried out now, each as its last durable event left it. Safe to read from anywhere.
     #[must_use]
     pub fn live(&self) -> &LiveStore {
@@ -114,18 +122,14 @@ impl Orchestrator {
     /// # Errors
     /// [`OrchestratorError`]; a run that merely fails is a result.
     pub async fn run(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
-        let RunRequest { run, goal, plan, mut settings } = request;
-        let confinement = &self.parts.tool_context.confinement;
-        settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
-        Origin::merge(&mut settings.origins, &self.first_origins());
-        let goal = self.parts.redactor.text(&goal).into_owned();
-        let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
         let at = self.parts.clock.now();
+        let input = self.input(request)?;
+        let run = input.run.clone();
         let new = NewRun {
             id: run.as_str(),
             at,
             machine_version: <RunMachine as aime_durable::Machine>::VERSION,
-            title: &goal,
+            title: &input.goal,
             status: "planning",
         };
         let _lock = self.lock(&run)?;
@@ -136,19 +140,6 @@ impl Orchestrator {
             // Waited for with the first record, which may share its transaction.
             None => Some(self.parts.journal.create_run(new).boxed()),
         };
-        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
-        let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
-        let input = self.parts.redactor.typed_values(RunInput {
-            run,
-            plan_id,
-            goal,
-            plan,
-            can_plan,
-            has_memory,
-            tells_doubts: true,
-            settings,
-            tools,
-        });
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
@@ -170,6 +161,32 @@ impl Orchestrator {
             control,
         )
         .await
+    }
+
+    /// What a run starts from: the request, and what these parts are. It holds no secret.
+    ///
+    /// # Errors
+    /// [`OrchestratorError`] when the run's name is none for a plan.
+    pub fn input(&self, request: RunRequest) -> Result<RunInput, OrchestratorError> {
+        let RunRequest { run, goal, plan, mut settings } = request;
+        let confinement = &self.parts.tool_context.confinement;
+        settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
+        Origin::merge(&mut settings.origins, &self.first_origins());
+        let goal = self.parts.redactor.text(&goal).into_owned();
+        let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
+        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
+        let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
+        Ok(self.parts.redactor.typed_values(RunInput {
+            run,
+            plan_id,
+            goal,
+            plan,
+            can_plan,
+            has_memory,
+            tells_doubts: true,
+            settings,
+            tools,
+        }))
     }
 
     /// Goes on with a run after a stop, a crash or an answer. A run that has ended gives its result again.

@@ -19,6 +19,11 @@ impl Answers {
         Self { known: watch::Sender::new(known) }
     }
 
+    /// With these answers.
+    pub(crate) fn given(answers: impl IntoIterator<Item = (QuestionId, String)>) -> Self {
+        Self { known: watch::Sender::new(answers.into_iter().collect()) }
+    }
+
     pub(crate) fn put(&self, question: QuestionId, answer: String) {
         self.known.send_modify(|known| {
             known.entry(question).or_insert(answer);

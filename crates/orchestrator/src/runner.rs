@@ -2,7 +2,8 @@
 
 mod actor;
 pub(crate) mod answer;
-mod evidence;
+pub(crate) mod apart;
+pub(crate) mod evidence;
 mod hooked;
 pub(crate) mod kept_files;
 mod kept_plans;
@@ -13,7 +14,7 @@ mod verify;
 
 use std::sync::Arc;
 
-use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, JournalError};
+use aime_durable::{EffectContext, EffectId, EffectRunner, FactSender, Issue, JournalError};
 use aime_llm::ChatModel;
 use aime_progress::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
@@ -113,7 +114,10 @@ impl RunRunner {
 
 /// Tells the run that its budget leaves no room for a call.
 fn on_bound(context: &Context) -> OnBound {
-    let facts = context.facts.clone();
+    on_bound_of(context.facts.clone())
+}
+
+fn on_bound_of(facts: FactSender<RunMachine>) -> OnBound {
     Arc::new(move |error: &BudgetError| {
         // A run that is gone needs no bound.
         let _gone = facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() });

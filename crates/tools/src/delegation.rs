@@ -1,7 +1,7 @@
 //! `delegate_task`: another actor does a part of the work.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 pub const DELEGATE_TASK: &str = "delegate_task";
 
 /// `delegate_task`: what another actor is to do. The names in it are as the model wrote them; whoever makes the actor checks them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelegateTask {
     /// What is to be done.
     pub description: String,

@@ -122,8 +122,9 @@ impl From<&ModelError> for ModelFault {
     }
 }
 
-/// What an actor wants done.
-#[derive(Debug, Clone, PartialEq)]
+/// What an actor wants done. Read and written by hosts that hand effects on to other processes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "effect", content = "of", rename_all = "snake_case")]
 pub enum ActorEffect {
     /// Ask the model of the actor's role. Answered by [`ActorFact::ModelAnswered`].
     Model(ChatRequest),

@@ -1,5 +1,6 @@
 //! Actor tasks: an actor with its own journal, driven to its conclusion.
 
+mod apart;
 mod delegate;
 mod effects;
 mod reports;
@@ -24,6 +25,8 @@ use super::{
     millis_since, on_bound,
 };
 use crate::{ActorBrief, RunFact, RunMachine, models::OnBound, settings::in_force, words::Listener};
+
+const NO_MODEL: &str = "no model is configured for actors";
 
 /// One execution of a task: what the actor that works for the plan and those below it share.
 pub(super) struct Attempt {
@@ -151,7 +154,7 @@ impl Attempt {
         let runner = ActorRunner {
             attempt: Arc::clone(self),
             input,
-            model: HookedModel::around(model.ok_or("no model is configured for actors")?, self.asking()),
+            model: Some(HookedModel::around(model.ok_or(NO_MODEL)?, self.asking())),
             tool_context: self.runner.tool_context(cancel.clone(), &self.task),
             refused: Arc::clone(&refused),
         };

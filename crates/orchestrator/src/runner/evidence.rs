@@ -1,10 +1,13 @@
 //! What happened, for a verifier: what was recorded comes first, what somebody says of it last.
 
+use std::collections::BTreeMap;
+
 use aime_actors::{ActorInput, ActorMachine, effect_prefix};
 use aime_durable::{Journal, replay};
 use aime_progress::{CallOutcome, Conclusion, ProgressEvent, ProgressState, TaskId, TaskStatus};
 use aime_sandbox::{ConfinedFolder, EntryKind};
 use aime_tools::DELEGATE_TASK;
+use serde::{Deserialize, Serialize};
 
 use crate::criteria::paths_named;
 
@@ -42,39 +45,62 @@ pub(super) fn of_run(state: &ProgressState) -> String {
 /// Of a task that an actor carried out: the calls of all its executions so far, and of the actors below it, as their journals have them,
 /// then the actor's words.
 pub(super) fn of_actor(journal: &Journal, run: &str, task: &TaskId, execution: u32, conclusion: &Conclusion) -> Result<String, String> {
-    let mut lines = Vec::new();
+    let mut record = CallRecord::default();
     for execution in 1..=execution {
-        record(journal, run, &effect_prefix(task, execution, None), &mut lines)?;
+        of_journal(journal, run, &effect_prefix(task, execution, None), &mut record)?;
     }
-    lines.drain(..lines.len().saturating_sub(CALLS));
-    if lines.is_empty() {
-        lines.push("- no tool was called".to_owned());
-    }
-    lines.push(format!("Handed over, in the worker's own words: {}", cut(conclusion.text())));
-    Ok(lines.join("\n"))
+    Ok(record.evidence(conclusion))
 }
 
-/// A line for each call of an actor that ended, in its journal. What another actor did in a call stands in the place of the call.
-fn record(journal: &Journal, run: &str, stream: &str, lines: &mut Vec<String>) -> Result<(), String> {
+/// Takes in the calls of an actor, from its journal. What another actor did in a call stands in the place of the call.
+fn of_journal(journal: &Journal, run: &str, stream: &str, record: &mut CallRecord) -> Result<(), String> {
     let Some(loaded) = journal.load::<ActorMachine>(run, stream).map_err(|error| error.to_string())? else { return Ok(()) };
     let ActorInput { spec, execution, .. } = &loaded.input.fact;
-    let mut started = std::collections::HashMap::new();
     for event in replay::<ActorMachine>(&loaded.input, &loaded.facts).events {
-        match event.fact {
+        if let ProgressEvent::ToolCallFinished { call, tool, .. } = &event.fact
+            && tool == DELEGATE_TASK
+        {
+            of_journal(journal, run, &effect_prefix(&spec.task, *execution, Some(call)), record)?;
+        } else {
+            record.take(&event.fact);
+        }
+    }
+    Ok(())
+}
+
+/// The calls that ended in the attempts at a task, a line each, for whoever judges what came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// The parameters of calls that have not ended.
+    started: BTreeMap<String, String>,
+    /// What ended.
+    lines: Vec<String>,
+}
+
+impl CallRecord {
+    /// Takes in what an actor tells, in order. All but calls are let pass.
+    pub fn take(&mut self, event: &ProgressEvent) {
+        match event {
             ProgressEvent::ToolCallStarted { call, parameters, .. } => {
-                started.insert(call, serde_json::Value::Object(parameters).to_string());
-            }
-            ProgressEvent::ToolCallFinished { call, tool, .. } if tool == DELEGATE_TASK => {
-                record(journal, run, &effect_prefix(&spec.task, *execution, Some(&call)), lines)?;
+                self.started.insert(call.clone(), serde_json::Value::Object(parameters.clone()).to_string());
             }
             ProgressEvent::ToolCallFinished { tool, .. } if CLAIMS.contains(&tool.as_str()) => {}
             ProgressEvent::ToolCallFinished { call: id, tool, outcome, output, .. } => {
-                lines.push(call(&tool, &started.remove(&id).unwrap_or_default(), outcome, &output));
+                self.lines.push(call(tool, &self.started.remove(id).unwrap_or_default(), *outcome, output));
+                self.lines.drain(..self.lines.len().saturating_sub(CALLS));
             }
             _ => {}
         }
     }
-    Ok(())
+
+    /// What a verifier reads: the last calls, then the actor's words.
+    pub(crate) fn evidence(mut self, conclusion: &Conclusion) -> String {
+        if self.lines.is_empty() {
+            self.lines.push("- no tool was called".to_owned());
+        }
+        self.lines.push(format!("Handed over, in the worker's own words: {}", cut(conclusion.text())));
+        self.lines.join("\n")
+    }
 }
 
 /// Of a tool task: its one call.

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod actors;
+mod apart;
 mod bench;
 mod checks;
 mod claims;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer};
+use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
 use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, Reason};
 use aime_llm::ChatModel;
 use aime_progress::{CallOutcome, QuestionId};
@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::{Attempt, reports::Refused};
+use super::{Attempt, NO_MODEL, reports::Refused};
 use crate::{RunFact, runner::millis_since};
 
 type Context = EffectContext<ActorMachine>;
@@ -20,7 +20,8 @@ type Context = EffectContext<ActorMachine>;
 pub(super) struct ActorRunner {
     pub(super) attempt: Arc<Attempt>,
     pub(super) input: ActorInput,
-    pub(super) model: Arc<dyn ChatModel>,
+    /// Where there is none, only calls of tools are carried out.
+    pub(super) model: Option<Arc<dyn ChatModel>>,
     pub(super) tool_context: ToolContext,
     pub(super) refused: Arc<Refused>,
 }
@@ -30,10 +31,18 @@ impl EffectRunner<ActorMachine> for ActorRunner {
         Box::pin(async move {
             let (id, reissued, begun) = (issue.id, issue.reissued, Instant::now());
             match issue.effect {
-                ActorEffect::Model(request) => match context.cancel.run_until_cancelled(self.model.complete(request)).await {
-                    Some(answer) => ActorFact::ModelAnswered { id, answer: ModelAnswer::from(answer), duration_ms: millis_since(begun) },
-                    None => revoked(id),
-                },
+                ActorEffect::Model(request) => {
+                    let Some(model) = &self.model else {
+                        let answer = ModelAnswer::Error { kind: ModelFault::Unusable, text: NO_MODEL.to_owned() };
+                        return ActorFact::ModelAnswered { id, answer, duration_ms: 0 };
+                    };
+                    match context.cancel.run_until_cancelled(model.complete(request)).await {
+                        Some(answer) => {
+                            ActorFact::ModelAnswered { id, answer: ModelAnswer::from(answer), duration_ms: millis_since(begun) }
+                        }
+                        None => revoked(id),
+                    }
+                }
                 ActorEffect::Tool { name, parameters, .. } => {
                     let repeatable = self.input.spec.tool(&name).is_some_and(|sheet| sheet.repeatable());
                     if reissued && !repeatable {

@@ -20,20 +20,36 @@ impl RunRunner {
         let (before, after) = (hooks.are_at(HookPoint::BeforeTask), hooks.are_at(HookPoint::AfterTask));
         let spec = if before || after { spec_of(&issue.effect) } else { None };
         let Some(spec) = spec else { return self.perform(issue, context).await };
-        let asking = self.asking(&context.facts, Some(&spec.id));
-        let stopped = |id: &EffectId| RunFact::EffectFailed { id: id.clone(), message: "stopped".to_owned() };
-        if before && !self.is_begun(&issue.effect) {
-            let payload = HookPayload::Task { spec: Box::new(spec.clone()), conclusion: None, criteria: Vec::new() };
-            match context.cancel.run_until_cancelled(Box::pin(asking.ask(HookPoint::BeforeTask, payload))).await {
-                None => return stopped(&issue.id),
-                Some(Err(reason)) => return not_begun(issue.id, reason),
-                Some(Ok(_)) => {}
-            }
+        if before
+            && !self.is_begun(&issue.effect)
+            && let Some(fact) = self.before_attempt(&issue.id, &spec, context).await
+        {
+            return fact;
         }
-        let mut fact = self.perform(issue, context).await;
-        if let (true, RunFact::TaskEnded { id, conclusion, checks, .. }) = (after, &mut fact)
+        let fact = self.perform(issue, context).await;
+        self.after_attempt(spec, fact, context).await
+    }
+
+    /// Asks before an attempt; how it ends, if it must not begin.
+    pub(in crate::runner) async fn before_attempt(&self, id: &EffectId, spec: &TaskSpec, context: &Context) -> Option<RunFact> {
+        if !self.parts.hooks.are_at(HookPoint::BeforeTask) {
+            return None;
+        }
+        let asking = self.asking(&context.facts, Some(&spec.id));
+        let payload = HookPayload::Task { spec: Box::new(spec.clone()), conclusion: None, criteria: Vec::new() };
+        match context.cancel.run_until_cancelled(Box::pin(asking.ask(HookPoint::BeforeTask, payload))).await {
+            None => Some(stopped(id)),
+            Some(Err(reason)) => Some(not_begun(id.clone(), reason)),
+            Some(Ok(_)) => None,
+        }
+    }
+
+    /// Asks what is to be thought of an attempt; how it ends.
+    pub(in crate::runner) async fn after_attempt(&self, spec: TaskSpec, mut fact: RunFact, context: &Context) -> RunFact {
+        if let (true, RunFact::TaskEnded { id, conclusion, checks, .. }) = (self.parts.hooks.are_at(HookPoint::AfterTask), &mut fact)
             && matches!(conclusion.outcome, Outcome::Success | Outcome::Failure)
         {
+            let asking = self.asking(&context.facts, Some(&spec.id));
             let payload = HookPayload::Task { spec: Box::new(spec), conclusion: Some(conclusion.clone()), criteria: checks.clone() };
             match context.cancel.run_until_cancelled(Box::pin(asking.ask(HookPoint::AfterTask, payload))).await {
                 None => return stopped(id),
@@ -53,6 +69,10 @@ impl RunRunner {
         let stream = effect_prefix(task, *execution, None);
         self.parts.journal.load::<ActorMachine>(self.run.as_str(), &stream).is_ok_and(|loaded| loaded.is_some())
     }
+}
+
+fn stopped(id: &EffectId) -> RunFact {
+    RunFact::EffectFailed { id: id.clone(), message: "stopped".to_owned() }
 }
 
 fn spec_of(effect: &RunEffect) -> Option<TaskSpec> {

@@ -1,0 +1,123 @@
+//! Actors whose machines are driven elsewhere: how one is made, and its effects one at a time.
+
+use std::{pin::pin, sync::Arc};
+
+use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, Told};
+use aime_durable::{EffectContext, EffectId, FactSender, Issue, carry_out_alone, fact_channel};
+use aime_progress::TaskSpec;
+use tokio_util::sync::CancellationToken;
+
+use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
+use crate::{
+    ActorBrief, RunFact, RunMachine,
+    runner::{
+        RunRunner,
+        apart::{ActorOrder, Apart, MadeActor},
+        hooked::HookedModel,
+        on_bound_of,
+    },
+};
+
+impl Apart {
+    /// Makes the actor for a task, after the hooks were asked; `said` is what people have said to it. Facts on the way go to `told`.
+    ///
+    /// # Errors
+    /// How the attempt ended, where none can begin.
+    pub async fn make_actor(
+        &self,
+        id: EffectId,
+        order: ActorOrder,
+        said: Vec<Told>,
+        cancel: CancellationToken,
+        mut told: impl FnMut(RunFact) + Send,
+    ) -> Result<MadeActor, RunFact> {
+        let (facts, mut on_the_way) = fact_channel::<RunMachine>();
+        let made = self.made(id, order, said, EffectContext::new(cancel, facts)).await;
+        while let Some(fact) = on_the_way.ready() {
+            told(fact.without_secrets(self.redactor()));
+        }
+        made.map_err(|fact| fact.without_secrets(self.redactor()))
+    }
+
+    async fn made(
+        &self,
+        id: EffectId,
+        order: ActorOrder,
+        said: Vec<Told>,
+        context: EffectContext<RunMachine>,
+    ) -> Result<MadeActor, RunFact> {
+        if let Some(ended) = self.runner.before_attempt(&id, &order.brief.spec, &context).await {
+            return Err(ended);
+        }
+        let attempt = Attempt::apart(&self.runner, order, context.facts.clone());
+        let Made { mut input, created } = attempt.compose_for_plan().map_err(|message| RunFact::EffectFailed { id, message })?;
+        input.told = said;
+        let redactor = self.redactor();
+        Ok(MadeActor { input: redactor.typed(input), created: redactor.typed(created) })
+    }
+
+    /// Carries out one effect of an actor: [`ActorEffect::Model`] or [`ActorEffect::Tool`]. A call that was begun before, and is neither
+    /// read-only nor idempotent, is in doubt and is not made again. Facts for the run that come on the way go to `told`, in order.
+    pub async fn act(
+        &self,
+        input: ActorInput,
+        issue: Issue<ActorEffect>,
+        cancel: CancellationToken,
+        mut told: impl FnMut(RunFact) + Send,
+    ) -> ActorFact {
+        let redactor = self.redactor().clone();
+        let (facts, mut on_the_way) = fact_channel::<RunMachine>();
+        let fact = {
+            let runner = Arc::new(ActorRunner::apart(&self.runner, input, facts, cancel.clone()));
+            let mut acting = pin!(carry_out_alone::<ActorMachine, _>(runner, issue, cancel.cancelled(), |_| {}));
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(fact) = on_the_way.next() => told(fact.without_secrets(&redactor)),
+                    fact = &mut acting => break fact,
+                }
+            }
+        };
+        while let Some(fact) = on_the_way.ready() {
+            told(fact.without_secrets(&redactor));
+        }
+        match fact {
+            // What the model wrote is carried out as it stands.
+            ActorFact::ModelAnswered { .. } => redactor.typed_values(fact),
+            other => redactor.typed(other),
+        }
+    }
+}
+
+impl Attempt {
+    fn apart(runner: &Arc<RunRunner>, order: ActorOrder, facts: FactSender<RunMachine>) -> Self {
+        let ActorOrder { brief, task, execution, origins, known } = order;
+        let on_bound = on_bound_of(facts.clone());
+        Self { runner: Arc::clone(runner), facts, on_bound, brief, task, execution, origins, known }
+    }
+}
+
+impl ActorRunner {
+    /// For an actor that is made: what it was made from is not needed any more.
+    fn apart(runner: &Arc<RunRunner>, input: ActorInput, facts: FactSender<RunMachine>, cancel: CancellationToken) -> Self {
+        let task = input.spec.task.clone();
+        let brief = ActorBrief {
+            plan_id: input.spec.plan.clone(),
+            goal: String::new(),
+            mode: None,
+            category: String::new(),
+            risks: Vec::new(),
+            consents: Vec::new(),
+            spec: TaskSpec::actor(task.clone(), String::new()),
+            overview: String::new(),
+            results: String::new(),
+        };
+        let order = ActorOrder { brief, task, execution: input.execution, origins: Vec::new(), known: String::new() };
+        let attempt = Arc::new(Attempt::apart(runner, order, facts));
+        let model = runner.model_bounded(&input.spec.model, Arc::clone(&attempt.on_bound));
+        let model = model.map(|model| HookedModel::around(model, attempt.asking()));
+        let tool_context = runner.tool_context(cancel, &attempt.task);
+        let refused = Arc::new(Refused::default());
+        Self { attempt, input, model, tool_context, refused }
+    }
+}

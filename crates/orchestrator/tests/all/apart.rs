@@ -1,0 +1,191 @@
+//! Effects that are carried out one at a time, as hosts do whose machines are driven elsewhere.
+
+use std::{collections::VecDeque, future::pending};
+
+use aime_actors::{ActorEffect, ActorFact, ActorMachine};
+use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
+use aime_orchestrator::{ActorOrder, Apart, Attempted, CallRecord, RunEffect, RunFact, RunMachine, RunRequest, RunResult, RunSoFar};
+use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::bench::{Bench, four_lines, plan};
+
+/// As it comes out at the other end of a wire.
+fn sent<T: Serialize + DeserializeOwned>(what: &T) -> T {
+    serde_json::from_str(&serde_json::to_string(what).unwrap()).unwrap()
+}
+
+fn dated<T>(at: i64, what: Vec<T>) -> Vec<Recorded<T>> {
+    what.into_iter().map(|fact| Recorded { at, fact }).collect()
+}
+
+fn issue<E: Serialize + DeserializeOwned>(id: &EffectId, effect: &E, reissued: bool) -> Issue<E> {
+    Issue { id: id.clone(), effect: sent(effect), reissued }
+}
+
+/// A run whose machines are driven here, and each of whose effects is carried out by itself.
+struct Driven<'a> {
+    bench: &'a Bench,
+    request: RunRequest,
+    so_far: RunSoFar,
+    calls: CallRecord,
+    facts: VecDeque<RunFact>,
+}
+
+impl Driven<'_> {
+    /// Another process, each time.
+    fn apart(&self) -> Apart {
+        let orchestrator = self.bench.orchestrator();
+        let input = orchestrator.input(self.request.clone()).unwrap();
+        orchestrator.apart(sent(&input), &sent(&self.so_far))
+    }
+
+    async fn go(mut self) -> RunResult {
+        let input = self.bench.orchestrator().input(self.request.clone()).unwrap();
+        let mut out = Outbox::default();
+        let mut run = RunMachine::start(0, &input, &mut out);
+        let mut open: VecDeque<(EffectId, RunEffect)> = VecDeque::new();
+        for at in 1.. {
+            let (orders, events) = out.take();
+            self.so_far.take(&[], &dated(at, events));
+            for order in orders {
+                match order {
+                    Order::Issue(id, effect) => open.push_back((id, effect)),
+                    Order::Revoke(id, why) => {
+                        open.retain(|(known, _)| *known != id);
+                        self.facts.push_back(RunMachine::revoked(&id, &why));
+                    }
+                }
+            }
+            let fact = match self.facts.pop_front() {
+                Some(fact) => fact,
+                None => {
+                    let next = open.iter().position(|(_, effect)| !matches!(effect, RunEffect::Timer { .. }));
+                    let (id, effect) = open.remove(next.expect("only timers are left")).unwrap();
+                    let answer = self.carry_out(id, effect).await;
+                    self.facts.push_back(answer);
+                    self.facts.pop_front().unwrap()
+                }
+            };
+            self.so_far.take(&dated(at, vec![fact.clone()]), &[]);
+            if let Some(output) = run.apply(at, &sent(&fact), &mut out) {
+                return RunResult::new(input.run, run.state(), &output);
+            }
+        }
+        unreachable!("it goes on until it ends")
+    }
+
+    async fn carry_out(&mut self, id: EffectId, effect: RunEffect) -> RunFact {
+        let apart = self.apart();
+        let mut told = Vec::new();
+        let RunEffect::StartActor { brief, task, execution, origins, known } = sent(&effect) else {
+            let fact = apart.run(issue(&id, &effect, false), pending(), |fact| told.push(fact)).await;
+            self.facts.extend(told);
+            return fact;
+        };
+        let order = ActorOrder { brief: *brief, task, execution, origins, known };
+        let spec = order.brief.spec.clone();
+        let made = apart.make_actor(id.clone(), sent(&order), Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();
+        self.report(&order, 0, made.created);
+        let conclusion = self.act(&order, sent(&made.input)).await;
+        let attempted = Attempted { id, spec: &spec, conclusion, calls: sent(&self.calls), duration_ms: 1 };
+        self.apart().judge(attempted, CancellationToken::new(), |_| {}).await
+    }
+
+    fn report(&mut self, order: &ActorOrder, number: u64, event: ProgressEvent) {
+        self.calls.take(&event);
+        let (task, execution) = (order.task.clone(), order.execution);
+        self.facts.push_back(RunFact::ActorReported { task, execution, call: None, number, event });
+    }
+
+    async fn act(&mut self, order: &ActorOrder, input: aime_actors::ActorInput) -> Conclusion {
+        let mut out = Outbox::default();
+        let mut actor = ActorMachine::start(0, &input, &mut out);
+        let (mut number, mut open) = (0, VecDeque::new());
+        for at in 1.. {
+            let (orders, events) = out.take();
+            for event in events {
+                number += 1;
+                self.report(order, number, event);
+            }
+            open.extend(orders.into_iter().map(|order| match order {
+                Order::Issue(id, effect) => (id, effect),
+                Order::Revoke(id, _) => panic!("{id} is revoked"),
+            }));
+            let (id, effect) = open.pop_front().unwrap();
+            let fact = self.apart().act(input.clone(), issue(&id, &effect, false), CancellationToken::new(), |_| {}).await;
+            if let Some(conclusion) = actor.apply(at, &sent(&fact), &mut out) {
+                for event in out.take().1 {
+                    number += 1;
+                    self.report(order, number, event);
+                }
+                return conclusion;
+            }
+        }
+        unreachable!("it goes on until it ends")
+    }
+}
+
+fn driven(bench: &Bench, goal: &str, plan: aime_progress::Plan) -> Driven<'_> {
+    let request = bench.request(goal, Some(plan));
+    let so_far = RunSoFar::new(&bench.orchestrator().input(request.clone()).unwrap());
+    Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new() }
+}
+
+#[tokio::test]
+async fn a_run_whose_effects_are_carried_out_apart_comes_to_the_same() {
+    let (model, plan) = four_lines();
+    let here = Bench::new(model);
+    let mut expected = here.run("Four lines", Some(plan)).await;
+    let (model, plan) = four_lines();
+    let there = Bench::new(model);
+    let mut found = driven(&there, "Four lines", plan).go().await;
+    (expected.duration_ms, found.duration_ms) = (0, 0);
+    assert_eq!(found, expected);
+    assert_eq!(there.log(), here.log());
+}
+
+#[tokio::test]
+async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    std::fs::write(bench.path("note.txt"), "a note").unwrap();
+    let apart = driven(&bench, "Four lines", plan.clone()).apart();
+    let id = EffectId::new("first/1/1");
+    let call = |tool: &str, parameters: serde_json::Value| RunEffect::CallTool {
+        spec: Box::new(plan.tasks.first().unwrap().clone()),
+        tool: tool.to_owned(),
+        parameters: parameters.as_object().unwrap().clone(),
+        read_only: false,
+    };
+    let outcome = async |effect: RunEffect| match apart.run(issue(&id, &effect, true), pending(), |_| {}).await {
+        RunFact::TaskEnded { conclusion, .. } => conclusion.outcome,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(outcome(call("append", json!({"line": "one"}))).await, Outcome::InDoubt);
+    assert_eq!(bench.log(), Vec::<String>::new(), "it is not made again");
+    assert_eq!(outcome(call("read_file", json!({"path": "note.txt"}))).await, Outcome::Success);
+}
+
+#[tokio::test]
+async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let driven = driven(&bench, "Four lines", plan.clone());
+    let input = bench.orchestrator().input(driven.request.clone()).unwrap();
+    let mut out = Outbox::default();
+    let run = RunMachine::start(0, &input, &mut out);
+    let task = plan.tasks.get(1).unwrap().id.clone();
+    let brief = aime_orchestrator::ActorBrief::new(run.state(), &task, [], false).unwrap();
+    let order = ActorOrder { brief, task, execution: 1, origins: Vec::new(), known: String::new() };
+    let id = EffectId::new("middle/1/1");
+    let made = driven.apart().make_actor(id, order, Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();
+    let id = EffectId::new("middle/1/1/1");
+    let parameters = json!({"line": "two"}).as_object().unwrap().clone();
+    let effect = ActorEffect::Tool { call: "c".to_owned(), name: "append".to_owned(), parameters, read_only: false };
+    let fact = driven.apart().act(made.input, issue(&id, &effect, true), CancellationToken::new(), |_| {}).await;
+    assert!(matches!(fact, ActorFact::ToolEnded { outcome: CallOutcome::InDoubt, .. }), "{fact:?}");
+    assert_eq!(bench.log(), Vec::<String>::new(), "it is not made again");
+}
