@@ -19,7 +19,9 @@ mod model;
 mod reliability;
 mod run;
 mod scenario;
+mod services;
 mod size;
+mod temporal;
 mod test;
 mod tidy;
 mod trial;
@@ -41,8 +43,8 @@ struct Arguments {
 enum Task {
     /// Run a goal with no set-up: build aime and run it, on a small model in its process if none is configured
     Run(run::RunArguments),
-    /// Build everything and run every test, documentation tests included
-    Test,
+    /// Build everything and run every test, documentation tests included; `temporal` runs those of runs on an engine, which is fetched
+    Test(test::TestArguments),
     /// Everything a change must pass: format, lints, tidy, documentation, tests
     Ci,
     /// Count how much of the pure crates their tests reach, and hold it to 90 % of the lines; needs cargo-llvm-cov
@@ -55,7 +57,7 @@ enum Task {
     #[command(subcommand)]
     Model(model::ModelTask),
     /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers,
-    /// `acp` is driven by an editor of the official library
+    /// `acp` is driven by an editor of the official library, `temporal` kills the processes of an engine
     Scenario(scenario::ScenarioArguments),
     /// Try aime and its peers on the same tasks with the same model; hours with a local one
     Evaluate(evaluate::EvaluateArguments),
@@ -67,6 +69,8 @@ enum Task {
     Instructions(instructions::InstructionsArguments),
     /// Try what can go wrong, many times, and print what was tried: runs by chance, runs that are cut, processes that are killed
     Reliability(reliability::ReliabilityArguments),
+    /// Fetch the development server of Temporal and serve on this machine until Ctrl-C
+    Services(services::ServicesArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
     Size(size::SizeArguments),
 }
@@ -74,7 +78,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Task::Run(arguments) => run::run(&arguments),
-        Task::Test => test::test().map(|()| ExitCode::SUCCESS),
+        Task::Test(arguments) => test::test(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Ci => ci::ci().map(|()| ExitCode::SUCCESS),
         Task::Coverage => coverage::coverage().map(|()| ExitCode::SUCCESS),
         Task::Fuzz(arguments) => fuzz::fuzz(&arguments).map(|()| ExitCode::SUCCESS),
@@ -86,6 +90,7 @@ fn main() -> ExitCode {
         Task::Instructions(arguments) => instructions::instructions(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Reliability(arguments) => reliability::reliability(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Services(arguments) => services::services(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Scenario(arguments) => scenario::scenario(&arguments).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -1,0 +1,296 @@
+//! An actor as a workflow: model and tool calls are activities, people and reports go by the workflow of its run.
+#![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
+
+use std::task::{Context, Poll};
+
+use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine};
+use aime_durable::{EffectId, Issue, Reason, Recorded, UnixMillis};
+use aime_orchestrator::{RunFact, RunSoFar};
+use aime_progress::{CallOutcome, Outcome, ProgressEvent};
+use futures::{FutureExt as _, future::LocalBoxFuture};
+use serde_json::Value;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityExecutionError, ApplicationFailure, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext,
+    WorkflowCancellationToken, WorkflowContext, WorkflowResult,
+};
+
+use crate::{
+    ActOrder, ActorBegin, ActorEnd, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, RunWorkflow, SoFar,
+    carry,
+    deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
+    options,
+};
+
+/// Drives one actor.
+#[workflow]
+#[derive(Default)]
+pub struct ActorWorkflow {
+    /// What came from outside and was not taken in yet.
+    inbox: Vec<ActorFact>,
+    /// What people have answered.
+    answers: Vec<Answered>,
+}
+
+#[workflow_methods]
+impl ActorWorkflow {
+    /// Drives an actor to its conclusion.
+    #[run(name = "aime.actor")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: ActorBegin) -> WorkflowResult<ActorEnd> {
+        let mut carrier = ActorCarrier::new(ctx.clone(), begin);
+        let resume = carrier.begin.begin.clone().resume(carrier.now());
+        let carried = carry(resume, &mut carrier).await.map_err(ApplicationFailure::new)?;
+        // The run has heard of everything before it hears of the end.
+        carrier.report();
+        carrier.errands.done().await;
+        let ActorCarrier { begin, facts, events, reports, mut so_far, .. } = carrier;
+        so_far
+            .answers
+            .extend(ctx.state(|actor| actor.answers.iter().map(|known| (known.question.clone(), known.text.clone())).collect::<Vec<_>>()));
+        match carried {
+            Carried::Ended(ended) => {
+                let stopped = (ended.output.outcome == Outcome::Interrupted).then(|| SoFar {
+                    facts,
+                    events,
+                    not_begun: Default::default(),
+                    then: Vec::new(),
+                });
+                Ok(ActorEnd { conclusion: ended.output, stopped, reports })
+            }
+            Carried::Left { not_begun } => {
+                let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+                let machine = Begin { journal: Some(journal), ..begin.begin };
+                ctx.continue_as_new(
+                    ActorBegin { begin: machine, so_far, reports, created: None, ..begin },
+                    ContinueAsNewOptions::default(),
+                )?;
+                unreachable_end()
+            }
+        }
+    }
+
+    /// Something that the actor is told: to stop, or what a person says.
+    #[signal]
+    pub fn told(&mut self, _: &mut SyncWorkflowContext<Self>, fact: ActorFact) {
+        self.inbox.push(fact);
+    }
+
+    /// An answer to a question.
+    #[signal]
+    pub fn answered(&mut self, _: &mut SyncWorkflowContext<Self>, answer: Answered) {
+        self.answers.push(answer);
+    }
+}
+
+/// What follows a continuation is never reached; it ends the type.
+fn unreachable_end<T>() -> WorkflowResult<T> {
+    Err(ApplicationFailure::new(std::io::Error::other("the workflow did not go on in a new history")).into())
+}
+
+struct ActorCarrier {
+    ctx: WorkflowContext<ActorWorkflow>,
+    begin: ActorBegin,
+    facts: Vec<Dated<ActorFact>>,
+    events: usize,
+    so_far: RunSoFar,
+    /// How many reports were sent, and those that are to be sent.
+    reports: u64,
+    unheard: Vec<ProgressEvent>,
+    errands: Errands,
+    cancels: Cancels,
+    signalled: Option<LocalBoxFuture<'static, ()>>,
+    ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
+}
+
+impl ActorCarrier {
+    fn new(ctx: WorkflowContext<ActorWorkflow>, begin: ActorBegin) -> Self {
+        let (facts, events) = match &begin.begin.journal {
+            Some(journal) => (journal.facts.clone(), journal.events),
+            None => (Vec::new(), 0),
+        };
+        let ended_from_outside = Some(cancelled(&ctx));
+        Self {
+            so_far: begin.so_far.clone(),
+            reports: begin.reports,
+            unheard: begin.created.clone().into_iter().collect(),
+            ctx,
+            begin,
+            facts,
+            events,
+            errands: Errands::default(),
+            cancels: Cancels::default(),
+            signalled: None,
+            ended_from_outside,
+        }
+    }
+
+    fn input(&self) -> &ActorInput {
+        &self.begin.begin.input.what
+    }
+
+    /// Sends what the run has not heard, in one signal.
+    fn report(&mut self) {
+        let ActorInput { spec, execution, call, .. } = self.input();
+        let (task, execution, call) = (spec.task.clone(), *execution, call.clone());
+        let unheard = std::mem::take(&mut self.unheard);
+        let numbers = self.reports..;
+        let facts: Vec<RunFact> = numbers
+            .zip(unheard)
+            .map(|(number, event)| RunFact::ActorReported { task: task.clone(), execution, call: call.clone(), number, event })
+            .collect();
+        self.reports += u64::try_from(facts.len()).unwrap_or_default();
+        if !facts.is_empty() {
+            self.tell_run(facts);
+        }
+    }
+
+    fn tell_run(&mut self, facts: Vec<RunFact>) {
+        let (ctx, run) = (self.ctx.clone(), self.begin.run.clone());
+        self.errands.add(async move {
+            let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
+            // A run that is gone has nobody to be told.
+            drop(ctx.external_workflow(run, None).signal(RunWorkflow::facts, facts, options).await);
+        });
+    }
+
+    fn activity(&mut self, id: EffectId, effect: ActorEffect, begun_before: bool) -> Begun<ActorMachine> {
+        let sheet = |name: &str| self.input().spec.tool(name);
+        let capability = match &effect {
+            ActorEffect::Tool { name, .. } => Capability::of_tool(sheet(name)),
+            _ => Capability::Llm,
+        };
+        let queue = self.begin.queues.name(capability);
+        let options = options(&queue, &id, self.cancels.token(&id));
+        let order = ActOrder {
+            so_far: self.so_far.clone(),
+            run: self.begin.run.clone(),
+            order: EffectOrder { id: id.clone(), effect, begun_before },
+        };
+        // The worker needs none of its prompts.
+        let actor = ActorInput { system: String::new(), task: String::new(), told: Vec::new(), ..self.input().clone() };
+        let (ctx, run) = (self.ctx.clone(), self.begin.input.clone());
+        let facts = async move {
+            match ctx.execute_activity(Effects::of_actor, (run, actor, order), options).await {
+                Ok(fact) => vec![fact],
+                Err(ActivityExecutionError::Cancelled(_)) => vec![ActorFact::Revoked { id, why: Reason::Cancelled }],
+                Err(error) => vec![failed(id, &lost(&queue, &error))],
+            }
+        };
+        Begun { facts: facts.boxed_local(), holds: true }
+    }
+
+    fn ask(&mut self, id: EffectId, effect: ActorEffect) -> Begun<ActorMachine> {
+        let ActorEffect::Ask { id: question, question: text, kind } = effect else { return nothing(id) };
+        let known = self.so_far.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
+        if known.is_none() {
+            // What the run hears first is that the question was asked.
+            self.report();
+            let (task, kind) = (self.input().spec.task.clone(), kind.as_str().to_owned());
+            self.tell_run(vec![RunFact::ActorAsked { task, question: question.clone(), kind, text }]);
+        }
+        let (ctx, cancel) = (self.ctx.clone(), self.cancels.token(&id));
+        let facts = async move {
+            let answer = |actor: &ActorWorkflow| {
+                let given = actor.answers.iter().find(|answer| answer.question == question).map(|answer| answer.text.clone());
+                given.or_else(|| known.clone())
+            };
+            until(&ctx, |actor| cancel.is_cancelled() || answer(actor).is_some()).await;
+            match ctx.state(answer).filter(|_| !cancel.is_cancelled()) {
+                Some(text) => vec![ActorFact::Answered { id, text }],
+                None => vec![ActorFact::Revoked { id, why: Reason::Stopped }],
+            }
+        };
+        Begun { facts: facts.boxed_local(), holds: false }
+    }
+}
+
+/// An answer that says that there can be none.
+fn nothing(id: EffectId) -> Begun<ActorMachine> {
+    let text = "an actor cannot hand on work where runs are on Temporal: do it yourself".to_owned();
+    Begun { facts: async move { vec![failed(id, &text)] }.boxed_local(), holds: true }
+}
+
+/// The answer to an effect of which no worker could be found, or whose worker could not read it.
+fn failed(id: EffectId, text: &str) -> ActorFact {
+    let (text, outcome) = (text.to_owned(), CallOutcome::Error);
+    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms: 0, origins: Vec::new() }
+}
+
+/// Why an effect came to nothing, in words.
+pub(crate) fn lost(queue: &str, error: &ActivityExecutionError) -> String {
+    match error.as_timeout() {
+        Some(_) => format!("no worker of the queue {queue} has done it in time: its host may be lost"),
+        None => error.to_string(),
+    }
+}
+
+/// The answer to a request that came to no model.
+fn unasked(id: EffectId, fact: ActorFact) -> ActorFact {
+    match fact {
+        ActorFact::ToolEnded { text, duration_ms, .. } => {
+            let answer = aime_actors::ModelAnswer::Error { kind: aime_actors::ModelFault::Unusable, text };
+            ActorFact::ModelAnswered { id, answer, duration_ms }
+        }
+        other => other,
+    }
+}
+
+impl Carrier<ActorMachine> for ActorCarrier {
+    fn now(&self) -> UnixMillis {
+        now(&self.ctx)
+    }
+
+    fn begin(&mut self, issue: Issue<ActorEffect>) -> Begun<ActorMachine> {
+        let begun_before = self.begin.begin.was_begun(&issue);
+        let Issue { id, effect, .. } = issue;
+        match &effect {
+            ActorEffect::Model(_) => {
+                let Begun { facts, holds } = self.activity(id.clone(), effect, begun_before);
+                let facts = facts.map(move |facts| facts.into_iter().map(|fact| unasked(id.clone(), fact)).collect());
+                Begun { facts: facts.boxed_local(), holds }
+            }
+            ActorEffect::Tool { .. } => self.activity(id, effect, begun_before),
+            ActorEffect::Ask { .. } => self.ask(id, effect),
+            ActorEffect::Delegate { .. } => nothing(id),
+        }
+    }
+
+    fn revoke(&mut self, id: &EffectId, why: &Reason) {
+        self.cancels.cancel(id, why);
+        // A wait for an answer looks at its token when something changes.
+        self.ctx.state_mut(|_| {});
+    }
+
+    fn arrived(&mut self, context: &mut Context<'_>) -> Vec<ActorFact> {
+        // What came up while one report was on its way goes with the next.
+        if self.errands.poll(context) {
+            self.report();
+            self.errands.poll(context);
+        }
+        let ctx = self.ctx.clone();
+        let signalled =
+            self.signalled.get_or_insert_with(|| async move { until(&ctx, |actor| !actor.inbox.is_empty()).await }.boxed_local());
+        let mut facts = Vec::new();
+        if signalled.poll_unpin(context).is_ready() {
+            self.signalled = None;
+            facts = self.ctx.state_mut(|actor| std::mem::take(&mut actor.inbox));
+        }
+        let ended = self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context));
+        if ended == Some(Poll::Ready(())) {
+            self.ended_from_outside = None;
+            facts.push(ActorFact::Stopped { why: Reason::Stopped });
+        }
+        facts
+    }
+
+    fn took(&mut self, facts: &[Recorded<ActorFact>], events: &[Recorded<ProgressEvent>]) {
+        self.facts.extend(facts.iter().cloned().map(Dated::from));
+        self.events += events.len();
+        self.so_far.take(&[], events);
+        self.unheard.extend(events.iter().map(|event| event.fact.clone()));
+    }
+
+    fn wants_to_leave(&self) -> bool {
+        self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY
+    }
+}

@@ -1,0 +1,109 @@
+//! The loop of a workflow: the machine goes as far as it can, its wishes are begun, what has ended comes back as facts.
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    pin::pin,
+    task::{Context, Poll},
+};
+
+use aime_durable::{DriveError, EffectId, Ended, Issue, Machine, Reason, Recorded, Resume, UnixMillis, drive};
+use futures::{FutureExt as _, future::LocalBoxFuture};
+
+use crate::desk::{TemporalHost, Wish};
+
+/// Begins effects with what an engine offers, and knows what has come from outside. Everything in it must be the same on every replay.
+pub trait Carrier<M: Machine> {
+    /// The engine's time.
+    fn now(&self) -> UnixMillis;
+
+    /// Begins an effect. Its command goes out with the first poll, which follows at once.
+    fn begin(&mut self, issue: Issue<M::Effect>) -> Begun<M>;
+
+    /// Wants an effect ended. What it gives after that acknowledges it.
+    fn revoke(&mut self, id: &EffectId, why: &Reason);
+
+    /// What has come from outside since the last call, such as answers of people. Where there is nothing, the context is woken when there is.
+    fn arrived(&mut self, context: &mut Context<'_>) -> Vec<M::Fact>;
+
+    /// The machine has taken in these facts, and these events followed.
+    fn took(&mut self, facts: &[Recorded<M::Fact>], events: &[Recorded<M::Event>]);
+
+    /// Whether the history has grown so long that the machine should go on in a new one.
+    fn wants_to_leave(&self) -> bool {
+        false
+    }
+}
+
+/// An effect under way.
+pub struct Begun<M: Machine> {
+    /// What it gives: facts on the way, and last the one that answers it.
+    pub facts: LocalBoxFuture<'static, Vec<M::Fact>>,
+    /// Whether it would be lost if the workflow went on in a new history. What only waits, such as a timer, is begun anew there.
+    pub holds: bool,
+}
+
+/// How a machine was left.
+pub enum Carried<M: Machine> {
+    /// It gave its output.
+    Ended(Ended<M>),
+    /// It goes on in a new history.
+    Left {
+        /// Wishes that were not begun: they are no repetition when they are begun there.
+        not_begun: Vec<EffectId>,
+    },
+}
+
+/// Drives a machine in a workflow until it ends, or is to go on in a new history. Effects are polled in the order of their issue.
+///
+/// # Errors
+/// [`DriveError`]; the host itself cannot fail.
+pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>) -> Result<Carried<M>, DriveError<Infallible>> {
+    let (mut host, desk) = TemporalHost::<M>::new();
+    let mut driven = pin!(drive(&mut host, resume));
+    let mut open: Vec<Begun<M>> = Vec::new();
+    poll_fn(|context| {
+        loop {
+            let driven = driven.as_mut().poll(context);
+            for step in desk.steps() {
+                carrier.took(&step.facts, &step.events);
+            }
+            if let Poll::Ready(ended) = driven {
+                return Poll::Ready(ended.map(Carried::Ended));
+            }
+            let wishes = desk.wishes();
+            if carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds) {
+                return Poll::Ready(Ok(Carried::Left { not_begun: wishes.into_iter().filter_map(issued).collect() }));
+            }
+            for wish in wishes {
+                match wish {
+                    Wish::Issue(issue) => open.push(carrier.begin(issue)),
+                    Wish::Revoke(id, why) => carrier.revoke(&id, &why),
+                }
+            }
+            let mut facts = carrier.arrived(context);
+            open.retain_mut(|begun| match begun.facts.poll_unpin(context) {
+                Poll::Ready(ended) => {
+                    facts.extend(ended);
+                    false
+                }
+                Poll::Pending => true,
+            });
+            if facts.is_empty() {
+                return Poll::Pending;
+            }
+            desk.lay(carrier.now(), facts);
+        }
+    })
+    .await
+}
+
+fn issued<E>(wish: Wish<E>) -> Option<EffectId> {
+    match wish {
+        Wish::Issue(issue) => Some(issue.id),
+        Wish::Revoke(..) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

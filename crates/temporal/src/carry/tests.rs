@@ -1,0 +1,141 @@
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    rc::Rc,
+    task::{Context, Poll, Waker},
+};
+
+use aime_durable::{
+    EffectId, Issue, Reason, Recorded, UnixMillis,
+    contract::{BEGUN, INPUT, LATE, Started, Toy, ToyEffect, ToyEvent, ToyFact},
+};
+use futures::{FutureExt as _, future::poll_fn};
+
+use super::{Begun, Carried, Carrier, carry};
+use crate::{Begin, Dated, SoFar};
+
+/// Carries toys' effects out where it stands: nothing but the order of polls decides what comes first.
+struct Here {
+    begin: Begin<Toy>,
+    revoked: Rc<RefCell<BTreeMap<EffectId, Reason>>>,
+    time: UnixMillis,
+    facts: Vec<Dated<ToyFact>>,
+    events: Vec<Dated<ToyEvent>>,
+    /// Leaves after so many facts.
+    leave_after: usize,
+    begun: Vec<Started>,
+}
+
+impl Here {
+    fn new(begin: Begin<Toy>) -> Self {
+        let journal = begin.journal.clone();
+        let facts = journal.map(|journal| journal.facts).unwrap_or_default();
+        let replayed = replay(&begin, &facts);
+        Self {
+            begin,
+            revoked: Rc::default(),
+            time: facts.last().map_or(BEGUN, |fact| fact.at),
+            facts,
+            events: replayed,
+            leave_after: usize::MAX,
+            begun: Vec::new(),
+        }
+    }
+
+    fn go(&mut self) -> Option<Carried<Toy>> {
+        let resume = self.begin.clone().resume(self.time);
+        let mut carried = Box::pin(carry(resume, self));
+        // Whatever is ready is taken in one poll: all that a toy waits for is.
+        match carried.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(carried) => Some(carried.unwrap()),
+            Poll::Pending => None,
+        }
+    }
+}
+
+fn replay(begin: &Begin<Toy>, facts: &[Dated<ToyFact>]) -> Vec<Dated<ToyEvent>> {
+    let facts: Vec<Recorded<ToyFact>> = facts.iter().cloned().map(Recorded::from).collect();
+    if begin.journal.is_none() {
+        return Vec::new();
+    }
+    aime_durable::replay::<Toy>(&begin.input.clone().into(), &facts).events.into_iter().map(Dated::from).collect()
+}
+
+impl Carrier<Toy> for Here {
+    fn now(&self) -> UnixMillis {
+        self.time
+    }
+
+    fn begin(&mut self, issue: Issue<ToyEffect>) -> Begun<Toy> {
+        let issue = Issue { reissued: self.begin.was_begun(&issue), ..issue };
+        self.begun.push(Started { id: issue.id.clone(), reissued: issue.reissued });
+        let Issue { id, effect, .. } = issue;
+        let revoked = Rc::clone(&self.revoked);
+        let facts = async move {
+            let value = match effect {
+                ToyEffect::Work(value) | ToyEffect::Timer(value) => value,
+                ToyEffect::Wait | ToyEffect::Stubborn => {
+                    poll_fn(|_| if revoked.borrow().contains_key(&id) { Poll::Ready(()) } else { Poll::Pending }).await;
+                    LATE
+                }
+            };
+            vec![ToyFact::Done { id, value }]
+        };
+        Begun { facts: facts.boxed_local(), holds: matches!(effect, ToyEffect::Wait | ToyEffect::Stubborn) }
+    }
+
+    fn revoke(&mut self, id: &EffectId, why: &Reason) {
+        self.revoked.borrow_mut().insert(id.clone(), why.clone());
+    }
+
+    fn arrived(&mut self, _: &mut Context<'_>) -> Vec<ToyFact> {
+        Vec::new()
+    }
+
+    fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
+        self.time += 1;
+        self.facts.extend(facts.iter().cloned().map(Dated::from));
+        self.events.extend(events.iter().cloned().map(Dated::from));
+    }
+
+    fn wants_to_leave(&self) -> bool {
+        self.facts.len() >= self.leave_after
+    }
+}
+
+fn fresh() -> Begin<Toy> {
+    Begin::fresh(BEGUN, INPUT)
+}
+
+#[test]
+fn a_machine_is_carried_to_its_end() {
+    let mut here = Here::new(fresh());
+    let Some(Carried::Ended(ended)) = here.go() else { panic!("it has not ended") };
+    assert_eq!(ended.output, INPUT.expected());
+    let late = |fact: &&Dated<ToyFact>| matches!(fact.what, ToyFact::Done { value: LATE, .. });
+    assert_eq!(here.facts.iter().find(late), None, "what comes after a revoke acknowledges it");
+}
+
+#[test]
+fn whenever_it_leaves_its_history_it_ends_alike_and_repeats_nothing() {
+    let mut whole = Here::new(fresh());
+    whole.go();
+    for leave_after in 1..whole.facts.len() {
+        let mut first = Here::new(fresh());
+        first.leave_after = leave_after;
+        let not_begun = match first.go() {
+            Some(Carried::Left { not_begun }) => not_begun,
+            // What held it there lasted until the end.
+            Some(Carried::Ended(_)) => continue,
+            None => panic!("it waits for ever"),
+        };
+        let journal =
+            SoFar { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+        let mut second = Here::new(Begin { journal: Some(journal), ..fresh() });
+        let Some(Carried::Ended(ended)) = second.go() else { panic!("it has not ended") };
+        assert_eq!(ended.output, INPUT.expected());
+        assert_eq!(second.begun.iter().find(|begun| begun.reissued), None, "left after {leave_after}");
+        let again = first.begun.iter().map(|begun| &begun.id).find(|id| second.begun.iter().any(|begun| begun.id == **id));
+        assert_eq!(again, None, "left after {leave_after}");
+    }
+}

@@ -1,0 +1,241 @@
+//! Runs on an engine, from outside: started, watched, answered, stopped.
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+use aime_durable::UnixMillis;
+use aime_orchestrator::{RunFact, RunInput};
+use aime_progress::{ProgressState, RunId};
+use futures::StreamExt as _;
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowHandle, WorkflowIdReusePolicy, WorkflowListOptions,
+    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    errors::{ClientConnectError, ClientError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
+};
+
+use crate::{Begin, BlobCodec, Blobs, Capability, Queues, RunBegin, RunWorkflow, Watched, run_workflow};
+
+/// How long a connection may take to come about.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How many runs a list has, at most.
+const LISTED: usize = 1_000;
+
+/// Where an engine is: `temporal://HOST:PORT/NAMESPACE`, or `temporals://…` with TLS. The namespace is `default` where none is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    url: Url,
+    namespace: String,
+}
+
+/// Why an address is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no address of an engine: {why}; write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE")]
+pub struct PlaceError {
+    text: String,
+    why: String,
+}
+
+impl FromStr for Place {
+    type Err = PlaceError;
+
+    fn from_str(text: &str) -> Result<Self, PlaceError> {
+        let failed = |why: &str| PlaceError { text: text.to_owned(), why: why.to_owned() };
+        let (scheme, rest) = match text.split_once("://") {
+            None => ("http", text),
+            Some(("temporal", rest)) => ("http", rest),
+            Some(("temporals", rest)) => ("https", rest),
+            Some((other, _)) => return Err(failed(&format!("{other} is no scheme of one"))),
+        };
+        let (address, namespace) = rest.split_once('/').unwrap_or((rest, ""));
+        if address.rsplit_once(':').is_none_or(|(host, port)| host.is_empty() || port.parse::<u16>().is_err()) {
+            return Err(failed("it has no port"));
+        }
+        let url = format!("{scheme}://{address}").parse().map_err(|error| failed(&format!("{error}")))?;
+        let namespace = if namespace.is_empty() { "default" } else { namespace };
+        if namespace.contains('/') {
+            return Err(failed("a namespace has no `/`"));
+        }
+        Ok(Self { url, namespace: namespace.to_owned() })
+    }
+}
+
+/// Why an engine could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// It cannot be reached, or does not let us in.
+    #[error("the engine at {url} cannot be used: {source}")]
+    Connect {
+        /// Where.
+        url: Url,
+        /// Why.
+        #[source]
+        source: Box<ClientConnectError>,
+    },
+    /// A client for the namespace could not be made.
+    #[error("no client for this namespace: {0}")]
+    Client(String),
+    /// There is a run of this name already.
+    #[error("there is a run {run} already")]
+    RunExists {
+        /// The run.
+        run: String,
+    },
+    /// There is no run of this name.
+    #[error("there is no run {run}")]
+    NoSuchRun {
+        /// The run.
+        run: String,
+    },
+    /// The engine refused what was asked of it.
+    #[error("the engine could not {what}: {why}")]
+    Refused {
+        /// What was asked.
+        what: &'static str,
+        /// Why it did not.
+        why: String,
+    },
+}
+
+/// How an engine is used.
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Where it is.
+    pub place: Place,
+    /// The folder of what is large, which all workers and clients share.
+    pub blobs: PathBuf,
+    /// A key, where the engine wants one.
+    pub api_key: Option<String>,
+}
+
+/// Connects to an engine.
+///
+/// # Errors
+/// [`EngineError::Connect`] when it cannot be reached within 10 s.
+pub async fn connect(access: Access) -> Result<Client, EngineError> {
+    let Access { place: Place { url, namespace }, blobs, api_key } = access;
+    let tls = (url.scheme() == "https").then(TlsOptions::default);
+    let options = ConnectionOptions::new(url.clone()).connect_timeout(CONNECT).maybe_tls_options(tls).maybe_api_key(api_key).build();
+    let connection = Connection::connect(options).await.map_err(|source| EngineError::Connect { url, source: Box::new(source) })?;
+    let options = ClientOptions::new(namespace).data_converter(BlobCodec::converter(Blobs::new(blobs))).build();
+    Client::new(connection, options).map_err(|error| EngineError::Client(error.to_string()))
+}
+
+/// Runs on an engine.
+#[derive(Clone)]
+pub struct Runs {
+    client: Client,
+    queues: Queues,
+}
+
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedRun {
+    /// Its name.
+    pub run: String,
+    /// The engine's word for where its workflow stands.
+    pub status: String,
+}
+
+impl Runs {
+    /// By a client, on these queues.
+    #[must_use]
+    pub const fn new(client: Client, queues: Queues) -> Self {
+        Self { client, queues }
+    }
+
+    /// Starts a run. It goes on whether or not anybody watches it.
+    ///
+    /// # Errors
+    /// [`EngineError::RunExists`], and what the engine says.
+    pub async fn start(&self, at: UnixMillis, input: RunInput) -> Result<(), EngineError> {
+        let run = input.run.to_string();
+        let begin = RunBegin { begin: Begin::fresh(at, input), queues: self.queues.clone(), stopped: Vec::new() };
+        let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
+        let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
+        match self.client.start_workflow(RunWorkflow::run, begin, options).await {
+            Ok(_) => Ok(()),
+            Err(WorkflowStartError::AlreadyStarted { .. }) => Err(EngineError::RunExists { run }),
+            Err(error) => Err(EngineError::Refused { what: "start the run", why: error.to_string() }),
+        }
+    }
+
+    /// What has happened in a run from an event on, counted from 0. A worker that drives runs must be there to tell it.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn watch(&self, run: &RunId, from: usize) -> Result<Watched, EngineError> {
+        self.handle(run).query(RunWorkflow::watch, from, WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
+    }
+
+    /// Where a run stands.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn progress(&self, run: &RunId) -> Result<Option<ProgressState>, EngineError> {
+        self.handle(run).query(RunWorkflow::progress, (), WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
+    }
+
+    /// Tells a run something: an answer, words, a wish to stop, to go on or to end it. It is durable when this returns.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn tell(&self, run: &RunId, facts: Vec<RunFact>) -> Result<(), EngineError> {
+        let told = self.handle(run).signal(RunWorkflow::facts, facts, WorkflowSignalOptions::default()).await;
+        told.map_err(|error| match error {
+            WorkflowInteractionError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },
+            error => EngineError::Refused { what: "tell the run", why: error.to_string() },
+        })
+    }
+
+    /// The runs that the engine knows, the last first, at most 1,000.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn list(&self) -> Result<Vec<ListedRun>, EngineError> {
+        let refused = |error: ClientError| EngineError::Refused { what: "list the runs", why: error.to_string() };
+        let mut found = self.client.list_workflows("WorkflowType = 'aime.run'", WorkflowListOptions::builder().limit(LISTED).build());
+        let mut runs = Vec::new();
+        while let Some(execution) = found.next().await {
+            let execution = execution.map_err(refused)?;
+            let status = format!("{:?}", execution.status()).to_lowercase();
+            if let Some(run) = execution.id().strip_prefix(&run_workflow("")) {
+                runs.push(ListedRun { run: run.to_owned(), status });
+            }
+        }
+        Ok(runs)
+    }
+
+    fn handle(&self, run: &RunId) -> WorkflowHandle<Client, RunWorkflow> {
+        self.client.get_workflow_handle(run_workflow(run.as_str()))
+    }
+}
+
+fn unqueried(run: &RunId, error: &WorkflowQueryError) -> EngineError {
+    match error {
+        WorkflowQueryError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },
+        error => EngineError::Refused { what: "look at the run", why: error.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Place;
+
+    #[test]
+    fn addresses_are_read() {
+        let cases = [
+            ("127.0.0.1:7233", Some(("http://127.0.0.1:7233/", "default"))),
+            ("temporal://engine:7233", Some(("http://engine:7233/", "default"))),
+            ("temporals://engine:7233/team", Some(("https://engine:7233/", "team"))),
+            ("temporal://engine", None),
+            ("temporal://:7233", None),
+            ("http://engine:7233", None),
+            ("temporal://engine:7233/a/b", None),
+            ("", None),
+        ];
+        for (text, expected) in cases {
+            let place = text.parse::<Place>().ok();
+            let read = place.as_ref().map(|place| (place.url.as_str(), place.namespace.as_str()));
+            assert_eq!(read, expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Payloads on their way to and from the engine: what is large stays in the store of blobs, and only its name travels.
+
+use std::sync::Arc;
+
+use futures::{FutureExt as _, future::BoxFuture};
+use temporalio_common::{
+    data_converters::{
+        DataConverter, DefaultFailureConverter, PayloadCodec, PayloadConversionError, PayloadConverter, SerializationContextData,
+    },
+    protos::temporal::api::common::v1::Payload,
+};
+use tokio::task::spawn_blocking;
+
+use crate::{BlobError, Blobs};
+
+/// A payload of more bytes travels by its name.
+pub const INLINE: usize = 32 * 1024;
+
+const ENCODING: &str = "encoding";
+const BY_NAME: &[u8] = b"aime/blob-v1";
+/// The encoding that the payload itself has.
+const INNER: &str = "aime-inner-encoding";
+
+/// Stores payloads of more than [`INLINE`] bytes as blobs.
+#[derive(Debug, Clone)]
+pub struct BlobCodec {
+    blobs: Blobs,
+}
+
+impl BlobCodec {
+    /// With this store.
+    #[must_use]
+    pub const fn new(blobs: Blobs) -> Self {
+        Self { blobs }
+    }
+
+    /// JSON, with what is large in this store.
+    #[must_use]
+    pub fn converter(blobs: Blobs) -> DataConverter {
+        DataConverter::new(PayloadConverter::default(), DefaultFailureConverter::default(), Arc::new(Self::new(blobs)))
+    }
+
+    fn shrink(&self, mut payload: Payload) -> Result<Payload, BlobError> {
+        if payload.data.len() <= INLINE {
+            return Ok(payload);
+        }
+        let name = self.blobs.put(&payload.data)?;
+        if let Some(encoding) = payload.metadata.insert(ENCODING.to_owned(), BY_NAME.to_vec()) {
+            payload.metadata.insert(INNER.to_owned(), encoding);
+        }
+        payload.data = name.into_bytes();
+        Ok(payload)
+    }
+
+    fn expand(&self, mut payload: Payload) -> Result<Payload, BlobError> {
+        if payload.metadata.get(ENCODING).map(Vec::as_slice) != Some(BY_NAME) {
+            return Ok(payload);
+        }
+        payload.data = self.blobs.get(&String::from_utf8_lossy(&payload.data))?;
+        match payload.metadata.remove(INNER) {
+            Some(encoding) => payload.metadata.insert(ENCODING.to_owned(), encoding),
+            None => payload.metadata.remove(ENCODING),
+        };
+        Ok(payload)
+    }
+
+    fn each(
+        &self,
+        payloads: Vec<Payload>,
+        change: fn(&Self, Payload) -> Result<Payload, BlobError>,
+    ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
+        let codec = self.clone();
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| PayloadConversionError::EncodingError(error);
+        async move {
+            let changed = spawn_blocking(move || payloads.into_iter().map(|payload| change(&codec, payload)).collect::<Result<_, _>>());
+            changed.await.map_err(|error| failed(error.into()))?.map_err(|error| failed(error.into()))
+        }
+        .boxed()
+    }
+}
+
+impl PayloadCodec for BlobCodec {
+    fn encode(
+        &self,
+        _: &SerializationContextData,
+        payloads: Vec<Payload>,
+    ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
+        self.each(payloads, Self::shrink)
+    }
+
+    fn decode(
+        &self,
+        _: &SerializationContextData,
+        payloads: Vec<Payload>,
+    ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
+        self.each(payloads, Self::expand)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_large_is_stored_and_all_of_it_comes_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let codec = BlobCodec::new(Blobs::new(folder.path()));
+        for (bytes, stored) in [(0, false), (INLINE, false), (INLINE + 1, true)] {
+            let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
+            let payload = Payload { metadata, data: vec![b'x'; bytes], ..Payload::default() };
+            let travels = codec.shrink(payload.clone()).unwrap();
+            assert_eq!(travels.data.len() < 100, stored || bytes == 0, "{bytes}");
+            assert_eq!(codec.expand(travels).unwrap(), payload);
+        }
+    }
+}

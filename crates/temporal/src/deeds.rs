@@ -1,0 +1,90 @@
+//! What every workflow here does with its context: the time, effects that can be cancelled, and errands beside them.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    task::{Context, Poll},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use aime_durable::{EffectId, Reason, UnixMillis};
+use futures::{
+    FutureExt as _,
+    future::{LocalBoxFuture, poll_fn},
+};
+use temporalio_sdk::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
+
+/// After so many events of the engine's history a machine goes on in a new one. The engine's own bound is 51,200.
+pub(crate) const LONG_HISTORY: u32 = 10_000;
+
+/// The time of the workflow, which is the same on every replay.
+pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {
+    let since = ctx.workflow_time().unwrap_or(UNIX_EPOCH).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    UnixMillis::try_from(since.as_millis()).unwrap_or(UnixMillis::MAX)
+}
+
+/// Effects under way, by what cancels them.
+#[derive(Default)]
+pub(crate) struct Cancels(BTreeMap<EffectId, WorkflowCancellationToken>);
+
+impl Cancels {
+    /// For an effect that begins. The workflow's own cancellation does not reach it: the machine decides what is stopped.
+    pub(crate) fn token(&mut self, id: &EffectId) -> WorkflowCancellationToken {
+        let token = WorkflowCancellationToken::new();
+        self.0.insert(id.clone(), token.clone());
+        token
+    }
+
+    pub(crate) fn cancel(&mut self, id: &EffectId, why: &Reason) {
+        if let Some(token) = self.0.remove(id) {
+            token.cancel_with_reason(match why {
+                Reason::Stopped => "stopped",
+                Reason::Cancelled => "cancelled",
+                Reason::Deadline => "it took too long",
+            });
+        }
+    }
+}
+
+/// Signals and the like, done one after the other: the next begins when the one before is acknowledged.
+#[derive(Default)]
+pub(crate) struct Errands {
+    waiting: VecDeque<LocalBoxFuture<'static, ()>>,
+}
+
+impl Errands {
+    pub(crate) fn add(&mut self, errand: impl Future<Output = ()> + 'static) {
+        self.waiting.push_back(errand.boxed_local());
+    }
+
+    /// Goes on with them; whether all are done.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> bool {
+        while let Some(errand) = self.waiting.front_mut() {
+            if errand.poll_unpin(context).is_pending() {
+                return false;
+            }
+            self.waiting.pop_front();
+        }
+        true
+    }
+
+    /// Waits until all are done.
+    pub(crate) async fn done(&mut self) {
+        poll_fn(|context| if self.poll(context) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}
+
+/// Waits for something in a workflow's state, whether or not the workflow is cancelled meanwhile.
+pub(crate) async fn until<W>(ctx: &WorkflowContext<W>, holds: impl FnMut(&W) -> bool) {
+    let detached = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
+    // Its token is nobody's, so it ends only when the condition holds.
+    drop(ctx.wait_condition_with_options(holds, detached).await);
+}
+
+/// Waits until somebody cancels the workflow.
+pub(crate) fn cancelled<W: 'static>(ctx: &WorkflowContext<W>) -> LocalBoxFuture<'static, ()> {
+    let ctx = ctx.clone();
+    async move {
+        drop(ctx.cancelled().await);
+    }
+    .boxed_local()
+}

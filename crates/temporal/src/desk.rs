@@ -1,0 +1,102 @@
+//! The host of a machine that is driven in a workflow: it lays wishes on a desk and takes facts from it.
+//!
+//! A workflow may not wait for anything but what its engine gives it, and what the engine gives may not leave the workflow's thread. So the
+//! host itself waits for nothing: [`carry`](crate::carry) stands at the other side of the desk.
+
+use std::{
+    convert::Infallible,
+    future::poll_fn,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
+};
+
+use aime_durable::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
+
+/// What a machine wants.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wish<E> {
+    /// Start an effect.
+    Issue(Issue<E>),
+    /// Stop one.
+    Revoke(EffectId, Reason),
+}
+
+/// Facts that a machine took in, and the events that followed.
+pub struct Step<M: Machine> {
+    /// The facts, in order.
+    pub facts: Vec<Recorded<M::Fact>>,
+    /// The events, each with the time of its fact.
+    pub events: Vec<Recorded<M::Event>>,
+}
+
+struct Laid<M: Machine> {
+    wishes: Vec<Wish<M::Effect>>,
+    steps: Vec<Step<M>>,
+    facts: Vec<Recorded<M::Fact>>,
+}
+
+/// What lies between a host and whoever carries out its effects.
+pub struct Desk<M: Machine>(Arc<Mutex<Laid<M>>>);
+
+/// Drives a machine whose effects are carried out by a durable engine. Facts are durable before they come here, with the history of the
+/// engine, so nothing is committed by the host itself.
+pub struct TemporalHost<M: Machine>(Arc<Mutex<Laid<M>>>);
+
+impl<M: Machine> TemporalHost<M> {
+    /// A host and its desk.
+    #[must_use]
+    pub fn new() -> (Self, Desk<M>) {
+        let laid = Arc::new(Mutex::new(Laid { wishes: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
+        (Self(Arc::clone(&laid)), Desk(laid))
+    }
+}
+
+fn open<M: Machine>(laid: &Mutex<Laid<M>>) -> MutexGuard<'_, Laid<M>> {
+    laid.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<M: Machine> Desk<M> {
+    /// Takes the wishes, in the machine's order.
+    #[must_use]
+    pub fn wishes(&self) -> Vec<Wish<M::Effect>> {
+        std::mem::take(&mut open(&self.0).wishes)
+    }
+
+    /// Takes what the machine has taken in since the last call.
+    #[must_use]
+    pub fn steps(&self) -> Vec<Step<M>> {
+        std::mem::take(&mut open(&self.0).steps)
+    }
+
+    /// Lays facts that were learnt at a time. Whoever drives the host polls it next.
+    pub fn lay(&self, at: UnixMillis, facts: impl IntoIterator<Item = M::Fact>) {
+        open(&self.0).facts.extend(facts.into_iter().map(|fact| Recorded { at, fact }));
+    }
+}
+
+impl<M: Machine> Host<M> for TemporalHost<M> {
+    type Error = Infallible;
+
+    fn issue(&mut self, effect: Issue<M::Effect>) {
+        open(&self.0).wishes.push(Wish::Issue(effect));
+    }
+
+    fn revoke(&mut self, id: &EffectId, why: Reason) {
+        open(&self.0).wishes.push(Wish::Revoke(id.clone(), why));
+    }
+
+    async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, Infallible> {
+        // Nothing wakes it: who lays facts polls again.
+        let facts = poll_fn(|_| match std::mem::take(&mut open(&self.0).facts) {
+            facts if facts.is_empty() => Poll::Pending,
+            facts => Poll::Ready(facts),
+        });
+        Ok(facts.await)
+    }
+
+    async fn commit(&mut self, commit: Commit<'_, M>) -> Result<(), Infallible> {
+        let step = Step { facts: commit.facts.to_vec(), events: commit.events.to_vec() };
+        open(&self.0).steps.push(step);
+        Ok(())
+    }
+}

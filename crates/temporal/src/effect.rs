@@ -1,0 +1,84 @@
+//! Effects on their way to the workers that carry them out.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_durable::{EffectId, EffectRunner, Issue, Machine, carry_out_alone};
+use serde::{Deserialize, Serialize};
+use temporalio_common::{ActivityCloseTimeouts, RetryPolicy};
+use temporalio_sdk::{ActivityCancellationType, ActivityOptions, WorkflowCancellationToken, activities::ActivityContext};
+use tokio::time::{MissedTickBehavior, interval};
+
+/// How often a worker says that it still works on an effect. Also how soon it hears that the effect is not wanted any more.
+pub const HEARTBEAT: Duration = Duration::from_millis(500);
+/// After so long without a word of its worker an effect is given to another one. An engine that is away for longer makes calls doubtful that are not.
+pub const LOST_AFTER: Duration = Duration::from_secs(20);
+/// How long one attempt at an effect may take: a bound on what no other bound ends.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long the engine waits between two attempts, at most.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
+
+/// An effect, as it is handed to a worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectOrder<E> {
+    /// Its name: unique in the machine, and the same on every replay.
+    pub id: EffectId,
+    /// What is wanted.
+    pub effect: E,
+    /// It was begun before, in an earlier history, and nobody knows how far it came.
+    #[serde(default)]
+    pub begun_before: bool,
+}
+
+impl<E> EffectOrder<E> {
+    /// The effect as its runner gets it. A second attempt is a repetition: the worker of the first one is gone.
+    #[must_use]
+    pub fn issue(self, attempt: u32) -> Issue<E> {
+        Issue { reissued: self.begun_before || attempt > 1, id: self.id, effect: self.effect }
+    }
+}
+
+/// How an effect is scheduled: on a queue of workers, until `cancelled`. It is tried again for as long as its workers are lost; it never fails
+/// otherwise, since every fault of its own is an answer. A cancelled one is waited for, so that its end is known.
+#[must_use]
+pub fn options(queue: &str, id: &EffectId, cancelled: WorkflowCancellationToken) -> ActivityOptions {
+    ActivityOptions::with_close_timeouts(ActivityCloseTimeouts::StartToClose(LONGEST))
+        .task_queue(queue)
+        .summary(id.as_str())
+        .heartbeat_timeout(LOST_AFTER)
+        .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+        .cancellation_token(cancelled)
+        .retry_policy(RetryPolicy::builder().maximum_interval(BETWEEN_ATTEMPTS).build())
+        .build()
+}
+
+/// Awaits work and says meanwhile that this worker still does it.
+pub async fn alive<T>(context: &ActivityContext, work: impl Future<Output = T>) -> T {
+    let mut beats = interval(HEARTBEAT);
+    beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            _ = beats.tick() => {
+                if let Err(error) = context.record_heartbeat(()).await {
+                    tracing::warn!(%error, "a heartbeat could not be sent");
+                }
+            }
+        }
+    }
+}
+
+/// Carries out one effect where its tools are. Gives the facts on the way, and last its answer.
+pub async fn perform<M, R>(context: &ActivityContext, runner: Arc<R>, order: EffectOrder<M::Effect>) -> Vec<M::Fact>
+where
+    M: Machine,
+    R: EffectRunner<M>,
+{
+    let mut facts = Vec::new();
+    let issue = order.issue(context.info().attempt);
+    let work = carry_out_alone(runner, issue, context.cancelled(), |fact| facts.push(fact));
+    let answer = alive(context, work).await;
+    facts.push(answer);
+    facts
+}

@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+mod activities;
+mod actor;
+mod begin;
+mod blobs;
+mod carry;
+mod client;
+mod codec;
+mod deeds;
+mod desk;
+mod effect;
+mod orders;
+mod queues;
+mod run;
+mod worker;
+
+pub use activities::Effects;
+pub use actor::ActorWorkflow;
+pub use begin::{Begin, Dated, SoFar};
+pub use blobs::{BlobError, Blobs};
+pub use carry::{Begun, Carried, Carrier, carry};
+pub use client::{Access, EngineError, ListedRun, Place, PlaceError, Runs, connect};
+pub use codec::{BlobCodec, INLINE};
+pub use desk::{Desk, Step, TemporalHost, Wish};
+pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
+pub use orders::{
+    ActOrder, ActorBegin, ActorEnd, Answered, JudgeOrder, MakeOrder, Making, RunBegin, RunOrder, StoppedActor, Watched, actor_workflow,
+    moves_on, run_workflow,
+};
+pub use queues::{Capability, Queues};
+pub use run::RunWorkflow;
+/// A connection to an engine, as its own library makes it.
+pub use temporalio_client::Client;
+pub use worker::{WorkError, work};

@@ -1,0 +1,176 @@
+//! What travels between workflows and workers. Each form is read by every later version: new fields have defaults.
+
+use aime_actors::{ActorMachine, Told};
+use aime_durable::EffectId;
+use aime_orchestrator::{ActorOrder, Bounds, CallRecord, MadeActor, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar};
+use aime_progress::{Conclusion, ProgressEvent, QuestionId, TaskId, TaskSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::{Begin, Dated, EffectOrder, Queues, SoFar};
+
+/// What the workflow of a run starts from.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct RunBegin {
+    /// The run: its input, or its journal so far.
+    pub begin: Begin<RunMachine>,
+    /// Where its effects are carried out.
+    #[serde(default)]
+    pub queues: Queues,
+    /// The journals of actors that were stopped before their end, by their names.
+    #[serde(default)]
+    pub stopped: Vec<(String, StoppedActor)>,
+}
+
+/// An actor that was stopped, and may go on.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct StoppedActor {
+    /// Where it goes on.
+    pub begin: Begin<ActorMachine>,
+    /// How many reports it has made, the one that it was made among them.
+    pub reports: u64,
+}
+
+/// What the workflow of an actor starts from.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ActorBegin {
+    /// The actor: its input, or its journal so far.
+    pub begin: Begin<ActorMachine>,
+    /// The workflow of its run, which hears of all that it does.
+    pub run: String,
+    /// What its run started from.
+    pub input: RunInput,
+    /// Its run, as it stood when the actor began.
+    pub so_far: RunSoFar,
+    /// Where its effects are carried out.
+    #[serde(default)]
+    pub queues: Queues,
+    /// How many reports were made before.
+    #[serde(default)]
+    pub reports: u64,
+    /// The first report, that it was made, where it has not been heard yet.
+    #[serde(default)]
+    pub created: Option<ProgressEvent>,
+}
+
+/// What the workflow of an actor comes to.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ActorEnd {
+    /// The actor's conclusion.
+    pub conclusion: Conclusion,
+    /// Its journal, where it was stopped and may go on.
+    #[serde(default)]
+    pub stopped: Option<SoFar<ActorMachine>>,
+    /// How many reports it has made.
+    pub reports: u64,
+}
+
+/// An effect of a run, for a worker. What the run started from travels beside it, as an argument of its own: it is the same for all, and
+/// stored once.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunOrder {
+    /// The run so far.
+    pub so_far: RunSoFar,
+    /// The effect.
+    pub order: EffectOrder<RunEffect>,
+}
+
+/// An actor that is to be made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct MakeOrder {
+    /// The run so far.
+    pub so_far: RunSoFar,
+    /// The effect that wants it.
+    pub id: EffectId,
+    /// For which task.
+    pub order: ActorOrder,
+    /// What people have said to it.
+    #[serde(default)]
+    pub said: Vec<Told>,
+}
+
+/// What came of making one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "making", rename_all = "snake_case")]
+pub enum Making {
+    /// It is there.
+    Made {
+        /// The actor.
+        actor: Box<MadeActor>,
+    },
+    /// The attempt has ended before it began.
+    Ended {
+        /// How.
+        fact: Box<RunFact>,
+    },
+}
+
+/// An attempt whose criteria are to be looked at.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JudgeOrder {
+    /// The run so far.
+    pub so_far: RunSoFar,
+    /// The effect that began it.
+    pub id: EffectId,
+    /// The task.
+    pub spec: TaskSpec,
+    /// What it came to.
+    pub conclusion: Conclusion,
+    /// The calls in this attempt and those before it.
+    pub calls: CallRecord,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// An effect of an actor, for a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ActOrder {
+    /// The run so far, with what the actor itself has spent since.
+    pub so_far: RunSoFar,
+    /// The workflow of the run, which hears what happens on the way.
+    pub run: String,
+    /// The effect.
+    pub order: EffectOrder<aime_actors::ActorEffect>,
+}
+
+/// The answer to a question of an actor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Answered {
+    /// The question.
+    pub question: QuestionId,
+    /// The answer.
+    pub text: String,
+}
+
+/// What somebody who watches a run is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Watched {
+    /// Events from the one that was asked for, each with its time.
+    pub events: Vec<Dated<ProgressEvent>>,
+    /// How many events there are by now.
+    pub all: usize,
+    /// What the run came to, once it has ended or is left.
+    pub result: Option<RunResult>,
+    /// Whether it has ended for good.
+    pub over: bool,
+    /// The bounds in force.
+    #[serde(default)]
+    pub bounds: Option<Bounds>,
+}
+
+/// The workflow of a run, by the run's name.
+#[must_use]
+pub fn run_workflow(run: &str) -> String {
+    format!("aime-run-{run}")
+}
+
+/// The workflow of an actor.
+#[must_use]
+pub fn actor_workflow(run: &str, task: &TaskId, execution: u32) -> String {
+    format!("{run}/{task}/{execution}")
+}
+
+/// Whether a fact makes a run go on that is left: somebody resumes it, answers it, or ends it.
+#[must_use]
+pub const fn moves_on(fact: &RunFact) -> bool {
+    matches!(fact, RunFact::Resumed { .. } | RunFact::PersonAnswered { .. } | RunFact::CancelRequested { .. })
+}

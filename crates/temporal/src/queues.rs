@@ -1,0 +1,152 @@
+//! Which queue an effect goes to: by what a worker must be able to do, and by where the working folder is.
+
+use std::fmt;
+
+use aime_orchestrator::RunEffect;
+use aime_tools::{HandledBy, Source, ToolSheet, Touches};
+use serde::{Deserialize, Serialize};
+
+/// What a worker can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capability {
+    /// Drive the machines of runs and actors. Needs neither models nor tools nor the working folder.
+    Runs,
+    /// Ask the models of actors. Needs keys, and no working folder.
+    Llm,
+    /// Plan, make actors, look at criteria, write answers. Needs models and the working folder.
+    Planner,
+    /// Tools that touch files, or nothing.
+    Files,
+    /// Tools that start processes.
+    Shell,
+    /// Tools that reach the network.
+    Web,
+    /// Tools of MCP servers.
+    Mcp,
+}
+
+impl Capability {
+    /// Each of them.
+    pub const ALL: [Self; 7] = [Self::Runs, Self::Llm, Self::Planner, Self::Files, Self::Shell, Self::Web, Self::Mcp];
+
+    /// Its word in the names of queues.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Llm => "llm",
+            Self::Planner => "planner",
+            Self::Files => "tools.files",
+            Self::Shell => "tools.shell",
+            Self::Web => "tools.web",
+            Self::Mcp => "tools.mcp",
+        }
+    }
+
+    /// The capability of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|capability| capability.word() == word)
+    }
+
+    /// Whether it is tied to the host that has the working folder.
+    #[must_use]
+    pub const fn is_bound(self) -> bool {
+        matches!(self, Self::Planner | Self::Files | Self::Shell | Self::Web | Self::Mcp)
+    }
+
+    /// What a tool needs.
+    #[must_use]
+    pub fn of_tool(sheet: Option<&ToolSheet>) -> Self {
+        let Some(sheet) = sheet.filter(|sheet| sheet.handled_by == HandledBy::Runtime) else { return Self::Files };
+        match (&sheet.source, sheet.touches) {
+            (Source::Touched, Touches::Nothing | Touches::Files | Touches::People) => Self::Files,
+            (Source::Touched, Touches::Processes) => Self::Shell,
+            (Source::Touched, Touches::Network) => Self::Web,
+            _ => Self::Mcp,
+        }
+    }
+
+    /// What an effect of a run needs; `sheet` finds tools by their names.
+    #[must_use]
+    pub fn of_effect<'a>(effect: &RunEffect, sheet: impl FnOnce(&str) -> Option<&'a ToolSheet>) -> Self {
+        match effect {
+            RunEffect::CallTool { tool, .. } => Self::of_tool(sheet(tool)),
+            _ => Self::Planner,
+        }
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// The names of the queues of a deployment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Queues {
+    /// What all of them begin with.
+    pub prefix: String,
+    /// The working folder, by a name that its workers share; where there is none all workers have the same folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        Self { prefix: "aime".to_owned(), place: None }
+    }
+}
+
+impl Queues {
+    /// The queue of a capability.
+    #[must_use]
+    pub fn name(&self, capability: Capability) -> String {
+        let place = self.place.as_deref().filter(|_| capability.is_bound()).map(|place| format!("@{place}")).unwrap_or_default();
+        format!("{}.{capability}{place}", self.prefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_go_to_workers_that_can() {
+        let tools = aime_tools::builtin();
+        let of = |name: &str| Capability::of_tool(tools.get(name).map(|tool| tool.sheet().as_ref()));
+        let cases = [("read_file", Capability::Files), ("write_file", Capability::Files), ("bash", Capability::Shell)];
+        for (tool, capability) in cases {
+            assert_eq!(of(tool), capability, "{tool}");
+        }
+        // The worker that answers `Unknown tool` may be any.
+        assert_eq!(of("no_such_tool"), Capability::Files);
+    }
+
+    #[test]
+    fn only_what_needs_the_folder_is_bound_to_its_host() {
+        let queues = Queues { place: Some("build-7".to_owned()), ..Queues::default() };
+        let names: Vec<String> = Capability::ALL.into_iter().map(|capability| queues.name(capability)).collect();
+        let expected = [
+            "aime.runs",
+            "aime.llm",
+            "aime.planner@build-7",
+            "aime.tools.files@build-7",
+            "aime.tools.shell@build-7",
+            "aime.tools.web@build-7",
+            "aime.tools.mcp@build-7",
+        ];
+        assert_eq!(names, expected);
+        assert_eq!(Queues::default().name(Capability::Shell), "aime.tools.shell");
+    }
+
+    #[test]
+    fn words_are_read_back() {
+        for capability in Capability::ALL {
+            assert_eq!(Capability::of_word(capability.word()), Some(capability));
+        }
+        assert_eq!(Capability::of_word("tools"), None);
+    }
+}

@@ -1,0 +1,353 @@
+//! A run as a workflow: planning and calls of tools are activities, actors are child workflows, people come by signals.
+#![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
+
+mod task;
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    rc::Rc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
+use aime_orchestrator::{Bounds, CallRecord, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar};
+use aime_progress::{PlanMode, ProgressEvent, ProgressState, TaskId, Timestamp};
+use futures::{FutureExt as _, future::LocalBoxFuture};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityExecutionError, ApplicationFailure, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext, TimerOptions,
+    WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
+};
+
+use crate::{
+    ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, RunBegin, RunOrder, SoFar,
+    StoppedActor, Watched,
+    actor::lost,
+    carry,
+    deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
+    moves_on, options,
+};
+
+/// How many events one look at a run brings, at most.
+const WATCHED: usize = 200;
+
+/// Drives one run.
+#[workflow]
+#[derive(Default)]
+pub struct RunWorkflow {
+    /// What came from outside and was not taken in yet.
+    inbox: Vec<RunFact>,
+    /// What people see.
+    events: Vec<Dated<ProgressEvent>>,
+    state: Option<ProgressState>,
+    bounds: Option<Bounds>,
+    result: Option<RunResult>,
+    over: bool,
+    /// Actors that were stopped before their end.
+    stopped: BTreeMap<String, StoppedActor>,
+}
+
+#[workflow_methods]
+impl RunWorkflow {
+    /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
+    #[run(name = "aime.run")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: RunBegin) -> WorkflowResult<RunResult> {
+        let RunBegin { mut begin, queues, stopped } = begin;
+        ctx.state_mut(|run| run.stopped = stopped.into_iter().collect());
+        loop {
+            let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
+            let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await.map_err(ApplicationFailure::new)?;
+            carrier.errands.done().await;
+            let RunCarrier { facts, events, .. } = carrier;
+            match carried {
+                Carried::Left { not_begun } => {
+                    let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+                    begin.journal = Some(journal);
+                    let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
+                    let onwards = RunBegin { begin: begin.clone(), queues: queues.clone(), stopped };
+                    ctx.continue_as_new(onwards, ContinueAsNewOptions::default())?;
+                }
+                Carried::Ended(ended) => {
+                    let (over, state) = (ended.machine.is_over(), ended.machine.state());
+                    let result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
+                    ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
+                    if over {
+                        return Ok(result);
+                    }
+                    let then = left(ctx).await;
+                    ctx.state_mut(|run| run.result = None);
+                    begin.journal = Some(SoFar { facts, events, not_begun: Default::default(), then });
+                }
+            }
+        }
+    }
+
+    /// Facts from outside: answers, words and wishes of people, and what happens in actors and effects.
+    #[signal]
+    pub fn facts(&mut self, _: &mut SyncWorkflowContext<Self>, facts: Vec<RunFact>) {
+        self.inbox.extend(facts);
+    }
+
+    /// What has happened, from an event on, counted from 0; and what it came to.
+    #[query]
+    pub fn watch(&self, _: &WorkflowContextView, from: usize) -> Watched {
+        let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
+        let (result, bounds) = (self.result.clone(), self.bounds.clone());
+        Watched { events, all: self.events.len(), result, over: self.over, bounds }
+    }
+
+    /// Where the run stands.
+    #[query]
+    pub fn progress(&self, _: &WorkflowContextView) -> Option<ProgressState> {
+        self.state.clone()
+    }
+}
+
+/// Waits until somebody wants a run to go on that was left. What they said comes first when it does.
+async fn left(ctx: &WorkflowContext<RunWorkflow>) -> Vec<RunFact> {
+    let mut ended = cancelled(ctx);
+    let waiting = ctx.clone();
+    let mut wanted = async move { until(&waiting, |run: &RunWorkflow| run.inbox.iter().any(moves_on)).await }.boxed_local();
+    let ended = futures::future::poll_fn(|context| match (ended.poll_unpin(context), wanted.poll_unpin(context)) {
+        (Poll::Ready(()), _) => Poll::Ready(true),
+        (_, Poll::Ready(())) => Poll::Ready(false),
+        _ => Poll::Pending,
+    })
+    .await;
+    let mut then = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
+    // Whoever goes on with a run does not want it stopped any more.
+    then.retain(|fact| !matches!(fact, RunFact::StopRequested { .. }));
+    if ended {
+        then.insert(0, cancel());
+    }
+    let given_up = then.iter().any(|fact| matches!(fact, RunFact::CancelRequested { task: None, .. }));
+    if !given_up && !matches!(then.first(), Some(RunFact::Resumed { .. })) {
+        let resumed = then.iter().position(|fact| matches!(fact, RunFact::Resumed { .. })).map(|place| then.remove(place));
+        then.insert(0, resumed.unwrap_or(RunFact::Resumed { bounds: None }));
+    }
+    then
+}
+
+/// The wish of somebody who cancels the workflow itself.
+fn cancel() -> RunFact {
+    RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".to_owned() }
+}
+
+struct RunCarrier {
+    ctx: WorkflowContext<RunWorkflow>,
+    begin: Begin<RunMachine>,
+    queues: crate::Queues,
+    facts: Vec<Dated<RunFact>>,
+    events: usize,
+    ledger: Rc<RefCell<Ledger>>,
+    /// The workflows of actors at work, by their tasks.
+    actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
+    errands: Errands,
+    cancels: Cancels,
+    signalled: Option<LocalBoxFuture<'static, ()>>,
+    ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
+}
+
+/// What effects are told of the run.
+struct Ledger {
+    so_far: RunSoFar,
+    /// What was called for each task.
+    calls: BTreeMap<TaskId, CallRecord>,
+}
+
+impl RunCarrier {
+    fn new(ctx: WorkflowContext<RunWorkflow>, begin: Begin<RunMachine>, queues: crate::Queues) -> Self {
+        let input = &begin.input.what;
+        let at = Timestamp::from_millis(begin.input.at);
+        let ended_from_outside = Some(cancelled(&ctx));
+        let mut carrier = Self {
+            ledger: Rc::new(RefCell::new(Ledger { so_far: RunSoFar::new(input), calls: BTreeMap::new() })),
+            facts: Vec::new(),
+            events: 0,
+            actors: Rc::default(),
+            errands: Errands::default(),
+            cancels: Cancels::default(),
+            signalled: None,
+            ended_from_outside,
+            queues,
+            ctx,
+            begin,
+        };
+        let state = ProgressState::new(carrier.input().plan_id.clone(), carrier.input().goal.clone(), at);
+        carrier.ctx.state_mut(|run| {
+            run.events.clear();
+            run.state = Some(state);
+        });
+        if let Some(journal) = carrier.begin.journal.clone() {
+            let facts: Vec<Recorded<RunFact>> = journal.facts.into_iter().map(Recorded::from).collect();
+            let replayed = aime_durable::replay::<RunMachine>(&carrier.begin.input.clone().into(), &facts);
+            carrier.remember(&facts, &replayed.events);
+        }
+        carrier
+    }
+
+    fn input(&self) -> &RunInput {
+        &self.begin.input.what
+    }
+
+    /// Takes in what happened, whenever it did.
+    fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
+        self.facts.extend(facts.iter().cloned().map(Dated::from));
+        self.events += events.len();
+        let mut ledger = self.ledger.borrow_mut();
+        ledger.so_far.take(facts, events);
+        for recorded in facts {
+            if let RunFact::ActorReported { task, event, .. } = &recorded.fact {
+                ledger.calls.entry(task.clone()).or_default().take(event);
+            }
+        }
+        let bounds = ledger.so_far.bounds.clone();
+        drop(ledger);
+        self.ctx.state_mut(|run| {
+            run.bounds = Some(bounds);
+            run.events.extend(events.iter().cloned().map(Dated::from));
+            if let Some(state) = &mut run.state {
+                for event in events {
+                    // The machine has taken it in itself; where it begins, the state stands already.
+                    drop(state.apply(Timestamp::from_millis(event.at), &event.fact));
+                }
+            }
+        });
+    }
+
+    /// Passes on to actors what the run has learnt for them.
+    fn pass_on(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
+        let mut answers: Vec<Answered> = Vec::new();
+        for event in events {
+            if let ProgressEvent::QuestionAnswered { id, answer } = &event.fact {
+                answers.push(Answered { question: id.clone(), text: answer.clone() });
+            }
+        }
+        for recorded in facts {
+            match &recorded.fact {
+                // One that was continued asks again.
+                RunFact::ActorAsked { question, .. } => {
+                    let ledger = self.ledger.borrow();
+                    let known = ledger.so_far.answers.iter().find(|(known, _)| known == question);
+                    answers.extend(known.map(|(question, text)| Answered { question: question.clone(), text: text.clone() }));
+                }
+                RunFact::PersonSaid { id, task, text } => {
+                    let said = aime_actors::Told { id: id.clone(), text: text.clone() };
+                    let alone = self.is_direct();
+                    let whom: Vec<String> = self.workflows(|of| task.as_ref().map_or(alone, |task| task == of));
+                    for actor in whom {
+                        self.signal(actor, ActorWorkflow::told, aime_actors::ActorFact::Told { said: said.clone() });
+                    }
+                }
+                _ => {}
+            }
+        }
+        for answer in answers {
+            for actor in self.workflows(|_| true) {
+                self.signal(actor, ActorWorkflow::answered, answer.clone());
+            }
+        }
+    }
+
+    fn is_direct(&self) -> bool {
+        self.ctx.state(|run| run.state.as_ref().is_some_and(|state| state.mode == Some(PlanMode::Direct)))
+    }
+
+    fn workflows(&self, of: impl Fn(&TaskId) -> bool) -> Vec<String> {
+        self.actors.borrow().iter().filter(|(task, _)| of(task)).map(|(_, workflow)| workflow.clone()).collect()
+    }
+
+    fn signal<S>(&mut self, workflow: String, signal: S, what: S::Input)
+    where
+        S: temporalio_common::SignalDefinition + 'static,
+    {
+        let ctx = self.ctx.clone();
+        self.errands.add(async move {
+            let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
+            // An actor that has ended needs no word.
+            drop(ctx.external_workflow(workflow, None).signal(signal, what, options).await);
+        });
+    }
+
+    fn activity(&mut self, id: EffectId, effect: RunEffect, begun_before: bool) -> Begun<RunMachine> {
+        let tools = &self.input().tools;
+        let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSheet| sheet.name() == name);
+        let queue = self.queues.name(Capability::of_effect(&effect, sheet));
+        let options = options(&queue, &id, self.cancels.token(&id));
+        let order = RunOrder { so_far: self.ledger.borrow().so_far.clone(), order: EffectOrder { id: id.clone(), effect, begun_before } };
+        let (ctx, input) = (self.ctx.clone(), self.input().clone());
+        let facts = async move {
+            vec![match ctx.execute_activity(Effects::of_run, (input, order), options).await {
+                Ok(fact) => fact,
+                Err(ActivityExecutionError::Cancelled(_)) => RunMachine::revoked(&id, &Reason::Cancelled),
+                Err(error) => RunFact::EffectFailed { id, message: lost(&queue, &error) },
+            }]
+        };
+        Begun { facts: facts.boxed_local(), holds: true }
+    }
+
+    fn timer(&mut self, id: EffectId, at: Timestamp) -> Begun<RunMachine> {
+        let wait = at.millis_since(Timestamp::from_millis(self.now()));
+        let options = TimerOptions::builder(Duration::from_millis(wait.max(1))).cancellation_token(self.cancels.token(&id)).build();
+        let ctx = self.ctx.clone();
+        let facts = async move {
+            // A cancelled timer ends too, and acknowledges its revoke by that.
+            ctx.timer(options).await;
+            vec![RunFact::TimerFired { id }]
+        };
+        Begun { facts: facts.boxed_local(), holds: false }
+    }
+}
+
+impl Carrier<RunMachine> for RunCarrier {
+    fn now(&self) -> UnixMillis {
+        now(&self.ctx)
+    }
+
+    fn begin(&mut self, issue: Issue<RunEffect>) -> Begun<RunMachine> {
+        let begun_before = self.begin.was_begun(&issue);
+        let Issue { id, effect, .. } = issue;
+        match effect {
+            RunEffect::Timer { at } => self.timer(id, at),
+            // Nobody sits at a workflow: an answer comes by a signal, when it comes.
+            RunEffect::Ask { .. } => Begun { facts: async move { vec![RunFact::Deferred { id }] }.boxed_local(), holds: true },
+            RunEffect::StartActor { brief, task, execution, origins, known } => {
+                let order = aime_orchestrator::ActorOrder { brief: *brief, task, execution, origins, known };
+                self.start_actor(id, order)
+            }
+            effect => self.activity(id, effect, begun_before),
+        }
+    }
+
+    fn revoke(&mut self, id: &EffectId, why: &Reason) {
+        self.cancels.cancel(id, why);
+    }
+
+    fn arrived(&mut self, context: &mut Context<'_>) -> Vec<RunFact> {
+        self.errands.poll(context);
+        let ctx = self.ctx.clone();
+        let signalled =
+            self.signalled.get_or_insert_with(|| async move { until(&ctx, |run: &RunWorkflow| !run.inbox.is_empty()).await }.boxed_local());
+        let mut facts = Vec::new();
+        if signalled.poll_unpin(context).is_ready() {
+            self.signalled = None;
+            facts = self.ctx.state_mut(|run| std::mem::take(&mut run.inbox));
+        }
+        if self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context)) == Some(Poll::Ready(())) {
+            self.ended_from_outside = None;
+            facts.push(cancel());
+        }
+        facts
+    }
+
+    fn took(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
+        self.pass_on(facts, events);
+        self.remember(facts, events);
+    }
+
+    fn wants_to_leave(&self) -> bool {
+        self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY
+    }
+}

