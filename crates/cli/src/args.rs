@@ -1,5 +1,7 @@
 //! What can be typed. What it means is decided in one place for each command.
 
+#[cfg(feature = "temporal")]
+mod engine;
 mod evaluate;
 mod permissions;
 #[cfg(test)]
@@ -11,6 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+#[cfg(feature = "temporal")]
+pub(crate) use self::engine::{EngineArgs, WorkerArgs};
 pub(crate) use self::{
     evaluate::{EvalArgs, EvalFormat},
     permissions::{PermissionsCommand, PermissionsFormat},
@@ -81,6 +85,9 @@ pub(crate) struct Global {
     /// When to use colours; NO_COLOR is honoured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", global = true, help_heading = ALL)]
     pub(crate) color: ColorChoice,
+    #[cfg(feature = "temporal")]
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -146,6 +153,9 @@ pub(crate) enum Command {
         /// The task; without one the whole run
         task: Option<String>,
     },
+    /// Serve runs of an engine: poll the queues of what this machine can do, and do it
+    #[cfg(feature = "temporal")]
+    Worker(WorkerArgs),
     /// Try a suite of tasks over modes and models, and count what is reached
     #[command(after_help = evaluate::EXAMPLES)]
     Eval(EvalArgs),

@@ -6,6 +6,8 @@ mod check;
 mod check_run;
 mod config;
 mod doctor;
+#[cfg(feature = "temporal")]
+mod engine;
 mod evaluate;
 mod host;
 mod look;
@@ -72,6 +74,10 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Run(_) | Command::Resume(_) => {}
         _ => setup.tell_notes(),
     }
+    #[cfg(feature = "temporal")]
+    if global.engine.on.is_some() {
+        return on_runtime(setup.with_servers(engine::command(command, &global, &setup)));
+    }
     match command {
         Command::Run(args) => on_runtime(setup.with_servers(run::run(args, &global, &setup))),
         Command::Plan(args) => on_runtime(setup.with_servers(plan::plan(args, &setup))),
@@ -82,6 +88,8 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Pause { run } => on_runtime(steering::pause(&run, &setup)),
         Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
         Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
+        #[cfg(feature = "temporal")]
+        Command::Worker(args) => on_runtime(setup.with_servers(engine::worker(args, &global, &setup))),
         Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
         Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, global.config, setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),

@@ -238,6 +238,10 @@ pub(super) struct Carry {
 
 /// Carries a run out: screen, signals, result, exit code.
 pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work: Work) -> Result<u8, Failure> {
+    #[cfg(feature = "temporal")]
+    if let (Some(on), Work::Start(request)) = (&global.engine.on, &work) {
+        return super::engine::carry_out(carry, on, request.as_ref().clone(), global, setup).await;
+    }
     let before = match &work {
         Work::Resume { before, .. } => Some(before.as_ref()),
         Work::Start(_) => None,
@@ -305,7 +309,7 @@ pub(crate) async fn interrupted() {
 }
 
 /// Prints the result and gives the exit code.
-fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
+pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Json => output::json(result, true)?,
         Output::Jsonl => output::json(result, false)?,

@@ -1,0 +1,53 @@
+//! What can be typed about engines.
+
+use std::path::PathBuf;
+
+use aime_temporal::{Capability, Place, Queues};
+use clap::Args;
+
+/// The heading of the options of an engine.
+const ENGINE: &str = "Runs on an engine";
+
+/// Where a run is carried out, if not here.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct EngineArgs {
+    /// Carry the run out on Temporal, where workers do it: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
+    #[arg(long, value_name = "ADDRESS", global = true, help_heading = ENGINE)]
+    pub(crate) on: Option<Place>,
+    /// The folder of what is large, which workers and clients share; .aime/blobs of the working folder unless given
+    #[arg(long, value_name = "DIR", global = true, help_heading = ENGINE)]
+    pub(crate) blobs: Option<PathBuf>,
+    /// The name of the working folder, where not all workers share it: only those of this name do what needs it
+    #[arg(long, value_name = "NAME", global = true, help_heading = ENGINE)]
+    pub(crate) place: Option<String>,
+    /// What the names of the queues begin with
+    #[arg(long, value_name = "PREFIX", global = true, default_value = "aime", help_heading = ENGINE)]
+    pub(crate) queues: String,
+}
+
+impl EngineArgs {
+    pub(crate) fn queues(&self) -> Queues {
+        Queues { prefix: self.queues.clone(), place: self.place.clone() }
+    }
+}
+
+/// What a worker does, and for whom.
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// The engine: HOST:PORT, or as for --on
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) temporal: Place,
+    /// What it serves: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of it unless given
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = capability)]
+    pub(crate) serve: Vec<Capability>,
+    /// The model, as for `aime run`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+}
+
+fn capability(word: &str) -> Result<Capability, String> {
+    Capability::of_word(word).ok_or_else(|| {
+        let known: Vec<&str> = Capability::ALL.into_iter().map(Capability::word).collect();
+        format!("a worker serves {}", known.join(", "))
+    })
+}

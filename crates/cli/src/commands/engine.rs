@@ -1,0 +1,191 @@
+//! Runs on an engine: the same commands, and workers.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use aime_durable::{Clock as _, SystemClock};
+use aime_orchestrator::{NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
+use aime_progress::{EvidenceId, RunId, TaskId, Timestamp};
+use aime_temporal::{Access, Capability, EngineError, Place, Runs, Watched, connect, work};
+
+use super::run::{Carry, bounds, interrupted, run, tell, tell_model};
+use crate::{
+    args::{Command, Global, Output, ResumeArgs, RunsCommand, WorkerArgs},
+    failure::{Failure, code},
+    models, output,
+    screen::Screen,
+    wiring::Setup,
+};
+
+/// How often a run is looked at.
+const LOOK: Duration = Duration::from_millis(300);
+/// How often in a row the engine, or a worker that can tell, may be away before a client gives up. The run goes on meanwhile.
+const AWAY: usize = 200;
+/// The variable of the key, where an engine wants one.
+const API_KEY: &str = "AIME_TEMPORAL_API_KEY";
+
+/// A command whose run is on an engine.
+pub(super) async fn command(command: Command, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let Some(on) = &global.engine.on else { return Err(Failure::internal("no engine is named")) };
+    match command {
+        Command::Run(args) => run(args, global, setup).await,
+        Command::Resume(args) => resume(args, on, global, setup).await,
+        Command::Answer { run, text } => {
+            let answer = RunFact::PersonAnswered { question: None, text: text.join(" ") };
+            tell_run(&run, answer, "answered: it goes on by itself", on, global, setup).await
+        }
+        Command::Tell { run, task, text } => {
+            let task = task.map(TaskId::new).transpose().map_err(Failure::usage)?;
+            tell_run(&run, RunFact::PersonSaid { id: said()?, task, text: text.join(" ") }, "told", on, global, setup).await
+        }
+        Command::Pause { run } => {
+            tell_run(&run, RunFact::StopRequested { reason: "paused by a person".to_owned() }, "to be paused", on, global, setup).await
+        }
+        Command::Cancel { run, task } => {
+            let task = task.map(TaskId::new).transpose().map_err(Failure::usage)?;
+            let cancel = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() };
+            tell_run(&run, cancel, "to be cancelled", on, global, setup).await
+        }
+        Command::Runs { command: None | Some(RunsCommand::List), .. } => {
+            for listed in runs(on, global, setup).await?.list().await.map_err(|error| failure_of(&error))? {
+                output::result(&format!("{}  {}", listed.run, listed.status));
+            }
+            Ok(0)
+        }
+        _ => Err(Failure::usage("this command does not work on an engine yet")
+            .hint("run, resume, answer, tell, pause, cancel and runs do; leave --on out for what is in this folder")),
+    }
+}
+
+/// Starts a run there and watches it to its end.
+pub(super) async fn carry_out(carry: Carry, on: &Place, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let Carry { run, output, models, .. } = carry;
+    let runs = runs(on, global, setup).await?;
+    let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
+    let input = orchestrator.input(request).map_err(|error| super::run::failure_of(&error))?;
+    runs.start(SystemClock.now(), input).await.map_err(|error| failure_of(&error))?;
+    watch(&runs, &run, 0, output, global).await
+}
+
+async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let run = RunId::new(&args.run).map_err(Failure::usage)?;
+    let runs = runs(on, global, setup).await?;
+    let seen = runs.watch(&run, usize::MAX).await.map_err(|error| failure_of(&error))?;
+    if let (Some(_), false) = (&seen.result, seen.over) {
+        let before = seen.bounds.unwrap_or_default();
+        let wanted = bounds(&args.bounds, before.clone());
+        let fact = RunFact::Resumed { bounds: (wanted != before).then_some(wanted) };
+        runs.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
+        // The result of before is taken back as soon as the run goes on.
+        while runs.watch(&run, usize::MAX).await.is_ok_and(|now| now.all == seen.all && now.result.is_some()) {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+    watch(&runs, &run, seen.all, args.output, global).await
+}
+
+/// Shows what happens in a run until it has ended or is left. The first Ctrl-C stops the run so that it can be resumed; the second only ends the
+/// watching.
+async fn watch(runs: &Runs, run: &RunId, from: usize, form: Output, global: &Global) -> Result<u8, Failure> {
+    let screen = Screen::new(form, global.quiet, false, run);
+    let (mut seen, mut away, mut stopping) = (from, 0, false);
+    loop {
+        let looked = tokio::select! {
+            looked = runs.watch(run, seen) => looked,
+            () = interrupted() => {
+                if std::mem::replace(&mut stopping, true) {
+                    output::note(&format!("not watched any more; `aime resume {run}` with the same --on goes on"));
+                    return Ok(code::INTERRUPTED);
+                }
+                screen.say("stopping … (again to stop watching)");
+                let stop = RunFact::StopRequested { reason: "stopped by a person".to_owned() };
+                runs.tell(run, vec![stop]).await.map_err(|error| failure_of(&error))?;
+                continue;
+            }
+        };
+        let Watched { events, all, result, .. } = match looked {
+            Ok(watched) => watched,
+            Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
+            Err(error) => {
+                away += 1;
+                if away == 1 {
+                    screen.say(&format!("no worker tells of the run now; it is looked for: {error}"));
+                }
+                if away > AWAY {
+                    return Err(failure_of(&error));
+                }
+                tokio::time::sleep(LOOK).await;
+                continue;
+            }
+        };
+        away = 0;
+        for event in events {
+            seen += 1;
+            let published = PublishedEvent { seq: seen as u64, at: Timestamp::from_millis(event.at), event: event.what };
+            screen.show(&published)?;
+        }
+        if let Some(result) = result.filter(|_| seen >= all) {
+            screen.close();
+            return tell(&result, form);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// Serves an engine until Ctrl-C or TERM.
+pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let serves: BTreeSet<Capability> = if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.into_iter().collect() };
+    let orchestrator = if serves.iter().all(|capability| *capability == Capability::Runs) {
+        None
+    } else {
+        let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
+        let asks = serves.contains(&Capability::Llm) || serves.contains(&Capability::Planner);
+        let models = match &choice {
+            Some(choice) if asks => {
+                tell_model(Some(choice), setup);
+                Some(models::ready(choice, setup).await?)
+            }
+            _ => None,
+        };
+        Some(Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?))
+    };
+    let client = client(&args.temporal, global, setup).await?;
+    let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
+    output::note(&format!("worker  serves {} in {}", words.join(", "), setup.folder.display()));
+    let served = work(client, orchestrator, &serves, &global.engine.queues(), interrupted()).await;
+    served.map_err(|error| Failure::caused(code::USAGE, &error))?;
+    Ok(0)
+}
+
+async fn tell_run(run: &str, fact: RunFact, then: &str, on: &Place, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    let run = RunId::new(run).map_err(Failure::usage)?;
+    let fact = setup.redactor().typed(fact);
+    runs(on, global, setup).await?.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
+    output::note(&format!("{then}: {run}"));
+    Ok(0)
+}
+
+async fn runs(on: &Place, global: &Global, setup: &Setup) -> Result<Runs, Failure> {
+    Ok(Runs::new(client(on, global, setup).await?, global.engine.queues()))
+}
+
+async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
+    let blobs = global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"));
+    let api_key = setup.environment.text(API_KEY).map(str::to_owned);
+    connect(Access { place: place.clone(), blobs, api_key }).await.map_err(|error| failure_of(&error))
+}
+
+/// A name for words of a person.
+fn said() -> Result<EvidenceId, Failure> {
+    EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)
+}
+
+fn failure_of(error: &EngineError) -> Failure {
+    let failure = Failure::caused(code::USAGE, error);
+    match error {
+        EngineError::Connect { .. } => failure.hint("is the server there? `cargo xtask services` starts one for trials"),
+        EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
+        EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
+        EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
+        EngineError::Client(_) => failure,
+    }
+}
