@@ -10,7 +10,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::bench::{Bench, four_lines, plan};
+use crate::bench::{Bench, four_lines};
 
 /// As it comes out at the other end of a wire.
 fn sent<T: Serialize + DeserializeOwned>(what: &T) -> T {
@@ -128,7 +128,7 @@ impl Driven<'_> {
     }
 }
 
-fn driven(bench: &Bench, goal: &str, plan: aime_progress::Plan) -> Driven<'_> {
+fn driven<'a>(bench: &'a Bench, goal: &str, plan: aime_progress::Plan) -> Driven<'a> {
     let request = bench.request(goal, Some(plan));
     let so_far = RunSoFar::new(&bench.orchestrator().input(request.clone()).unwrap());
     Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new() }

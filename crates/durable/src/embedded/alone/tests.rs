@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 
 use super::carry_out_alone;
 use crate::{
-    EffectContext, EffectId, EffectRunner, Issue,
+    EffectContext, EffectId, EffectRunner, Issue, Reason,
     contract::{LATE, Toy, ToyEffect, ToyFact, World},
 };
 
@@ -24,8 +24,22 @@ async fn an_effect_is_answered() {
 
 #[tokio::test]
 async fn an_effect_that_is_cancelled_is_answered_once_it_has_ended() {
-    let fact = carry_out_alone::<Toy, _>(Arc::<World>::default(), issue(ToyEffect::Stubborn), async {}, |_| {}).await;
+    let world = Arc::<World>::default();
+    let begun = async {
+        while world.started().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let fact = carry_out_alone::<Toy, _>(Arc::clone(&world), issue(ToyEffect::Stubborn), begun, |_| {}).await;
     assert_eq!(fact, done(LATE));
+}
+
+#[tokio::test]
+async fn an_effect_that_is_cancelled_before_it_begins_does_not_begin() {
+    let world = Arc::<World>::default();
+    let fact = carry_out_alone::<Toy, _>(Arc::clone(&world), issue(ToyEffect::Work(7)), async {}, |_| {}).await;
+    assert_eq!(fact, ToyFact::Revoked { id: EffectId::new("0/0/work"), why: Reason::Cancelled });
+    assert_eq!(world.started(), []);
 }
 
 /// Tells two notes, then ends or panics.
