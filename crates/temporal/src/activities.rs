@@ -6,10 +6,10 @@ use std::sync::Arc;
 use aime_actors::{ActorFact, ActorInput};
 use aime_durable::Reason;
 use aime_orchestrator::{Apart, Attempted, Orchestrator, RunFact, RunInput};
-use temporalio_client::WorkflowSignalOptions;
+use temporalio_client::{WorkflowSignalOptions, errors::WorkflowInteractionError};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{ActOrder, JudgeOrder, MakeOrder, Making, RunOrder, RunWorkflow, alive};
@@ -38,7 +38,8 @@ impl Effects {
     pub async fn of_run(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RunOrder) -> Result<RunFact, ActivityError> {
         let apart = self.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
-        let cancel = token(&context);
+        let cancelled = Cancelled::of(&context);
+        let cancel = cancelled.token.clone();
         heard(&context, None, |told| async move { apart.run(issue, cancel.cancelled(), told).await }).await
     }
 
@@ -47,7 +48,8 @@ impl Effects {
     pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
         let apart = self.apart(input, &order.so_far);
         let MakeOrder { id, order, said, .. } = order;
-        let cancel = token(&context);
+        let cancelled = Cancelled::of(&context);
+        let cancel = cancelled.token.clone();
         let made = heard(&context, None, |told| async move { apart.make_actor(id, order, said, cancel, told).await });
         Ok(match made.await? {
             Ok(made) => Making::Made { actor: Box::new(made) },
@@ -59,7 +61,8 @@ impl Effects {
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
         let apart = self.apart(input, &order.so_far);
-        let cancel = token(&context);
+        let cancelled = Cancelled::of(&context);
+        let cancel = cancelled.token.clone();
         let judged = heard(&context, None, |told| async move {
             let JudgeOrder { id, spec, conclusion, calls, duration_ms, .. } = order;
             apart.judge(Attempted { id, spec: &spec, conclusion, calls, duration_ms }, cancel, told).await
@@ -78,7 +81,8 @@ impl Effects {
     ) -> Result<ActorFact, ActivityError> {
         let apart = self.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
-        let cancel = token(&context);
+        let cancelled = Cancelled::of(&context);
+        let cancel = cancelled.token.clone();
         if cancel.is_cancelled() {
             return Ok(ActorFact::Revoked { id: issue.id, why: Reason::Cancelled });
         }
@@ -86,16 +90,28 @@ impl Effects {
     }
 }
 
-/// Fires when the activity is cancelled.
-fn token(context: &ActivityContext) -> CancellationToken {
-    let token = CancellationToken::new();
-    let (fires, context) = (token.clone(), context.clone());
-    let watch = tokio::spawn(async move {
-        context.cancelled().await;
-        fires.cancel();
-    });
-    drop(watch);
-    token
+/// Fires when the activity is cancelled, for as long as it is held.
+struct Cancelled {
+    token: CancellationToken,
+    watch: AbortHandle,
+}
+
+impl Cancelled {
+    fn of(context: &ActivityContext) -> Self {
+        let token = CancellationToken::new();
+        let (fires, context) = (token.clone(), context.clone());
+        let watch = tokio::spawn(async move {
+            context.cancelled().await;
+            fires.cancel();
+        });
+        Self { token, watch: watch.abort_handle() }
+    }
+}
+
+impl Drop for Cancelled {
+    fn drop(&mut self) {
+        self.watch.abort();
+    }
 }
 
 /// Does work whose facts on the way are signalled to the run at once, in their order, and all of them before the work's own answer is given.
@@ -115,7 +131,11 @@ where
         while let Some(fact) = told.recv().await {
             let Some(run) = &run else { continue };
             let run = context.client().get_workflow_handle::<RunWorkflow>(run.clone());
-            run.signal(RunWorkflow::facts, vec![fact], WorkflowSignalOptions::default()).await?;
+            match run.signal(RunWorkflow::facts, vec![fact], WorkflowSignalOptions::default()).await {
+                // A run that is gone has nobody to be told.
+                Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         Ok::<(), ActivityError>(())
     };

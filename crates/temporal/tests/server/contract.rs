@@ -41,6 +41,7 @@ struct ToyRun {
 }
 
 impl OnTemporal {
+    #[expect(clippy::disallowed_methods, reason = "a test takes its server from the environment")]
     async fn connect(blobs: &std::path::Path) -> Self {
         let address = std::env::var("AIME_TEMPORAL_ADDRESS").expect("`cargo xtask test temporal` starts a server and names it");
         let runtime = Arc::new(Runtime::from_current_tokio(Default::default()).unwrap());
