@@ -35,12 +35,9 @@ use crate::{
     output,
 };
 
-pub(crate) use self::{
-    reach::{LAUNCH, launcher},
-    servers::Servers,
-    skills::FoundSkills,
-    telemetry::Watched,
-};
+#[cfg(target_os = "linux")]
+pub(crate) use self::reach::LAUNCH;
+pub(crate) use self::{reach::launcher, servers::Servers, skills::FoundSkills, telemetry::Watched};
 
 /// The prompts, with those that the user replaced.
 pub(crate) struct OwnPrompts {

@@ -1,12 +1,14 @@
 //! Confining a command: what it may read and write, what of the network it reaches, what it may take.
 //!
-//! Linux alone can do all of it here. On macOS a Seatbelt profile is made of the same rules; elsewhere commands are refused.
+//! Linux alone can do all of it here. On macOS a Seatbelt profile is made of the same rules; elsewhere, as on Windows, commands are refused, unless
+//! the user goes without each guarantee by name.
 
 mod explain;
 mod gate;
 #[cfg(target_os = "linux")]
 mod kernel;
 mod launcher;
+#[cfg(unix)]
 mod limits;
 mod places;
 mod private;
@@ -59,6 +61,7 @@ enum State {
 }
 
 /// What one command is started with.
+#[cfg_attr(windows, expect(dead_code, reason = "nothing there keeps the rules"))]
 pub(crate) struct Prepared {
     pub(crate) rules: Rules,
     pub(crate) environment: BTreeMap<OsString, OsString>,
@@ -118,6 +121,8 @@ fn unkept(guarantees: &[Guarantee]) -> String {
     let names: Vec<String> = guarantees.iter().map(|guarantee| format!("\"{guarantee}\"")).collect();
     let mend = if cfg!(target_os = "linux") {
         "use Linux 6.12 or later with Landlock (it is turned on by `lsm=` at boot) and seccomp"
+    } else if cfg!(windows) {
+        "run aime on Linux, such as in WSL 2"
     } else {
         "run aime on Linux"
     };
@@ -273,13 +278,20 @@ impl Confined {
     }
 
     /// The program and the arguments that start a command within its limits, once it is given a line. `reads` says whether it reads what comes after.
+    #[cfg(unix)]
     pub(crate) fn command(&self, prepared: &Prepared, reads: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
         let wrapped = limits::wrapped(self.limits(), reads, program, arguments);
         wrap(limits::SHELL, wrapped, &prepared.rules, prepared.reach)
     }
+
+    /// The program as it is: nothing here could set limits before it.
+    #[cfg(windows)]
+    pub(crate) fn command(&self, _: &Prepared, _: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
+        (program.to_owned(), arguments.to_vec())
+    }
 }
 
-#[cfg(not(target_os = "macos"))]
+#[cfg(all(unix, not(target_os = "macos")))]
 fn wrap(shell: &str, arguments: Vec<OsString>, _: &Rules, _: Reach) -> (OsString, Vec<OsString>) {
     (shell.into(), arguments)
 }

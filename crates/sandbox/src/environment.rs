@@ -41,6 +41,30 @@ pub const ALLOWED_VARIABLES: &[&str] = &[
     "AIME_PROCESS",
 ];
 
+/// Those without which hardly a program runs on Windows.
+const WINDOWS_VARIABLES: &[&str] = &[
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
+    "COMSPEC",
+    "PATHEXT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "PROGRAMFILES(X86)",
+    "COMMONPROGRAMFILES",
+    "NUMBER_OF_PROCESSORS",
+    "PROCESSOR_ARCHITECTURE",
+    "OS",
+];
+
 /// Parts of names that mark a secret.
 const SECRET_PARTS: &[&str] =
     &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "PRIVATE", "AUTH", "COOKIE", "SESSION", "BEARER", "SIGNATURE"];
@@ -51,9 +75,18 @@ const SECRET_WORDS: &[&str] = &["PASS", "PWD", "PAT", "DSN", "JWT", "PIN"];
 /// that end in `*`), and looks like no secret. The parent's environment comes in as a value, since libraries do not read it.
 ///
 /// What looks like a secret is left out even if `allow` names it: no setting hands a key to a command by mistake.
+///
+/// On Windows, where `Path` is `PATH`, names come out in capitals, and what its programs need is allowed too.
 pub fn clean_environment(parent: impl IntoIterator<Item = (OsString, OsString)>, allow: &[&str]) -> BTreeMap<OsString, OsString> {
-    let allowed = |name: &str| ALLOWED_VARIABLES.iter().chain(allow).any(|pattern| matches(pattern, name));
-    parent.into_iter().filter(|(name, value)| name.to_str().is_some_and(allowed) && !looks_secret(name, value)).collect()
+    cleaned(parent, allow, cfg!(windows))
+}
+
+fn cleaned(parent: impl IntoIterator<Item = (OsString, OsString)>, allow: &[&str], windows: bool) -> BTreeMap<OsString, OsString> {
+    let more: &[&str] = if windows { WINDOWS_VARIABLES } else { &[] };
+    let fits = |pattern: &str, name: &str| if windows { matches(&pattern.to_ascii_uppercase(), name) } else { matches(pattern, name) };
+    let allowed = |name: &str| ALLOWED_VARIABLES.iter().chain(allow).chain(more).any(|pattern| fits(pattern, name));
+    let named = parent.into_iter().map(|(name, value)| (if windows { name.to_ascii_uppercase() } else { name }, value));
+    named.filter(|(name, value)| name.to_str().is_some_and(allowed) && !looks_secret(name, value)).collect()
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
@@ -99,6 +132,23 @@ mod tests {
         assert!(clean("EDITOR", "vi", &["EDITOR"]));
         assert!(clean("CI_NODE", "1", &["CI_*"]));
         assert!(!clean("CI", "1", &["CI_*"]));
+    }
+
+    #[test]
+    fn on_windows_names_have_no_case() {
+        let of_windows = |name: &str| cleaned([(name.into(), "x".into())], &["My_*"], true).into_keys().next();
+        for (given, kept) in [
+            ("Path", Some("PATH")),
+            ("SystemRoot", Some("SYSTEMROOT")),
+            ("ProgramFiles(x86)", Some("PROGRAMFILES(X86)")),
+            ("http_proxy", Some("HTTP_PROXY")),
+            ("my_tool", Some("MY_TOOL")),
+            ("OpenAI_Api_Key", None),
+            ("Editor", None),
+        ] {
+            assert_eq!(of_windows(given), kept.map(OsString::from), "{given}");
+        }
+        assert!(!clean("SystemRoot", "x", &[]) || cfg!(windows), "elsewhere it is no variable of the system");
     }
 
     #[test]

@@ -3,9 +3,16 @@
 mod error;
 mod path;
 mod plain;
+#[cfg(unix)]
+#[path = "folder/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "folder/windows.rs"]
+mod system;
 mod write;
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::{
@@ -19,7 +26,7 @@ use std::{
 
 use cap_std::{
     ambient_authority,
-    fs::{Dir, FileType, OpenOptions, OpenOptionsExt},
+    fs::{Dir, FileType},
 };
 
 pub use error::FileError;
@@ -34,12 +41,6 @@ pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// The folder inside a working folder that belongs to the runtime: nothing is written there through a [`ConfinedFolder`].
 pub const RESERVED_FOLDER: &str = ".aime";
-
-/// Opening a FIFO must not wait for its other end.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const O_NONBLOCK: i32 = 0o4000;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const O_NONBLOCK: i32 = 0x4;
 
 /// A folder that no path leads out of: not `..`, not an absolute path, not a link. Cheap to clone.
 ///
@@ -198,8 +199,7 @@ impl ConfinedFolder {
         let inside = self.inside(path.as_ref())?;
         inside.must_name_a_file()?;
         self.must_be_a_file(&inside)?;
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(O_NONBLOCK);
+        let options = system::reading();
         let file = self.handle().open_with(&inside.path, &options).map_err(|error| fault(&inside.shown, "opened", error))?.into_std();
         // It may have been swapped since it was looked at.
         let metadata = file.metadata().map_err(|error| fault(&inside.shown, "opened", error))?;

@@ -18,17 +18,29 @@ pub struct Protection {
     pub detail: Cow<'static, str>,
 }
 
+/// How a command and what it started are held together.
+const GROUP: &str = "a command and all it started in its group end at its time limit, when it is cancelled, and with the run";
+const JOB: &str = "a command and all it started are in a job object, which ends at its time limit, when it is cancelled, and with the run";
+const JOB_HOLDS: &str = "nothing that a command started leaves its job object: all of it ends with its command, and when aime is killed";
+const UNBOUNDED: &str = "the processes, the memory and the files of a command are not bounded on Windows";
+
 /// Says which protections hold, for a report to the user. Looks whether `/proc` is there, and tries the launcher once.
 #[must_use]
 pub fn probe(launcher: &Launcher) -> Vec<Protection> {
     let standing = [
-        ("process groups", "a command and all it started in its group end at its time limit, when it is cancelled, and with the run"),
+        ("process groups", if cfg!(windows) { JOB } else { GROUP }),
         ("clean environment", "commands see listed variables only, and none that looks like a secret"),
         ("confined files", "file tools cannot leave the working folder, by `..`, by absolute paths or by links"),
         ("bounded output", "what a command prints is kept up to a limit and counted beyond it"),
     ];
     let mut protections: Vec<_> = standing.map(|(name, detail)| Protection { name, enforced: true, detail: detail.into() }).into();
-    protections.push(detached(cfg!(target_os = "linux") && Path::new("/proc/self/environ").exists()));
+    protections.push(match cfg!(windows) {
+        true => Protection { name: "detached processes", enforced: true, detail: JOB_HOLDS.into() },
+        false => detached(cfg!(target_os = "linux") && Path::new("/proc/self/environ").exists()),
+    });
+    if cfg!(windows) {
+        protections.push(Protection { name: "resource limits", enforced: false, detail: UNBOUNDED.into() });
+    }
     protections.push(confinement(&unkept_here()));
     protections.push(hosts(keeps_to_a_port(), launcher.works()));
     protections

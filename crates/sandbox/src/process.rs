@@ -1,23 +1,33 @@
 //! Running a process within limits.
 
 mod capture;
+#[cfg(unix)]
 mod family;
+#[cfg(unix)]
 mod guardian;
 mod mark;
 mod run;
 mod service;
 mod start;
+#[cfg(unix)]
+#[path = "process/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "process/windows.rs"]
+mod system;
+#[cfg(unix)]
 mod watch;
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, time::Duration};
 
-pub(crate) use guardian::remove_at_end;
 pub use mark::VARIABLE as PROCESS_VARIABLE;
 pub use run::run;
 pub use service::{Service, ServiceRequest};
+pub(crate) use system::remove_at_end;
 
 use crate::Confinement;
 

@@ -6,16 +6,30 @@ use tokio::process::Command;
 
 /// Runs a command line of the person's own with one more argument, on their terminal, and waits for its end.
 ///
-/// The line is read by `sh`, as `$EDITOR` is everywhere; the argument is not. Nothing that a model wrote may come here.
+/// The line is read by `sh`, as `$EDITOR` is everywhere (on Windows by `cmd`); the argument is not. Nothing that a model wrote may come here.
 ///
 /// # Errors
-/// That of starting `sh`. What the program itself says, also that there is none of this name, is its exit status.
+/// That of starting the shell. What the program itself says, also that there is none of this name, is its exit status.
 #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 pub async fn run_at_terminal(line: &str, argument: &OsStr) -> io::Result<ExitStatus> {
-    Command::new("sh").arg("-c").arg(format!("{line} \"$1\"")).arg("sh").arg(argument).status().await
+    #[cfg(unix)]
+    let mut command = {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("{line} \"$1\"")).arg("sh").arg(argument);
+        command
+    };
+    #[cfg(windows)]
+    let mut command = {
+        let mut command = Command::new("cmd");
+        // A name of a file holds no quotes on Windows, and between quotes nothing else is read.
+        command.args(["/D", "/S", "/C"]).raw_arg(format!("\"{line} \"{}\"\"", argument.to_string_lossy()));
+        command
+    };
+    command.status().await
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

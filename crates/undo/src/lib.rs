@@ -16,7 +16,9 @@ mod restore;
 mod scan;
 mod scope;
 mod store;
+mod system;
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;
 
 pub use check::{UndoFaults, check, mend};

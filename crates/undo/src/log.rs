@@ -3,13 +3,12 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Author, Change, Entry, NotKept, UndoError, error::store, scope::Scope};
+use crate::{Author, Change, Entry, NotKept, UndoError, error::store, scope::Scope, system::private_file};
 
 /// The form of the log.
 pub(crate) const SCHEMA: &str = "aime.undo_log/v1";
@@ -66,7 +65,9 @@ impl Log {
     /// Opens the log to add to it, and gives what stands in it. A last line that a crash has cut is removed.
     pub(crate) fn open(path: &Path) -> Result<(Self, Vec<Record>), UndoError> {
         let failed = store(path, "opened");
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        private_file(&mut options);
+        let file = options.read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
         let mut log = Self { path: path.to_path_buf(), file };
         let mut text = Vec::new();
         log.file.read_to_end(&mut text).map_err(store(path, "read"))?;

@@ -1,18 +1,18 @@
 //! Names of files in text. A name need not be UTF-8: its other bytes are written as `%` and two hexadecimal digits, and so is `%` itself.
 
 use std::{
-    ffi::OsString,
     fmt::Write,
-    os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
+use crate::system::path_of;
+
 /// A path as text that [`decode`] reads again.
 pub(crate) fn encode(path: &Path) -> String {
     let mut text = String::new();
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
         text.push_str(&chunk.valid().replace('%', "%25"));
         for byte in chunk.invalid() {
             // Writing to a string cannot fail.
@@ -31,7 +31,7 @@ pub(crate) fn decode(text: &str) -> Option<PathBuf> {
         bytes.push(u8::from_str_radix(part.get(..2)?, 16).ok()?);
         bytes.extend_from_slice(part.get(2..)?.as_bytes());
     }
-    Some(PathBuf::from(OsString::from_vec(bytes)))
+    path_of(bytes)
 }
 
 pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
@@ -60,8 +60,12 @@ pub(crate) mod several {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
-    use std::ffi::OsStr;
+    use std::{
+        ffi::{OsStr, OsString},
+        os::unix::ffi::{OsStrExt, OsStringExt},
+    };
 
     use proptest::prelude::*;
 

@@ -2,14 +2,13 @@
 
 use std::{
     collections::BTreeSet,
-    fs::{self, DirBuilder, File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use crate::{UndoError, error::store};
+use crate::{UndoError, error::store, system};
 
 /// How much may be written before it is looked again how much room there is.
 const LOOK_EVERY: u64 = 4 * 1024 * 1024;
@@ -73,8 +72,7 @@ impl Objects {
         if self.unlooked.fetch_add(wanted, Ordering::Relaxed) + wanted < LOOK_EVERY {
             return Ok(());
         }
-        let free = rustix::fs::statvfs(&self.folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
-        let free = free.map_err(|error| store(&self.folder, "looked at")(error.into()))?;
+        let free = system::free_space(&self.folder).map_err(store(&self.folder, "looked at"))?;
         if free < self.reserve.saturating_add(wanted) {
             return Err(UndoError::NoSpace { free });
         }
@@ -137,7 +135,7 @@ pub(crate) fn private_folder(path: &Path) -> Result<(), UndoError> {
 }
 
 fn private(path: &Path) -> std::io::Result<()> {
-    match DirBuilder::new().recursive(true).mode(0o700).create(path) {
+    match system::private_folder().create(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         made => made,
     }
@@ -146,5 +144,6 @@ fn private(path: &Path) -> std::io::Result<()> {
 fn lock_file(root: &Path) -> Result<File, UndoError> {
     let path = root.join("lock");
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(store(&path, "opened"))
+    system::private_file(&mut options);
+    options.read(true).write(true).create(true).truncate(false).open(&path).map_err(store(&path, "opened"))
 }

@@ -59,7 +59,7 @@ fn editor(setup: &Setup) -> Result<String, Failure> {
     let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| setup.environment.text(name).filter(|value| !value.trim().is_empty()));
     match set {
         Some(editor) => Ok(editor.to_owned()),
-        None if output::can_type() => Ok("vi".to_owned()),
+        None if output::can_type() => Ok(if cfg!(windows) { "notepad" } else { "vi" }.to_owned()),
         None => Err(Failure::usage("there is no editor to review the plan in, and no terminal")
             .hint("set EDITOR, or use `aime plan GOAL -o plan.json --format json`, edit it, and `aime run --plan plan.json`")),
     }

@@ -16,7 +16,19 @@ impl Environment {
     /// The environment of this process.
     #[expect(clippy::disallowed_methods, reason = "this is the one place where the command reads the environment")]
     pub(crate) fn of_process() -> Self {
-        Self { variables: std::env::vars_os().collect() }
+        Self::as_the_system_has_it(std::env::vars_os(), cfg!(windows))
+    }
+
+    /// On Windows the names of variables have no case, and the home folder has another name.
+    fn as_the_system_has_it(variables: impl Iterator<Item = (OsString, OsString)>, windows: bool) -> Self {
+        if !windows {
+            return Self { variables: variables.collect() };
+        }
+        let mut variables: BTreeMap<OsString, OsString> = variables.map(|(name, value)| (name.to_ascii_uppercase(), value)).collect();
+        if let Some(home) = variables.get(std::ffi::OsStr::new("USERPROFILE")).cloned() {
+            variables.entry("HOME".into()).or_insert(home);
+        }
+        Self { variables }
     }
 
     /// An environment of these variables alone.
@@ -95,4 +107,23 @@ impl Places {
 fn first_of(folder: &Path, stem: &str) -> PathBuf {
     let names = ["toml", "yaml", "yml", "json"].map(|ending| folder.join(format!("{stem}.{ending}")));
     names.iter().find(|path| path.exists()).cloned().unwrap_or_else(|| folder.join(format!("{stem}.toml")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_windows_are_found_by_their_usual_names() {
+        let given =
+            || [("Path", "C:\\bin"), ("UserProfile", "C:\\me"), ("Aime_Model", "m")].map(|(name, value)| (name.into(), value.into()));
+        let windows = Environment::as_the_system_has_it(given().into_iter(), true);
+        for (name, value) in [("PATH", "C:\\bin"), ("HOME", "C:\\me"), ("USERPROFILE", "C:\\me"), ("AIME_MODEL", "m")] {
+            assert_eq!(windows.text(name), Some(value), "{name}");
+        }
+        let elsewhere = Environment::as_the_system_has_it(given().into_iter(), false);
+        assert_eq!((elsewhere.text("PATH"), elsewhere.text("Path"), elsewhere.text("HOME")), (None, Some("C:\\bin"), None));
+        let own = [("Home", "D:\\own"), ("UserProfile", "C:\\me")].map(|(name, value)| (name.into(), value.into()));
+        assert_eq!(Environment::as_the_system_has_it(own.into_iter(), true).text("HOME"), Some("D:\\own"));
+    }
 }

@@ -1,9 +1,7 @@
 //! The temp folder of the commands of one run: nobody else's, and gone when the run is.
 
 use std::{
-    fs::Permissions,
     io,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
@@ -35,7 +33,11 @@ impl PrivateFolder {
             return Ok(folder.path().to_owned());
         }
         let mut builder = tempfile::Builder::new();
-        let folder = builder.prefix("aime-").permissions(Permissions::from_mode(0o700)).tempdir_in(&self.place)?;
+        builder.prefix("aime-");
+        // Elsewhere the user's own temp folder is theirs alone.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let folder = builder.tempdir_in(&self.place)?;
         let path = folder.path().canonicalize()?;
         std::fs::create_dir(path.join("cache"))?;
         remove_at_end(&path);

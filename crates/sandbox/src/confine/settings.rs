@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     fmt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     str::FromStr,
 };
 
@@ -148,7 +148,10 @@ impl ConfinementSettings {
         let programs = environment.get(OsStr::new("PATH")).map(|path| split(path)).unwrap_or_default();
         Self {
             working_folder: working_folder.into(),
-            temp: path("TMPDIR").filter(absolute).unwrap_or_else(|| PathBuf::from("/tmp")),
+            temp: ["TMPDIR", "TEMP", "TMP"]
+                .into_iter()
+                .find_map(|name| path(name).filter(absolute))
+                .unwrap_or_else(|| PathBuf::from("/tmp")),
             program_folders: programs.into_iter().filter(absolute).collect(),
             toolchains: cargo.chain(go).chain(others).filter(absolute).collect(),
             home,
@@ -166,5 +169,5 @@ impl ConfinementSettings {
 const CARGO: [&str; 6] = ["bin", "registry", "git", "config", "config.toml", "env"];
 
 fn split(path: &OsStr) -> Vec<PathBuf> {
-    path.to_string_lossy().split(':').filter(|folder| !folder.is_empty()).map(|folder| Path::new(folder).to_owned()).collect()
+    std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty()).collect()
 }

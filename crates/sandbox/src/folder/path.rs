@@ -2,7 +2,6 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    os::unix::ffi::OsStrExt,
     path::{Component, Path, PathBuf},
 };
 
@@ -24,7 +23,7 @@ impl Inside {
         if path.as_os_str().is_empty() {
             return Err(FileError::Empty);
         }
-        if path.as_os_str().as_bytes().contains(&0) {
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(FileError::NulByte { path: shown });
         }
         let outside = || FileError::Outside { path: shown.clone(), folder: folders.first().map(PathBuf::from).unwrap_or_default() };
@@ -41,7 +40,7 @@ impl Inside {
 
     /// A path that ends in `/` or `.` names a folder.
     pub(super) fn must_name_a_file(&self) -> Result<(), FileError> {
-        let bytes = self.shown.as_os_str().as_bytes();
+        let bytes = self.shown.as_os_str().as_encoded_bytes();
         let folder = bytes.ends_with(b"/") || bytes.ends_with(b"/.") || bytes.ends_with(b"/..") || self.path == Path::new(".");
         if folder { Err(FileError::NotAFile { path: self.shown.clone(), kind: EntryKind::Folder }) } else { Ok(()) }
     }

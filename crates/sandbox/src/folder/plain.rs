@@ -3,23 +3,19 @@
 //! This is how a folder is looked at as a whole, and put back as it was. A path that leads through a link has nothing at it here.
 
 use std::{
-    fs::File,
     io::{self, ErrorKind, Read, Write},
     path::{Component, Path, PathBuf},
 };
 
-use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, Metadata, MetadataExt, OpenOptions, Permissions, PermissionsExt};
-use rustix::fs::{Mode, OFlags, openat};
+use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::{
     ConfinedFolder, EntryKind, FileError,
     error::fault,
     path::{Inside, reserved},
+    system,
     write::temporary,
 };
-
-/// The bits of a mode that say who may do what.
-const MODE: u32 = 0o7777;
 
 /// Tells one state of a file from another without reading it. Equal stamps mean equal content, unless the file was changed within the
 /// resolution of the file system's clock.
@@ -50,18 +46,7 @@ pub struct EntryFacts {
 
 impl EntryFacts {
     fn new(metadata: &Metadata) -> Self {
-        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Self {
-            kind: metadata.file_type().into(),
-            mode: MetadataExt::mode(metadata) & MODE,
-            stamp: Stamp {
-                device: MetadataExt::dev(metadata),
-                inode: MetadataExt::ino(metadata),
-                size: metadata.len(),
-                modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-                changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-            },
-        }
+        Self { kind: metadata.file_type().into(), mode: system::mode(metadata), stamp: system::stamp(metadata) }
     }
 }
 
@@ -123,9 +108,7 @@ impl ConfinedFolder {
     pub fn read_entry(&self, path: impl AsRef<Path>, limit: u64) -> Result<(Vec<u8>, EntryFacts), FileError> {
         let spot = self.spot(path.as_ref())?;
         let failed = |error| fault(&spot.shown, "read", error);
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(&spot.folder, &spot.name, flags, Mode::empty()).map_err(|error| failed(error.into()))?;
-        let file = cap_std::fs::File::from_std(File::from(file));
+        let file = system::open_itself(&spot.folder, &spot.name).map_err(failed)?;
         let facts = EntryFacts::new(&file.metadata().map_err(failed)?);
         if facts.kind != EntryKind::File {
             return Err(FileError::NotAFile { path: spot.shown, kind: facts.kind });
@@ -158,7 +141,9 @@ impl ConfinedFolder {
         options.write(true).create_new(true);
         let (name, mut file) = temporary(|name| spot.folder.open_with(name, &options)).map_err(failed)?;
         let put = file.write_all(bytes).and_then(|()| {
-            file.set_permissions(Permissions::from_mode(mode & MODE))?;
+            if let Some(permissions) = system::permissions(mode) {
+                file.set_permissions(permissions)?;
+            }
             file.sync_all()?;
             spot.folder.rename(&name, &spot.folder, &spot.name)
         });
@@ -171,7 +156,7 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path. What was there then stands as it was.
     pub fn put_link(&self, path: impl AsRef<Path>, target: &Path) -> Result<(), FileError> {
         let spot = self.spot_to_change(path.as_ref())?;
-        let (name, ()) = temporary(|name| spot.folder.symlink_contents(target, name)).map_err(|error| fault(&spot.shown, "made", error))?;
+        let (name, ()) = temporary(|name| system::link(&spot.folder, target, name)).map_err(|error| fault(&spot.shown, "made", error))?;
         let put = spot.folder.rename(&name, &spot.folder, &spot.name);
         spot.finish(&name, put)
     }
@@ -182,9 +167,7 @@ impl ConfinedFolder {
     /// [`FileError`], naming the path.
     pub fn put_folder(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let spot = self.spot_to_change(path.as_ref())?;
-        let mut builder = DirBuilder::new();
-        builder.mode(0o700);
-        spot.folder.create_dir_with(&spot.name, &builder).map_err(|error| fault(&spot.shown, "made", error))
+        spot.folder.create_dir_with(&spot.name, &system::private_folder()).map_err(|error| fault(&spot.shown, "made", error))
     }
 
     /// Sets the mode of the file or folder at a path.
@@ -199,7 +182,7 @@ impl ConfinedFolder {
             return Err(FileError::NotAFile { path: spot.shown, kind });
         }
         // A link that takes its place now leads nowhere outside of the folder.
-        spot.folder.set_permissions(&spot.name, Permissions::from_mode(mode & MODE)).map_err(failed)
+        system::permissions(mode).map_or(Ok(()), |permissions| spot.folder.set_permissions(&spot.name, permissions)).map_err(failed)
     }
 
     /// Removes the file or link at a path, or the folder, which must be empty.
@@ -242,13 +225,7 @@ impl ConfinedFolder {
         let mut folder = self.handle().try_clone()?;
         for component in path.components() {
             let Component::Normal(name) = component else { continue };
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            folder = match openat(&folder, name, flags, Mode::empty()) {
-                Ok(open) => Dir::from_std_file(File::from(open)),
-                // A link: where it leads to is not this path.
-                Err(rustix::io::Errno::LOOP) => return Err(ErrorKind::NotADirectory.into()),
-                Err(error) => return Err(error.into()),
-            };
+            folder = system::open_folder_itself(&folder, Path::new(name))?;
         }
         Ok(folder)
     }

@@ -6,12 +6,13 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use cap_std::fs::{Dir, OpenOptions, Permissions, PermissionsExt};
+use cap_std::fs::{Dir, OpenOptions, Permissions};
 
 use super::{
     ConfinedFolder, EntryKind, FileError, MAX_FILE_BYTES,
     error::fault,
     path::{Inside, reserved},
+    system,
 };
 
 /// What came of writing a file.
@@ -82,7 +83,7 @@ impl ConfinedFolder {
             Ok(old) => Some(old.permissions()),
         };
         let created = permissions.is_none();
-        let permissions = mode.map(|mode| Permissions::from_mode(mode & 0o7777)).or(permissions);
+        let permissions = mode.and_then(system::permissions).or(permissions);
         replace(&folder, name, bytes, permissions).map_err(failed)?;
         Ok(Written { path: inside.path.clone(), created })
     }

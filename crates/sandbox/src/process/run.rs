@@ -3,7 +3,6 @@
 use std::{
     ffi::OsStr,
     io::{self, ErrorKind},
-    os::unix::{ffi::OsStrExt, process::ExitStatusExt},
     pin::pin,
     process::ExitStatus,
     time::Duration,
@@ -22,11 +21,9 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
     capture::{Keeper, drain},
-    family::Family,
-    guardian,
     mark::Mark,
     start::start,
-    watch::{self, Watch},
+    system::{Family, OFTEN, Watch, ask_to_end, ended, ensure_guardian},
 };
 use crate::{Passage, ResourceLimits};
 
@@ -34,13 +31,12 @@ use crate::{Passage, ResourceLimits};
 const GRACE: Duration = Duration::from_millis(500);
 /// How long what is still in the pipes is read after the group was killed: a process that could not be found may hold them open for ever.
 const SETTLE: Duration = Duration::from_millis(500);
-const SIGTERM: i32 = 15;
 
 /// Runs one program to its end, within its limits.
 ///
 /// The program leads a process group of its own. At the time limit, and when `cancel` is cancelled, the whole group is sent SIGTERM, and
 /// SIGKILL half a second later. What the program left running in its group when it exited is killed too; so is the group when the
-/// returned future is dropped.
+/// returned future is dropped. On Windows the program and all that it starts is in a job object, and ended at once.
 ///
 /// On Linux that holds for all that it started, also in sessions of their own: each carries the variable `AIME_PROCESS` with the mark of this
 /// command and is killed with it, and a guardian (one `sh` for this whole process) does it when this process was killed itself. Who hides its
@@ -76,7 +72,7 @@ pub(super) fn name(program: &OsStr) -> String {
 
 /// Refuses what the operating system would cut short or report without naming the place.
 pub(super) fn check(request: &ProcessRequest) -> Result<(), ProcessError> {
-    let nul = |text: &OsStr, place: &dyn Fn() -> String| match text.as_bytes().contains(&0) {
+    let nul = |text: &OsStr, place: &dyn Fn() -> String| match text.as_encoded_bytes().contains(&0) {
         true => Err(ProcessError::NulByte { place: place() }),
         false => Ok(()),
     };
@@ -116,7 +112,7 @@ pub(super) type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildSt
 impl Group {
     /// Every process of a tool starts here.
     pub(super) fn start(request: &ProcessRequest, reads: bool) -> Result<Self, ProcessError> {
-        guardian::ensure(&request.environment);
+        ensure_guardian(&request.environment);
         let mark = Mark::new();
         let (child, passage) = start(request, &mark, reads)?;
         let limits = request.confinement.confined().map(|confined| confined.limits());
@@ -156,7 +152,7 @@ impl Group {
         let mut flow = pin!(flow);
         let mut flowed = false;
         let mut deadline = pin!(sleep(time_limit));
-        let watch = self.bounded(watch::OFTEN);
+        let watch = self.bounded(OFTEN);
         let mut end = loop {
             select! {
                 biased;
@@ -175,8 +171,7 @@ impl Group {
             family.look();
         })
         .await;
-        if matches!(end, ProcessEnd::TimedOut | ProcessEnd::Cancelled) {
-            self.signal(SIGTERM);
+        if matches!(end, ProcessEnd::TimedOut | ProcessEnd::Cancelled) && ask_to_end(&*self.child) {
             // Open pipes tell that others of the group are still about their clean-up.
             let mut grace = pin!(sleep(GRACE));
             while !(gone && flowed) {
@@ -217,13 +212,6 @@ impl Group {
         }
     }
 
-    fn signal(&self, signal: i32) {
-        // No such group: it has ended by itself.
-        if let Err(error) = self.child.signal(signal) {
-            tracing::trace!(%error, signal, "the process group is gone");
-        }
-    }
-
     fn kill(&mut self) {
         if let Err(error) = self.child.start_kill() {
             tracing::trace!(%error, "the process group is gone");
@@ -237,12 +225,5 @@ impl Drop for Group {
             self.family.end();
             self.kill();
         }
-    }
-}
-
-fn ended(status: ExitStatus) -> ProcessEnd {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => ProcessEnd::Exited(code),
-        (None, signal) => ProcessEnd::Signalled(signal.unwrap_or_default()),
     }
 }

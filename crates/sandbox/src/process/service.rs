@@ -18,7 +18,7 @@ use super::{
     Bound, ProcessEnd, ProcessError, ProcessRequest,
     capture::Keeper,
     run::{Group, check, name},
-    watch::{SELDOM, Watch},
+    system::{SELDOM, Watch},
 };
 use crate::Confinement;
 

@@ -4,17 +4,17 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     io::{self, ErrorKind},
-    path::{Path, PathBuf},
+    path::Path,
     process::Stdio,
 };
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
-use rustix::fs::{Access, access};
+use process_wrap::tokio::{ChildWrapper, CommandWrap};
 
 use super::{
     ProcessError, ProcessRequest,
     mark::{Mark, VARIABLE},
     run::name,
+    system::hold_together,
 };
 #[cfg(target_os = "linux")]
 use crate::confine::Door;
@@ -79,7 +79,7 @@ fn command(
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
     });
-    command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
+    hold_together(&mut command);
     command
 }
 
@@ -135,6 +135,7 @@ fn launched(
 }
 
 /// Gives the shell the line that it waits for. A pipe that nobody has written to has room for it.
+#[cfg(unix)]
 fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
     let missing = || io::Error::other("the command has no standard input");
     rustix::io::write(child.stdin().as_ref().ok_or_else(missing)?, b"\n")?;
@@ -144,13 +145,23 @@ fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// No shell stands before the command.
+#[cfg(windows)]
+fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
+    if !reads {
+        drop(child.stdin().take());
+    }
+    Ok(())
+}
+
 /// Says what the operating system would say of a program that cannot be started.
+#[cfg(unix)]
 fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Path) -> io::Result<()> {
     let path = Path::new(program);
     if path.components().count() > 1 || path.is_absolute() || program.as_encoded_bytes().contains(&b'/') {
         return runs(&folder.join(path));
     }
-    let places = environment.get(OsStr::new("PATH")).map(|places| std::env::split_paths(places).collect::<Vec<PathBuf>>());
+    let places = environment.get(OsStr::new("PATH")).map(|places| std::env::split_paths(places).collect::<Vec<std::path::PathBuf>>());
     let mut reason = io::Error::from(ErrorKind::NotFound);
     for place in places.unwrap_or_else(|| vec!["/bin".into(), "/usr/bin".into()]) {
         match runs(&folder.join(place).join(path)) {
@@ -162,7 +173,14 @@ fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Pa
     Err(reason)
 }
 
+/// The operating system says so itself: no shell stands before the command.
+#[cfg(windows)]
+fn find(_: &OsStr, _: &BTreeMap<OsString, OsString>, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
 fn runs(file: &Path) -> io::Result<()> {
-    access(file, Access::EXEC_OK)?;
+    rustix::fs::access(file, rustix::fs::Access::EXEC_OK)?;
     if file.is_file() { Ok(()) } else { Err(io::Error::from_raw_os_error(13)) }
 }

@@ -1,0 +1,36 @@
+//! How a program is held together on a Unix: it leads a process group, its family is found by its mark, and a guardian outlives this process.
+
+use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
+
+use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessGroup};
+
+use super::ProcessEnd;
+pub(crate) use super::guardian::remove_at_end;
+pub(super) use super::{
+    family::Family,
+    guardian::ensure as ensure_guardian,
+    watch::{OFTEN, SELDOM, Watch},
+};
+
+const SIGTERM: i32 = 15;
+
+/// Makes the program that a command starts the leader of a group.
+pub(super) fn hold_together(command: &mut CommandWrap) {
+    command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
+}
+
+/// Tells the group to end. Whether it was asked, and has time for that.
+pub(super) fn ask_to_end(child: &dyn ChildWrapper) -> bool {
+    // No such group: it has ended by itself.
+    if let Err(error) = child.signal(SIGTERM) {
+        tracing::trace!(%error, "the process group is gone");
+    }
+    true
+}
+
+pub(super) fn ended(status: ExitStatus) -> ProcessEnd {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ProcessEnd::Exited(code),
+        (None, signal) => ProcessEnd::Signalled(signal.unwrap_or_default()),
+    }
+}
