@@ -9,6 +9,7 @@ mod bench;
 mod browser;
 mod ci;
 mod coverage;
+mod dist;
 mod evaluate;
 mod fuzz;
 mod goals;
@@ -71,6 +72,8 @@ enum Task {
     Reliability(reliability::ReliabilityArguments),
     /// Fetch the development server of Temporal and serve on this machine until Ctrl-C
     Services(services::ServicesArguments),
+    /// Build the release binary of one target and pack it as a release has it, with its checksum; some ten minutes
+    Dist(dist::DistArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
     Size(size::SizeArguments),
 }
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
         Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Bench(arguments) => bench::bench(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Instructions(arguments) => instructions::instructions(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Dist(arguments) => dist::dist(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Reliability(arguments) => reliability::reliability(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Services(arguments) => services::services(&arguments).map(|()| ExitCode::SUCCESS),
