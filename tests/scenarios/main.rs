@@ -22,6 +22,7 @@ mod history;
 mod hooks;
 mod injection;
 mod kept_plans;
+mod languages;
 mod left_behind;
 mod local_models;
 #[cfg(feature = "mcp")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use aime_llm::in_another_script;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
 use serde::Serialize;
 
@@ -116,6 +117,7 @@ impl Prompts {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
+        environment.add_test("in_another_script", |text: &str| in_another_script(text));
         let mut prompts = Self { environment, notes: BTreeMap::new() };
         prompts.replace(SYSTEM_PROMPT, include_str!("../prompts/system.md").to_owned())?;
         prompts.replace(TASK_PROMPT, include_str!("../prompts/task.md").to_owned())?;

@@ -15,6 +15,8 @@ use serde::Deserialize;
 
 #[cfg(feature = "temporal")]
 pub(crate) use self::engine::{EngineArgs, WorkerArgs};
+use crate::words::LanguageChoice;
+
 pub(crate) use self::{
     evaluate::{EvalArgs, EvalFormat},
     permissions::{PermissionsCommand, PermissionsFormat},
@@ -82,6 +84,9 @@ pub(crate) struct Global {
     /// Show runs as plain lines, also on a terminal: for screen readers, and for logs
     #[arg(long, global = true, help_heading = ALL)]
     pub(crate) plain: bool,
+    /// The language of messages; without it the settings say, then LC_ALL, LC_MESSAGES and LANG
+    #[arg(long, value_enum, value_name = "LANGUAGE", global = true, help_heading = ALL)]
+    pub(crate) lang: Option<LanguageChoice>,
     /// When to use colours; NO_COLOR is honoured
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", global = true, help_heading = ALL)]
     pub(crate) color: ColorChoice,

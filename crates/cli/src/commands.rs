@@ -43,10 +43,11 @@ use clap::CommandFactory;
 pub(crate) use run::interrupted;
 
 use crate::{
-    args::{Cli, Command, Global},
+    args::{Cli, Command, Global, McpCommand},
     config::Environment,
     failure::Failure,
     wiring::Setup,
+    words::{self, Language},
 };
 
 /// Runs what was typed and gives the exit code.
@@ -67,7 +68,10 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Config { command } => return config::config(command, &global, environment),
         _ => {}
     }
-    let setup = Setup::new(environment, global.directory.as_deref(), global.config.clone())?;
+    let setup = setup_of(&global, environment)?;
+    if is_read_by_programs(&command) {
+        words::speak(Language::English);
+    }
     crate::output::keep_secret(setup.redactor());
     match command {
         // Their first line is the model that is used.
@@ -162,7 +166,14 @@ fn read_goal(goal: &str) -> Result<String, Failure> {
     }
 }
 
-/// The configuration of a command that takes no other argument.
+/// The working folder and the configuration of a command. From here on it speaks the language that they say.
 fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure> {
-    Setup::new(environment, global.directory.as_deref(), global.config.clone())
+    let setup = Setup::new(environment, global.directory.as_deref(), global.config.clone())?;
+    words::speak(Language::of(global.lang, setup.config.messages.language, &setup.environment));
+    Ok(setup)
+}
+
+/// Whether an editor, another agent or a browser is told what a command says.
+const fn is_read_by_programs(command: &Command) -> bool {
+    matches!(command, Command::Acp | Command::Serve { .. } | Command::Mcp { command: Some(McpCommand::Serve) })
 }

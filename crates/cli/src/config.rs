@@ -25,6 +25,8 @@ use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::words::LanguageChoice;
+
 pub(crate) use hooks::{HookConfig, HooksConfig};
 pub(crate) use load::{Loaded, check_files, load};
 pub(crate) use mcp::McpConfig;
@@ -83,6 +85,8 @@ pub(crate) struct Config {
     pub(crate) extensions: ExtensionConfig,
     /// Models in this process.
     pub(crate) local: LocalConfig,
+    /// What the command says to people.
+    pub(crate) messages: MessageConfig,
 }
 
 /// Who serves a model.
@@ -325,6 +329,14 @@ pub(crate) struct ExtensionConfig {
     /// Folders that hold `profiles/*.toml`, `categories/*.toml` and `prompts/*.md`, read after the user's own. A path is relative to
     /// the file that it stands in.
     pub(crate) folders: Vec<PathBuf>,
+}
+
+/// What the command says to people. What programs read is English.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct MessageConfig {
+    /// `en`, `zh`, or `auto` for what `LC_ALL`, `LC_MESSAGES` or `LANG` says.
+    pub(crate) language: LanguageChoice,
 }
 
 /// Models in this process.

@@ -11,12 +11,18 @@ mod person;
 mod plan_formats;
 mod screen;
 mod wiring;
+mod words;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::{args::Cli, config::Environment, failure::Failure};
+use crate::{
+    args::Cli,
+    config::Environment,
+    failure::Failure,
+    words::{Language, LanguageChoice},
+};
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
@@ -35,6 +41,8 @@ fn main() -> ExitCode {
     };
     let environment = Environment::of_process();
     output::choose_colors(cli.global.color, &environment);
+    // The settings may say otherwise; what they themselves have wrong is told in this one.
+    words::speak(Language::of(cli.global.lang, LanguageChoice::Auto, &environment));
     output::start_log(cli.global.verbose);
     let outcome = commands::run(cli, environment).and_then(|code| match output::lost() {
         Some(error) if code == 0 => Err(Failure::usage(format!("standard output could not be written: {error}"))),

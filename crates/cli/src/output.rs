@@ -14,7 +14,12 @@ use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
-use crate::{args::ColorChoice, config::Environment, failure::Failure};
+use crate::{
+    args::ColorChoice,
+    config::Environment,
+    failure::Failure,
+    words::{self, asked, msg, said},
+};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -139,8 +144,13 @@ pub(crate) fn hush() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// One line beside the result, unless it is to be quiet.
+/// One line beside the result, in the person's language where it is known there, unless it is to be quiet. What has colours is in it already.
 pub(crate) fn note(text: &str) {
+    if text.contains('\u{1b}') { line(text) } else { line(&said(text)) }
+}
+
+/// The same as it is: words of a model or a tool may stand in it.
+pub(crate) fn line(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
         tell(text);
     }
@@ -163,15 +173,15 @@ pub(crate) fn painted(text: &str) -> String {
 
 /// What failed, and the mend.
 pub(crate) fn failure(message: &str, hint: Option<&str>) {
-    tell(&format!("{RED}error{RED:#}: {message}"));
+    tell(&msg!("failure-error", label = format!("{RED}{}{RED:#}", msg!("failure-label")), message = asked(&said(message))));
     if let Some(hint) = hint {
-        tell(&format!("{CYAN}hint{CYAN:#}: {hint}"));
+        tell(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint = said(hint)));
     }
 }
 
-/// `1 task`, `2 tasks`.
+/// `1 task`, `2 tasks`, in the person's language.
 pub(crate) fn count(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+    words::counted(number, thing)
 }
 
 #[cfg(test)]

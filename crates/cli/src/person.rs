@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 use crate::{
     output::{self, BOLD},
     screen::Pause,
+    words::{asked, meant, msg, named, said},
 };
 
 /// Asks on the terminal, one question at a time, while the live view is still.
@@ -71,18 +72,19 @@ impl HumanChannel for OnScreen {
 /// Nothing at all (the end of the input) means that nobody is there.
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
-    output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", question.kind, output::plain(&question.text)));
-    let prompt = match question.kind.as_str() {
-        "approval" if offers_always(&question.text) => "[y]es, [a]lways, [N]o > ",
-        "approval" => "[y]es, [N]o > ",
-        _ => "> ",
+    output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", named("kind", &question.kind), output::plain(&asked(&question.text))));
+    let approval = question.kind == "approval";
+    let prompt = match approval {
+        true if offers_always(&question.text) => msg!("prompt-approval-always"),
+        true => msg!("prompt-approval"),
+        false => "> ".to_owned(),
     };
     let mut stderr = anstream::stderr();
     drop(write!(stderr, "{prompt}"));
     drop(stderr.flush());
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
-        Ok(read) if read > 0 => Some(line.trim().to_owned()),
+        Ok(read) if read > 0 => Some(line.trim().to_owned()).map(|answer| if approval { meant(answer) } else { answer }),
         _ => None,
     }
 }
@@ -103,19 +105,20 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
 
 /// Asks for a yes; nothing else is one.
 pub(crate) async fn agrees(question: &str) -> bool {
-    answers(&format!("{question} [y/N]")).await.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes"))
+    let asked = format!("{} {}", said(question), msg!("prompt-no"));
+    answers(&asked).await.is_some_and(|answer| matches!(meant(answer).to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Asks for a yes; anything but a no is one.
 pub(crate) async fn confirms(question: &str) -> bool {
-    let question = question.to_owned();
+    let question = format!("{} {}", said(question), msg!("prompt-yes"));
     let asked = tokio::task::spawn_blocking(move || {
         let mut stderr = anstream::stderr();
-        drop(write!(stderr, "{question} [Y/n] "));
+        drop(write!(stderr, "{question} "));
         drop(stderr.flush());
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
-        read > 0 && !line.trim().to_lowercase().starts_with('n')
+        read > 0 && !meant(line.trim().to_owned()).to_lowercase().starts_with('n')
     });
     asked.await.unwrap_or(false)
 }

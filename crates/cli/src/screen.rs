@@ -22,7 +22,7 @@ pub(crate) use self::{
     form::{Form, Sight},
     lines::{describe_change, line_of},
     live::Live,
-    text::{moment, rfc3339},
+    text::{column, moment, rfc3339},
     tree::{describe_plan, describe_tasks},
     whole::{Whole, limits_of},
 };
@@ -80,7 +80,7 @@ impl Screen {
             Self::Quiet => {}
             Self::Lines => {
                 if let Some(line) = line_of(event) {
-                    output::note(&line);
+                    output::line(&line);
                 }
             }
             Self::Live(live) => live.show(event),

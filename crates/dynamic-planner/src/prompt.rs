@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use aime_llm::Message;
+use aime_llm::{Message, in_another_script};
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use serde::Serialize;
 use serde_json::Value;
@@ -266,6 +266,7 @@ fn environment() -> Environment<'static> {
     if let Ok(syntax) = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build() {
         environment.set_syntax(syntax);
     }
+    environment.add_test("in_another_script", |text: &str| in_another_script(text));
     environment
 }
 

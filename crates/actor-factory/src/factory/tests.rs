@@ -312,6 +312,18 @@ fn without_skills_nothing_is_said_of_them() {
 }
 
 #[test]
+fn an_actor_is_told_to_answer_in_the_language_of_its_person() {
+    const OF_THE_TASK: &str = "写一首关于春天的诗\n\nWrite the result, and all that people read, in the language of the task.";
+    const OF_THE_GOAL: &str = "in the language of the goal.";
+    let alone = compose(&task("写一首关于春天的诗"), |c| c.goal = "写一首关于春天的诗").unwrap().input.task;
+    assert!(alone.contains(OF_THE_TASK), "{alone}");
+    let with_goal = |goal: &'static str| compose(&task("Count the TODOs of a.rs"), |c| c.goal = goal).unwrap().input.task;
+    let foreign = with_goal("统计所有 TODO");
+    assert!(foreign.trim_end().ends_with(OF_THE_GOAL), "also where the plan is in English: {foreign}");
+    assert!(!with_goal("Count the TODOs").contains("in the language of"), "one in English is as short as it was");
+}
+
+#[test]
 fn the_whole_first_request_of_a_delegated_actor() {
     let parent = compose(&task("Write report.md"), |_| {}).unwrap().input;
     let frame = "Write the report: report.md names every file";

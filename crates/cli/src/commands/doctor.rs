@@ -1,9 +1,10 @@
 //! `aime doctor`: what works here, what does not, and the mend.
 
-use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, env::consts::EXE_SUFFIX, path::Path, sync::Arc, time::Duration};
 
 use aime_llm::{ChatModel, ChatRequest, Message};
 use aime_sandbox::probe;
+use anstyle::Style;
 
 use super::memory;
 #[cfg(feature = "local-model")]
@@ -13,8 +14,10 @@ use crate::{
     failure::{Failure, code},
     models,
     output::{self, GREEN, RED, YELLOW},
+    screen::column,
     wiring,
     wiring::Setup,
+    words::{msg, named, said},
 };
 
 /// How long a model may take to say a word.
@@ -85,7 +88,7 @@ fn tell_permissions(setup: &Setup) -> Option<u8> {
     let mode = serde_json::to_value(config.approve).ok();
     let mode = mode.as_ref().and_then(|mode| mode.as_str()).unwrap_or_default();
     let (deny, ask, allow) = (config.deny.len(), config.ask.len(), config.allow.len());
-    good("permissions", &format!("{mode}; rules: {deny} deny, {ask} ask, {allow} allow; {remembered} remembered for this folder"));
+    good("permissions", &msg!("doctor-permissions", mode = mode, deny = deny, ask = ask, allow = allow, remembered = remembered));
     None
 }
 
@@ -113,20 +116,33 @@ fn describe(hook: &HookConfig) -> String {
 }
 
 fn good(what: &str, detail: &str) {
-    output::result(&format!("{GREEN}works{GREEN:#}   {what:<WIDTH$}  {detail}"));
+    line(GREEN, &msg!("doctor-works"), what, &said(detail), "");
 }
 
 fn broken(what: &str, failure: &Failure, mend: &str) {
-    let indent = " ".repeat(WIDTH + 10);
-    let message = failure.message.replace('\n', &format!("\n{indent}"));
-    let mend = failure.hint.as_deref().unwrap_or(mend);
-    output::result(&format!("{RED}broken{RED:#}  {what:<WIDTH$}  {message}\n{indent}mend: {mend}"));
+    line(RED, &msg!("doctor-broken"), what, &said(&failure.message), failure.hint.as_deref().unwrap_or(mend));
 }
 
 fn absent(what: &str, detail: &str, mend: &str) {
-    let indent = " ".repeat(WIDTH + 10);
-    let mend = if mend.is_empty() { String::new() } else { format!("\n{indent}mend: {mend}") };
-    output::result(&format!("{YELLOW}absent{YELLOW:#}  {what:<WIDTH$}  {detail}{mend}"));
+    line(YELLOW, &msg!("doctor-absent"), what, &said(detail), mend);
+}
+
+fn line(style: Style, state: &str, what: &str, detail: &str, mend: &str) {
+    let indent = format!("\n{}", " ".repeat(WIDTH + 10));
+    let state = column(&format!("{style}{state}{style:#}"), 8);
+    let mut text = format!("{state}{}{}", column(&thing(what), WIDTH + 2), detail.replace('\n', &indent));
+    if !mend.is_empty() {
+        text.push_str(&format!("{indent}{}", msg!("doctor-mend", mend = said(mend))));
+    }
+    output::result(&text);
+}
+
+/// What is looked at: a thing of its own, or one of a kind, such as `tool bash`.
+fn thing(what: &str) -> String {
+    match (named("thing", what), what.split_once(' ')) {
+        (name, Some((kind, rest))) if name == what => format!("{} {rest}", named("thing", kind)),
+        (name, _) => name,
+    }
 }
 
 /// Opens the journal if there is one; else tries whether one could be made, and leaves nothing behind.
@@ -175,7 +191,8 @@ fn check_memory(setup: &Setup) -> Option<u8> {
 
 fn find_program(setup: &Setup, program: &str) -> Option<String> {
     let path = setup.environment.text("PATH")?;
-    let found = std::env::split_paths(path).map(|folder| folder.join(program)).find(|candidate| candidate.is_file())?;
+    let found =
+        std::env::split_paths(path).map(|folder| folder.join(format!("{program}{EXE_SUFFIX}"))).find(|candidate| candidate.is_file())?;
     Some(found.display().to_string())
 }
 
@@ -209,14 +226,14 @@ async fn check_models(setup: &Setup) -> Option<u8> {
         let answer = match models::single(name, config, &choice, &mut opened, setup) {
             // Two roles on one model are one question.
             Ok(_) if !asked.insert((models::model_name(config), place.clone())) => {
-                good(&what, &format!("{} {place}, as above", models::model_name(config)));
+                good(&what, &msg!("doctor-as-above", model = models::model_name(config), place = said(&place)));
                 continue;
             }
             Ok(model) => ask(model.as_ref()).await,
             Err(failure) => Err(failure),
         };
         match answer {
-            Ok(detail) => good(&what, &format!("{detail} {place}{}", because(name, &choice))),
+            Ok(detail) => good(&what, &format!("{} {}{}", said(&detail), said(&place), because(name, &choice))),
             Err(failure) => {
                 broken(&what, &failure, "see `aime models list`");
                 worst = worst.or(Some(failure.code));
@@ -238,10 +255,9 @@ async fn file_of(name: &str, config: &ModelConfig, setup: &Setup) -> Result<bool
             Ok(true)
         }
         Ok(Health::CanBeFetched(detail)) => {
-            let indent = format!("\n{}", " ".repeat(WIDTH + 10));
             let mend =
                 format!("none needed: it is fetched when it is first used; `aime models pull {}` does it now", models::model_name(config));
-            absent(&what, &detail.replace('\n', &indent), &mend);
+            absent(&what, &detail, &mend);
             Ok(false)
         }
         Ok(Health::Missing(failure)) | Err(failure) => {
@@ -252,7 +268,7 @@ async fn file_of(name: &str, config: &ModelConfig, setup: &Setup) -> Result<bool
 }
 
 fn because(name: &str, choice: &models::Choice) -> String {
-    if name == "default" { format!(" ({})", choice.because) } else { String::new() }
+    if name == "default" { format!(" ({})", said(&choice.because)) } else { String::new() }
 }
 
 async fn ask(model: &dyn ChatModel) -> Result<String, Failure> {

@@ -93,7 +93,7 @@ async fn recall(goal: &str, models: &Models, setup: &Setup) -> Result<String, Fa
     let told = faults.into_iter().map(|message| ProgressEvent::MemoryFailed { message });
     let recalled = (!items.is_empty()).then_some(ProgressEvent::Recalled { items, tokens, left_out });
     for event in told.chain(recalled) {
-        line_of(&PublishedEvent { seq: 0, at, event }).into_iter().for_each(|line| output::note(&line));
+        line_of(&PublishedEvent { seq: 0, at, event }).into_iter().for_each(|line| output::line(&line));
     }
     Ok(text)
 }

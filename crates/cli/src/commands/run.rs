@@ -26,7 +26,9 @@ use crate::{
     failure::{Failure, code},
     models,
     output::{self, BOLD, DIM, count},
+    screen::{column, span},
     wiring::Setup,
+    words::{msg, named, said},
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
@@ -81,19 +83,20 @@ pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<
 /// The first line: which model is used, and why; then what was left out of the configuration.
 pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&model_line(choice, setup));
-    output::note(&format!("{BOLD}sandbox{BOLD:#} {}", setup.confinement()));
+    output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), said(&setup.confinement().to_string())));
     setup.tell_notes();
     setup.skills().notes.iter().for_each(|note| output::note(note));
 }
 
 /// Which model is used, and why.
 pub(super) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
+    let head = column(&format!("{BOLD}{}{BOLD:#}", msg!("head-model")), 8);
     match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
         Some((choice, model)) => {
             let (name, place) = (models::model_name(model), models::place(model, &setup.environment));
-            format!("{BOLD}model{BOLD:#}   {name} {place} {DIM}({}){DIM:#}", choice.because)
+            format!("{head}{name} {} {DIM}({}){DIM:#}", said(&place), said(&choice.because))
         }
-        None => format!("{BOLD}model{BOLD:#}   none {DIM}(the plan needs none){DIM:#}"),
+        None => format!("{head}{}", msg!("model-none", because = format!("{DIM}({}){DIM:#}", msg!("model-not-needed")))),
     }
 }
 
@@ -334,14 +337,18 @@ pub(super) fn summary(result: &RunResult) -> String {
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
     let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.replace('_', " "));
-    format!(
-        "{DIM}run {} {ended}: {done} of {}, {}, {}, {tokens} tokens in {}{cost}{DIM:#}",
-        result.run_id,
-        count(result.tasks.len(), "task"),
-        count(usize::try_from(result.replans).unwrap_or(usize::MAX), "replan"),
-        crate::screen::span(result.duration_ms),
-        count(usize::try_from(result.usage.requests).unwrap_or(usize::MAX), "request"),
-    )
+    let told = msg!(
+        "run-summary",
+        run = result.run_id,
+        ended = named("ended", &ended),
+        done = done,
+        tasks = count(result.tasks.len(), "task"),
+        replans = count(usize::try_from(result.replans).unwrap_or(usize::MAX), "replan"),
+        span = span(result.duration_ms),
+        tokens = tokens,
+        requests = count(usize::try_from(result.usage.requests).unwrap_or(usize::MAX), "request"),
+    );
+    format!("{DIM}{told}{cost}{DIM:#}")
 }
 
 fn exit_code(word: &str) -> u8 {

@@ -13,8 +13,9 @@ use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
-    screen::{describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
+    screen::{column, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
     wiring::Setup,
+    words::{asked, message, msg, named, row, said},
 };
 
 /// The most lines of what file tools did.
@@ -51,10 +52,11 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
             let width = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
             for run in &runs {
                 // A journal learns how a run ended when it ends; until then it may be under way, or was cut off.
-                let status = if run.status == "planning" { "unfinished" } else { &run.status };
+                let status = named("status", if run.status == "planning" { "unfinished" } else { &run.status });
                 output::result(&format!(
-                    "{BOLD}{:<width$}{BOLD:#}  {status:<17}  {}  {}",
+                    "{BOLD}{:<width$}{BOLD:#}  {} {}  {}",
                     run.id,
+                    column(&status, 18),
                     moment(run.created_at),
                     first_line(&run.title, 80)
                 ));
@@ -117,35 +119,44 @@ fn show(run: &str, at: Option<u32>, (form, format): (Output, ShowFormat), setup:
         return Ok(());
     }
     let state = &seen.state;
-    let mut lines =
-        vec![format!("{BOLD}run{BOLD:#}     {} {}", result.run_id, result.status), format!("{BOLD}goal{BOLD:#}    {}", plain(&state.goal))];
+    let mut lines = vec![
+        head("head-run", &format!("{} {}", result.run_id, named("status", &result.status.to_string()))),
+        head("head-goal", &plain(&state.goal)),
+    ];
     if let Some(mode) = state.mode {
-        lines.push(format!("{BOLD}mode{BOLD:#}    {mode}"));
+        lines.push(head("head-mode", &named("mode", &mode.to_string())));
     }
-    lines.push(format!("{BOLD}plan{BOLD:#}    v{}", state.version));
+    lines.push(head("head-plan", &format!("v{}", state.version)));
     lines.push(describe_tasks(state, WIDTH));
     for decision in &state.decisions {
-        let why: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
-        lines.push(format!("{BOLD}decided{BOLD:#} v{} because {}: {}", decision.version, why.join("; "), decision.patch.reasoning));
+        let why = row(decision.triggers.iter().map(|reason| reason.detail.as_str()));
+        let told = msg!("run-decided", version = decision.version, why = why, reasoning = decision.patch.reasoning);
+        lines.push(head("head-decided", &told));
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
-        lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}what failed: {lowered}{DIM:#}")));
+        lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered))));
     }
     lines.extend(file_changes(&seen));
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
-        lines.push(format!("{BOLD}asks{BOLD:#}    {}", plain(&question.question)));
+        lines.push(head("head-asks", &plain(&asked(&question.question))));
     }
     let requests = count(usize::try_from(state.spent.requests).unwrap_or(usize::MAX), "request");
     let tokens = state.spent.input_tokens + state.spent.output_tokens;
-    lines.push(format!("{DIM}{}, {tokens} tokens in {}{DIM:#}", span(result.duration_ms), requests));
+    let took = msg!("run-took", span = span(result.duration_ms), tokens = tokens, requests = requests);
+    lines.push(format!("{DIM}{took}{DIM:#}"));
     if let Some(error) = &result.error {
-        lines.push(format!("{BOLD}{}{BOLD:#} {}", error.code, plain(&error.message)));
-        lines.extend(error.hint.iter().map(|hint| format!("{DIM}hint{DIM:#}    {hint}")));
+        lines.push(format!("{BOLD}{}{BOLD:#} {}", named("code", &error.code), plain(&asked(&said(&error.message)))));
+        lines.extend(error.hint.iter().map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), said(hint))));
     }
     if let Some(answer) = &state.answer {
-        lines.push(format!("{BOLD}answer{BOLD:#}\n{}", plain(answer)));
+        lines.push(format!("{BOLD}{}{BOLD:#}\n{}", msg!("head-answer"), plain(answer)));
     }
     output::result(&lines.join("\n"));
     Ok(())
+}
+
+/// A line with the word that it begins with.
+fn head(id: &str, told: &str) -> String {
+    format!("{}{told}", column(&format!("{BOLD}{}{BOLD:#}", message(id, &[])), 8))
 }
 
 /// What file tools did to files, each with its lines, bounded.
@@ -161,7 +172,7 @@ fn file_changes(seen: &RunView) -> Vec<String> {
         shown += 1;
     }
     if shown < changes.len() {
-        lines.push(format!("{DIM}… {} more in `aime runs events`{DIM:#}", count(changes.len() - shown, "change")));
+        lines.push(format!("{DIM}{}{DIM:#}", msg!("run-more-changes", changes = count(changes.len() - shown, "change"))));
     }
     lines
 }
@@ -180,7 +191,7 @@ fn diff(run: &str, from: u32, to: u32, form: Output, setup: &Setup) -> Result<()
         return output::json(&json!({"run_id": run, "from": from, "to": to, "diff": diff}), form == Output::Json);
     }
     if diff.is_empty() {
-        output::result(&format!("nothing changed from v{from} to v{to}"));
+        output::result(&msg!("diff-nothing", from = from, to = to));
         return Ok(());
     }
     let task = |id: &TaskId| seen.state.tasks.get(id).map_or_else(String::new, |task| plain(task.spec.title()).into_owned());

@@ -22,6 +22,7 @@ use crate::{
     person::{AtTerminal, OnScreen},
     screen::{Form, Screen, Sight, Whole, limits_of},
     wiring::{Setup, Watched},
+    words::msg,
 };
 
 /// Where a run is shown, and how people are asked.
@@ -125,7 +126,7 @@ pub(super) async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen
 pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &Shown) {
     stopped(seen).await;
     stop.cancel();
-    seen.screen.say("stopping … (again to stop at once)");
+    seen.screen.say(&msg!("run-stopping"));
     stopped(seen).await;
 }
 

@@ -10,6 +10,7 @@ use crate::{
     output,
     screen::first_line,
     wiring::Setup,
+    words,
 };
 
 fn answered_by(body: &str) -> Option<QuestionId> {
@@ -117,7 +118,8 @@ pub(super) async fn put_answer(run: &str, id: Option<&str>, text: &str, setup: &
         let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
         return Err(Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands")));
     };
-    put(&run, &InboxMessage::Answer { question: question.id.clone(), text: text.to_owned() }, setup).await?;
+    let text = if question.kind == "approval" { words::meant(text.to_owned()) } else { text.to_owned() };
+    put(&run, &InboxMessage::Answer { question: question.id.clone(), text }, setup).await?;
     let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
     Ok(Answered { run, question: question.question.clone(), left })
 }

@@ -2,7 +2,10 @@
 
 use aime_orchestrator::FileChange;
 
-use crate::output::{CYAN, DIM, GREEN, RED, YELLOW, plain};
+use crate::{
+    output::{CYAN, DIM, GREEN, RED, YELLOW, plain},
+    words::named,
+};
 
 /// A change of a file: what was done to it, and its lines.
 pub(crate) fn describe_file_change(change: &FileChange) -> String {
@@ -13,7 +16,8 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
         "deleted" => RED,
         _ => YELLOW,
     };
-    let mut lines = vec![format!("{DIM}{task}{DIM:#}{color}{did}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", plain(path))];
+    let mut lines =
+        vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", named("did", did), plain(path))];
     // Of a file that is gone its lines are no news.
     let shown = if did == "deleted" { "" } else { diff.as_str() };
     lines.extend(shown.lines().map(|line| {

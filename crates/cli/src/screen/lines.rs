@@ -4,54 +4,78 @@ use std::collections::BTreeMap;
 
 use aime_orchestrator::{FileChange, PublishedEvent};
 use aime_progress::{CallOutcome, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskStatus};
+use anstyle::Style;
 use serde_json::{Map, Value};
 
-use super::{describe_file_change, first_line, span, tree::describe_plan};
-use crate::output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, plain};
+use super::{column, describe_file_change, first_line, span, tree::describe_plan};
+use crate::{
+    output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, plain},
+    words::{asked, message, msg, named, row, said},
+};
 
 const WIDTH: usize = 160;
+/// The columns of the word that a line begins with.
+const HEAD: usize = 8;
+
+/// The word that a line begins with, and room behind it.
+fn head(style: Style, id: &str) -> String {
+    format!("{style}{}", column(&format!("{}{style:#}", message(id, &[])), HEAD))
+}
+
+/// What was said elsewhere, on one line.
+fn told(text: &str, limit: usize) -> String {
+    first_line(&said(text), limit)
+}
 
 /// The line of an event; `None` for what is not worth one.
 pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
     use ProgressEvent as E;
     let line = match &published.event {
-        E::RunStarted { goal, .. } => format!("{BOLD}goal{BOLD:#}    {}", first_line(goal, WIDTH)),
+        E::RunStarted { goal, .. } => format!("{}{}", head(BOLD, "head-goal"), first_line(goal, WIDTH)),
         E::Routed { mode, by, category, reasons, .. } => {
-            let category = if category.is_empty() { String::new() } else { format!(", {category}") };
-            format!("{BOLD}route{BOLD:#}   {mode} (by {by}{category}: {})", reasons.join("; "))
+            let (mode, by, reasons) = (named("mode", &mode.to_string()), named("by", by), row(reasons));
+            let route = match category.as_str() {
+                "" => msg!("line-route", mode = mode, by = by, reasons = reasons),
+                category => msg!("line-route-category", mode = mode, by = by, category = category, reasons = reasons),
+            };
+            head(BOLD, "head-route") + &route
         }
         E::Recalled { items, left_out, .. } => recalled_lines(items, *left_out),
-        E::MemoryFailed { message } => format!("{YELLOW}memory{YELLOW:#}  {}", first_line(message, 2 * WIDTH)),
+        E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), told(message, 2 * WIDTH)),
         E::PlanningStarted { purpose } => {
-            let article = if purpose.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-            format!("{DIM}asking for {article} {purpose} …{DIM:#}")
+            format!("{DIM}{}{DIM:#}", msg!("line-asking", what = named("purpose", purpose)))
         }
-        E::PlanRefused { attempt, faults } => format!("{YELLOW}refused{YELLOW:#} try {attempt}: {}", plain(&faults.join("; "))),
+        E::PlanRefused { attempt, faults } => {
+            format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt = attempt, faults = plain(&row(faults))))
+        }
         E::PlanReused { run } => {
-            let whose = run.as_deref().map(|run| format!(" of run {}", plain(run))).unwrap_or_default();
-            format!("{BOLD}plan{BOLD:#}    used again: the plan{whose} for the same goal")
+            let told = match run.as_deref() {
+                Some(run) => msg!("line-reused-of", run = plain(run)),
+                None => msg!("line-reused"),
+            };
+            head(BOLD, "head-plan") + &told
         }
         E::PlanCreated { plan, repairs, fallback } => {
-            let mut text = format!("{BOLD}plan{BOLD:#}    v1\n{}", describe_plan(plan));
+            let mut text = format!("{}v1\n{}", head(BOLD, "head-plan"), describe_plan(plan));
             for repair in repairs {
-                text.push_str(&format!("\n  {DIM}mended: {repair}{DIM:#}"));
+                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-mended", repair = repair)));
             }
             if let Some(why) = fallback {
-                text.push_str(&format!("\n  {YELLOW}fallback: {why}{YELLOW:#}"));
+                text.push_str(&format!("\n  {YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = said(why))));
             }
             text
         }
         E::PlanChanged { decision } => {
-            let why: Vec<&str> = decision.triggers.iter().map(|reason| reason.detail.as_str()).collect();
-            let mut text = format!("{BOLD}replan{BOLD:#}  v{}: {}", decision.version, plain(&why.join("; ")));
+            let why = row(decision.triggers.iter().map(|reason| reason.detail.as_str()));
+            let mut text = format!("{}v{}: {}", head(BOLD, "head-replan"), decision.version, plain(&why));
             if !decision.patch.reasoning.is_empty() {
-                text.push_str(&format!("\n  because: {}", first_line(&decision.patch.reasoning, WIDTH)));
+                text.push_str(&format!("\n  {}", msg!("line-because", why = first_line(&decision.patch.reasoning, WIDTH))));
             }
             for change in &decision.patch.changes {
                 text.push_str(&format!("\n  {}", describe_change(change)));
             }
             for lowered in &decision.lowered {
-                text.push_str(&format!("\n  {DIM}what failed: {lowered}{DIM:#}"));
+                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered)));
             }
             text
         }
@@ -59,55 +83,57 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             return status_line(task.as_str(), *to, *attempt, *for_good, reason.as_deref());
         }
         E::TaskConcluded { task, conclusion } => {
-            let said = conclusion.error.as_ref().unwrap_or(&conclusion.summary);
-            format!("{DIM}{task}: {}{DIM:#}", first_line(said, WIDTH))
+            // A summary is an actor's own words.
+            let said = conclusion.error.as_ref().map_or_else(|| first_line(&conclusion.summary, WIDTH), |error| told(error, WIDTH));
+            format!("{DIM}{task}: {said}{DIM:#}")
         }
-        E::ActorCreated { task, profile, model, .. } => format!("{DIM}{task}: actor {profile} on {model}{DIM:#}"),
+        E::ActorCreated { task, profile, model, .. } => {
+            format!("{DIM}{task}: {}{DIM:#}", msg!("line-actor", profile = profile, model = model))
+        }
         E::ToolCallStarted { task, tool, parameters, .. } => {
             format!("{DIM}{task}: {CYAN}{tool}{CYAN:#}{DIM} {}{DIM:#}", parameter_text(parameters))
         }
         E::ToolCallFinished { task, tool, outcome, output, duration_ms, .. } if *outcome != CallOutcome::Ok => {
-            format!(
-                "{task}: {YELLOW}{tool} {}{YELLOW:#} after {}: {}",
-                outcome_word(*outcome),
-                span(*duration_ms),
-                first_line(output, WIDTH)
-            )
+            let what = format!("{YELLOW}{tool} {}{YELLOW:#}", named("outcome", outcome_word(*outcome)));
+            format!("{task}: {}", msg!("line-call", what = what, span = span(*duration_ms), output = first_line(output, WIDTH)))
         }
         E::ProgressReported { task, report } => {
-            format!("{task}: {}: {}", first_line(&report.status, WIDTH), first_line(&report.message, WIDTH))
+            format!("{task}: {}: {}", named("status", &first_line(&report.status, WIDTH)), first_line(&report.message, WIDTH))
         }
-        E::EvidenceAdded { evidence } => format!("{YELLOW}evidence{YELLOW:#} {}", first_line(&evidence.content, WIDTH)),
-        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}no replan{YELLOW:#}: {}", plain(reason)),
-        E::QuestionAsked { kind, question, .. } => format!("{BOLD}{kind}{BOLD:#} {}", plain(question)),
-        E::QuestionAnswered { answer, .. } => format!("{BOLD}answer{BOLD:#}  {}", first_line(answer, WIDTH)),
-        E::ConsentGiven { rules, .. } => format!("{BOLD}always{BOLD:#} {}", plain(&rules.join(", "))),
+        E::EvidenceAdded { evidence } => format!("{}{}", head(YELLOW, "head-evidence"), first_line(&evidence.content, WIDTH)),
+        E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&said(reason))),
+        E::QuestionAsked { kind, question, .. } => format!("{BOLD}{}{BOLD:#} {}", named("kind", kind), plain(&asked(question))),
+        E::QuestionAnswered { answer, .. } => format!("{}{}", head(BOLD, "head-answer"), first_line(&named("answer", answer), WIDTH)),
+        E::ConsentGiven { rules, .. } => format!("{}{}", head(BOLD, "head-always"), plain(&rules.join(", "))),
         E::CriterionChecked { criterion, passed, reason, .. } => {
             let verdict = match passed {
-                Some(true) => format!("{GREEN}holds{GREEN:#}  "),
-                Some(false) => format!("{RED}fails{RED:#}  "),
-                None => format!("{YELLOW}unknown{YELLOW:#}"),
+                Some(true) => head(GREEN, "head-holds"),
+                Some(false) => head(RED, "head-fails"),
+                None => head(YELLOW, "head-unknown"),
             };
-            format!("{verdict} {} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), first_line(reason, WIDTH))
+            format!("{verdict}{} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), told(reason, WIDTH))
         }
-        E::BoundReached { bound, detail } => format!("{RED}bound{RED:#}   {bound}: {}", plain(detail)),
-        E::RunInterrupted { reason } => format!("{YELLOW}stopped{YELLOW:#} {}", plain(reason.strip_prefix("stopped ").unwrap_or(reason))),
-        E::RunResumed {} => format!("{BOLD}resumed{BOLD:#}"),
+        E::BoundReached { bound, detail } => {
+            format!("{}{}: {}", head(RED, "head-bound"), named("bound", bound), plain(&said(detail)))
+        }
+        E::RunInterrupted { reason } => {
+            let reason = reason.strip_prefix("stopped ").unwrap_or(reason);
+            format!("{}{}", head(YELLOW, "head-stopped"), plain(&said(reason)))
+        }
+        E::RunResumed {} => format!("{BOLD}{}{BOLD:#}", msg!("head-resumed")),
         E::RunStatusChanged { to: to @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), .. } => {
-            format!("{BOLD}run{BOLD:#}     {to}")
+            format!("{}{}", head(BOLD, "head-run"), named("status", &to.to_string()))
         }
         E::HistoryCompacted { task, tokens_before, tokens_after } => {
-            format!("{DIM}{task}: history shortened from {tokens_before} to {tokens_after} tokens{DIM:#}")
+            format!("{DIM}{task}: {}{DIM:#}", msg!("line-compacted", before = tokens_before, after = tokens_after))
         }
-        E::ActorNudged { task, kind, .. } if kind == "stuck" => {
-            format!("{YELLOW}{task}: repeats itself; told to try another way{YELLOW:#}")
-        }
-        E::ActorTold { task, .. } => format!("{DIM}{task}: was told what you said{DIM:#}"),
+        E::ActorNudged { task, kind, .. } if kind == "stuck" => format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-stuck")),
+        E::ActorTold { task, .. } => format!("{DIM}{task}: {}{DIM:#}", msg!("line-told")),
         E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
         event @ E::Noted { topic, .. } if topic == FileChange::TOPIC => describe_file_change(&FileChange::from_event(event)?),
         E::Noted { topic, detail } if topic == "undo" => {
             let message = detail.get("message").and_then(Value::as_str).unwrap_or_default();
-            format!("{YELLOW}undo{YELLOW:#}    {}", first_line(message, 2 * WIDTH))
+            format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH))
         }
         _ => return None,
     };
@@ -124,11 +150,11 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
         }
     };
     let of = |from: RecalledFrom| items.iter().filter(|item| item.from == from).map(named).collect::<Vec<_>>().join("; ");
-    let told = [("recall ", of(RecalledFrom::Memory)), ("known  ", of(RecalledFrom::Document))];
+    let told = [("head-recall", of(RecalledFrom::Memory)), ("head-known", of(RecalledFrom::Document))];
     let mut lines: Vec<String> =
-        told.into_iter().filter(|(_, told)| !told.is_empty()).map(|(head, told)| format!("{BOLD}{head}{BOLD:#} {told}")).collect();
+        told.into_iter().filter(|(_, told)| !told.is_empty()).map(|(id, told)| format!("{}{told}", head(BOLD, id))).collect();
     if left_out > 0 {
-        lines.push(format!("{DIM}{left_out} more found no room in the prompt{DIM:#}"));
+        lines.push(format!("{DIM}{}{DIM:#}", msg!("line-left-out", number = left_out)));
     }
     lines.join("\n")
 }
@@ -138,26 +164,21 @@ fn hook_line(detail: &BTreeMap<String, Value>) -> String {
     let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
     let task = if text("task").is_empty() { String::new() } else { format!("{}: ", text("task")) };
     let color = if text("did") == "changed" { DIM } else { YELLOW };
-    format!(
-        "{task}{color}hook{color:#} {} {} at {}: {}",
-        plain(text("hook")),
-        text("did"),
-        text("point"),
-        first_line(text("detail"), WIDTH)
-    )
+    let what = msg!("line-hook", hook = plain(text("hook")), did = named("did", text("did")), point = text("point"));
+    format!("{task}{color}{}{color:#} {what}: {}", msg!("head-hook"), first_line(text("detail"), WIDTH))
 }
 
 fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason: Option<&str>) -> Option<String> {
-    let why = reason.map(|reason| format!(": {}", first_line(reason, WIDTH))).unwrap_or_default();
+    let why = reason.map(|reason| format!(": {}", told(reason, WIDTH))).unwrap_or_default();
     let line = match to {
-        TaskStatus::Running if attempt > 1 => format!("{BOLD}start{BOLD:#}   {task} (attempt {attempt})"),
-        TaskStatus::Running => format!("{BOLD}start{BOLD:#}   {task}"),
-        TaskStatus::Completed => format!("{GREEN}done{GREEN:#}    {task}"),
-        TaskStatus::Failed if for_good => format!("{RED}failed{RED:#}  {task} for good{why}"),
-        TaskStatus::Failed => format!("{RED}failed{RED:#}  {task} (attempt {attempt}){why}"),
-        TaskStatus::Blocked => format!("{YELLOW}blocked{YELLOW:#} {task}{why}"),
-        TaskStatus::Skipped => format!("{YELLOW}skipped{YELLOW:#} {task}{why}"),
-        TaskStatus::RolledBack => format!("{YELLOW}undone{YELLOW:#}  {task}{why}"),
+        TaskStatus::Running if attempt > 1 => format!("{}{task} {}", head(BOLD, "head-start"), msg!("attempt", number = attempt)),
+        TaskStatus::Running => format!("{}{task}", head(BOLD, "head-start")),
+        TaskStatus::Completed => format!("{}{task}", head(GREEN, "head-done")),
+        TaskStatus::Failed if for_good => format!("{}{}{why}", head(RED, "head-failed"), msg!("line-for-good", task = task)),
+        TaskStatus::Failed => format!("{}{task} {}{why}", head(RED, "head-failed"), msg!("attempt", number = attempt)),
+        TaskStatus::Blocked => format!("{}{task}{why}", head(YELLOW, "head-blocked")),
+        TaskStatus::Skipped => format!("{}{task}{why}", head(YELLOW, "head-skipped")),
+        TaskStatus::RolledBack => format!("{}{task}{why}", head(YELLOW, "head-undone")),
         TaskStatus::Pending | TaskStatus::Ready => return None,
     };
     Some(line)
@@ -190,19 +211,20 @@ pub(crate) fn describe_change(change: &PlanChange) -> String {
         PlanChange::AddTask { task, replaces } if replaces.is_empty() => format!("+ {}: {}", task.id, first_line(task.title(), WIDTH)),
         PlanChange::AddTask { task, replaces } => {
             let replaced: Vec<&str> = replaces.iter().map(aime_progress::TaskId::as_str).collect();
-            format!("+ {} in place of {}: {}", task.id, replaced.join(", "), first_line(task.title(), WIDTH))
+            let title = first_line(task.title(), WIDTH);
+            format!("+ {}", msg!("change-replaced", task = task.id, replaced = replaced.join(", "), title = title))
         }
-        PlanChange::ModifyTask { id, .. } => format!("~ {id} is changed"),
+        PlanChange::ModifyTask { id, .. } => format!("~ {}", msg!("change-changed", task = id)),
         PlanChange::RemoveTask { id, reason } => format!("- {id}: {}", first_line(reason, WIDTH)),
         PlanChange::MergeTasks { ids, task } => {
             let merged: Vec<&str> = ids.iter().map(aime_progress::TaskId::as_str).collect();
-            format!("= {} become {}", merged.join(", "), task.id)
+            format!("= {}", msg!("change-merged", merged = merged.join(", "), task = task.id))
         }
-        PlanChange::BlockTask { id, reason } => format!("! {id} is held back: {}", first_line(reason, WIDTH)),
-        PlanChange::UnblockTask { id } => format!("> {id} may run again"),
-        PlanChange::CancelTask { id, reason } => format!("x {id} is cancelled: {}", first_line(reason, WIDTH)),
-        PlanChange::AddEdge { edge } => format!("+ {} before {}", edge.from, edge.to),
-        PlanChange::RemoveEdge { from, to } => format!("- {from} before {to}"),
-        PlanChange::SetStrategic { .. } => "~ the strategy is changed".to_owned(),
+        PlanChange::BlockTask { id, reason } => format!("! {}", msg!("change-held", task = id, reason = first_line(reason, WIDTH))),
+        PlanChange::UnblockTask { id } => format!("> {}", msg!("change-released", task = id)),
+        PlanChange::CancelTask { id, reason } => format!("x {}", msg!("change-cancelled", task = id, reason = first_line(reason, WIDTH))),
+        PlanChange::AddEdge { edge } => format!("+ {}", msg!("change-edge", from = edge.from, to = edge.to)),
+        PlanChange::RemoveEdge { from, to } => format!("- {}", msg!("change-edge", from = from, to = to)),
+        PlanChange::SetStrategic { .. } => format!("~ {}", msg!("change-strategy")),
     }
 }

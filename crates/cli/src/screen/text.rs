@@ -11,3 +11,9 @@ pub(crate) fn rfc3339(millis: i64) -> String {
 pub(crate) fn moment(millis: i64) -> String {
     Instant::from_millisecond(millis).map(|time| format!("{time:.0}").replace('T', " ")).unwrap_or_default()
 }
+
+/// A text with its colours and room behind it, so that the next begins after `columns`; one blank at least.
+pub(crate) fn column(text: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(console::measure_text_width(text)).max(1);
+    format!("{text}{:room$}", "")
+}

@@ -1,10 +1,15 @@
 //! The plan as a checklist.
 
+use std::borrow::Cow;
+
 use aime_progress::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
 use aime_terminal::tree_order;
 
 use super::{first_line, fit, span};
-use crate::output::{CYAN, DIM, GREEN, RED, YELLOW, count};
+use crate::{
+    output::{CYAN, DIM, GREEN, RED, YELLOW, count},
+    words::{self, msg},
+};
 
 const WIDTH: usize = 100;
 
@@ -13,7 +18,7 @@ pub(crate) fn describe_plan(plan: &Plan) -> String {
     let specs: Vec<&TaskSpec> = plan.tasks.iter().collect();
     let lines = tree_order(&specs).into_iter().map(|(depth, spec)| {
         let after: Vec<&str> = spec.dependencies.iter().map(TaskId::as_str).collect();
-        let after = if after.is_empty() { String::new() } else { format!(" {DIM}after {}{DIM:#}", after.join(", ")) };
+        let after = if after.is_empty() { String::new() } else { format!(" {DIM}{}{DIM:#}", msg!("tree-after", tasks = after.join(", "))) };
         let tool = spec.tool.as_ref().map(|tool| format!(" {DIM}[{tool}]{DIM:#}")).unwrap_or_default();
         format!("  {}[ ] {}{tool} {}{after}", "  ".repeat(depth), spec.id, first_line(spec.title(), WIDTH))
     });
@@ -23,9 +28,13 @@ pub(crate) fn describe_plan(plan: &Plan) -> String {
 /// The tasks of a run, with their states and what they came to, for a screen of `width` columns.
 pub(crate) fn describe_tasks(state: &ProgressState, width: usize) -> String {
     let lines = tasks(state).into_iter().map(|(depth, task)| {
-        let said = task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).as_str());
-        let said = said.or(task.reason.as_deref()).map(|text| format!(" {DIM}{}{DIM:#}", first_line(text, WIDTH))).unwrap_or_default();
-        let attempts = if task.attempts > 1 { format!(" (attempt {})", task.attempts) } else { String::new() };
+        // A summary is an actor's own words.
+        let said = match &task.conclusion {
+            Some(conclusion) => Some(conclusion.error.as_deref().map_or(Cow::Borrowed(conclusion.summary.as_str()), words::said)),
+            None => task.reason.as_deref().map(words::said),
+        };
+        let said = said.map(|text| format!(" {DIM}{}{DIM:#}", first_line(&text, WIDTH))).unwrap_or_default();
+        let attempts = if task.attempts > 1 { format!(" {}", msg!("attempt", number = task.attempts)) } else { String::new() };
         let most = if said.is_empty() { WIDTH } else { (width / 2).clamp(10, WIDTH) };
         format!("  {}{} {} {}{attempts}{said}", "  ".repeat(depth), mark(task.status), task.spec.id, first_line(task.spec.title(), most))
     });
@@ -46,7 +55,7 @@ pub(super) fn checklist(state: &ProgressState, now: i64, width: usize, most: usi
     let mut lines: Vec<String> =
         order.into_iter().filter_map(|index| rows.get(index)).map(|(depth, task)| row(*depth, task, now, width)).collect();
     if hidden > 0 {
-        lines.push(format!("  {DIM}… and {hidden} more{DIM:#}"));
+        lines.push(format!("  {DIM}{}{DIM:#}", msg!("tree-more", number = hidden)));
     }
     lines
 }
@@ -57,7 +66,7 @@ pub(super) fn progress(state: &ProgressState) -> Option<String> {
         return None;
     }
     let done = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).count();
-    Some(format!("plan v{} · {done} of {} done", state.version, count(state.tasks.len(), "task")))
+    Some(msg!("tree-progress", version = state.version, done = done, tasks = count(state.tasks.len(), "task")))
 }
 
 fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {

@@ -159,6 +159,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
         tool: tool.to_owned(),
         parameters: parameters.as_object().unwrap().clone(),
         read_only: false,
+        early: false,
     };
     let outcome = async |effect: RunEffect| match apart.run(issue(&id, &effect, true), pending(), |_| {}).await {
         RunFact::TaskEnded { conclusion, .. } => conclusion.outcome,

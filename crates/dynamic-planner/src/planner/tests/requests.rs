@@ -47,6 +47,21 @@ async fn plan_simple() {
 }
 
 #[tokio::test]
+async fn a_goal_in_chinese_gets_a_plan_in_chinese() {
+    const WISH: &str = "Goal: 统计所有 TODO 并写入 TODO.md\n\nWrite names, descriptions and criteria in the language of the goal.";
+    for mode in [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent] {
+        let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
+        planner(&model).plan(&PlanRequest { goal: "统计所有 TODO 并写入 TODO.md".to_owned(), ..request(mode) }).await.unwrap();
+        let asked = model.requests();
+        let Message::User { content } = asked[0].messages[1].as_ref() else { panic!("{:?}", asked[0].messages) };
+        assert!(content.ends_with(WISH), "{mode}: {content}");
+        let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
+        planner(&model).plan(&request(mode)).await.unwrap();
+        assert!(!show(&model.requests()[0]).contains("in the language of the goal"), "one in English is as short as it was");
+    }
+}
+
+#[tokio::test]
 async fn plan_with_what_is_known() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good(), good(), good()]);
     let known = "Memories of earlier runs.\n\n[1] Count the TODOs\n> bash: grep -rn TODO\n";

@@ -1,0 +1,99 @@
+# What the command says when it fails, the mends, and notes. All are recognised by the English sentence.
+
+said-caused = caused by: {$reason}
+
+# Goals and plans.
+said-no-goal = no goal
+said-no-goal-mend = aime run "what is to be reached"
+said-empty-goal = the goal is empty
+said-empty-goal-mend = say what is to be reached: aime run "…"
+said-not-text = {$what} is not text in UTF-8
+said-not-text-mend = is it the right file?
+said-not-there = {$what} is not there
+said-not-there-mend = mend the path; it is relative to where you are, not to -C
+said-unreadable = {$what} cannot be read: {$reason}
+said-plan-mend = `aime check` gives the same list; `aime schema plan` the format
+said-plan-mended = mended in the plan: {$repair}
+said-cost-bound = the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens
+said-review-again = edit it again?
+
+# Runs.
+said-no-runs = no runs in this folder yet
+said-no-run = there is no run {$run} in {$folder}
+said-no-run-mend = `aime runs` lists the runs of this folder
+said-run-unclear = {$text} may mean {$runs}
+said-run-unclear-mend = write more of its name
+said-other-id = choose another --run-id
+said-other-id-or-resume = choose another --run-id, or `aime resume` it
+said-versions = `aime runs show {$run}` tells what made each version
+said-locked-mend = wait for it, or stop it with Ctrl-C there
+said-recorded-mend = what was recorded before is safe: mend it, then `aime resume` the run
+said-stopped-at-once = stopped at once; go on with `aime resume {$run}`
+said-run-only = allowed for this run only: {$reason}
+said-journal-damaged = the journal of {$run} was damaged: {$damage}; going on from the last good record
+said-run-stands = `aime runs show {$run}` tells where it stands
+said-run-tasks = `aime runs show {$run}` lists the tasks
+said-run-no-task = run {$run} has no task {$task}
+said-run-asks-nothing = run {$run} asks nothing
+said-run-asks-no-more = run {$run} asks nothing more
+said-run-ended = run {$run} has ended
+said-run-cancelled = run {$run} was cancelled
+said-run-anew = give the goal anew
+said-run-fork = `aime runs fork {$run} --at {$version}` makes one that goes on from its plan
+said-run-nobody = no process carries out run {$run}
+said-run-stops = the run stops; go on with `aime resume {$run}`
+said-run-takes-up = the run takes it up now
+said-run-takes-up-if = the run takes it up if it is under way
+said-answered = answered: {$question}
+said-told = told: {$text}
+said-run-deleted = deleted {$run}
+said-stop-first = stop the run first
+said-put-back = Put these back?
+said-say-yes = say --yes
+
+# Models.
+said-none-configured = no model is configured
+said-none-configured-mend = set OPENAI_BASE_URL to a server that speaks OpenAI's chat completions (llama.cpp, Ollama, vLLM, …), or OPENAI_API_KEY; or write [models.default] into aime.toml (`aime config init`)
+said-no-key = no key for models.{$name}: {$variable} is not set
+said-no-key-mend = export {$variable}=…, or set OPENAI_BASE_URL to a server that needs no key
+said-fallback = models.{$name}.fallback names {$other}, which is not configured
+said-fallback-mend = add [models.{$other}], or take the name out
+said-model-section = mend [models.{$name}]
+said-no-local = this build has no local models
+said-no-local-mend = build aime with its feature local-model, or use a server: provider = "openai" with a base_url
+said-no-local-model = there is no local model {$name}
+said-model-not-here = {$model} is not here: {$file} is missing
+said-model-kept = what came is kept: the same command goes on with it
+
+# Configuration.
+said-unknown-key = {$place}: unknown key `{$key}`
+said-near-key = did you mean `{$key}`? The keys here are {$keys}
+said-keys = the keys here are {$keys}
+said-unknown-value = {$place}: unknown value `{$value}`
+said-values = write one of {$values}
+said-wanted = {$place}: {$kind} is wanted here, not {$found}
+said-no-table = holds no table of keys
+said-init = `aime config init` writes a file to begin with
+said-is-there = {$file} is there already
+said-never-overwritten = it is never overwritten: move it away first, or look at `aime config show`
+said-wrote = wrote {$file}
+said-own-configuration = [{$section}] in {$file} is left out, because a project may not decide that: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
+said-not-written = {$file} cannot be written: {$reason}
+said-not-written-mend = choose another folder with -C, or mend its rights or the disk's space
+said-not-a-folder = {$folder} is not a folder
+said-folder-unusable = the working folder {$folder} cannot be used: {$reason}
+said-name-folder = name a folder that is there with -C
+said-keep-mend = choose another working folder with -C, or mend its rights or the disk's space
+said-keep-taken = {$folder} is not a folder, and runs are kept in a folder of that name
+said-keep-taken-mend = move it away, or choose another working folder with -C
+
+# Tools, profiles and the rest.
+said-tools-list = `aime tools list` lists them
+said-mcp-list = `aime mcp list` lists them
+said-memory-list = `aime memory list` lists them
+said-no-profile = there is no profile {$name}
+said-no-memory = there is no memory {$name}
+said-report-not-written = the report cannot be written to {$file}: {$reason}
+said-report-mend = name a file in a folder that is there: -o F.html
+said-no-editor = there is no editor to review the plan in, and no terminal
+said-no-editor-mend = set EDITOR, or use `aime plan GOAL -o plan.json --format json`, edit it, and `aime run --plan plan.json`

@@ -1,0 +1,113 @@
+# Reasons that stand in journals, and what is told of models. All are recognised by the English sentence.
+
+# Where a model is, and why it is used.
+said-place-process = in this process
+said-place-server = at {$url}
+said-because-none = no other is configured
+said-because-named = {$source} names [models.{$name}]
+said-because-both = {$source} names it, [models.default] says where
+said-because-environment = OPENAI_BASE_URL or OPENAI_API_KEY
+
+# Why a goal is worked on as it is.
+said-route-length = length {$length} ({$points})
+said-route-steps = several steps: {$words}
+said-route-condition = a condition: {$words}
+said-route-parallel = parallel work: {$words}
+said-route-no-verb = no action verb ({$points})
+said-route-one = one action: {$words}
+said-route-two = two actions: {$words}
+said-route-many = many actions: {$words}
+said-route-open = an open end: {$words}
+said-route-short = short: length {$length} of at most {$limit}
+said-route-file = works on a single file: {$files}
+said-route-clearly = clearly {$category}: {$words}
+said-route-never = the strategy is never to plan
+said-route-mode = the mode was set
+said-route-handed = the plan was handed over
+
+# Why a plan is changed, or is not.
+said-once = once
+said-times = {$number} times
+said-trigger-failed = task {$task} failed {$reason-times}: {$reason}
+said-trigger-evidence = new evidence: {$what}
+said-trigger-blocked = task {$task} is blocked: {$reason}
+said-trigger-tokens = {$left} of {$limit} tokens are left
+said-trigger-stalled = no progress for {$seconds} s
+said-trigger-person = a person says: {$what}
+said-no-reason = no reason given
+said-criteria = success criteria do not hold: {$what}
+said-escalation = the plan was changed {$reason-times}, {$limit} allowed, and there is still: {$reason}
+said-plan-stays = the plan stays as it is: {$why}
+said-no-patch = no usable patch: {$why}
+
+# Why a task is as it is.
+said-given-up = given up: {$reason}
+said-condition = the condition `{$condition}` does not hold
+said-needs = it needs the result of {$task}, which was skipped
+said-hangs = it hangs only on {$task}, which was skipped
+said-nothing-to-undo = there is nothing to undo: {$task} did not fail
+said-waits = waits for what cannot be had: {$reason}
+said-is = "{$task}" is {$reason-status}
+said-failed = failed
+said-failed-why = failed: {$reason}
+said-skipped = skipped
+said-skipped-why = skipped: {$reason}
+said-rolled-back = rolled_back
+said-missing = missing
+said-call-refused = a person refused the call
+said-nobody-there = not allowed: nobody is there to answer {$question}
+said-unknown-tool = Unknown tool: {$tool}
+said-again = to be tried again
+said-reported-done = reported as done, but {$reason}
+said-unmet = {$criterion} does not hold: {$reason}
+
+# How runs end.
+said-stopped = stopped by a person
+said-by-person = by a person
+said-paused = paused by a person
+said-cancelled = cancelled by a person
+said-cancelled-task = a person cancelled {$task}
+said-ended = a person ended the run
+said-cut-off = the run is under way, or was cut off
+said-task-failed = {$task} failed: {$reason}
+said-no-task-done = no task was completed
+said-invalid-plan = the plan is not valid: {$faults}
+said-bound = the bound on {$bound} was reached: {$reason}
+said-bound-seconds = {$number} seconds were allowed
+said-bound-calls = {$number} tool calls were allowed
+said-bound-calls-made = {$number} of {$limit} tool calls were made
+said-bound-actors = {$number} of {$limit} actors were used
+
+# Their mends.
+said-mend-resume = go on with `aime resume {$run}`
+said-mend-resume-alone = if nothing drives it, go on with `aime resume {$run}`
+said-mend-bound = raise the bound: `aime resume {$run} {$flag}`
+said-mend-setting = raise {$setting} in [run], then `aime resume {$run}`
+said-mend-steps = raise max_steps in [run], or let the goal be planned in smaller tasks (--mode complex)
+said-mend-answer = answer with `aime answer {$run} TEXT`, then `aime resume {$again}`
+said-mend-fork = `aime runs fork {$run} --at {$version}` makes a run that goes on from there
+said-mend-model = check the server and the model's name with `aime doctor`, then `aime resume` the run
+said-mend-report = this is a fault in aime: please report it
+
+# What models answer with, and the mends.
+said-model-unreachable = cannot reach {$url}: {$why}
+said-model-late = {$model} did not answer within {$span}
+said-model-cut = the answer of {$model} was cut off
+said-model-limited = {$model} refuses more requests for now: {$why}
+said-model-key = {$url} refused the key ({$status}): {$why}
+said-model-unknown = {$url} has no model {$model}: {$why}
+said-model-overflow = the request does not fit the context window of {$model}: {$why}
+said-model-refused = {$model} refused the request ({$status}): {$why}
+said-model-server = the server of {$model} failed ({$status}): {$why}
+said-model-unreadable = cannot read the answer of {$model}: {$why}
+said-model-unloadable = cannot load {$model}: {$why}
+said-hint-tls = check that {$url} really speaks TLS and that its certificate authority is known to this machine
+said-hint-dns = check the host name in {$url} and the network
+said-hint-server = check that the model server runs and that base_url is right ({$url})
+said-hint-timeout = raise the model's idle timeout if it is slow, or use a faster model
+said-hint-limited = wait a while, lower the number of parallel tasks, or name a fallback model
+said-hint-balance = check the balance and the limits of the account
+said-hint-key = set the key for {$url} in the environment variable that the model's api_key_env names
+said-hint-model = use one of the models that {$url}/models lists
+said-hint-overflow = use a model with a larger context window, or set its context_tokens to what the server holds
+said-hint-later = try again later, or name a fallback model

@@ -1,0 +1,87 @@
+# What is said while a run goes on, and where runs are looked at.
+
+# The words that lines begin with: seven columns at most.
+head-goal = goal
+head-route = route
+head-mode = mode
+head-plan = plan
+head-replan = replan
+head-refused = refused
+head-memory = memory
+head-recall = recall
+head-known = known
+head-start = start
+head-done = done
+head-failed = failed
+head-blocked = blocked
+head-skipped = skipped
+head-undone = undone
+head-undo = undo
+head-evidence = evidence
+head-no-replan = no replan
+head-answer = answer
+head-always = always
+head-asks = asks
+head-decided = decided
+head-holds = holds
+head-fails = fails
+head-unknown = unknown
+head-bound = bound
+head-stopped = stopped
+head-resumed = resumed
+head-run = run
+head-hook = hook
+head-model = model
+head-sandbox = sandbox
+
+model-none = none {$because}
+model-not-needed = the plan needs none
+
+line-route = {$mode} (by {$by}: {$reasons})
+line-route-category = {$mode} (by {$by}, {$category}: {$reasons})
+line-asking = asking for {$what} …
+line-refused = try {$attempt}: {$faults}
+line-reused = used again: the plan for the same goal
+line-reused-of = used again: the plan of run {$run} for the same goal
+line-mended = mended: {$repair}
+line-fallback = fallback: {$why}
+line-because = because: {$why}
+line-lowered = what failed: {$what}
+line-actor = actor {$profile} on {$model}
+line-call = {$what} after {$span}: {$output}
+line-compacted = history shortened from {$before} to {$after} tokens
+line-stuck = repeats itself; told to try another way
+line-told = was told what you said
+line-left-out = {$number} more found no room in the prompt
+line-hook = {$hook} {$did} at {$point}
+line-for-good = {$task} for good
+
+change-replaced = {$task} in place of {$replaced}: {$title}
+change-changed = {$task} is changed
+change-merged = {$merged} become {$task}
+change-held = {$task} is held back: {$reason}
+change-released = {$task} may run again
+change-cancelled = {$task} is cancelled: {$reason}
+change-edge = {$from} before {$to}
+change-strategy = the strategy is changed
+
+tree-after = after {$tasks}
+tree-more = … and {$number} more
+tree-progress = plan v{$version} · {$done} of {$tasks} done
+
+run-stopping = stopping … (again to stop at once)
+run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, {$tokens} tokens in {$requests}
+run-took = {$span}, {$tokens} tokens in {$requests}
+run-decided = v{$version} because {$why}: {$reasoning}
+run-more-changes = … {$changes} more in `aime runs events`
+diff-nothing = nothing changed from v{$from} to v{$to}
+
+prompt-approval = [y]es, [N]o >{" "}
+prompt-approval-always = [y]es, [a]lways, [N]o >{" "}
+prompt-no = [y/N]
+prompt-yes = [Y/n]
+
+failure-label = error
+failure-error = {$label}: {$message}
+hint-label = hint
+failure-hint = {$label}: {$hint}

@@ -1,0 +1,105 @@
+# Words that stand alone, and numbers of things.
+
+row-separator = {"; "}
+
+count-task = { $number ->
+    [one] {$number} task
+   *[other] {$number} tasks
+}
+count-request = { $number ->
+    [one] {$number} request
+   *[other] {$number} requests
+}
+count-replan = { $number ->
+    [one] {$number} replan
+   *[other] {$number} replans
+}
+count-fault = { $number ->
+    [one] {$number} fault
+   *[other] {$number} faults
+}
+count-path = { $number ->
+    [one] {$number} path
+   *[other] {$number} paths
+}
+count-change = { $number ->
+    [one] {$number} change
+   *[other] {$number} changes
+}
+
+attempt = (attempt {$number})
+
+# How a run, or a task of it, stands.
+status-unfinished = unfinished
+status-planning = planning
+status-executing = executing
+status-replanning = replanning
+status-waiting-for-human = waiting_for_human
+status-completed = completed
+status-failed = failed
+status-cancelled = cancelled
+
+# How a run ended, in its last line.
+ended-completed = completed
+ended-cancelled = cancelled
+ended-interrupted = interrupted
+ended-goal-not-reached = goal not reached
+ended-model-unavailable = model unavailable
+ended-bound-reached = bound reached
+ended-waiting-for-human = waiting for human
+ended-internal = internal
+
+# The same where a run is shown.
+code-cancelled = cancelled
+code-interrupted = interrupted
+code-goal-not-reached = goal_not_reached
+code-model-unavailable = model_unavailable
+code-bound-reached = bound_reached
+code-waiting-for-human = waiting_for_human
+code-internal = internal
+
+# How a goal is worked on, and who said so.
+mode-direct = direct
+mode-simple = simple
+mode-complex = complex
+mode-emergent = emergent
+by-rules = rules
+by-bypass = bypass
+by-strategy = strategy
+by-model = model
+by-flag = flag
+by-plan-file = plan_file
+
+# What a model is asked for.
+purpose-plan = a plan
+purpose-patch = a patch
+purpose-replan = a replan
+purpose-update = an update
+
+# What a call came to.
+outcome-ended = ended
+outcome-failed = failed
+outcome-was-stopped = was stopped
+outcome-is-in-doubt = is in doubt
+
+# What was done to a file; what a hook did.
+did-created = created
+did-changed = changed
+did-deleted = deleted
+did-blocked = blocked
+did-failed = failed
+
+# Kinds of questions, and answers.
+kind-approval = approval
+kind-question = question
+kind-escalation = escalation
+answer-yes = yes
+answer-always = always
+answer-no = no
+
+# What can run out.
+bound-tokens = tokens
+bound-money = money
+bound-time = time
+bound-tool-calls = tool_calls
+bound-actors = actors

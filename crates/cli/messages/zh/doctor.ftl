@@ -1,0 +1,79 @@
+# `aime doctor` 所说的话。
+
+doctor-works = 正常
+doctor-broken = 故障
+doctor-absent = 缺少
+doctor-mend = 解决办法：{$mend}
+doctor-permissions = {$mode}；规则：{$deny} 条禁止，{$ask} 条询问，{$allow} 条允许；此文件夹记住了 {$remembered} 条
+doctor-as-above = {$model} {$place}，同上
+
+# 检查的对象。
+thing-configuration = 配置
+thing-own-files = 自己的文件
+thing-skills = 技能
+thing-hook = 钩子
+thing-permissions = 权限
+thing-journal = 日志库
+thing-memory = 记忆
+thing-knowledge = 知识
+thing-sandbox = 沙箱
+thing-tool = 工具
+thing-model = 模型
+thing-file = 文件
+thing-process-groups = 进程组
+thing-clean-environment = 干净的环境变量
+thing-confined-files = 受限的文件
+thing-bounded-output = 有限的输出
+thing-detached-processes = 脱离的进程
+thing-kernel-confinement = 内核限制
+thing-network-per-host = 按主机的网络
+
+# 检查结果，按英文原句识别。
+said-journal-none = 尚无；运行将保存在 {$folder}
+said-memory-none = 尚无；运行学到的东西将保存在 {$file}
+said-memory-off = 已关闭
+said-memory-on = 若要记住运行，请设 memory.enabled = true
+said-memory-broken = 把文件移走；在此期间运行照常进行，只是没有记忆
+said-journal-broken = 把文件移走，或用 -C 选择另一个工作文件夹
+said-own-files-broken = 修正文件，或把它移走
+said-program-absent = PATH 中没有 {$program}
+said-program-install = 请安装 {$program}
+said-see-models = 见 `aime models list`
+said-model-answers-as = {$model} 有回应，自称 {$name}
+said-model-answers = {$model} 有回应
+said-model-silent = {$model} 在 {$seconds} 秒内没有回应
+said-model-busy = 服务器是否繁忙？较小的模型回应更快
+said-file-fetched-later = 不必处理：首次使用时会自动下载；`aime models pull {$model}` 可立即下载
+said-knowledge-unreadable = memory.knowledge 指定的 {$folder} 无法读取：{$reason}
+said-knowledge-mend = 建立这个文件夹，或从配置中去掉它
+said-folder-unwritable = 无法写入 {$folder}：{$reason}
+said-folder-mend = 修正文件夹的权限，或用 -C 选择另一个工作文件夹
+
+said-process-groups = 命令及其进程组内的一切，在超时、取消和运行结束时一并结束
+said-clean-environment = 命令只看到列出的环境变量，看不到任何像密钥的变量
+said-confined-files = 文件工具无法离开工作文件夹，无论用 `..`、绝对路径还是链接
+said-bounded-output = 命令的输出保留到上限，超出的部分只计数
+said-detached = 脱离进程组的进程（如用 `setsid`）也随命令结束，aime 被杀时亦然；若它覆盖了自己的环境变量又失去了父进程，则找不到
+said-detached-not = 这里没有 /proc：脱离进程组的进程（如用 `setsid`）在命令结束后仍会存在，aime 被杀时正在运行的也会继续
+said-kernel-all = {$means} 可以把命令限制在其文件夹内，不让它接触网络、密钥和其他进程
+said-kernel-some = 只有 {$means}：{$reason}
+said-hosts-yes = 可以只允许命令访问指定的主机：它们在自己的网络里只能到达一个代理
+said-hosts-refused = 只允许访问指定主机的命令会被拒绝：{$reason}；可以明确放弃这一保证：sandbox.go_without = ["network-namespace"]
+said-hosts-none = 命令要么能访问整个网络，要么完全不能：按主机限制需要 Linux 6.7 及 Landlock 和 seccomp，因此会被拒绝
+
+# 命令受到怎样的限制。
+said-sandbox-off = 关闭：命令可以做你能做的一切
+said-sandbox-refused = 无：{$reason}
+said-sandbox = {$means}：命令只能写工作文件夹和一个临时文件夹，{$reason}
+said-sandbox-places = {$reason}，以及你指定的 {$number} 处
+said-network-none = 不能联网
+said-network-all = 可以访问整个网络
+said-network-hosts = 只能访问 {$hosts}
+said-without = 不保证 {$guarantee}：{$reason}
+said-without-files = 命令可以读写你能读写的所有文件
+said-without-truncation = 命令可以清空工作文件夹以外的文件
+said-without-signals = 命令可以向外部进程发信号，从而结束它们
+said-without-calls = 命令可以使用网络并跟踪进程
+said-without-keys = 命令可以读取其工作文件夹中的密钥和密码
+said-without-namespace = 只允许访问指定主机的命令，可以到达任何在其代理端口上监听的机器
+said-unconfined = 这里无法限制命令，因此不运行任何命令；若不加限制，{$reason}。{$mend}，或明确放弃这些保证：sandbox.go_without = [{$names}]

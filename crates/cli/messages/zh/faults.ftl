@@ -1,0 +1,99 @@
+# 命令出错时的说明、解决办法和附注。均按英文原句识别。
+
+said-caused = 起因：{$reason}
+
+# 目标和计划。
+said-no-goal = 没有目标
+said-no-goal-mend = aime run "要达到的目标"
+said-empty-goal = 目标为空
+said-empty-goal-mend = 请说明要达到什么：aime run "…"
+said-not-text = {$what} 不是 UTF-8 文本
+said-not-text-mend = 文件对吗？
+said-not-there = {$what} 不存在
+said-not-there-mend = 请修正路径；它相对于你所在的位置，而不是 -C
+said-unreadable = 无法读取 {$what}：{$reason}
+said-plan-mend = `aime check` 给出同样的列表；`aime schema plan` 给出格式
+said-plan-mended = 已修正计划：{$repair}
+said-cost-bound = 费用上限无法生效：这个模型没有价格；请设 models.default.prices，或用 --max-tokens 限制
+said-review-again = 再编辑一次？
+
+# 运行。
+said-no-runs = 这个文件夹里还没有运行
+said-no-run = {$folder} 中没有运行 {$run}
+said-no-run-mend = `aime runs` 列出这个文件夹的运行
+said-run-unclear = {$text} 可能指 {$runs}
+said-run-unclear-mend = 请多写几个字符
+said-other-id = 请换一个 --run-id
+said-other-id-or-resume = 请换一个 --run-id，或用 `aime resume` 继续它
+said-versions = `aime runs show {$run}` 说明每个版本的由来
+said-locked-mend = 等它结束，或在那边按 Ctrl-C 停止
+said-recorded-mend = 之前的记录是安全的：解决问题后用 `aime resume` 继续
+said-stopped-at-once = 已立即停止；用 `aime resume {$run}` 继续
+said-run-only = 只在这次运行中允许：{$reason}
+said-journal-damaged = 运行 {$run} 的日志库已损坏：{$damage}；从最后一条完好的记录继续
+said-run-stands = `aime runs show {$run}` 说明它的状态
+said-run-tasks = `aime runs show {$run}` 列出它的任务
+said-run-no-task = 运行 {$run} 没有任务 {$task}
+said-run-asks-nothing = 运行 {$run} 没有提问
+said-run-asks-no-more = 运行 {$run} 没有别的提问了
+said-run-ended = 运行 {$run} 已结束
+said-run-cancelled = 运行 {$run} 已取消
+said-run-anew = 请重新给出目标
+said-run-fork = `aime runs fork {$run} --at {$version}` 新建一个沿用其计划的运行
+said-run-nobody = 没有进程在执行运行 {$run}
+said-run-stops = 运行正在停止；用 `aime resume {$run}` 继续
+said-run-takes-up = 运行现在会处理它
+said-run-takes-up-if = 若运行正在进行，会处理它
+said-answered = 已回答：{$question}
+said-told = 已告知：{$text}
+said-run-deleted = 已删除 {$run}
+said-stop-first = 请先停止运行
+said-put-back = 恢复这些吗？
+said-say-yes = 请加 --yes
+
+# 模型。
+said-none-configured = 没有配置模型
+said-none-configured-mend = 把 OPENAI_BASE_URL 设为支持 OpenAI chat completions 的服务器（llama.cpp、Ollama、vLLM 等），或设置 OPENAI_API_KEY；也可以在 aime.toml 中写 [models.default]（`aime config init`）
+said-no-key = models.{$name} 没有密钥：{$variable} 未设置
+said-no-key-mend = 请 export {$variable}=…，或把 OPENAI_BASE_URL 设为不需要密钥的服务器
+said-fallback = models.{$name}.fallback 指定的 {$other} 没有配置
+said-fallback-mend = 请添加 [models.{$other}]，或去掉这个名字
+said-model-section = 请修正 [models.{$name}]
+said-no-local = 这个版本没有内置本地模型
+said-no-local-mend = 请用 local-model 功能构建 aime，或使用服务器：provider = "openai" 并设 base_url
+said-no-local-model = 没有本地模型 {$name}
+said-model-not-here = {$model} 不在本机：缺少 {$file}
+said-model-kept = 已下载的部分会保留：再次运行同一命令即可继续
+
+# 配置。
+said-unknown-key = {$place}：未知的键 `{$key}`
+said-near-key = 是不是 `{$key}`？这里的键有 {$keys}
+said-keys = 这里的键有 {$keys}
+said-unknown-value = {$place}：未知的值 `{$value}`
+said-values = 请写其中之一：{$values}
+said-wanted = {$place}：这里应为 {$kind}，而不是 {$found}
+said-no-table = 没有任何键
+said-init = `aime config init` 写出一个起始文件
+said-is-there = {$file} 已经存在
+said-never-overwritten = 不会覆盖它：请先移走，或查看 `aime config show`
+said-wrote = 已写入 {$file}
+said-own-configuration = 忽略 {$file} 中的 [{$section}]，因为项目不能决定这些：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
+said-not-written = 无法写入 {$file}：{$reason}
+said-not-written-mend = 用 -C 选择另一个文件夹，或解决其权限或磁盘空间问题
+said-not-a-folder = {$folder} 不是文件夹
+said-folder-unusable = 无法使用工作文件夹 {$folder}：{$reason}
+said-name-folder = 请用 -C 指定一个存在的文件夹
+said-keep-mend = 用 -C 选择另一个工作文件夹，或解决其权限或磁盘空间问题
+said-keep-taken = {$folder} 不是文件夹，而运行要保存在这个名字的文件夹里
+said-keep-taken-mend = 请把它移走，或用 -C 选择另一个工作文件夹
+
+# 工具、角色及其他。
+said-tools-list = `aime tools list` 列出它们
+said-mcp-list = `aime mcp list` 列出它们
+said-memory-list = `aime memory list` 列出它们
+said-no-profile = 没有角色 {$name}
+said-no-memory = 没有记忆 {$name}
+said-report-not-written = 无法把报告写入 {$file}：{$reason}
+said-report-mend = 请指定一个存在的文件夹里的文件：-o F.html
+said-no-editor = 没有可用来审阅计划的编辑器，也没有终端
+said-no-editor-mend = 请设 EDITOR，或用 `aime plan GOAL -o plan.json --format json`，编辑后 `aime run --plan plan.json`

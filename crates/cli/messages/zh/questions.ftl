@@ -1,0 +1,17 @@
+# 运行所提问题的各行。按英文原句识别，英文由 crates/tools 和 crates/orchestrator 说出。
+
+asked-command = 运行这条命令吗？
+asked-page = 读取这个网页吗？
+asked-python = 运行这段 Python 代码吗？
+asked-write = 写入文件 {$path}（{$lines} 行）吗？
+asked-change = 修改文件 {$path} 吗？
+asked-from = 原文：
+asked-to = 改为：
+asked-tool = 使用工具 {$tool} 吗？
+asked-tool-with = 用这些参数使用工具 {$tool} 吗？
+asked-always = “总是”会在这里允许：{$rules}
+asked-rule-denies = 规则 `{$rule}` 禁止它可能做的一部分，运行之前无法知道它会不会做。
+asked-rule-asks = 规则 `{$rule}` 要求先询问。
+asked-escalation = {$reason}。尚存的障碍：
+asked-reason = - {$reason}
+asked-escalation-answers = 回答 `continue` 允许再修改计划，回答 `stop` 结束运行，或者说明该怎么做。

@@ -1,0 +1,113 @@
+# 日志库中的原因，以及关于模型的说明。均按英文原句识别。
+
+# 模型在哪里，为什么用它。
+said-place-process = 在本进程中
+said-place-server = 位于 {$url}
+said-because-none = 没有配置其他模型
+said-because-named = {$source} 指定了 [models.{$name}]
+said-because-both = {$source} 指定模型，[models.default] 指定位置
+said-because-environment = OPENAI_BASE_URL 或 OPENAI_API_KEY
+
+# 为什么这样处理目标。
+said-route-length = 长度 {$length}（{$points}）
+said-route-steps = 多个步骤：{$words}
+said-route-condition = 有条件：{$words}
+said-route-parallel = 并行工作：{$words}
+said-route-no-verb = 没有动作词（{$points}）
+said-route-one = 一个动作：{$words}
+said-route-two = 两个动作：{$words}
+said-route-many = 多个动作：{$words}
+said-route-open = 没有固定终点：{$words}
+said-route-short = 简短：长度 {$length}，上限 {$limit}
+said-route-file = 只涉及一个文件：{$files}
+said-route-clearly = 明显属于 {$category}：{$words}
+said-route-never = 策略为从不规划
+said-route-mode = 已指定方式
+said-route-handed = 计划由用户给出
+
+# 为什么修改计划，或不修改。
+said-once = 1 次
+said-times = {$number} 次
+said-trigger-failed = 任务 {$task} 失败 {$reason-times}：{$reason}
+said-trigger-evidence = 新发现：{$what}
+said-trigger-blocked = 任务 {$task} 受阻：{$reason}
+said-trigger-tokens = {$limit} 个 token 只剩 {$left} 个
+said-trigger-stalled = {$seconds} 秒没有进展
+said-trigger-person = 有人说：{$what}
+said-no-reason = 没有说明原因
+said-criteria = 成功标准不成立：{$what}
+said-escalation = 计划已修改 {$reason-times}（最多 {$limit} 次），但仍然存在：{$reason}
+said-plan-stays = 计划保持不变：{$why}
+said-no-patch = 没有可用的计划修改：{$why}
+
+# 任务为什么处于这种状态。
+said-given-up = 放弃：{$reason}
+said-condition = 条件 `{$condition}` 不成立
+said-needs = 它需要 {$task} 的结果，而该任务被跳过
+said-hangs = 它只依赖于 {$task}，而该任务被跳过
+said-nothing-to-undo = 没有要撤回的：{$task} 没有失败
+said-waits = 等待得不到的结果：{$reason}
+said-is = “{$task}”{$reason-status}
+said-failed = 失败
+said-failed-why = 失败：{$reason}
+said-skipped = 被跳过
+said-skipped-why = 被跳过：{$reason}
+said-rolled-back = 已撤回
+said-missing = 不存在
+said-call-refused = 调用被人拒绝
+said-nobody-there = 不允许：没有人可以回答 {$question}
+said-unknown-tool = 没有这个工具：{$tool}
+said-again = 将再试一次
+said-reported-done = 报告已完成，但是 {$reason}
+said-unmet = {$criterion} 不成立：{$reason}
+
+# 运行怎样结束。
+said-stopped = 被人停止
+said-by-person = 由人停止
+said-paused = 被人暂停
+said-cancelled = 被人取消
+said-cancelled-task = 有人取消了 {$task}
+said-ended = 有人结束了运行
+said-cut-off = 运行正在进行，或已被中断
+said-task-failed = {$task} 失败：{$reason}
+said-no-task-done = 没有完成任何任务
+said-invalid-plan = 计划无效：{$faults}
+said-bound = 已达到 {$bound} 的上限：{$reason}
+said-bound-seconds = 允许 {$number} 秒
+said-bound-calls = 允许 {$number} 次工具调用
+said-bound-calls-made = 已进行 {$number} 次工具调用，上限 {$limit} 次
+said-bound-actors = 已使用 {$number} 个执行者，上限 {$limit} 个
+
+# 解决办法。
+said-mend-resume = 用 `aime resume {$run}` 继续
+said-mend-resume-alone = 若没有进程在推进它，用 `aime resume {$run}` 继续
+said-mend-bound = 提高上限：`aime resume {$run} {$flag}`
+said-mend-setting = 在 [run] 中提高 {$setting}，然后 `aime resume {$run}`
+said-mend-steps = 在 [run] 中提高 max_steps，或让目标分成更小的任务（--mode complex）
+said-mend-answer = 用 `aime answer {$run} TEXT` 回答，然后 `aime resume {$again}`
+said-mend-fork = `aime runs fork {$run} --at {$version}` 新建一个从那里继续的运行
+said-mend-model = 用 `aime doctor` 检查服务器和模型名称，然后 `aime resume` 这个运行
+said-mend-report = 这是 aime 的错误，请报告
+
+# 模型的错误及解决办法。
+said-model-unreachable = 无法连接 {$url}：{$why}
+said-model-late = {$model} 在 {$span} 内没有回应
+said-model-cut = {$model} 的回答被截断
+said-model-limited = {$model} 暂时拒绝更多请求：{$why}
+said-model-key = {$url} 拒绝了密钥（{$status}）：{$why}
+said-model-unknown = {$url} 没有模型 {$model}：{$why}
+said-model-overflow = 请求超出了 {$model} 的上下文窗口：{$why}
+said-model-refused = {$model} 拒绝了请求（{$status}）：{$why}
+said-model-server = {$model} 的服务器出错（{$status}）：{$why}
+said-model-unreadable = 无法读懂 {$model} 的回答：{$why}
+said-model-unloadable = 无法加载 {$model}：{$why}
+said-hint-tls = 请检查 {$url} 是否真的使用 TLS，以及本机是否信任其证书颁发机构
+said-hint-dns = 请检查 {$url} 中的主机名和网络
+said-hint-server = 请检查模型服务器是否在运行，以及 base_url 是否正确（{$url}）
+said-hint-timeout = 若模型较慢，请提高其空闲超时，或换用更快的模型
+said-hint-limited = 稍等片刻、减少并行任务数，或指定后备模型
+said-hint-balance = 请检查账户的余额和限额
+said-hint-key = 请把 {$url} 的密钥放进该模型 api_key_env 所指的环境变量
+said-hint-model = 请使用 {$url}/models 列出的模型
+said-hint-overflow = 请换用上下文窗口更大的模型，或把 context_tokens 设为服务器实际支持的值
+said-hint-later = 稍后再试，或指定后备模型

@@ -1,0 +1,166 @@
+//! Recognising sentences that were said in English: those of the English catalogue whose names begin with `said-` and `asked-`.
+
+use std::{borrow::Cow, sync::OnceLock};
+
+use fluent_syntax::{
+    ast::{Entry, Expression, InlineExpression, PatternElement},
+    parser,
+};
+
+use super::{Language, catalogue};
+
+/// How deep reasons of reasons are followed.
+const DEEPEST: usize = 4;
+
+/// A sentence with places for values.
+pub(super) struct Sentence {
+    pub(super) id: &'static str,
+    pub(super) parts: Vec<Part>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    Value(&'static str),
+}
+
+impl Sentence {
+    /// The values of a text that is this sentence; each has something in it. `strict` wants that there is no other way to read it.
+    fn values_of<'a>(&self, text: &'a str, strict: bool) -> Option<Vec<(&'static str, &'a str)>> {
+        let mut values = Vec::new();
+        let mut open = None;
+        let mut rest = text;
+        let last = self.parts.len().saturating_sub(1);
+        for (place, part) in self.parts.iter().enumerate() {
+            match (part, open.take()) {
+                (Part::Value(name), None) => open = Some(*name),
+                (Part::Text(fixed), None) => rest = rest.strip_prefix(fixed.as_str())?,
+                (Part::Text(fixed), Some(name)) => {
+                    let (value, behind) =
+                        if place == last { (rest.strip_suffix(fixed.as_str())?, "") } else { rest.split_once(fixed.as_str())? };
+                    if strict && (behind.contains(fixed.as_str()) || value.contains(fixed.as_str())) {
+                        return None;
+                    }
+                    values.push((name, value));
+                    rest = behind;
+                }
+                // Nobody could tell where the one ends.
+                (Part::Value(_), Some(_)) => return None,
+            }
+        }
+        match open {
+            Some(name) => values.push((name, rest)),
+            None if rest.is_empty() => {}
+            None => return None,
+        }
+        values.iter().all(|(_, value)| !value.is_empty()).then_some(values)
+    }
+
+    /// Whether its beginning is fixed, and how much of it: of two that fit, the one that is more sure is meant.
+    fn fixed(&self) -> (bool, usize) {
+        let length = |part: &Part| if let Part::Text(text) = part { text.len() } else { 0 };
+        (matches!(self.parts.first(), Some(Part::Text(_))), self.parts.iter().map(length).sum())
+    }
+}
+
+/// The sentences whose names begin with this.
+pub(super) fn sentences(beginning: &'static str) -> Vec<Sentence> {
+    let mut found = Vec::new();
+    for text in catalogue::texts(Language::English) {
+        let resource = parser::parse(*text).unwrap_or_else(|(resource, _)| resource);
+        for entry in resource.body {
+            let Entry::Message(message) = entry else { continue };
+            let (id, Some(pattern)) = (message.id.name, message.value) else { continue };
+            if id.starts_with(beginning) {
+                found.push(Sentence { id, parts: parts(pattern.elements) });
+            }
+        }
+    }
+    found.sort_by_key(|sentence| std::cmp::Reverse(sentence.fixed()));
+    found
+}
+
+fn parts(elements: Vec<PatternElement<&'static str>>) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for element in elements {
+        let text = match element {
+            PatternElement::TextElement { value } => value,
+            PatternElement::Placeable { expression: Expression::Inline(InlineExpression::StringLiteral { value }) } => value,
+            PatternElement::Placeable { expression: Expression::Inline(InlineExpression::VariableReference { id }) } => {
+                parts.push(Part::Value(id.name));
+                continue;
+            }
+            PatternElement::Placeable { .. } => continue,
+        };
+        match parts.last_mut() {
+            Some(Part::Text(before)) => before.push_str(text),
+            _ => parts.push(Part::Text(text.to_owned())),
+        }
+    }
+    parts
+}
+
+fn of_libraries() -> &'static [Sentence] {
+    static SENTENCES: OnceLock<Vec<Sentence>> = OnceLock::new();
+    SENTENCES.get_or_init(|| sentences("said-"))
+}
+
+fn of_questions() -> &'static [Sentence] {
+    static SENTENCES: OnceLock<Vec<Sentence>> = OnceLock::new();
+    SENTENCES.get_or_init(|| sentences("asked-"))
+}
+
+pub(super) fn said(language: Language, text: &str) -> Cow<'_, str> {
+    said_within(language, text, DEEPEST)
+}
+
+fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
+    if depth == 0 {
+        return Cow::Borrowed(text);
+    }
+    if text.contains('\n') {
+        let told: Vec<Cow<'_, str>> = text.split('\n').map(|part| line(language, part, depth - 1)).collect();
+        return Cow::Owned(told.join("\n"));
+    }
+    // Reasons are put together of others, one behind the other. What holds a part that nobody knows may be no row.
+    if text.contains("; ") {
+        let told: Vec<Cow<'_, str>> = text.split("; ").map(|part| line(language, part, depth - 1)).collect();
+        if told.iter().all(|part| matches!(part, Cow::Owned(_))) {
+            return Cow::Owned(told.join(&super::message("row-separator", &[])));
+        }
+    }
+    known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// One line, whose indent stays. What is set in by four columns is quoted (a command, a file) and stays as it is.
+fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
+    if text.starts_with("    ") {
+        return Cow::Borrowed(text);
+    }
+    let bare = text.trim_start();
+    match said_within(language, bare, depth) {
+        Cow::Owned(said) => Cow::Owned(format!("{}{said}", text.strip_suffix(bare).unwrap_or_default())),
+        Cow::Borrowed(_) => Cow::Borrowed(text),
+    }
+}
+
+pub(super) fn asked(language: Language, question: &str) -> Cow<'_, str> {
+    let mut told = Vec::new();
+    for line in question.split('\n') {
+        told.push(known(language, (of_questions(), true), line, DEEPEST).map_or(Cow::Borrowed(line), Cow::Owned));
+    }
+    Cow::Owned(told.join("\n"))
+}
+
+/// The sentence in the language, if it is a known one. Of its values, those that are reasons are sentences themselves.
+fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
+    let (sentence, values) = sentences.iter().find_map(|sentence| Some((sentence, sentence.values_of(text, strict)?)))?;
+    let told: Vec<(&str, String)> = values
+        .into_iter()
+        .map(|(name, value)| {
+            let value = if name.starts_with("reason") { said_within(language, value, depth - 1) } else { Cow::Borrowed(value) };
+            (name, value.into_owned())
+        })
+        .collect();
+    catalogue::format(language, sentence.id, &told)
+}

@@ -1,0 +1,296 @@
+//! The catalogues hold together, and sentences are recognised.
+
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use fluent_syntax::{
+    ast::{Entry, Expression, InlineExpression, Pattern, PatternElement},
+    parser,
+};
+
+use super::{
+    Language, LanguageChoice, asked, catalogue, counted, meant, message, msg, named, said,
+    sentence::{Part, sentences},
+};
+use crate::config::Environment;
+
+thread_local! {
+    static LANGUAGE: Cell<Option<Language>> = const { Cell::new(None) };
+}
+
+pub(super) fn language_of_this_thread() -> Option<Language> {
+    LANGUAGE.get()
+}
+
+/// Does something in a language, on this thread alone.
+pub(crate) fn in_language<T>(language: Language, work: impl FnOnce() -> T) -> T {
+    LANGUAGE.set(Some(language));
+    let done = work();
+    LANGUAGE.set(None);
+    done
+}
+
+/// Names of messages, and of the values in each.
+type Messages = BTreeMap<String, BTreeSet<String>>;
+
+fn messages(language: Language) -> Messages {
+    let mut found = Messages::new();
+    for text in catalogue::texts(language) {
+        let resource = parser::parse(*text).unwrap_or_else(|(_, faults)| panic!("{faults:?}\n{text}"));
+        for entry in resource.body {
+            match entry {
+                Entry::Message(message) => {
+                    let mut values = BTreeSet::new();
+                    values_of(message.value.as_ref().unwrap(), &mut values);
+                    assert!(found.insert(message.id.name.to_owned(), values).is_none(), "{} is there twice", message.id.name);
+                }
+                Entry::Comment(_) | Entry::GroupComment(_) | Entry::ResourceComment(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    found
+}
+
+fn values_of(pattern: &Pattern<&str>, values: &mut BTreeSet<String>) {
+    for element in &pattern.elements {
+        match element {
+            PatternElement::Placeable { expression: Expression::Inline(InlineExpression::VariableReference { id }) } => {
+                values.insert(id.name.to_owned());
+            }
+            PatternElement::Placeable { expression: Expression::Select { variants, .. } } => {
+                variants.iter().for_each(|variant| values_of(&variant.value, values));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn each_catalogue_has_every_message_with_the_same_values() {
+    let (english, chinese) = (messages(Language::English), messages(Language::Chinese));
+    assert!(english.len() > 200, "{}", english.len());
+    for (id, values) in &english {
+        assert_eq!(chinese.get(id), Some(values), "{id} in messages/zh");
+    }
+    let only: Vec<_> = chinese.keys().filter(|id| !english.contains_key(*id)).collect();
+    assert!(only.is_empty(), "messages/en lacks {only:?}");
+    let chinese_texts = catalogue::texts(Language::Chinese).concat();
+    let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    assert!(chinese_texts.chars().filter(|c| is_chinese(*c)).count() > 2_000, "the Chinese catalogue is Chinese");
+    assert!(!catalogue::texts(Language::English).concat().chars().any(is_chinese), "the English one is not");
+}
+
+/// Every source of a folder, tests left out.
+fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name != "tests" {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push((path.clone(), fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// The uses of `msg!` in a text: names, and names of values.
+fn uses(text: &str) -> Vec<(String, BTreeSet<String>)> {
+    let mut found = Vec::new();
+    for (place, _) in text.match_indices("msg!(") {
+        let Some(rest) = text[place + "msg!(".len()..].trim_start().strip_prefix('"') else { continue };
+        let Some((id, rest)) = rest.split_once('"') else { continue };
+        let (mut depth, mut values, mut word) = (1_u32, BTreeSet::new(), String::new());
+        let mut letters = rest.chars();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth -= 1,
+                '"' => drop(letters.by_ref().find(|letter| *letter == '"')),
+                '=' if depth == 1 && !word.trim().is_empty() => drop(values.insert(word.trim().to_owned())),
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+            match letter {
+                ',' | '=' | '"' => word.clear(),
+                letter => word.push(letter),
+            }
+        }
+        found.push((id.to_owned(), values));
+    }
+    found
+}
+
+#[test]
+fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
+    let known = messages(Language::English);
+    let mut files = Vec::new();
+    sources(&crates().join("cli/src"), &mut files);
+    let all: String = files.iter().map(|(_, text)| text.as_str()).collect();
+    for (path, text) in &files {
+        if path.ends_with("words.rs") {
+            continue;
+        }
+        for (id, values) in uses(text) {
+            assert_eq!(known.get(&id), Some(&values), "{id} in {}", path.display());
+        }
+    }
+    // Those of a kind are looked up by a word.
+    let by_word = [
+        "said-", "asked-", "count-", "status-", "ended-", "code-", "mode-", "by-", "purpose-", "outcome-", "did-", "kind-", "answer-",
+        "bound-", "thing-",
+    ];
+    let unused: Vec<_> = known
+        .keys()
+        .filter(|id| !by_word.iter().any(|kind| id.starts_with(kind)))
+        .filter(|id| !all.contains(&format!("\"{id}\"")))
+        .collect();
+    assert!(unused.is_empty(), "nobody says {unused:?}");
+}
+
+/// A source with the breaks of its long texts taken out.
+fn unbroken(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut pieces = text.split("\\\n");
+    joined.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        joined.push_str(piece.trim_start());
+    }
+    joined.replace("\\\"", "\"").replace("{{", "{").replace("}}", "}")
+}
+
+/// A sentence that nobody says any more in these words would not be recognised, and stay English.
+#[test]
+fn every_sentence_that_is_recognised_is_said_somewhere() {
+    let mut files = Vec::new();
+    sources(&crates(), &mut files);
+    let all: String = files.iter().map(|(_, text)| unbroken(text)).collect();
+    let mut unsaid = Vec::new();
+    for sentence in sentences("said-").into_iter().chain(sentences("asked-")) {
+        for part in &sentence.parts {
+            let Part::Text(text) = part else { continue };
+            let fixed = text.trim_matches([' ', '.', ',', ':', ';', '(', ')', '`', '[', ']', '?']);
+            if !all.contains(fixed) {
+                unsaid.push((sentence.id, fixed.to_owned()));
+            }
+        }
+        assert!(sentence.parts.iter().any(|part| matches!(part, Part::Text(_))), "{} fits everything", sentence.id);
+    }
+    assert!(unsaid.is_empty(), "no source says {unsaid:#?}");
+}
+
+#[test]
+fn the_flag_comes_first_then_the_settings_then_the_locale() {
+    use Language::{Chinese, English};
+    use LanguageChoice::{Auto, En, Zh};
+    for (flag, configured, variables, language) in [
+        (None, Auto, &[][..], English),
+        (None, Auto, &[("LANG", "zh_CN.UTF-8")], Chinese),
+        (None, Auto, &[("LANG", "zh")], Chinese),
+        (None, Auto, &[("LANG", "zh-Hans")], Chinese),
+        (None, Auto, &[("LANG", "zh_TW.UTF-8")], Chinese),
+        (None, Auto, &[("LANG", "zha_CN")], English),
+        (None, Auto, &[("LANG", "de_DE.UTF-8")], English),
+        (None, Auto, &[("LANG", "zh_CN.UTF-8"), ("LC_MESSAGES", "en_US.UTF-8")], English),
+        (None, Auto, &[("LANG", "en_US.UTF-8"), ("LC_MESSAGES", "zh_CN.UTF-8")], Chinese),
+        (None, Auto, &[("LC_ALL", "C"), ("LC_MESSAGES", "zh_CN"), ("LANG", "zh_CN")], English),
+        (None, Auto, &[("LC_ALL", ""), ("LANG", "zh_CN")], Chinese),
+        (None, Zh, &[("LC_ALL", "en_US.UTF-8")], Chinese),
+        (None, En, &[("LC_ALL", "zh_CN.UTF-8")], English),
+        (Some(En), Zh, &[("LC_ALL", "zh_CN.UTF-8")], English),
+        (Some(Zh), En, &[], Chinese),
+        (Some(Auto), Zh, &[("LC_ALL", "en_US.UTF-8")], English),
+    ] {
+        let environment = Environment::of(variables.iter().copied());
+        assert_eq!(Language::of(flag, configured, &environment), language, "{flag:?} {configured:?} {variables:?}");
+    }
+}
+
+#[test]
+fn messages_hold_their_values() {
+    assert_eq!(msg!("tree-after", tasks = "find, count"), "after find, count");
+    assert_eq!([0, 1, 2].map(|number| counted(number, "task")), ["0 tasks", "1 task", "2 tasks"]);
+    assert_eq!(counted(1_234_567, "request"), "1234567 requests", "a number is not grouped");
+    assert_eq!(counted(2, "thing that no catalogue has"), "2 thing that no catalogue hass");
+    assert_eq!(named("status", "waiting_for_human"), "waiting_for_human");
+    in_language(Language::Chinese, || {
+        assert_eq!(msg!("tree-after", tasks = "find, count"), "在 find, count 之后");
+        assert_eq!([1, 2].map(|number| counted(number, "task")), ["1 个任务", "2 个任务"]);
+        assert_eq!(named("status", "waiting_for_human"), "等待答复");
+        assert_eq!(named("status", "half way there"), "half way there");
+        assert_eq!(message("no-such-message", &[]), "no-such-message");
+    });
+}
+
+#[test]
+fn sentences_are_recognised_with_their_reasons() {
+    let table = [
+        ("go on with `aime resume r1`", "用 `aime resume r1` 继续"),
+        (
+            "task a failed 3 times: waits for what cannot be had: \"b\" is failed: no ink",
+            "任务 a 失败 3 次：等待得不到的结果：“b”失败：no ink",
+        ),
+        ("no progress for 7 s; task b is blocked: no reason given", "7 秒没有进展；任务 b 受阻：没有说明原因"),
+        ("length 12 (-2); no action verb (-1)", "长度 12（-2）；没有动作词（-1）"),
+        ("cannot reach x: y\n  caused by: the goal is empty", "无法连接 x：y\n  起因：目标为空"),
+        (
+            "Landlock 6 and seccomp: commands write in the working folder and a temp folder, no network; without signals: commands may send signals to \
+             processes outside, and so end them",
+            "Landlock 6 and seccomp：命令只能写工作文件夹和一个临时文件夹，不能联网；不保证 signals：命令可以向外部进程发信号，从而结束它们",
+        ),
+        // What nobody knows, also in part, stays.
+        ("something else; no progress for 7 s", "something else; no progress for 7 s"),
+        ("the model says: go on with `aime resume r1`", "the model says: go on with `aime resume r1`"),
+        ("", ""),
+        ("    the goal is empty", "    the goal is empty"),
+        ("first\n    the goal is empty", "first\n    the goal is empty"),
+    ];
+    for (english, chinese) in table {
+        assert_eq!(said(english), english);
+        in_language(Language::Chinese, || assert_eq!(said(english), chinese));
+    }
+}
+
+/// What is asked about must be seen as it is.
+#[test]
+fn what_a_question_asks_about_is_never_touched() {
+    let table = [
+        (
+            "Run this command?\n    Run this command?\n    rm -r x\nAlways allows here: `bash(rm -r x)`",
+            "运行这条命令吗？\n    Run this command?\n    rm -r x\n“总是”会在这里允许：`bash(rm -r x)`",
+        ),
+        ("Write the file a.txt (3 lines)?", "写入文件 a.txt（3 行）吗？"),
+        // It could be read in two ways: so it is not read at all.
+        ("Write the file a (9 lines)?.txt (3 lines)?", "Write the file a (9 lines)?.txt (3 lines)?"),
+        ("Which colour?", "Which colour?"),
+    ];
+    for (english, chinese) in table {
+        assert_eq!(asked(english), english);
+        in_language(Language::Chinese, || assert_eq!(asked(english), chinese));
+    }
+}
+
+#[test]
+fn answers_in_chinese_are_understood() {
+    for (typed, word) in [
+        ("是", "yes"),
+        ("好的。", "yes"),
+        ("总是", "always"),
+        ("否", "no"),
+        ("不要！", "no"),
+        ("y", "y"),
+        ("是的，但是慢点", "是的，但是慢点"),
+    ] {
+        assert_eq!(meant(typed.to_owned()), word, "{typed}");
+    }
+}

@@ -1,0 +1,198 @@
+//! Messages in the language of the person; English for whatever a program reads.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::json;
+
+use crate::harness::{Ended, World, actor, bash, done, gives_up, plan, write};
+
+/// A planned run of two tasks.
+fn planned() -> World {
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("a", "write out.txt", &[]), actor("b", "look at it", &["a"])]))])
+        .on(When::tools().and_contains("look at it"), [done("it is there")])
+        .on(When::tools().and_turn(0), [write("out.txt", "out\n")])
+        .on(When::tools(), [done("out.txt is written")])
+        .on(When::plain(), [Reply::text("文件 out.txt 已写好。")]);
+    World::with(script)
+}
+
+const RUN: [&str; 6] = ["run", "写 out.txt", "--mode", "complex", "--run-id", "r1"];
+
+/// Fails unless a line of the text begins with each of these.
+#[track_caller]
+fn tells(ended: &Ended, text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|found| found.trim_start().starts_with(line)), "no line begins {line:?}\n{ended}");
+    }
+}
+
+#[test]
+fn a_run_is_told_in_chinese() {
+    let mut world = planned();
+    world.set("LANG", "zh_CN.UTF-8");
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(ended.stdout, "文件 out.txt 已写好。\n");
+    tells(
+        &ended,
+        &ended.stderr,
+        &[
+            "模型",
+            "沙箱",
+            "目标    写 out.txt",
+            "方式    复杂（由命令行决定，类别 general：已指定方式）",
+            "正在向模型要计划",
+            "计划    v1",
+            "[ ] b b 在 a 之后",
+            "开始    a",
+            "完成    b",
+            "运行    已完成",
+        ],
+    );
+    tells(&ended, &ended.stderr, &["运行 r1 已完成：2 个任务完成 2 个，0 次重新规划"]);
+    for english in ["route", "asking for", "tasks", "tokens in", "no network"] {
+        assert!(!ended.stderr.contains(english), "{english}\n{ended}");
+    }
+    let ended = world.aime(["runs", "list"]).must(0);
+    assert!(ended.stdout.contains("已完成") && ended.stdout.contains("写 out.txt"), "{ended}");
+    let ended = world.aime(["runs", "show", "r1"]).must(0);
+    tells(&ended, &ended.stdout, &["运行    r1 已完成", "目标    写 out.txt", "方式    复杂", "计划    v1", "回答"]);
+    let ended = world.aime(["runs", "events", "r1"]).must(0);
+    assert!(ended.stdout.contains("目标    写 out.txt"), "what was recorded is told in the language of who looks\n{ended}");
+    let ended = world.aime(["--lang", "en", "runs", "show", "r1"]).must(0);
+    tells(&ended, &ended.stdout, &["run     r1 completed", "mode    complex", "answer"]);
+}
+
+#[test]
+fn what_programs_read_is_the_same_in_every_language() {
+    for (form, lang) in [("json", "zh"), ("jsonl", "zh"), ("json", "en")] {
+        let world = planned();
+        let ended = world.aime(RUN.iter().chain(&["--output", form, "--lang", lang])).must(0);
+        let result = if form == "json" { ended.json() } else { ended.last() };
+        assert_eq!((result["status"].as_str(), result["tasks"][0]["status"].as_str()), (Some("completed"), Some("completed")), "{ended}");
+        if form == "jsonl" {
+            assert_eq!(ended.events("routed")[0]["by"], "flag", "{ended}");
+            assert!(!ended.events("task_status_changed").is_empty(), "{ended}");
+        }
+        let ended = world.aime(["runs", "list", "--output", "json", "--lang", lang]).must(0);
+        assert_eq!(ended.json()[0]["status"], "completed");
+    }
+    let english = World::alone().aime(["schema", "config"]).must(0);
+    assert_eq!(World::alone().aime(["--lang", "zh", "schema", "config"]).must(0).stdout, english.stdout);
+}
+
+#[test]
+fn what_fails_is_told_with_its_mend() {
+    let alone = |arguments: &[&str]| World::alone().aime(arguments.iter().copied().chain(["--lang", "zh"]));
+    for (arguments, code, lines) in [
+        (&["run"][..], 2, &["错误：没有目标", "提示：aime run \"要达到的目标\""][..]),
+        (&["resume", "r9"], 2, &["错误：", "提示：`aime runs` 列出这个文件夹的运行"]),
+        (&["run", "--plan", "nowhere.json"], 2, &["错误：the plan nowhere.json 不存在", "提示：请修正路径"]),
+        (&["-C", "nowhere", "doctor"], 2, &["错误：无法使用工作文件夹 nowhere", "提示：请用 -C 指定一个存在的文件夹"]),
+    ] {
+        let ended = alone(arguments).must(code);
+        tells(&ended, &ended.stderr, lines);
+    }
+    // Not even the settings can be read: the locale says which language.
+    let mut world = World::alone().settings("[messages]\nlanguage = \"klingon\"\n");
+    world.set("LC_ALL", "zh_CN.UTF-8");
+    let ended = world.aime(["runs"]).must(2);
+    tells(&ended, &ended.stderr, &["错误：", "提示：请写其中之一：auto, en, zh"]);
+
+    // A server that is not there: what the library says, and what the run says.
+    let mut world = World::alone();
+    world.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
+    world.set("AIME__MODELS__DEFAULT__MAX_RETRIES", "0");
+    let ended = world.aime(["run", "写一首诗", "--mode", "direct", "--lang", "zh"]).must(3);
+    tells(&ended, &ended.stderr, &["提示：用 `aime doctor` 检查服务器和模型名称"]);
+    assert!(ended.stderr.contains("无法连接 http://127.0.0.1:1/v1"), "{ended}");
+}
+
+#[test]
+fn the_settings_choose_and_the_flag_comes_before_them() {
+    let empty = |world: &World, flag: &[&str]| world.aime(["runs"].iter().chain(flag)).must(0).stderr;
+    let (english, chinese) = ("no runs in this folder yet\n", "这个文件夹里还没有运行\n");
+    let mut world = World::alone();
+    assert_eq!(empty(&world, &[]), english);
+    world.user_settings("[messages]\nlanguage = \"zh\"\n");
+    assert_eq!(empty(&world, &[]), chinese);
+    assert_eq!(empty(&world, &["--lang", "en"]), english);
+    world.set("AIME__MESSAGES__LANGUAGE", "en");
+    assert_eq!(empty(&world, &[]), english);
+    world.set("AIME__MESSAGES__LANGUAGE", "auto");
+    world.set("LC_MESSAGES", "zh_CN.UTF-8");
+    assert_eq!(empty(&world, &[]), chinese);
+    assert_eq!(empty(&world, &["--lang", "auto"]), chinese);
+    assert_eq!(empty(&world, &["-q"]), "");
+}
+
+#[test]
+fn the_doctor_speaks_chinese() {
+    let world = World::with(Script::new().on(When::any(), [Reply::text("ready")]));
+    let ended = world.aime(["doctor", "--lang", "zh"]).must(0);
+    tells(
+        &ended,
+        &ended.stdout,
+        &["正常    配置", "正常    权限", "正常    日志库", "正常    记忆", "正常    干净的环境变量", "正常    模型 default"],
+    );
+    for told in ["尚无；运行将保存在", "命令只看到列出的环境变量", "有回应 位于 http"] {
+        assert!(ended.stdout.contains(told), "{told}\n{ended}");
+    }
+    let ended = World::alone().aime(["doctor", "--lang", "zh"]).must(3);
+    tells(&ended, &ended.stdout, &["故障", "解决办法："]);
+}
+
+/// An actor that wants to run a command, and says whether it could.
+fn commander() -> World {
+    World::with(
+        Script::new()
+            .on(When::tools().and_turn(0), [bash("echo ran >> log; echo it went w''ell")])
+            .on(When::tools().and_contains("it went well").and_turn(1), [done("the command ran")])
+            .on(When::tools().and_turn(1), [gives_up("I was not allowed to")]),
+    )
+}
+
+const ASK: &str = "AIME run '刷墙' --mode direct --run-id paint --lang zh";
+
+#[test]
+fn consent_is_asked_for_and_given_in_chinese() {
+    for (typed, log, word) in [("是\n", "ran\n", "yes"), ("否\n", "", "no")] {
+        let world = commander();
+        let Some(mut running) = world.at_a_terminal(&format!("export TERM=dumb; exec {ASK}")) else { return };
+        running.shows("请批准");
+        running.shows("运行这条命令吗？");
+        running.shows("echo ran >> log");
+        running.shows("否 [N]");
+        running.types(typed);
+        let ended = running.wait();
+        assert_eq!(world.read("log"), log, "{typed}\n{ended}");
+        let events = world.aime(["runs", "events", "paint", "--output", "jsonl"]).must(0);
+        let asked = events.events("question_asked")[0]["question"].as_str().unwrap().to_owned();
+        assert!(asked.starts_with("Run this command?"), "the journal keeps what was asked as it was: {asked}");
+        assert_eq!(events.events("question_answered")[0]["answer"], word, "{events}");
+    }
+}
+
+#[test]
+fn what_waits_for_consent_is_told_with_its_mend() {
+    let world = commander();
+    let ended = world.aime(["run", "刷墙", "--mode", "direct", "--run-id", "paint", "--lang", "zh"]).must(5);
+    tells(
+        &ended,
+        &ended.stderr,
+        &["请批准 运行这条命令吗？", "错误：运行这条命令吗？", "提示：用 `aime answer paint TEXT` 回答，然后 `aime resume paint`"],
+    );
+    assert!(ended.stderr.contains("    echo ran >> log"), "{ended}");
+    let ended = world.aime(["answer", "paint", "是", "--lang", "zh"]).must(0);
+    assert!(ended.stderr.contains("已回答：") && ended.stderr.contains("用 `aime resume paint` 继续"), "{ended}");
+    let ended = world.aime(["resume", "paint", "--output", "json", "--lang", "zh"]).must(0);
+    assert_eq!(ended.json()["error"], json!(null));
+}
+
+#[test]
+fn the_whole_of_a_goal_in_chinese_is_asked_for_in_its_language() {
+    let world = planned();
+    world.aime(RUN).must(0);
+    let asked = world.server().requests();
+    let told = |request: &serde_json::Value| request["messages"].to_string().contains("in the language of the");
+    assert!(asked.len() > 3 && asked.iter().all(told), "planner, actors and the answer: {asked:#?}");
+}
