@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use self::open::Open;
 use crate::{ActorReport, CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
+pub(crate) use tasks::without_result;
 
 /// How a run ended, or was left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -6,10 +6,11 @@ use std::{
     sync::Arc,
 };
 
-use aime_actors::{ActorFactory, PromptError};
+use aime_actors::{ActorFactory, ActorSpec, PromptError};
 use aime_durable::{Clock, Journal, JournalError, SystemClock};
 use aime_llm::Tiers;
 use aime_planner::{Category, PlannerSettings, Prompts, RouteSettings, default_categories};
+use aime_progress::{ProgressEvent, TaskId};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, FileError};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
@@ -120,5 +121,17 @@ impl Parts {
             human: Arc::new(NobodyThere),
             clock: Arc::new(SystemClock),
         })
+    }
+
+    /// The report that an actor was made, which is none of its machine's own.
+    pub(crate) fn actor_created(&self, task: &TaskId, spec: &ActorSpec, reasons: Vec<String>) -> ProgressEvent {
+        ProgressEvent::ActorCreated {
+            task: task.clone(),
+            actor: spec.id.to_string(),
+            profile: spec.profile.clone(),
+            model: self.models.as_ref().map(|models| models.role(&spec.model).name().to_owned()).unwrap_or_default(),
+            tools: spec.tools.iter().map(|sheet| sheet.name().to_owned()).collect(),
+            reasons,
+        }
     }
 }

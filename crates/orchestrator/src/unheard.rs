@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use aime_actors::{ActorInput, ActorMachine, effect_prefix};
+use aime_actors::{ActorMachine, effect_prefix};
 use aime_durable::replay;
-use aime_progress::{ProgressEvent, Spent, TaskId};
+use aime_progress::{ProgressEvent, Spent};
 use aime_tools::DELEGATE_TASK;
 
 use crate::{ActorReport, OrchestratorError, Parts, RunMachine};
@@ -27,7 +27,7 @@ pub(crate) fn unheard(parts: &Parts, machine: &RunMachine, run: &str) -> Result<
             let Some(loaded) = parts.journal.load::<ActorMachine>(run, &stream)? else { continue };
             let heard = machine.heard_of(&stream);
             let told = replay::<ActorMachine>(&loaded.input, &loaded.facts).events.into_iter().map(|recorded| recorded.fact);
-            let made = created(parts, task, &loaded.input.fact);
+            let made = parts.actor_created(task, &loaded.input.fact.spec, Vec::new());
             for (number, event) in (0..).zip(std::iter::once(made).chain(told)) {
                 if let ProgressEvent::ToolCallStarted { call, tool, .. } = &event
                     && tool == DELEGATE_TASK
@@ -56,17 +56,4 @@ pub(crate) fn what_they_took(reports: &[ActorReport]) -> (u64, Spent) {
         }
     }
     (calls, total)
-}
-
-/// The report that an actor was made, which is none of its machine's own.
-fn created(parts: &Parts, task: &TaskId, input: &ActorInput) -> ProgressEvent {
-    let spec = &input.spec;
-    ProgressEvent::ActorCreated {
-        task: task.clone(),
-        actor: spec.id.to_string(),
-        profile: spec.profile.clone(),
-        model: parts.models.as_ref().map(|models| models.role(&spec.model).name().to_owned()).unwrap_or_default(),
-        tools: spec.tools.iter().map(|sheet| sheet.name().to_owned()).collect(),
-        reasons: Vec::new(),
-    }
 }

@@ -8,14 +8,17 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, Reason};
 use aime_progress::{
-    CallOutcome, Conclusion, Origin, Outcome, Plan, ProgressEvent, ProgressState, Task, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
+    CallOutcome, Conclusion, Origin, Plan, ProgressEvent, ProgressState, Task, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
     references_in,
 };
 use aime_tools::{Decision as Permission, ProposedCall, ToolSheet, Touches, decide, origin_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Out, Phase, RunMachine, Work, tasks::PREVIEW_CHARS};
+use super::{
+    Out, Phase, RunMachine, Work,
+    tasks::{PREVIEW_CHARS, end_of_call},
+};
 use crate::{EagerStart, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// The most tasks that are kept in mind before the plan stands.
@@ -186,13 +189,7 @@ impl RunMachine {
         out: &mut Out,
     ) {
         let Some(at) = self.early_place(id) else { return };
-        let outcome = match conclusion.outcome {
-            Outcome::Success => CallOutcome::Ok,
-            Outcome::Failure => CallOutcome::Error,
-            Outcome::Interrupted => CallOutcome::Cancelled,
-            Outcome::InDoubt => CallOutcome::InDoubt,
-        };
-        let text = conclusion.error.as_ref().or(conclusion.text.as_ref()).unwrap_or(&conclusion.summary);
+        let (outcome, text) = end_of_call(conclusion);
         self.tell_early_end(at, outcome, text, duration_ms, out);
         if outcome != CallOutcome::Ok || checks.iter().any(|check| check.passed == Some(false)) {
             self.take_early(at);

@@ -259,13 +259,7 @@ impl RunMachine {
 
     /// A tool task's call has no actor to tell of it.
     fn tell_tool_result(&mut self, task: &TaskId, conclusion: &Conclusion, duration_ms: u64, out: &mut Out) {
-        let outcome = match conclusion.outcome {
-            Outcome::Success => CallOutcome::Ok,
-            Outcome::Failure => CallOutcome::Error,
-            Outcome::Interrupted => CallOutcome::Cancelled,
-            Outcome::InDoubt => CallOutcome::InDoubt,
-        };
-        let text = conclusion.error.as_ref().or(conclusion.text.as_ref()).unwrap_or(&conclusion.summary);
+        let (outcome, text) = end_of_call(conclusion);
         self.tell_call_end(task, outcome, text, duration_ms, out);
     }
 
@@ -357,10 +351,14 @@ impl RunMachine {
 }
 
 pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion {
-    let summary = error.clone();
+    without_result(Outcome::Failure, error, cause)
+}
+
+/// An attempt that came to nothing.
+pub(crate) fn without_result(outcome: Outcome, error: String, cause: Option<FailureCause>) -> Conclusion {
     Conclusion {
-        outcome: Outcome::Failure,
-        summary,
+        outcome,
+        summary: error.clone(),
         text: None,
         result: Value::Null,
         references: Vec::new(),
@@ -368,6 +366,17 @@ pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion 
         cause,
         origins: Vec::new(),
     }
+}
+
+/// What is told of the call of a tool task that came to this.
+pub(super) fn end_of_call(conclusion: &Conclusion) -> (CallOutcome, &str) {
+    let outcome = match conclusion.outcome {
+        Outcome::Success => CallOutcome::Ok,
+        Outcome::Failure => CallOutcome::Error,
+        Outcome::Interrupted => CallOutcome::Cancelled,
+        Outcome::InDoubt => CallOutcome::InDoubt,
+    };
+    (outcome, conclusion.error.as_ref().or(conclusion.text.as_ref()).unwrap_or(&conclusion.summary))
 }
 
 /// An actor speaks of its own task, and decides nothing about the run.

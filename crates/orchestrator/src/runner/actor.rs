@@ -76,17 +76,6 @@ impl RunRunner {
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }
 
-    fn created(&self, task: &TaskId, spec: &ActorSpec, reasons: Vec<String>) -> ProgressEvent {
-        ProgressEvent::ActorCreated {
-            task: task.clone(),
-            actor: spec.id.to_string(),
-            profile: spec.profile.clone(),
-            model: self.parts.models.as_ref().map(|models| models.role(&spec.model).name().to_owned()).unwrap_or_default(),
-            tools: spec.tools.iter().map(|sheet| sheet.name().to_owned()).collect(),
-            reasons,
-        }
-    }
-
     /// The role of the model for goals of a category.
     fn role_of(&self, category: &str) -> String {
         let model = self.parts.categories.iter().find(|known| known.name == category).and_then(|known| known.model.clone());
@@ -210,7 +199,7 @@ impl Attempt {
         let ActorInput { spec, call, .. } = &loaded.input.fact;
         let mut reports = Reports::new(Arc::clone(self), call.clone());
         // The first report, that the actor was made, is not one of the machine's own.
-        reports.send(self.runner.created(&self.task, spec, Vec::new()));
+        reports.send(self.runner.parts.actor_created(&self.task, spec, Vec::new()));
         for event in before.events {
             if let ProgressEvent::ToolCallFinished { call, tool, .. } = &event.fact
                 && tool == DELEGATE_TASK
@@ -267,7 +256,7 @@ impl Attempt {
             },
         );
         let made = made.map_err(|error| error.to_string())?;
-        let created = runner.created(&self.task, &made.input.spec, made.selection.reasons);
+        let created = runner.parts.actor_created(&self.task, &made.input.spec, made.selection.reasons);
         Ok(Made { input: made.input, created })
     }
 }

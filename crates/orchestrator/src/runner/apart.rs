@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectContext, EffectId, Issue, carry_out_alone, fact_channel};
-use aime_progress::{Conclusion, FailureCause, LiveStore, Outcome, ProgressEvent, TaskId, TaskSpec};
+use aime_progress::{Conclusion, LiveStore, Outcome, ProgressEvent, TaskId, TaskSpec};
 use aime_redact::Redactor;
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{RunRunner, evidence::CallRecord, kept_files::KeptFiles};
-use crate::{Budget, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunSoFar, questions::Answers, words::Words};
+use crate::{
+    Budget, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunSoFar, machine::without_result, questions::Answers, words::Words,
+};
 
 /// Carries out single effects of one run. Nothing is kept of a run here: what is to be known of it comes with each effect.
 ///
@@ -111,22 +112,8 @@ impl Apart {
         }
         let id = issue.id.clone();
         let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
-        let conclusion = ended(Outcome::InDoubt, error, None);
+        let conclusion = without_result(Outcome::InDoubt, error, None);
         Some(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 })
-    }
-}
-
-/// An attempt that came to nothing.
-pub(super) fn ended(outcome: Outcome, error: String, cause: Option<FailureCause>) -> Conclusion {
-    Conclusion {
-        outcome,
-        summary: error.clone(),
-        text: None,
-        result: Value::Null,
-        references: Vec::new(),
-        error: Some(error),
-        cause,
-        origins: Vec::new(),
     }
 }
 
