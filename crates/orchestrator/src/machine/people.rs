@@ -13,6 +13,8 @@ use crate::{RunEffect, RunFailure, RunOutput};
 const ESCALATION: &str = "escalation";
 /// Stands as the answer of a question that nobody needs to answer any more.
 const WITHDRAWN: &str = "(withdrawn: the task that asked has come to an end)";
+/// The same, of one that a wider consent has answered.
+const ALLOWED: &str = "(withdrawn: such calls were allowed meanwhile)";
 
 /// What a person was asked about a tool task's call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,10 +72,21 @@ impl RunMachine {
         self.withdraw(ids, out);
     }
 
+    /// Takes back what was asked about the call of a task that needs no consent any more: else the run would seem to wait for it.
+    pub(super) fn withdraw_approvals(&mut self, task: &TaskId, out: &mut Out) {
+        let asked = self.unanswered().into_iter().filter(|question| question.kind == "approval" && question.task.as_ref() == Some(task));
+        let ids: Vec<QuestionId> = asked.map(|question| question.id.clone()).collect();
+        self.withdraw_saying(ids, ALLOWED, out);
+    }
+
     pub(super) fn withdraw(&mut self, ids: Vec<QuestionId>, out: &mut Out) {
+        self.withdraw_saying(ids, WITHDRAWN, out);
+    }
+
+    fn withdraw_saying(&mut self, ids: Vec<QuestionId>, why: &str, out: &mut Out) {
         for id in ids {
             self.stop_asking(&id, out);
-            self.emit(ProgressEvent::QuestionAnswered { id, answer: WITHDRAWN.to_owned() }, out);
+            self.emit(ProgressEvent::QuestionAnswered { id, answer: why.to_owned() }, out);
         }
     }
 

@@ -159,6 +159,10 @@ impl RunMachine {
                 None => return,
             },
         }
+        if self.input.tells_doubts {
+            // Journals of before, in which doubts are not told either, have no such event.
+            self.withdraw_approvals(task, out);
+        }
         let started =
             ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
         self.emit(started, out);

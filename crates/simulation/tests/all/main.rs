@@ -58,6 +58,13 @@ fn a_call_of_which_the_run_has_not_heard_is_told_when_its_task_is_skipped_at_the
     assert!(story.faults.is_empty() && story.end == "goal_not_reached", "{}: {:#?}", story.end, story.faults);
 }
 
+/// A call that "always" for another one had allowed was cut off, because the question that had been asked for it was still open.
+#[test]
+fn a_call_is_not_cut_off_for_a_question_that_a_wider_consent_has_answered() {
+    let story = play(&Stage::new().unwrap(), Scenario::wild(5_002_170), None);
+    assert!(story.faults.is_empty(), "{}: {:#?}", story.end, story.faults);
+}
+
 #[test]
 fn a_seed_gives_the_same_run_again() {
     let (one, other) = (Stage::new().unwrap(), Stage::new().unwrap());

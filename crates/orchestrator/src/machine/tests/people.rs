@@ -182,6 +182,23 @@ fn a_tool_task_waits_for_consent_over_stops_and_crashes() {
     assert_eq!(world.ended(), "completed");
 }
 
+/// A call that "always" for another one has allowed does not wait for its own question, and the run does not leave it for that.
+#[test]
+fn a_question_that_a_wider_consent_has_answered_is_taken_back() {
+    let mut world = World::given(|input| {
+        let mut two = plan("a=shell; b=shell");
+        two.tasks.iter_mut().for_each(|task| task.parameters = parameters(json!({"command": "make"})));
+        input.plan = Some(two);
+        input.settings.approval = Approval::Edits;
+    });
+    let second = world.state().questions[1].id.clone();
+    world.send(RunFact::PersonAnswered { question: Some(second), text: "always".to_owned() });
+    assert_eq!(world.told("consent_given").len(), 1);
+    world.crashed();
+    assert_eq!(world.open().split(' ').filter(|open| *open == "a").count(), 1, "{}", world.open());
+    assert!(world.state().questions.iter().all(|question| question.answer.is_some()), "{:?}", world.state().questions);
+}
+
 #[test]
 fn consent_is_for_one_call_and_one_execution() {
     // A retry asks again.
