@@ -63,6 +63,48 @@ fn a_run_is_told_in_chinese() {
 }
 
 #[test]
+fn the_whole_terminal_speaks_chinese() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
+        .on(When::tools().and_contains("慢慢走"), [done("慢慢地走到了")])
+        .on(When::tools(), [done("walked")]);
+    let mut world = World::with(script);
+    world.set("LANG", "zh_CN.UTF-8");
+    let line = "exec AIME run '走到湖边' --mode direct --run-id trip --approve all";
+    let Some(mut terminal) = world.terminal(line, (80, 24)) else { return };
+    world.wait_for_file("began");
+    terminal.shows(&[
+        "执行中  走到湖边",
+        "计划 v1 [",
+        "1 个任务已完成 0 个",
+        "── 计划 ──",
+        "── 正在进行 ──",
+        "── 经过 ──",
+        "? 帮助 · t 说话",
+        "Ctrl-C 停止",
+    ]);
+    for english in ["tasks", "working", "Plan", "What happened", "help"] {
+        assert!(!terminal.screen().contains(english), "{english}\n{}", terminal.screen());
+    }
+    terminal.types("?");
+    terminal.shows(&["── 按键 ──", "对运行说话", "停止运行，之后可以继续；再按一次立即停止", "Esc 返回"]);
+    terminal.types("\u{1b}");
+    terminal.hides("── 按键 ──");
+    terminal.types("t慢慢走");
+    terminal.shows(&["对运行说 > 慢慢走", "Enter 发送"]);
+    terminal.types("\r");
+    terminal.shows(&["已告知  慢慢走"]);
+    world.file("go", "");
+    let left = terminal.ends().must(0);
+    for text in ["1 个任务已完成 1 个", "慢慢地走到了", "已完成"] {
+        assert!(left.text.contains(text), "{text} stays\n{}", left.text);
+    }
+    for english in ["tokens in", "told", "done"] {
+        assert!(!left.text.contains(english), "{english}\n{}", left.text);
+    }
+}
+
+#[test]
 fn what_programs_read_is_the_same_in_every_language() {
     for (form, lang) in [("json", "zh"), ("jsonl", "zh"), ("json", "en")] {
         let world = planned();

@@ -30,6 +30,8 @@ macro_rules! msg {
     };
 }
 pub(crate) use msg;
+#[cfg(test)]
+pub(crate) use tests::in_language;
 
 /// The language of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,8 +20,9 @@ use ratatui_core::{
 };
 
 use crate::{
-    Screen, Theme,
+    Phrase, Screen, Theme,
     screen::{Panel, Scroll},
+    text::width as columns,
     theme::Tone,
 };
 
@@ -99,10 +100,8 @@ impl Canvas<'_> {
         let height = height - asked.len();
         let top = self.row;
         match screen.panel {
-            Panel::Help => self.window(("Keys", help::lines(screen, eye, width)), &mut screen.scroll, eye, (width, height)),
-            Panel::Graph => {
-                self.window(("What waits for what", graph::lines(screen, eye, width)), &mut screen.scroll, eye, (width, height))
-            }
+            Panel::Help => self.window(Phrase::TitleKeys, help::lines(screen, eye, width), screen, eye, (width, height)),
+            Panel::Graph => self.window(Phrase::TitleGraph, graph::lines(screen, eye, width), screen, eye, (width, height)),
             Panel::Log | Panel::Task if width >= WIDE && height >= 8 => self.beside(screen, eye, width, height),
             Panel::Log | Panel::Task => self.stacked(screen, eye, width, height),
         }
@@ -147,7 +146,7 @@ impl Canvas<'_> {
     fn lower(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
         if screen.panel == Panel::Task {
             let lines = task::lines(screen, eye, width);
-            self.window(("Task", lines), &mut screen.scroll, eye, (width, height));
+            self.window(Phrase::TitleTask, lines, screen, eye, (width, height));
         } else {
             let lines = log::lines(screen, eye, width, height);
             self.lines(&lines);
@@ -155,13 +154,14 @@ impl Canvas<'_> {
     }
 
     /// As much of some lines as fits below a title, from where they are scrolled to.
-    fn window(&mut self, (name, lines): (&str, Vec<Line<'static>>), scroll: &mut Scroll, eye: Eye, (width, height): (usize, usize)) {
+    fn window(&mut self, name: Phrase<'_>, lines: Vec<Line<'static>>, screen: &mut Screen, eye: Eye, (width, height): (usize, usize)) {
         let page = height.saturating_sub(1);
-        reach(scroll, lines.len(), page);
-        let more = lines.len().saturating_sub(scroll.at + page);
-        let more = if more > 0 { format!("{more} more below") } else { String::new() };
-        self.lines(&[title(eye, name, &more, width)]);
-        let shown: Vec<Line<'static>> = lines.into_iter().skip(scroll.at).take(page).collect();
+        reach(&mut screen.scroll, lines.len(), page);
+        let at = screen.scroll.at;
+        let more = lines.len().saturating_sub(at + page);
+        let more = if more > 0 { screen.says(Phrase::MoreBelow(more)) } else { String::new() };
+        self.lines(&[title(eye, &screen.says(name), &more, width)]);
+        let shown: Vec<Line<'static>> = lines.into_iter().skip(at).take(page).collect();
         self.lines(&shown);
     }
 }
@@ -177,9 +177,9 @@ fn reach(scroll: &mut Scroll, lines: usize, page: usize) {
 fn title(eye: Eye, name: &str, more: &str, width: usize) -> Line<'static> {
     let name = crate::first_line(name, width.saturating_sub(6).max(1));
     // A name without a number behind it is better than half a number.
-    let fits = !more.is_empty() && crate::text::width(&name) + more.len() + 9 <= width;
+    let fits = !more.is_empty() && columns(&name) + columns(more) + 9 <= width;
     let more = if fits { format!(" {more} ──") } else { String::new() };
-    let used = 4 + crate::text::width(&name) + crate::text::width(&more);
+    let used = 4 + columns(&name) + columns(&more);
     let rule = "─".repeat(width.saturating_sub(used));
     Line::from(vec![eye.span(Tone::Dim, "── "), eye.span(Tone::Strong, name), eye.span(Tone::Dim, format!(" {rule}{more}"))])
 }

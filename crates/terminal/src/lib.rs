@@ -9,6 +9,7 @@ mod testing;
 mod text;
 mod theme;
 mod view;
+mod words;
 
 pub use draw::render;
 pub use key::Key;
@@ -17,3 +18,4 @@ pub use screen::{Act, Limits, Part, Screen};
 pub use text::{clock, first_line, fit, plain, span};
 pub use theme::Theme;
 pub use view::{Heard, Tty, View};
+pub use words::{Help, Hint, Phrase, Words, english};

@@ -18,7 +18,11 @@ pub(crate) use self::{
     log::{Entry, Log},
     prompt::{Prompt, Said},
 };
-use crate::{order::tree_order, theme::Tone};
+use crate::{
+    order::tree_order,
+    theme::Tone,
+    words::{Phrase, Words, english},
+};
 
 /// What a person wants of whoever drives the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +125,7 @@ pub struct Screen {
     given: BTreeSet<QuestionId>,
     /// Whether an approval offers "always", by its words.
     pub(crate) offers_always: fn(&str) -> bool,
+    words: Words,
 }
 
 impl Screen {
@@ -143,6 +148,7 @@ impl Screen {
             question_scroll: Scroll::default(),
             given: BTreeSet::new(),
             offers_always: |_| false,
+            words: english,
         }
     }
 
@@ -158,6 +164,18 @@ impl Screen {
     pub fn with_always(mut self, offers: fn(&str) -> bool) -> Self {
         self.offers_always = offers;
         self
+    }
+
+    /// Says what it says in these words. Without this it speaks English.
+    #[must_use]
+    pub fn with_words(mut self, words: Words) -> Self {
+        self.words = words;
+        self
+    }
+
+    /// A phrase in the language of the person.
+    pub(crate) fn says(&self, phrase: Phrase<'_>) -> String {
+        (self.words)(phrase)
     }
 
     /// Where the run stands, as far as it was told.
@@ -176,7 +194,7 @@ impl Screen {
         }
         self.actors.take(at, event);
         if let Some(words) = words {
-            self.log.push(Entry { at, tone: tone_of(event), text: words.to_owned() }, self.panel == Panel::Log, &mut self.scroll);
+            self.tell(at, tone_of(event), words);
         }
         if self.selected.as_ref().is_some_and(|selected| self.state.as_ref().is_none_or(|state| !state.tasks.contains_key(selected))) {
             self.selected = None;
@@ -185,7 +203,12 @@ impl Screen {
 
     /// Says something beside the events, in the log.
     pub fn say(&mut self, at: Timestamp, words: &str) {
-        self.log.push(Entry { at, tone: Tone::Strong, text: words.to_owned() }, self.panel == Panel::Log, &mut self.scroll);
+        self.tell(at, Tone::Strong, words);
+    }
+
+    fn tell(&mut self, at: Timestamp, tone: Tone, words: &str) {
+        let entry = Entry { at, tone, text: words.to_owned() };
+        self.log.push(entry, self.words, self.panel == Panel::Log, &mut self.scroll);
     }
 
     /// Whether a process carries the run out now; one that drives it need not say so.

@@ -26,6 +26,10 @@ count-change = { $number ->
     [one] {$number} change
    *[other] {$number} changes
 }
+count-line = { $number ->
+    [one] {$number} line
+   *[other] {$number} lines
+}
 
 attempt = (attempt {$number})
 
@@ -38,6 +42,12 @@ status-waiting-for-human = waiting_for_human
 status-completed = completed
 status-failed = failed
 status-cancelled = cancelled
+status-pending = pending
+status-ready = ready
+status-running = running
+status-blocked = blocked
+status-skipped = skipped
+status-rolled-back = rolled_back
 
 # How a run ended, in its last line.
 ended-completed = completed

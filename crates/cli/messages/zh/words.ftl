@@ -8,6 +8,7 @@ count-replan = {$number} 次重新规划
 count-fault = {$number} 处错误
 count-path = {$number} 个路径
 count-change = {$number} 处改动
+count-line = {$number} 行
 
 attempt = （第 {$number} 次尝试）
 
@@ -20,6 +21,12 @@ status-waiting-for-human = 等待答复
 status-completed = 已完成
 status-failed = 失败
 status-cancelled = 已取消
+status-pending = 等待中
+status-ready = 就绪
+status-running = 进行中
+status-blocked = 受阻
+status-skipped = 已跳过
+status-rolled-back = 已撤回
 
 # 运行结束时，最后一行里的说法。
 ended-completed = 已完成

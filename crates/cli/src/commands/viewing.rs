@@ -16,8 +16,9 @@ use crate::{
     failure::Failure,
     output::{BOLD, plain},
     person::OnScreen,
-    screen::Screen,
+    screen::{Screen, head},
     wiring::Setup,
+    words::{msg, said as in_words},
 };
 
 /// Where acts come from: one end for the view, one for who carries them out.
@@ -56,12 +57,12 @@ impl Hearing {
         while let Some(act) = acts.recv().await {
             let (message, said) = match act {
                 Act::Tell { task, text } => {
-                    let said = format!("{BOLD}told{BOLD:#}    {}", plain(&text));
+                    let said = format!("{}{}", head(BOLD, "head-told"), plain(&text));
                     (InboxMessage::Say { task, text }, Some(said))
                 }
                 Act::Pause => (InboxMessage::Pause {}, None),
                 Act::Cancel { task } => {
-                    let said = task.as_ref().map(|task| format!("{BOLD}cancel{BOLD:#}  {task}"));
+                    let said = task.as_ref().map(|task| format!("{}{task}", head(BOLD, "head-cancel")));
                     (InboxMessage::Cancel { task }, said)
                 }
                 Act::Answer { question, text } => {
@@ -79,7 +80,7 @@ impl Hearing {
             };
             match self.put(&message).await {
                 Ok(()) => said.iter().for_each(|said| self.screen.say(said)),
-                Err(error) => self.screen.say(&format!("not done: {error}")),
+                Err(error) => self.screen.say(&msg!("view-not-done", error = in_words(&error))),
             }
         }
     }

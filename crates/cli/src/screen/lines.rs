@@ -18,7 +18,7 @@ const WIDTH: usize = 160;
 const HEAD: usize = 8;
 
 /// The word that a line begins with, and room behind it.
-fn head(style: Style, id: &str) -> String {
+pub(crate) fn head(style: Style, id: &str) -> String {
     format!("{style}{}", column(&format!("{}{style:#}", message(id, &[])), HEAD))
 }
 

@@ -11,7 +11,10 @@ use super::{
     Pause, describe_tasks, fit, line_of, span,
     tree::{checklist, progress},
 };
-use crate::output::{self, BOLD, DIM, count};
+use crate::{
+    output::{self, BOLD, DIM, count},
+    words::msg,
+};
 
 /// How often the view is drawn.
 const FRAME: Duration = Duration::from_millis(200);
@@ -178,13 +181,13 @@ pub(super) fn is_news(event: &ProgressEvent) -> bool {
 pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, rows): (usize, usize)) -> String {
     let mut lines = Vec::new();
     let doing = match state.status {
-        RunStatus::Planning => "planning",
-        RunStatus::Executing => "working",
-        RunStatus::Replanning => "changing the plan",
-        RunStatus::WaitingForHuman => "waiting for you",
-        RunStatus::Completed => "done",
-        RunStatus::Failed => "failed",
-        RunStatus::Cancelled => "cancelled",
+        RunStatus::Planning => msg!("view-planning"),
+        RunStatus::Executing => msg!("view-working"),
+        RunStatus::Replanning => msg!("view-replanning"),
+        RunStatus::WaitingForHuman => msg!("view-waiting"),
+        RunStatus::Completed => msg!("view-run-done"),
+        RunStatus::Failed => msg!("view-run-failed"),
+        RunStatus::Cancelled => msg!("view-run-cancelled"),
     };
     lines.push(format!("{BOLD}{doing}{BOLD:#}{}", progress(state).map(|text| format!(" · {text}")).unwrap_or_default()));
     lines.extend(checklist(state, now, columns, rows.saturating_sub(6).max(3)));
@@ -193,7 +196,8 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, row
     let tokens = spent.input_tokens + spent.output_tokens;
     let cost = if spent.cost_usd > 0.0 { format!(" · ${:.4}", spent.cost_usd) } else { String::new() };
     let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
-    lines.push(format!("{DIM}{elapsed} · {tokens} tokens in {requests}{cost} · Ctrl-C stops · run {run}{DIM:#}"));
+    let foot = msg!("live-foot", elapsed = elapsed, tokens = tokens, requests = requests, cost = cost, run = run);
+    lines.push(format!("{DIM}{foot}{DIM:#}"));
     // One column less, as a full line would wrap on some terminals; and room for the `^C`s that a terminal writes behind the last one.
     let width = columns.saturating_sub(1).max(1);
     let mut lines: Vec<String> = lines.iter().map(|line| fit(line, width)).collect();

@@ -1,5 +1,7 @@
 //! What people see, as it is printed without colours.
 
+mod view;
+
 use std::collections::BTreeMap;
 
 use aime_orchestrator::PublishedEvent;

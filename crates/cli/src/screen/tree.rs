@@ -79,7 +79,7 @@ fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
             (Some(now), doing)
         }
         TaskStatus::Completed | TaskStatus::Failed => (task.finished_at.map(aime_progress::Timestamp::as_millis), None),
-        _ => (None, task.reason.clone()),
+        _ => (None, task.reason.as_deref().map(|reason| words::said(reason).into_owned())),
     };
     // What it does needs room beside what it is called.
     let most = if doing.is_some() { width / 2 } else { width.saturating_sub(20) };

@@ -11,10 +11,14 @@ use aime_progress::ProgressEvent;
 use aime_terminal::{Heard, Limits, Screen, Theme, View};
 
 use super::{
-    line_of,
+    head, line_of,
     live::{is_news, last, size},
+    phrases,
 };
-use crate::output;
+use crate::{
+    output::{self, BOLD, count},
+    words::{msg, said},
+};
 
 /// The most lines that are left on the screen of before.
 const MOST_NEWS: usize = 2_000;
@@ -40,7 +44,7 @@ pub(crate) const fn limits_of(bounds: &Bounds) -> Limits {
 impl Whole {
     /// Takes the terminal; `None` in the background.
     pub(crate) fn open(screen: Screen, heard: Heard) -> io::Result<Option<Self>> {
-        let screen = screen.with_always(aime_tools::offers_always);
+        let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::say);
         let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), heard)?;
         Ok(view.map(|view| Self { view, news: Mutex::default() }))
     }
@@ -78,7 +82,7 @@ impl Whole {
         news.closed = true;
         let Some(screen) = self.view.close() else { return };
         if news.left_out > 0 {
-            output::note(&format!("… {} before these are in `aime runs events`", output::count(news.left_out, "line")));
+            output::note(&msg!("view-lines-before", lines = count(news.left_out, "line")));
         }
         news.lines.drain(..).for_each(|line| output::note(&line));
         if let Some(state) = screen.state().filter(|state| !state.tasks.is_empty()) {
@@ -98,13 +102,13 @@ impl News {
 }
 
 /// What the log of a screen says of an event: what the screen does not show by itself.
-fn words_of(event: &ProgressEvent, line: Option<&str>) -> Option<String> {
+pub(super) fn words_of(event: &ProgressEvent, line: Option<&str>) -> Option<String> {
     use ProgressEvent as E;
     match event {
         E::PlanCreated { plan, repairs, fallback } => {
-            let mut words = format!("plan    v1: {}", output::count(plan.tasks.len(), "task"));
-            repairs.iter().for_each(|repair| words.push_str(&format!("\n  mended: {repair}")));
-            fallback.iter().for_each(|why| words.push_str(&format!("\n  fallback: {why}")));
+            let mut words = format!("{}v1: {}", head(BOLD, "head-plan"), count(plan.tasks.len(), "task"));
+            repairs.iter().for_each(|repair| words.push_str(&format!("\n  {}", msg!("line-mended", repair = repair))));
+            fallback.iter().for_each(|why| words.push_str(&format!("\n  {}", msg!("line-fallback", why = said(why)))));
             Some(output::bare(&words))
         }
         E::ToolCallStarted { .. } | E::ActorCreated { .. } | E::TaskConcluded { .. } | E::QuestionAsked { .. } => None,

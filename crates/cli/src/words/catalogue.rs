@@ -12,6 +12,7 @@ macro_rules! files {
         [
             include_str!(concat!("../../messages/", $language, "/words.ftl")),
             include_str!(concat!("../../messages/", $language, "/run.ftl")),
+            include_str!(concat!("../../messages/", $language, "/view.ftl")),
             include_str!(concat!("../../messages/", $language, "/doctor.ftl")),
             include_str!(concat!("../../messages/", $language, "/questions.ftl")),
             include_str!(concat!("../../messages/", $language, "/reasons.ftl")),
@@ -20,11 +21,11 @@ macro_rules! files {
     };
 }
 
-const ENGLISH: [&str; 6] = files!("en");
-const CHINESE: [&str; 6] = files!("zh");
+const ENGLISH: [&str; 7] = files!("en");
+const CHINESE: [&str; 7] = files!("zh");
 
 /// The texts of a catalogue.
-pub(super) const fn texts(language: Language) -> &'static [&'static str; 6] {
+pub(super) const fn texts(language: Language) -> &'static [&'static str; 7] {
     match language {
         Language::English => &ENGLISH,
         Language::Chinese => &CHINESE,

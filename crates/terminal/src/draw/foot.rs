@@ -5,7 +5,7 @@ use tui_input::Input;
 
 use super::Eye;
 use crate::{
-    Screen, plain,
+    Hint, Phrase, Screen, plain,
     screen::{Act, Panel, Part, Prompt, Said},
     text::width as columns,
     theme::Tone,
@@ -15,26 +15,26 @@ use crate::{
 /// cursor, where they type.
 pub(super) fn prompt(screen: &Screen, eye: Eye, width: usize) -> Option<(Line<'static>, Option<usize>)> {
     match &screen.prompt {
-        Prompt::Typing { to, line } => Some(typing(to, line, eye, width)),
+        Prompt::Typing { to, line } => Some(typing(screen, to, line, eye, width)),
         Prompt::Sure(act) => {
             let asked = match act {
-                Act::Pause => "Stop the run? It can be resumed.".to_owned(),
-                Act::Cancel { task: Some(task) } => format!("Cancel the task {task}?"),
-                _ => "End the run for good?".to_owned(),
+                Act::Pause => Phrase::SurePause,
+                Act::Cancel { task: Some(task) } => Phrase::SureCancel(task),
+                _ => Phrase::SureEnd,
             };
-            Some((eye.line(Tone::Warn, format!("{asked} y / n")), None))
+            Some((eye.line(Tone::Warn, format!("{} y / n", screen.says(asked))), None))
         }
         Prompt::None if !screen.notice.is_empty() => Some((eye.line(Tone::Warn, screen.notice.clone()), None)),
         Prompt::None => None,
     }
 }
 
-fn typing(to: &Said, line: &Input, eye: Eye, width: usize) -> (Line<'static>, Option<usize>) {
+fn typing(screen: &Screen, to: &Said, line: &Input, eye: Eye, width: usize) -> (Line<'static>, Option<usize>) {
     let label = match to {
-        Said::Told(None) => "tell the run > ".to_owned(),
-        Said::Told(Some(task)) => format!("tell {task} > "),
-        Said::Answers(_) => "answer > ".to_owned(),
+        Said::Told(task) => Phrase::Tells(task.as_ref()),
+        Said::Answers(_) => Phrase::AnswersWith,
     };
+    let label = format!("{} > ", screen.says(label));
     let label = if columns(&label) + 10 > width { "> ".to_owned() } else { label };
     let room = width.saturating_sub(columns(&label) + 1).max(1);
     let hidden = line.visual_scroll(room);
@@ -53,19 +53,19 @@ fn typing(to: &Said, line: &Input, eye: Eye, width: usize) -> (Line<'static>, Op
 
 /// As many of the keys as fit, the most useful ones first.
 pub(super) fn keys(screen: &Screen, eye: Eye, width: usize) -> Line<'static> {
-    let words: &[&str] = match (&screen.prompt, screen.panel) {
-        (Prompt::Typing { .. }, _) => &["Enter sends", "Esc gives up", "Ctrl-U empties"],
-        (Prompt::Sure(_), _) => &["y yes", "any other key no"],
-        (Prompt::None, Panel::Help | Panel::Graph) => &["Esc back", "Up Down scroll", "? help", "t tell"],
-        (Prompt::None, Panel::Task) => &["Esc back", "? help", "Up Down task", "x cancel it", "T tell it", "g graph", "PgDn scroll"],
-        (Prompt::None, Panel::Log) if screen.part == Part::Watches => {
-            &["? help", "q leave", "t tell", "Enter task", "g graph", "p pause", "x cancel"]
-        }
-        (Prompt::None, Panel::Log) => &["? help", "t tell", "Enter task", "g graph", "p pause", "x cancel", "Ctrl-C stop"],
+    use Hint as H;
+    let hints: &[Hint] = match (&screen.prompt, screen.panel) {
+        (Prompt::Typing { .. }, _) => &[H::Sends, H::GivesUp, H::Empties],
+        (Prompt::Sure(_), _) => &[H::Yes, H::No],
+        (Prompt::None, Panel::Help | Panel::Graph) => &[H::Back, H::Scroll, H::Help, H::Tell],
+        (Prompt::None, Panel::Task) => &[H::Back, H::Help, H::OtherTask, H::CancelIt, H::TellIt, H::Graph, H::ScrollPage],
+        (Prompt::None, Panel::Log) if screen.part == Part::Watches => &[H::Help, H::Leave, H::Tell, H::Task, H::Graph, H::Pause, H::Cancel],
+        (Prompt::None, Panel::Log) => &[H::Help, H::Tell, H::Task, H::Graph, H::Pause, H::Cancel, H::Stop],
     };
     let mut text = String::new();
-    for word in words {
-        let more = if text.is_empty() { (*word).to_owned() } else { format!("{text} · {word}") };
+    for hint in hints {
+        let word = screen.says(Phrase::Hint(*hint));
+        let more = if text.is_empty() { word } else { format!("{text} · {word}") };
         if columns(&more) > width {
             break;
         }

@@ -7,7 +7,7 @@ use ratatui_core::text::{Line, Span};
 use renderdag::{Ancestor, GraphRowRenderer, Renderer};
 
 use super::{Eye, tree::mark};
-use crate::{Screen, first_line, theme::Tone};
+use crate::{Phrase, Screen, first_line, theme::Tone};
 
 /// The most tasks that are drawn; of more nobody could follow the lines.
 const MOST: usize = 200;
@@ -15,7 +15,7 @@ const MOST: usize = 200;
 /// The picture, a task a line and lines between.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let tasks = screen.state.as_ref().map(|state| (state, order(state))).filter(|(_, order)| !order.is_empty());
-    let Some((state, order)) = tasks else { return vec![eye.line(Tone::Dim, "there is no plan yet")] };
+    let Some((state, order)) = tasks else { return vec![eye.line(Tone::Dim, screen.says(Phrase::NoPlanToDraw))] };
     let all = order.len();
     let edges = edges(state);
     let mut renderer = GraphRowRenderer::new().output().with_min_row_height(2).build_box_drawing().with_square_glyphs();
@@ -29,7 +29,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.extend(row.trim_end_matches('\n').split('\n').map(|line| painted(line, task, eye, width)));
     }
     if all > MOST {
-        lines.push(eye.line(Tone::Dim, format!("… and {} more", all - MOST)));
+        lines.push(eye.line(Tone::Dim, screen.says(Phrase::AndMore(all - MOST))));
     }
     lines
 }

@@ -5,7 +5,7 @@ use ratatui_core::text::{Line, Span};
 
 use super::Eye;
 use crate::{
-    Screen, clock, first_line,
+    Phrase, Screen, clock, first_line,
     screen::Part,
     text::{grouped, width as columns},
     theme::Tone,
@@ -16,11 +16,14 @@ const BAR: usize = 20;
 
 /// At most `most` lines.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec<Line<'static>> {
-    let Some(state) = &screen.state else { return vec![eye.line(Tone::Strong, "beginning")].into_iter().take(most).collect() };
+    let Some(state) = &screen.state else {
+        return vec![eye.line(Tone::Strong, screen.says(Phrase::Beginning))].into_iter().take(most).collect();
+    };
     let (doing, tone) = doing(screen, state);
-    let goal = first_line(&state.goal, width.saturating_sub(columns(doing) + 2));
+    let doing = screen.says(doing);
+    let goal = first_line(&state.goal, width.saturating_sub(columns(&doing) + 2));
     let mut lines = vec![Line::from(vec![eye.span(tone, doing), Span::raw("  "), Span::raw(goal)])];
-    let (how_far, spent) = (how_far(state, eye, width), spent(screen, state, eye));
+    let (how_far, spent) = (how_far(screen, state, eye, width), spent(screen, state, eye));
     // Both on one line where they fit.
     let gap = width.saturating_sub(how_far.width() + spent.width());
     if gap >= 3 {
@@ -35,29 +38,28 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec
     lines
 }
 
-fn doing(screen: &Screen, state: &ProgressState) -> (&'static str, Tone) {
+fn doing(screen: &Screen, state: &ProgressState) -> (Phrase<'static>, Tone) {
     match state.status {
-        RunStatus::Completed => ("done", Tone::Good),
-        RunStatus::Failed => ("failed", Tone::Bad),
-        RunStatus::Cancelled => ("cancelled", Tone::Warn),
-        _ if screen.question().is_some() => ("waiting for you", Tone::Warn),
-        _ if screen.part == Part::Watches && !screen.driven => ("not under way", Tone::Warn),
-        RunStatus::WaitingForHuman => ("waiting for you", Tone::Warn),
-        RunStatus::Planning => ("planning", Tone::Live),
-        RunStatus::Executing => ("working", Tone::Live),
-        RunStatus::Replanning => ("changing the plan", Tone::Live),
+        RunStatus::Completed => (Phrase::Done, Tone::Good),
+        RunStatus::Failed => (Phrase::Failed, Tone::Bad),
+        RunStatus::Cancelled => (Phrase::Cancelled, Tone::Warn),
+        _ if screen.question().is_some() => (Phrase::WaitingForYou, Tone::Warn),
+        _ if screen.part == Part::Watches && !screen.driven => (Phrase::NotUnderWay, Tone::Warn),
+        RunStatus::WaitingForHuman => (Phrase::WaitingForYou, Tone::Warn),
+        RunStatus::Planning => (Phrase::Planning, Tone::Live),
+        RunStatus::Executing => (Phrase::Working, Tone::Live),
+        RunStatus::Replanning => (Phrase::Replanning, Tone::Live),
     }
 }
 
 /// `plan v2 [#####-----] 3 of 5 tasks done, 1 failed`.
-fn how_far(state: &ProgressState, eye: Eye, width: usize) -> Line<'static> {
+fn how_far(screen: &Screen, state: &ProgressState, eye: Eye, width: usize) -> Line<'static> {
     if state.version == 0 {
-        return eye.line(Tone::Dim, "no plan yet");
+        return eye.line(Tone::Dim, screen.says(Phrase::NoPlanYet));
     }
     let count = |status: TaskStatus| state.tasks.values().filter(|task| task.status == status).count();
     let (all, done, failed) = (state.tasks.len(), count(TaskStatus::Completed), count(TaskStatus::Failed));
-    let tasks = if all == 1 { "1 task".to_owned() } else { format!("{all} tasks") };
-    let mut spans = vec![Span::raw(format!("plan v{}", state.version))];
+    let mut spans = vec![Span::raw(screen.says(Phrase::Version(state.version)))];
     if width >= 60 && all > 0 {
         let full = done * BAR / all;
         spans.extend([
@@ -69,9 +71,10 @@ fn how_far(state: &ProgressState, eye: Eye, width: usize) -> Line<'static> {
     } else {
         spans.push(Span::raw(" ·"));
     }
-    spans.push(Span::raw(format!(" {done} of {tasks} done")));
+    spans.push(Span::raw(format!(" {}", screen.says(Phrase::DoneOf { done, tasks: all }))));
     if failed > 0 {
-        spans.push(eye.span(Tone::Bad, format!(", {failed} failed")));
+        let failed = format!("{}{}", screen.says(Phrase::Comma), screen.says(Phrase::Failures(failed)));
+        spans.push(eye.span(Tone::Bad, failed));
     }
     Line::from(spans)
 }
@@ -82,17 +85,19 @@ fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
     let millis = until.millis_since(state.started_at);
     let tokens = state.spent.input_tokens.saturating_add(state.spent.output_tokens);
     let (limits, cost) = (&screen.limits, state.spent.cost_usd);
+    let of = |used: &str, most: &str| screen.says(Phrase::Of { used, most });
     let near = |used: f64, most: f64| if used >= 0.8 * most { Tone::Warn } else { Tone::Dim };
     let time = limits.seconds.map_or_else(
         || (Tone::Dim, clock(millis)),
-        |most| (near(millis as f64 / 1_000.0, most as f64), format!("{} of {}", clock(millis), clock(most.saturating_mul(1_000)))),
+        |most| (near(millis as f64 / 1_000.0, most as f64), of(&clock(millis), &clock(most.saturating_mul(1_000)))),
     );
+    let told = grouped(tokens);
     let tokens = limits.tokens.map_or_else(
-        || (Tone::Dim, format!("{} tokens", grouped(tokens))),
-        |most| (near(tokens as f64, most as f64), format!("{} of {} tokens", grouped(tokens), grouped(most))),
+        || (Tone::Dim, screen.says(Phrase::Tokens(&told))),
+        |most| (near(tokens as f64, most as f64), screen.says(Phrase::TokensOf { used: &told, most: &grouped(most) })),
     );
     let cost = match limits.cost_usd {
-        Some(most) => Some((near(cost, most), format!("${cost:.4} of ${most:.2}"))),
+        Some(most) => Some((near(cost, most), of(&format!("${cost:.4}"), &format!("${most:.2}")))),
         None => (cost > 0.0).then(|| (Tone::Dim, format!("${cost:.4}"))),
     };
     let mut spans = Vec::new();

@@ -3,28 +3,28 @@
 use ratatui_core::text::{Line, Span};
 
 use super::Eye;
-use crate::{Screen, screen::Part, text::wrapped, theme::Tone};
+use crate::{Help, Phrase, Screen, screen::Part, text::wrapped, theme::Tone};
 
 /// Each key with what it does.
-pub(super) const KEYS: [(&str, &str); 18] = [
-    ("t", "tell the run something"),
-    ("T", "tell the actor of the task at the pointer"),
-    ("y n a", "answer an approval: yes, no, always"),
-    ("Enter, a", "answer a question"),
-    ("x", "cancel the task at the pointer; it asks first"),
-    ("X", "end the run for good; it asks first"),
-    ("p", "pause: stop the run so that it can be resumed; it asks first"),
-    ("Ctrl-C", "stop the run so that it can be resumed; again to stop at once"),
-    ("Up Down", "move the pointer; also k and j"),
-    ("Enter, d", "all about the task at the pointer, and back"),
-    ("g", "what waits for what, and back"),
-    ("l", "what happened"),
-    ("Tab", "the next of these three"),
-    ("PgUp PgDn", "scroll"),
-    ("Esc", "back; the pointer follows what moves again"),
-    ("Ctrl-L", "draw anew. Ctrl-Z: to the background"),
-    ("?", "this, and back"),
-    ("", "[ ] waits  [>] runs  [x] done  [!] failed  [?] blocked  [-] skipped  [<] undone"),
+pub(super) const KEYS: [(&str, Help); 18] = [
+    ("t", Help::Tell),
+    ("T", Help::TellIt),
+    ("y n a", Help::Approve),
+    ("Enter, a", Help::Answer),
+    ("x", Help::Cancel),
+    ("X", Help::End),
+    ("p", Help::Pause),
+    ("Ctrl-C", Help::Stop),
+    ("Up Down", Help::Move),
+    ("Enter, d", Help::Task),
+    ("g", Help::Graph),
+    ("l", Help::Log),
+    ("Tab", Help::Next),
+    ("PgUp PgDn", Help::Scroll),
+    ("Esc", Help::Back),
+    ("Ctrl-L", Help::Redraw),
+    ("?", Help::Help),
+    ("", Help::Marks),
 ];
 
 /// The columns of the keys.
@@ -32,12 +32,12 @@ const KEY: usize = 11;
 
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    for (key, words) in KEYS {
-        let words = match (key, screen.part) {
-            ("Ctrl-C", Part::Watches) => "close this; the run goes on. Also q",
-            _ => words,
+    for (key, help) in KEYS {
+        let help = match (help, screen.part) {
+            (Help::Stop, Part::Watches) => Help::Leave,
+            _ => help,
         };
-        for (at, text) in wrapped(words, width.saturating_sub(KEY + 1), "").into_iter().enumerate() {
+        for (at, text) in wrapped(&screen.says(Phrase::Help(help)), width.saturating_sub(KEY + 1), "").into_iter().enumerate() {
             let key = if at == 0 { key } else { "" };
             lines.push(Line::from(vec![eye.span(Tone::Strong, format!(" {key:<KEY$}")), Span::raw(text)]));
         }

@@ -5,7 +5,7 @@ use ratatui_core::text::Line;
 
 use super::{Eye, reach, title};
 use crate::{
-    Screen, clock,
+    Phrase, Screen, clock,
     screen::{Entry, Panel},
     text::{width as columns, wrapped},
     theme::Tone,
@@ -38,8 +38,8 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
         }
     }
     let at = if screen.panel == Panel::Log { screen.scroll.at } else { 0 };
-    let more = if at > 0 { format!("{at} more below") } else { String::new() };
-    let mut lines = vec![title(eye, "What happened", &more, width)];
+    let more = if at > 0 { screen.says(Phrase::MoreBelow(at)) } else { String::new() };
+    let mut lines = vec![title(eye, &screen.says(Phrase::TitleLog), &more, width)];
     let mut shown: Vec<Line<'static>> = found.into_iter().skip(at).take(room).collect();
     shown.reverse();
     lines.extend(shown);

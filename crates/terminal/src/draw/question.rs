@@ -3,30 +3,30 @@
 use ratatui_core::text::Line;
 
 use super::{Eye, reach, title};
-use crate::{Screen, text::wrapped, theme::Tone};
+use crate::{Phrase, Screen, text::wrapped, theme::Tone};
 
 /// A title, as much of the question as fits, and the keys that answer it; nothing where nobody asks. It takes at most two thirds of `height`.
 pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
     let Some((question, open)) = screen.question() else { return Vec::new() };
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
-    let name = format!("{}{who}", question.kind);
-    let text = wrapped(&question.question, width.saturating_sub(2), "  ");
+    let name = format!("{}{who}", screen.says(Phrase::Kind(&question.kind)));
+    let text = wrapped(&screen.says(Phrase::Question(&question.question)), width.saturating_sub(2), "  ");
     let keys = match question.kind.as_str() {
-        "approval" if (screen.offers_always)(&question.question) => "y yes · a always · n no",
-        "approval" => "y yes · n no",
-        _ => "Enter answers",
+        "approval" => Phrase::Approves { always: (screen.offers_always)(&question.question) },
+        _ => Phrase::Answers,
     };
+    let keys = screen.says(keys);
     let room = (height * 2 / 3).saturating_sub(2).max(1);
     let page = text.len().min(room);
     reach(&mut screen.question_scroll, text.len(), page);
     let at = screen.question_scroll.at;
     let left = text.len() - at - page;
-    let more = if open > 1 { format!("1 of {open}") } else { String::new() };
+    let more = if open > 1 { screen.says(Phrase::FirstOf(open)) } else { String::new() };
     let mut lines = vec![title(eye, &name, &more, width)];
     lines.extend(text.into_iter().skip(at).take(page).map(|line| eye.line(Tone::Plain, format!(" {line}"))));
     let mut last = eye.line(Tone::Warn, format!(" {keys}"));
     if left > 0 {
-        last.push_span(eye.span(Tone::Bad, format!(" · {left} more lines: PgDn")));
+        last.push_span(eye.span(Tone::Bad, format!(" · {}", screen.says(Phrase::MoreToRead(left)))));
     }
     lines.push(last);
     lines.truncate(height);

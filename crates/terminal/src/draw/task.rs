@@ -5,21 +5,21 @@ use ratatui_core::text::{Line, Span};
 
 use super::{Eye, tree};
 use crate::{
-    Screen, clock, first_line, plain,
+    Phrase, Screen, clock, first_line, plain,
     screen::{Actor, Call},
-    text::{grouped, wrapped},
+    text::{grouped, width as columns, wrapped},
     theme::Tone,
 };
 
 /// Everything that is known of the task that is looked at.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    let Some(task) = screen.chosen() else { return vec![eye.line(Tone::Dim, "there is none yet")] };
-    let mut lines = head(task, eye, width);
+    let Some(task) = screen.chosen() else { return vec![eye.line(Tone::Dim, screen.says(Phrase::NoneYet))] };
+    let mut lines = head(screen, task, eye, width);
     let actor = screen.actors.of(&task.spec.id);
-    lines.extend(who(task, actor, eye, width));
+    lines.extend(who(screen, task, actor, eye, width));
     let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress::TaskId::as_str).collect();
     if !after.is_empty() {
-        lines.extend(block(eye, Tone::Dim, &format!("after {}", after.join(", ")), width));
+        lines.extend(block(eye, Tone::Dim, &screen.says(Phrase::After(&after.join(", "))), width));
     }
     if task.spec.description != task.spec.title() {
         lines.extend(block(eye, Tone::Plain, &task.spec.description, width));
@@ -28,7 +28,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.extend(block(eye, Tone::Dim, &format!("- {criterion}"), width));
     }
     if let Some(report) = &task.report {
-        lines.extend(block(eye, Tone::Live, &format!("said: {}: {}", report.status, report.message), width));
+        lines.extend(block(eye, Tone::Live, &screen.says(Phrase::Said { status: &report.status, message: &report.message }), width));
     }
     for todo in &task.todos {
         let (mark, tone) = match todo.status {
@@ -40,59 +40,61 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         lines.push(Line::from(vec![Span::raw("  ["), eye.span(tone, mark), Span::raw(format!("] {text}"))]));
     }
     if let Some(conclusion) = &task.conclusion {
-        let (tone, text) = conclusion.error.as_ref().map_or((Tone::Good, &conclusion.summary), |error| (Tone::Bad, error));
-        lines.extend(block(eye, tone, &format!("came to: {text}"), width));
+        let error = conclusion.error.as_deref().map(|error| (Tone::Bad, screen.says(Phrase::Reason(error))));
+        let (tone, text) = error.unwrap_or_else(|| (Tone::Good, conclusion.summary.clone()));
+        lines.extend(block(eye, tone, &screen.says(Phrase::CameTo(&text)), width));
     }
-    lines.extend(actor.into_iter().flat_map(|actor| calls(actor, eye, width)));
+    lines.extend(actor.into_iter().flat_map(|actor| calls(screen, actor, eye, width)));
     lines
 }
 
-fn head(task: &Task, eye: Eye, width: usize) -> Vec<Line<'static>> {
+fn head(screen: &Screen, task: &Task, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let mut lines = block(eye, Tone::Strong, &format!("{}: {}", task.spec.id, first_line(task.spec.title(), 400)), width);
     let (mark, tone) = tree::mark(task.status);
-    let mut stands = format!("] {}", task.status);
+    let mut stands = vec![screen.says(Phrase::Status(task.status))];
     if task.attempts > 1 {
-        stands.push_str(&format!(", attempt {}", task.attempts));
+        stands.push(screen.says(Phrase::AttemptNumber(task.attempts)));
     }
-    if let Some(millis) = tree::time_of(task, eye) {
-        stands.push_str(&format!(", {}", clock(millis)));
-    }
+    stands.extend(tree::time_of(task, eye).map(clock));
     if task.status == TaskStatus::Failed && task.failed_for_good {
-        stands.push_str(", for good");
+        stands.push(screen.says(Phrase::ForGood));
     }
+    let stands = format!("] {}", stands.join(&screen.says(Phrase::Comma)));
     lines.push(Line::from(vec![Span::raw("["), eye.span(tone, mark), Span::raw(stands)]));
     if let Some(reason) = &task.reason {
-        lines.extend(block(eye, Tone::Warn, reason, width));
+        lines.extend(block(eye, Tone::Warn, &screen.says(Phrase::Reason(reason)), width));
     }
     lines
 }
 
-fn who(task: &Task, actor: Option<&Actor>, eye: Eye, width: usize) -> Vec<Line<'static>> {
+fn who(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, width: usize) -> Vec<Line<'static>> {
     if let Some(tool) = &task.spec.tool {
         let parameters = serde_json::to_string(&task.spec.parameters).unwrap_or_default();
-        return block(eye, Tone::Dim, &format!("tool {tool} {parameters}"), width);
+        return block(eye, Tone::Dim, &screen.says(Phrase::Tool { tool, parameters: &parameters }), width);
     }
     let Some(actor) = actor.filter(|actor| !actor.profile.is_empty()) else { return Vec::new() };
-    let cost = format!("{} requests, {} tokens", actor.requests, grouped(actor.tokens));
-    block(eye, Tone::Dim, &format!("actor {} on {}: {cost}", actor.profile, actor.model), width)
+    let tokens = grouped(actor.tokens);
+    let told = Phrase::Actor { profile: &actor.profile, model: &actor.model, requests: actor.requests, tokens: &tokens };
+    block(eye, Tone::Dim, &screen.says(told), width)
 }
 
 /// The calls, the latest first.
-fn calls(actor: &Actor, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    actor.calls.iter().rev().map(|call| call_line(call, eye, width)).collect()
+fn calls(screen: &Screen, actor: &Actor, eye: Eye, width: usize) -> Vec<Line<'static>> {
+    actor.calls.iter().rev().map(|call| call_line(screen, call, eye, width)).collect()
 }
 
-fn call_line(call: &Call, eye: Eye, width: usize) -> Line<'static> {
-    let (word, tone, millis) = match call.ended {
-        None => ("...", Tone::Live, eye.now.millis_since(call.at)),
-        Some((CallOutcome::Ok, millis)) => ("ok", Tone::Good, millis),
-        Some((CallOutcome::Error, millis)) => ("failed", Tone::Bad, millis),
-        Some((CallOutcome::Cancelled, millis)) => ("stopped", Tone::Warn, millis),
-        Some((CallOutcome::InDoubt, millis)) => ("in doubt", Tone::Warn, millis),
+fn call_line(screen: &Screen, call: &Call, eye: Eye, width: usize) -> Line<'static> {
+    let (tone, millis) = match call.ended {
+        None => (Tone::Live, eye.now.millis_since(call.at)),
+        Some((CallOutcome::Ok, millis)) => (Tone::Good, millis),
+        Some((CallOutcome::Error, millis)) => (Tone::Bad, millis),
+        Some((CallOutcome::Cancelled | CallOutcome::InDoubt, millis)) => (Tone::Warn, millis),
     };
+    let word = screen.says(Phrase::Call(call.ended.map(|(outcome, _)| outcome)));
+    let room = 8_usize.saturating_sub(columns(&word));
     let end = format!(" {}", clock(millis));
     let what = first_line(&call.what, width.saturating_sub(12 + end.len()));
-    Line::from(vec![eye.span(tone, format!("  {word:<8} ")), Span::raw(what), eye.span(Tone::Dim, end)])
+    Line::from(vec![eye.span(tone, format!("  {word}{:room$} ", "")), Span::raw(what), eye.span(Tone::Dim, end)])
 }
 
 fn block(eye: Eye, tone: Tone, text: &str, width: usize) -> Vec<Line<'static>> {

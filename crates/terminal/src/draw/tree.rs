@@ -7,7 +7,7 @@ use ratatui_core::{
 };
 
 use super::{Eye, title, work};
-use crate::{Screen, clock, first_line, text::width as columns, theme::Tone};
+use crate::{Phrase, Screen, clock, first_line, text::width as columns, theme::Tone};
 
 /// The columns of a time at the end of a row, and of the gap before it.
 const TIME: usize = 8;
@@ -34,13 +34,11 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, height: usize) -> V
     let below = rows.len().saturating_sub(from + room);
     let more = match (from, below) {
         (0, 0) => String::new(),
-        (0, below) => format!("{below} below"),
-        (above, 0) => format!("{above} above"),
-        (above, below) => format!("{above} above, {below} below"),
+        (above, below) => screen.says(Phrase::Around { above, below }),
     };
-    let mut lines = vec![title(eye, "Plan", &more, width)];
+    let mut lines = vec![title(eye, &screen.says(Phrase::TitlePlan), &more, width)];
     if rows.is_empty() {
-        lines.push(eye.line(Tone::Dim, "  there is none yet"));
+        lines.push(eye.line(Tone::Dim, format!("  {}", screen.says(Phrase::NoneYet))));
     }
     let shown = rows.iter().enumerate().skip(from).take(room);
     lines.extend(shown.map(|(at, (depth, task))| row(screen, eye, (*depth, task), at == focus, width)));
@@ -60,8 +58,8 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
     // What it does needs room beside what it is called.
     let most = if said.is_empty() { room } else { (room / 2).max(12).min(room) };
     let name = first_line(task.spec.title(), most);
-    let attempts = if task.attempts > 1 { format!(" (attempt {})", task.attempts) } else { String::new() };
-    let left = room.saturating_sub(columns(&name) + attempts.len() + 2);
+    let attempts = if task.attempts > 1 { format!(" {}", screen.says(Phrase::Attempt(task.attempts))) } else { String::new() };
+    let left = room.saturating_sub(columns(&name) + columns(&attempts) + 2);
     let said = if left >= 8 { first_line(&said, left) } else { String::new() };
     let mut style = eye.theme.style(if task.status.is_settled() && task.status != TaskStatus::Completed { Tone::Dim } else { Tone::Plain });
     if looked_at && screen.selected.is_some() {
@@ -87,24 +85,25 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
 
 /// What a task does now, what it came to, or why it stands where it does.
 fn said(screen: &Screen, task: &Task) -> (String, Tone) {
-    let concluded = || task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).clone());
+    let why = || task.reason.as_deref().map(|reason| screen.says(Phrase::Reason(reason)));
+    // A summary is an actor's own words.
+    let concluded = || {
+        let conclusion = task.conclusion.as_ref()?;
+        Some(conclusion.error.as_deref().map_or_else(|| conclusion.summary.clone(), |error| screen.says(Phrase::Reason(error))))
+    };
     match task.status {
         TaskStatus::Running if task.spec.kind == TaskKind::Group => (String::new(), Tone::Dim),
         TaskStatus::Running => (work::doing(screen, task), Tone::Live),
         TaskStatus::Completed => (concluded().unwrap_or_default(), Tone::Dim),
-        TaskStatus::Failed => (task.reason.clone().or_else(concluded).unwrap_or_default(), Tone::Bad),
-        TaskStatus::Pending | TaskStatus::Ready => (waits_for(task), Tone::Dim),
-        _ => (task.reason.clone().unwrap_or_default(), Tone::Dim),
+        TaskStatus::Failed => (why().or_else(concluded).unwrap_or_default(), Tone::Bad),
+        TaskStatus::Pending | TaskStatus::Ready => (why().unwrap_or_else(|| waits_for(screen, task)), Tone::Dim),
+        _ => (why().unwrap_or_default(), Tone::Dim),
     }
 }
 
-fn waits_for(task: &Task) -> String {
+fn waits_for(screen: &Screen, task: &Task) -> String {
     let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress::TaskId::as_str).collect();
-    match (task.reason.as_deref(), after.as_slice()) {
-        (Some(reason), _) => reason.to_owned(),
-        (None, []) => String::new(),
-        (None, after) => format!("after {}", after.join(", ")),
-    }
+    if after.is_empty() { String::new() } else { screen.says(Phrase::After(&after.join(", "))) }
 }
 
 /// How long a task has taken, in milliseconds; none where it has not begun.

@@ -4,7 +4,7 @@ use aime_progress::{Task, TaskKind, TaskStatus};
 use ratatui_core::text::{Line, Span};
 
 use super::{Eye, title, tree::time_of};
-use crate::{Screen, clock, first_line, text::width as columns, theme::Tone};
+use crate::{Phrase, Screen, clock, first_line, text::width as columns, theme::Tone};
 
 /// A title and a line for each of them, at most `most` lines; none where nobody is at work.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec<Line<'static>> {
@@ -16,8 +16,8 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec
         return Vec::new();
     }
     let hidden = at_work.len().saturating_sub(room);
-    let more = if hidden > 0 { format!("{hidden} more") } else { String::new() };
-    let mut lines = vec![title(eye, "At work", &more, width)];
+    let more = if hidden > 0 { screen.says(Phrase::More(hidden)) } else { String::new() };
+    let mut lines = vec![title(eye, &screen.says(Phrase::TitleAtWork), &more, width)];
     lines.extend(at_work.into_iter().take(room).map(|task| row(screen, eye, task, width)));
     lines
 }
@@ -45,13 +45,13 @@ fn row(screen: &Screen, eye: Eye, task: &Task, width: usize) -> Line<'static> {
 /// What a running task does: that it waits for a person, its call, what its actor said last, or that its model is asked.
 pub(super) fn doing(screen: &Screen, task: &Task) -> String {
     if screen.asks(&task.spec.id) {
-        return "waits for you".to_owned();
+        return screen.says(Phrase::WaitsForYou);
     }
     let call = screen.actors.of(&task.spec.id).and_then(|actor| actor.current()).map(|call| call.what.clone());
     // Of a run that was taken up where it stood the calls were not told.
     let known = call.or_else(|| task.activity.clone());
     known.or_else(|| task.report.as_ref().map(|report| report.message.clone())).unwrap_or_else(|| match task.spec.kind {
         TaskKind::Tool => task.spec.tool.clone().unwrap_or_default(),
-        _ => "thinking".to_owned(),
+        _ => screen.says(Phrase::Thinking),
     })
 }

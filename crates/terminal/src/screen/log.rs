@@ -5,7 +5,10 @@ use std::collections::VecDeque;
 use aime_progress::Timestamp;
 
 use super::Scroll;
-use crate::theme::Tone;
+use crate::{
+    theme::Tone,
+    words::{Phrase, Words},
+};
 
 /// The latest entries that are kept.
 const MOST: usize = 1_000;
@@ -28,11 +31,11 @@ pub(crate) struct Entry {
 
 impl Log {
     /// Puts one at the end. Who reads further up stays about where they are.
-    pub(super) fn push(&mut self, mut entry: Entry, shown: bool, scroll: &mut Scroll) {
+    pub(super) fn push(&mut self, mut entry: Entry, words: Words, shown: bool, scroll: &mut Scroll) {
         let lines = entry.text.lines().count();
         if lines > MOST_LINES {
             let kept: Vec<&str> = entry.text.lines().take(MOST_LINES - 1).collect();
-            entry.text = format!("{}\n… {} more lines", kept.join("\n"), lines - MOST_LINES + 1);
+            entry.text = format!("{}\n{}", kept.join("\n"), words(Phrase::LinesLeftOut(lines - MOST_LINES + 1)));
         }
         if shown && scroll.at > 0 {
             scroll.at += lines.clamp(1, MOST_LINES);

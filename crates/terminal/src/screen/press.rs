@@ -4,7 +4,7 @@ use aime_progress::{PlanMode, TaskId, TaskKind};
 use tui_input::Input;
 
 use super::{Act, Panel, Part, Prompt, Said, Screen, Scroll, prompt::edit};
-use crate::Key;
+use crate::{Key, Phrase};
 
 impl Screen {
     /// Takes a key. Gives what is to be done beyond the screen.
@@ -78,11 +78,11 @@ impl Screen {
             }
             Key::Escape => self.open(Panel::Log),
             Key::Char('q') if self.part == Part::Watches => return Some(Act::Leave),
-            Key::Char('t' | 'T' | 'p' | 'q' | 'x' | 'X') if self.is_over() => self.notice = "the run has ended".to_owned(),
+            Key::Char('t' | 'T' | 'p' | 'q' | 'x' | 'X') if self.is_over() => self.notice = self.says(Phrase::HasEnded),
             Key::Char('t') => self.ask_words(Said::Told(None)),
             Key::Char('T') => self.tell_task(),
             Key::Char('p' | 'q') if self.part == Part::Watches && !self.driven => {
-                self.notice = format!("no process carries the run out; go on with aime resume {}", self.run);
+                self.notice = self.says(Phrase::NobodyCarries(self.run.as_str()));
             }
             Key::Char('p' | 'q') => self.prompt = Prompt::Sure(Act::Pause),
             Key::Char('x') => self.cancel_task(),
@@ -116,11 +116,9 @@ impl Screen {
 
     fn tell_task(&mut self) {
         let refused = match self.chosen() {
-            None => Err("there is no task yet; t tells the run".to_owned()),
-            Some(task) if task.spec.kind != TaskKind::Actor => {
-                Err(format!("{} has no actor who could hear it; t tells the run", task.spec.id))
-            }
-            Some(task) if task.status.is_settled() => Err(format!("{} is {}", task.spec.id, task.status)),
+            None => Err(self.says(Phrase::NothingToTell)),
+            Some(task) if task.spec.kind != TaskKind::Actor => Err(self.says(Phrase::NobodyHears(&task.spec.id))),
+            Some(task) if task.status.is_settled() => Err(self.says(Phrase::HasSettled(&task.spec.id, task.status))),
             Some(task) => Ok(task.spec.id.clone()),
         };
         match refused {
@@ -132,9 +130,9 @@ impl Screen {
     fn cancel_task(&mut self) {
         let direct = self.state.as_ref().is_some_and(|state| state.mode == Some(PlanMode::Direct));
         let refused: Result<TaskId, String> = match self.chosen() {
-            None => Err("there is no task yet; X ends the run".to_owned()),
-            Some(task) if task.status.is_settled() => Err(format!("{} is {}", task.spec.id, task.status)),
-            Some(task) if direct => Err(format!("{} is all that the run does; X ends the run", task.spec.id)),
+            None => Err(self.says(Phrase::NothingToCancel)),
+            Some(task) if task.status.is_settled() => Err(self.says(Phrase::HasSettled(&task.spec.id, task.status))),
+            Some(task) if direct => Err(self.says(Phrase::IsTheRun(&task.spec.id))),
             Some(task) => Ok(task.spec.id.clone()),
         };
         match refused {
