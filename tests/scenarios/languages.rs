@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{Ended, World, actor, bash, done, gives_up, plan, write};
+use crate::harness::{Ended, World, actor, bash, done, gives_up, plan, wait_until, write};
 
 /// A planned run of two tasks.
 fn planned() -> World {
@@ -94,6 +94,8 @@ fn the_whole_terminal_speaks_chinese() {
     terminal.shows(&["对运行说 > 慢慢走", "Enter 发送"]);
     terminal.types("\r");
     terminal.shows(&["已告知  慢慢走"]);
+    let events = || world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0);
+    wait_until("the words are in the journal", || events().events("evidence_added").len() == 1);
     world.file("go", "");
     let left = terminal.ends().must(0);
     for text in ["1 个任务已完成 1 个", "慢慢地走到了", "已完成"] {
@@ -102,6 +104,29 @@ fn the_whole_terminal_speaks_chinese() {
     for english in ["tokens in", "told", "done"] {
         assert!(!left.text.contains(english), "{english}\n{}", left.text);
     }
+}
+
+#[test]
+fn rarer_commands_speak_chinese() {
+    let mut world = planned();
+    world.set("LANG", "zh_CN.UTF-8");
+    world.aime(RUN).must(0);
+    let ended = world.aime(["runs", "undo", "r1", "--yes"]).must(0);
+    tells(&ended, &ended.stderr, &["撤销    运行 r1：1 个路径", "删除     out.txt"]);
+    tells(&ended, &ended.stdout, &["已恢复 1 个路径"]);
+    let ended = world.aime(["runs", "redo", "r1", "--yes", "--output", "json"]).must(0);
+    assert_eq!(ended.json()["changes"], json!([{"path": "out.txt", "did": "recreate"}]), "{ended}");
+    world.file("out.txt", "mine\n");
+    let ended = world.aime(["runs", "undo", "r1", "--yes"]).must(1);
+    tells(&ended, &ended.stdout, &["没有任何改动", "保留     out.txt：此后被你或别的运行改动过"]);
+    let ended = world.aime(["runs", "stats"]).must(0);
+    tells(&ended, &ended.stdout, &["运行       1", "规划       1 个计划中按要求做成 1 个", "执行       已结束的1 个计划中达到目标 1 个"]);
+    let ended = world.aime(["memory", "search", "zzzz"]).must(0);
+    tells(&ended, &ended.stderr, &["没有记忆含有这些词"]);
+    let ended = world.aime(["tools", "list"]).must(0);
+    assert!(ended.stdout.lines().any(|line| line.starts_with("read_file") && line.contains(" 读取 ")), "{ended}");
+    let ended = world.aime(["tools", "call", "read_file", "[]"]).must(2);
+    tells(&ended, &ended.stderr, &["错误：参数不是 JSON 对象"]);
 }
 
 #[test]

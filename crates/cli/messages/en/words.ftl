@@ -30,6 +30,30 @@ count-line = { $number ->
     [one] {$number} line
    *[other] {$number} lines
 }
+count-plan = { $number ->
+    [one] {$number} plan
+   *[other] {$number} plans
+}
+count-memory = { $number ->
+    [one] {$number} memory
+   *[other] {$number} memories
+}
+count-time = { $number ->
+    [one] {$number} time
+   *[other] {$number} times
+}
+count-trial = { $number ->
+    [one] {$number} trial
+   *[other] {$number} trials
+}
+count-way = { $number ->
+    [one] {$number} way
+   *[other] {$number} ways
+}
+count-check = { $number ->
+    [one] {$number} check
+   *[other] {$number} checks
+}
 
 attempt = (attempt {$number})
 

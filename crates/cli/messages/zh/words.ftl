@@ -9,6 +9,12 @@ count-fault = {$number} 处错误
 count-path = {$number} 个路径
 count-change = {$number} 处改动
 count-line = {$number} 行
+count-plan = {$number} 个计划
+count-memory = {$number} 条记忆
+count-time = {$number} 次
+count-trial = {$number} 次试验
+count-way = {$number} 种方式
+count-check = {$number} 项检查
 
 attempt = （第 {$number} 次尝试）
 

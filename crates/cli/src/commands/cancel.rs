@@ -13,7 +13,7 @@ use super::{
     runs::read,
     steering::{has_ended, is_driven, open_task, put},
 };
-use crate::{failure::Failure, output, wiring::Setup};
+use crate::{failure::Failure, output, wiring::Setup, words::msg};
 
 /// How often to look whether the process that carries a run out has let go of it.
 const LOOK: Duration = Duration::from_millis(100);
@@ -40,7 +40,7 @@ async fn cancel_run(run: &RunId, setup: &Setup) -> Result<u8, Failure> {
         let (events, _) = mpsc::unbounded_channel();
         match orchestrator.cancel(run, RunControl { stop: CancellationToken::new(), events }).await {
             Ok(result) if result.status == RunStatus::Cancelled => {
-                output::note(&format!("cancelled {run}"));
+                output::note(&msg!("cancel-done", run = run));
                 return Ok(0);
             }
             // It came to its end before it heard.

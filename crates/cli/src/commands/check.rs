@@ -14,6 +14,7 @@ use crate::{
     failure::{Failure, code},
     output::{self, GREEN, RED, count},
     wiring::Setup,
+    words::msg,
 };
 
 /// What plans are checked against.
@@ -67,13 +68,13 @@ pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u
         (CheckFormat::Json, Err(faults)) => output::json(&json!({"valid": false, "repairs": [], "faults": faults}), true)?,
         (CheckFormat::Text, Ok(checked)) => {
             for repair in &checked.repairs {
-                output::result(&format!("mended: {repair}"));
+                output::result(&msg!("line-mended", repair = repair));
             }
-            output::result(&format!("{GREEN}valid{GREEN:#}: {}", count(checked.plan.tasks.len(), "task")));
+            output::result(&format!("{GREEN}{}{GREEN:#}: {}", msg!("check-valid"), count(checked.plan.tasks.len(), "task")));
         }
         (CheckFormat::Text, Err(faults)) => {
             for fault in faults {
-                output::result(&format!("{RED}fault{RED:#} {fault}"));
+                output::result(&format!("{RED}{}{RED:#} {fault}", msg!("check-fault")));
             }
             output::result(&count(faults.len(), "fault"));
         }

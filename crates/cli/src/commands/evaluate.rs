@@ -5,7 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aime_evaluation::{Evaluated, Outcome, OutcomeLog, Program, Suite, Summary, Task, Variant, page, prove, trials};
+use aime_evaluation::{
+    Evaluated, Failure as TrialFailure, Outcome, OutcomeLog, Program, Suite, Summary, Task, Variant, page, prove, trials,
+};
 use clap::ValueEnum;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +18,7 @@ use crate::{
     failure::{Failure, code},
     output::{self, DIM, GREEN, RED, count},
     wiring::Setup,
+    words::msg,
 };
 
 /// The suite that is built in.
@@ -59,12 +62,12 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     }
     let mut log = OutcomeLog::open(&folder.join("trials.jsonl"))
         .map_err(|error| kept(error).hint("mend or remove the line that is named, or begin anew with --fresh"))?;
-    output::note(&format!(
-        "{} in {}; {} of them in {}",
-        count(all.len(), "trial"),
-        count(variants.len(), "way"),
-        already(&all, &log),
-        folder.display()
+    output::note(&msg!(
+        "eval-begins",
+        trials = count(all.len(), "trial"),
+        ways = count(variants.len(), "way"),
+        done = already(&all, &log),
+        folder = folder.display()
     ));
     let program = Program {
         path: std::env::current_exe().map_err(Failure::internal)?,
@@ -76,7 +79,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let stop = cancel.clone();
     tokio::spawn(async move {
         if tokio::signal::ctrl_c().await.is_ok() {
-            output::note("stopping; the same command goes on");
+            output::note(&msg!("eval-stopping"));
             stop.cancel();
         }
     });
@@ -93,7 +96,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         EvalFormat::Text => output::result(summary.to_markdown().trim_end()),
         EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": log.outcomes()}), false)?,
     }
-    output::note(&format!("tables and plots: {}", folder.join("summary.html").display()));
+    output::note(&msg!("eval-tables", file = folder.join("summary.html").display()));
     Ok(if evaluated.stopped { code::INTERRUPTED } else { 0 })
 }
 
@@ -113,10 +116,10 @@ fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
     named && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
 }
 
-fn already(all: &[aime_evaluation::Trial<'_>], log: &OutcomeLog) -> String {
+/// How many have ended.
+fn already(all: &[aime_evaluation::Trial<'_>], log: &OutcomeLog) -> usize {
     let done = log.done();
-    let found = all.iter().filter(|trial| done.contains(&(trial.task.name.clone(), trial.variant.name(), trial.repeat))).count();
-    format!("{found} are done")
+    all.iter().filter(|trial| done.contains(&(trial.task.name.clone(), trial.variant.name(), trial.repeat))).count()
 }
 
 /// Removes what an evaluation has kept, and nothing else.
@@ -137,17 +140,26 @@ fn forget(folder: &Path) -> io::Result<()> {
 /// One line for a trial that has ended.
 fn tell(outcome: &Outcome, evaluated: Evaluated) {
     let how = match outcome.failure {
-        None => format!("{GREEN}reached{GREEN:#}"),
-        Some(failure) => format!("{RED}{}{RED:#}", failure.words()),
+        None => format!("{GREEN}{}{GREEN:#}", msg!("eval-reached")),
+        Some(failure) => format!("{RED}{}{RED:#}", words_of(failure)),
     };
     let Evaluated { done, all, .. } = evaluated;
     let tokens = outcome.input_tokens + outcome.output_tokens;
-    output::note(&format!(
-        "{DIM}{done}/{all}{DIM:#} {}, {}: {how} {DIM}{} s, {tokens} tokens{DIM:#}",
-        outcome.task,
-        outcome.variant.name(),
-        outcome.seconds
-    ));
+    let trial = msg!("eval-trial", task = outcome.task, variant = outcome.variant.name(), how = how);
+    let cost = msg!("eval-cost", seconds = outcome.seconds, tokens = tokens);
+    output::note(&format!("{DIM}{done}/{all}{DIM:#} {trial} {DIM}{cost}{DIM:#}"));
+}
+
+fn words_of(failure: TrialFailure) -> String {
+    match failure {
+        TrialFailure::FalseClaim => msg!("eval-false-claim"),
+        TrialFailure::GivenUp => msg!("eval-given-up"),
+        TrialFailure::Bound => msg!("eval-bound"),
+        TrialFailure::Waiting => msg!("eval-waiting"),
+        TrialFailure::Model => msg!("eval-model"),
+        TrialFailure::Usage => msg!("eval-usage"),
+        TrialFailure::Fault => msg!("eval-fault"),
+    }
 }
 
 async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup) -> Result<u8, Failure> {
@@ -167,15 +179,15 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
         EvalFormat::Text => {
             for proof in &proofs {
                 let said = match (proof.solved, proof.undone) {
-                    (_, true) => "the check passes although nothing was done",
-                    (Some(false), _) => "the check fails after the solution",
-                    (None, false) => "the check fails after nothing; there is no solution",
-                    (Some(true), false) => "good",
+                    (_, true) => msg!("eval-passes-undone"),
+                    (Some(false), _) => msg!("eval-fails-solved"),
+                    (None, false) => msg!("eval-no-solution"),
+                    (Some(true), false) => msg!("eval-good"),
                 };
                 output::result(&format!("{}: {said}", proof.task));
             }
         }
     }
-    output::note(&format!("{} of {} hold", proofs.len() - bad, count(proofs.len(), "check")));
+    output::note(&msg!("eval-hold", good = proofs.len() - bad, checks = count(proofs.len(), "check")));
     Ok(u8::from(bad > 0))
 }

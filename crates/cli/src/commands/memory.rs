@@ -7,8 +7,9 @@ use crate::{
     args::{MemoryCommand, MemoryFormat},
     failure::{Failure, code},
     output::{self, BOLD, DIM, count, plain},
-    screen::{first_line, moment, rfc3339},
+    screen::{column, first_line, moment, rfc3339},
     wiring::Setup,
+    words::msg,
 };
 
 /// How many memories a search shows.
@@ -33,11 +34,11 @@ pub(super) fn memory(command: Option<MemoryCommand>, form: MemoryFormat, setup: 
         MemoryCommand::Forget { id: Some(id), .. } => {
             let (store, found) = find(store, &id)?;
             store.forget(&found.memory.id).map_err(|error| failure(&error))?;
-            output::note(&format!("forgotten: {}", first_line(&found.memory.title, TITLE)));
+            output::note(&msg!("memory-forgotten", what = first_line(&found.memory.title, TITLE)));
         }
         MemoryCommand::Forget { .. } => {
             let forgotten = store.map(|store| store.forget_all()).transpose().map_err(|error| failure(&error))?.unwrap_or_default();
-            output::note(&format!("forgotten: {}", memories(forgotten)));
+            output::note(&msg!("memory-forgotten", what = memories(forgotten)));
         }
     }
     Ok(0)
@@ -58,7 +59,7 @@ fn failure(error: &MemoryError) -> Failure {
 
 /// `1 memory`, `2 memories`.
 pub(super) fn memories(number: usize) -> String {
-    if number == 1 { "1 memory".to_owned() } else { format!("{number} memories") }
+    count(number, "memory")
 }
 
 fn list(store: Option<&MemoryStore>, form: MemoryFormat) -> Result<(), Failure> {
@@ -70,11 +71,12 @@ fn list(store: Option<&MemoryStore>, form: MemoryFormat) -> Result<(), Failure> 
         );
     }
     if all.is_empty() {
-        output::note("nothing is remembered in this folder yet");
+        output::note(&msg!("memory-none"));
     }
     let width = all.iter().map(|stored| stored.memory.id.chars().count()).max().unwrap_or(0);
     for StoredMemory { memory, recalled } in &all {
-        let recalled = if *recalled == 0 { String::new() } else { format!(" {DIM}recalled {}{DIM:#}", times(*recalled)) };
+        let recalled =
+            if *recalled == 0 { String::new() } else { format!(" {DIM}{}{DIM:#}", msg!("memory-recalled", times = times(*recalled))) };
         output::result(&format!("{}{recalled}", headline(memory, width)));
     }
     Ok(())
@@ -87,7 +89,7 @@ fn search(store: Option<&MemoryStore>, question: &str, form: MemoryFormat) -> Re
         return output::json(&documents.collect::<Vec<_>>(), true);
     }
     if found.is_empty() {
-        output::note("no memory has any of these words");
+        output::note(&msg!("memory-not-found"));
     }
     let width = found.iter().map(|found| found.memory.id.chars().count()).max().unwrap_or(0);
     for found in &found {
@@ -105,11 +107,11 @@ fn headline(memory: &Memory, width: usize) -> String {
 }
 
 fn show(StoredMemory { memory, recalled }: &StoredMemory) {
-    let row = |name: &str, value: &str| output::result(&format!("{BOLD}{name:<8}{BOLD:#} {}", plain(value)));
-    row("memory", &memory.id);
-    row("goal", &memory.title);
-    row("learnt", &moment(memory.at).to_string());
-    row("recalled", &times(*recalled));
+    let row = |name: String, value: &str| output::result(&format!("{}{}", column(&format!("{BOLD}{name}{BOLD:#}"), 9), plain(value)));
+    row(msg!("head-memory"), &memory.id);
+    row(msg!("head-goal"), &memory.title);
+    row(msg!("memory-learnt"), &moment(memory.at).to_string());
+    row(msg!("memory-how-often"), &times(*recalled));
     output::result(&format!("\n{}", plain(&memory.text)));
 }
 

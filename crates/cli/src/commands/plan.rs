@@ -22,6 +22,7 @@ use crate::{
     plan_formats,
     screen::{describe_plan, line_of},
     wiring::{Setup, project_context},
+    words::{msg, named, row, said},
 };
 
 pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
@@ -68,7 +69,9 @@ pub(super) async fn make(goal: String, mode: Option<ModeArg>, models: &Models, s
             asked.map_err(|error| Failure::caused(code::USAGE, &error))?.routed
         }
     };
-    output::note(&format!("{BOLD}route{BOLD:#} {} (by {}: {})", routed.mode, routed.by, routed.reasons.join("; ")));
+    let (mode, by) = (named("mode", &routed.mode.to_string()), named("by", &routed.by.to_string()));
+    let how = msg!("line-route", mode = mode, by = by, reasons = row(&routed.reasons));
+    output::note(&format!("{BOLD}{}{BOLD:#} {how}", msg!("head-route")));
     let profile = categories.iter().find(|category| category.name == routed.category).map(|category| category.profile.clone());
     if routed.mode == PlanMode::Direct {
         return Ok(direct_plan(&goal, profile.as_deref()));
@@ -124,13 +127,14 @@ async fn ask(
         Failure { hint, ..Failure::caused(exit, &error) }
     })?;
     for refused in &planned.refused {
-        output::note(&format!("refused try {}: {}", refused.attempt, refused.faults.join("; ")));
+        let told = msg!("line-refused", attempt = refused.attempt, faults = row(&refused.faults));
+        output::note(&format!("{} {told}", msg!("head-refused")));
     }
     for repair in &planned.repairs {
-        output::note(&format!("{DIM}mended: {repair}{DIM:#}"));
+        output::note(&format!("{DIM}{}{DIM:#}", msg!("line-mended", repair = repair)));
     }
     if let Some(why) = &planned.fallback {
-        output::note(&format!("fallback: {why}"));
+        output::note(&msg!("line-fallback", why = said(why)));
     }
     Ok(planned.plan)
 }

@@ -9,8 +9,9 @@ use crate::{
     args::Output,
     failure::Failure,
     output::{self, BOLD, DIM, count},
-    screen::span,
+    screen::{column, span},
     wiring::Setup,
+    words::{msg, said},
 };
 
 /// Shows how planning goes, over all runs of the folder.
@@ -18,7 +19,7 @@ pub(super) fn stats(form: Output, setup: &Setup) -> Result<(), Failure> {
     let journal = setup.existing_journal()?;
     let stats = journal.map(|journal| count_all(&journal)).transpose().map_err(|error| failure_of(&error))?.unwrap_or_default();
     for left_out in &stats.left_out {
-        output::note(&format!("not counted: {left_out}"));
+        output::note(&msg!("stats-not-counted", what = said(left_out)));
     }
     if form == Output::Text {
         output::result(&text(&stats));
@@ -47,24 +48,19 @@ fn text(stats: &RunStats) -> String {
     let metrics = &stats.metrics;
     let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let percent = |rate: Option<f64>| rate.map(|rate| format!(" {DIM}({:.0}%){DIM:#}", rate * 100.0)).unwrap_or_default();
-    let mean = metrics.mean_planning_ms().map(|mean| format!(", in {} on average", span(mean.round() as u64))).unwrap_or_default();
-    let planned = format!(
-        "{} of {} made as asked{}{mean}",
-        metrics.made,
-        count(number(metrics.asked), "plan"),
-        percent(metrics.planning_success_rate())
-    );
-    let carried_out = format!(
-        "{} of {} that ended reached the goal{}",
-        metrics.succeeded,
-        count(number(metrics.executed), "plan"),
-        percent(metrics.execution_success_rate())
-    );
+    let plans = |of: u64| count(number(of), "plan");
+    let made = msg!("stats-made", made = metrics.made, plans = plans(metrics.asked), percent = percent(metrics.planning_success_rate()));
+    let planned = match metrics.mean_planning_ms() {
+        Some(mean) => msg!("stats-mean", made = made, span = span(mean.round() as u64)),
+        None => made,
+    };
+    let rate = percent(metrics.execution_success_rate());
+    let carried_out = msg!("stats-reached", succeeded = metrics.succeeded, plans = plans(metrics.executed), percent = rate);
     let lines = [
-        ("runs", stats.runs.to_string()),
-        ("planning", planned),
-        ("again", format!("{} used again", count(number(metrics.reused), "plan"))),
-        ("execution", carried_out),
+        (msg!("stats-runs"), stats.runs.to_string()),
+        (msg!("stats-planning"), planned),
+        (msg!("stats-again"), msg!("stats-reused", plans = plans(metrics.reused))),
+        (msg!("stats-execution"), carried_out),
     ];
-    lines.map(|(what, said)| format!("{BOLD}{what:<9}{BOLD:#}  {said}")).join("\n")
+    lines.map(|(what, said)| format!("{}{said}", column(&format!("{BOLD}{what}{BOLD:#}"), 11))).join("\n")
 }

@@ -7,17 +7,19 @@ use crate::{
     args::ToolsCommand,
     failure::{Failure, code},
     output::{self, BOLD},
+    screen::column,
     wiring::Setup,
+    words::msg,
 };
 
 /// What a tool does to the world, in a word.
-fn kind(sheet: &ToolSheet) -> &'static str {
+fn kind(sheet: &ToolSheet) -> String {
     match (sheet.handled_by, sheet.touches) {
-        (HandledBy::Actor, _) => "actor's",
-        _ if sheet.read_only => "reads",
-        (_, Touches::Processes) => "runs",
-        (_, Touches::Network) => "connects",
-        _ => "changes",
+        (HandledBy::Actor, _) => msg!("tool-of-actors"),
+        _ if sheet.read_only => msg!("tool-reads"),
+        (_, Touches::Processes) => msg!("tool-runs"),
+        (_, Touches::Network) => msg!("tool-connects"),
+        _ => msg!("tool-changes"),
     }
 }
 
@@ -40,7 +42,8 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
     match command.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
             for sheet in registry.all_sheets() {
-                output::result(&format!("{BOLD}{:<16}{BOLD:#} {:<9} {}", sheet.name(), kind(sheet), sheet.definition.description));
+                let (name, kind) = (sheet.name(), column(&kind(sheet), 10));
+                output::result(&format!("{BOLD}{name:<16}{BOLD:#} {kind}{}", sheet.definition.description));
             }
         }
         ToolsCommand::Show { name } => {

@@ -7,6 +7,7 @@ use aime_orchestrator::{RunView, with_children};
 use aime_progress::RunId;
 use aime_sandbox::ConfinedFolder;
 use aime_undo::{Change, Conflict, LeftOut, NotKept, Recorder, Scope, UndoError, UndoPlan, Undone};
+use anstyle::Style;
 use serde_json::{Value, json};
 
 use super::runs::read;
@@ -15,7 +16,9 @@ use crate::{
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
+    screen::{column, head},
     wiring::Setup,
+    words::{msg, named, said},
 };
 
 /// The `schema` member of what is printed as JSON.
@@ -28,14 +31,14 @@ const LISTED: usize = 200;
 pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let (run, seen) = read(&args.run, setup)?;
     let scope = task.map_or(Ok(Scope::Run {}), |task| of_task(&run, &seen, task))?;
-    let what = task.map_or_else(|| format!("run {run}"), |task| format!("{task} of run {run}"));
+    let what = task.map_or_else(|| msg!("undo-run", run = run), |task| msg!("undo-task", task = task, run = run));
     carry_out(&run, &what, args, form, setup, move |_| Ok(Some(scope))).await
 }
 
 /// Puts back what the last undo of a run did.
 pub(super) async fn redo(args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let (run, _) = read(&args.run, setup)?;
-    let what = format!("the last undo of run {run}");
+    let what = msg!("undo-last", run = run);
     let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
     carry_out(&run, &what, args, form, setup, last).await
 }
@@ -75,7 +78,7 @@ async fn carry_out(
             output::tell(&listing(&plan, what));
         }
         if !args.yes && !consent(&plan).await? {
-            output::note("nothing was changed");
+            output::note(&msg!("undo-nothing-changed"));
             return Ok(code::NOT_REACHED);
         }
         Some(recorder.undo(&plan).map_err(failed)?)
@@ -87,7 +90,7 @@ async fn carry_out(
         Output::Json | Output::Jsonl => output::json(&report.document(), form == Output::Json)?,
     }
     if form == Output::Text && plan.conflicts.iter().any(|conflict| conflict.why.can_be_forced()) {
-        output::note("`--force` puts these back too; what stands there now is kept for `aime runs redo`");
+        output::note(&msg!("undo-force"));
     }
     Ok(if report.is_whole() { 0 } else { code::NOT_REACHED })
 }
@@ -103,14 +106,15 @@ async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
 
 /// What is going to be done.
 fn listing(plan: &UndoPlan, what: &str) -> String {
-    let mut lines = vec![format!("{BOLD}undo{BOLD:#}    {what}: {}", count(plan.changes.len(), "path"))];
+    let mut lines =
+        vec![format!("{}{}", head(BOLD, "head-undo"), msg!("undo-listing", what = what, paths = count(plan.changes.len(), "path")))];
     lines.extend(plan.changes.iter().take(LISTED).map(change_line));
     lines.extend(more(plan.changes.len()));
     lines.join("\n")
 }
 
 fn more(number: usize) -> Option<String> {
-    (number > LISTED).then(|| format!("  {DIM}… {} more{DIM:#}", number - LISTED))
+    (number > LISTED).then(|| format!("  {DIM}{}{DIM:#}", msg!("undo-more", number = number - LISTED)))
 }
 
 /// What happens to a path, in one word.
@@ -133,7 +137,17 @@ fn change_line(change: &Change) -> String {
         "recreate" => GREEN,
         _ => YELLOW,
     };
-    format!("  {color}{deed:<8}{color:#} {path}")
+    format!("  {}{path}", word(color, &named("deed", deed)))
+}
+
+/// The word that a line begins with, and room behind it.
+fn word(color: Style, word: &str) -> String {
+    column(&format!("{color}{word}{color:#}"), 9)
+}
+
+/// A path and what is said of it.
+fn of_path(path: &Path, why: &str) -> String {
+    msg!("undo-path", path = shown(path), why = plain(&said(why)))
 }
 
 /// What came of it.
@@ -155,20 +169,20 @@ impl Report<'_> {
         let mut lines = Vec::new();
         match self.done {
             Some(done) => {
-                lines.push(format!("{GREEN}put back{GREEN:#} {}", count(done.changes.len(), "path")));
+                lines.push(format!("{GREEN}{}{GREEN:#} {}", msg!("undo-put-back"), count(done.changes.len(), "path")));
                 for failed in &done.failed {
-                    lines.push(format!("  {RED}failed{RED:#}   {}: {}", shown(&failed.path), plain(&failed.why.to_string())));
+                    lines.push(format!("  {}{}", word(RED, &named("did", "failed")), of_path(&failed.path, &failed.why.to_string())));
                 }
             }
-            None if self.plan.is_empty() && self.lost.is_none() => lines.push(format!("nothing is to be put back for {what}")),
-            None => lines.push("nothing was changed".to_owned()),
+            None if self.plan.is_empty() && self.lost.is_none() => lines.push(msg!("undo-nothing-for", what = what)),
+            None => lines.push(msg!("undo-nothing-changed")),
         }
         for Conflict { path, why } in self.plan.conflicts.iter().take(LISTED) {
-            lines.push(format!("  {YELLOW}left{YELLOW:#}     {}: {}", shown(path), plain(&why.words())));
+            lines.push(format!("  {}{}", word(YELLOW, &msg!("undo-left")), of_path(path, &why.words())));
         }
         lines.extend(more(self.plan.conflicts.len()));
         if let Some(lost) = self.lost {
-            lines.push(format!("{YELLOW}from some moment on the changes of this run were not kept{YELLOW:#}: {}", plain(lost)));
+            lines.push(msg!("undo-path", path = format!("{YELLOW}{}{YELLOW:#}", msg!("undo-lost")), why = plain(&said(lost))));
         }
         lines.extend(not_covered(self.left_out).map(|covered| format!("{DIM}{covered}{DIM:#}")));
         lines.join("\n")
@@ -196,10 +210,16 @@ impl Report<'_> {
 fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
     /// How many are named.
     const NAMED: usize = 5;
-    let named: Vec<String> = first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), why.words())).collect();
+    let mut named: Vec<String> =
+        first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), said(why.words()))).collect();
     let rest = number.saturating_sub(named.len());
-    let rest = if rest > 0 { format!(", {rest} more") } else { String::new() };
-    let covered = (!named.is_empty()).then(|| format!("not covered: {}{rest}", named.join(", ")))?;
+    if named.is_empty() {
+        return None;
+    }
+    if rest > 0 {
+        named.push(msg!("undo-more-paths", number = rest));
+    }
+    let covered = msg!("undo-not-covered", what = named.join(", "));
     let small = first.iter().any(|left| matches!(left.why, NotKept::TooLarge | NotKept::NoRoom));
-    Some(if small { format!("{covered}; undo.file_mb and undo.folder_mb say how much is") } else { covered })
+    Some(if small { msg!("undo-bounds", covered = covered) } else { covered })
 }

@@ -17,15 +17,16 @@ macro_rules! files {
             include_str!(concat!("../../messages/", $language, "/questions.ftl")),
             include_str!(concat!("../../messages/", $language, "/reasons.ftl")),
             include_str!(concat!("../../messages/", $language, "/faults.ftl")),
+            include_str!(concat!("../../messages/", $language, "/commands.ftl")),
         ]
     };
 }
 
-const ENGLISH: [&str; 7] = files!("en");
-const CHINESE: [&str; 7] = files!("zh");
+const ENGLISH: [&str; 8] = files!("en");
+const CHINESE: [&str; 8] = files!("zh");
 
 /// The texts of a catalogue.
-pub(super) const fn texts(language: Language) -> &'static [&'static str; 7] {
+pub(super) const fn texts(language: Language) -> &'static [&'static str; 8] {
     match language {
         Language::English => &ENGLISH,
         Language::Chinese => &CHINESE,

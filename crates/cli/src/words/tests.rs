@@ -148,7 +148,7 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
     // Those of a kind are looked up by a word.
     let by_word = [
         "said-", "asked-", "count-", "status-", "ended-", "code-", "mode-", "by-", "purpose-", "outcome-", "did-", "kind-", "answer-",
-        "bound-", "thing-",
+        "bound-", "thing-", "deed-",
     ];
     let unused: Vec<_> = known
         .keys()

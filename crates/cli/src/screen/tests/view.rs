@@ -34,7 +34,7 @@ fn at_work(words: bool) -> Screen {
     events.push(goes("look", "running", "completed"));
     events.extend(starts("ci"));
     events.push(json!({"type": "task_status_changed", "task": "ci", "from": "running", "to": "failed", "attempt": 1, "for_good": true, "reason": "no progress for 7 s"}));
-    events.push(json!({"type": "plan_changed", "decision": {"version": 2, "at": 1, "triggers": [{"kind": "task_failed", "priority": 90, "detail": "task ci failed 3 times"}],
+    events.push(json!({"type": "plan_changed", "decision": {"version": 2, "at": 1, "triggers": [{"kind": "task_failed", "priority": 90, "detail": "task ci failed 3 times: no progress for 7 s"}],
         "patch": {"reasoning": "说明书有自己的构建。", "changes": [{"op": "add_task", "task": task("docs", "迁移说明书的构建", &["look"])}]}, "evidence": []}}));
     events.extend(starts("port"));
     events.push(json!({"type": "actor_created", "task": "port", "actor": "port-1", "profile": "sisyphus", "model": "gpt-5-mini", "tools": [], "reasons": []}));
