@@ -12,7 +12,7 @@ use crate::{
     args::{Command, Global, Output, ResumeArgs, RunsCommand, WorkerArgs},
     failure::{Failure, code},
     models, output,
-    screen::Screen,
+    screen::{Form, Screen, Sight},
     wiring::Setup,
 };
 
@@ -85,8 +85,10 @@ async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) ->
 
 /// Shows what happens in a run until it has ended or is left. The first Ctrl-C stops the run so that it can be resumed; the second only ends the
 /// watching.
-async fn watch(runs: &Runs, run: &RunId, from: usize, form: Output, global: &Global) -> Result<u8, Failure> {
-    let screen = Screen::new(form, global.quiet, false, run);
+async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &Global) -> Result<u8, Failure> {
+    // The view's keys act on runs of this machine alone: a run of an engine is shown in lines.
+    let sight = Sight { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
+    let screen = Screen::new(Form::of(output, sight), run);
     let (mut seen, mut away, mut stopping) = (from, 0, false);
     loop {
         let looked = tokio::select! {
@@ -125,7 +127,7 @@ async fn watch(runs: &Runs, run: &RunId, from: usize, form: Output, global: &Glo
         }
         if let Some(result) = result.filter(|_| seen >= all) {
             screen.close();
-            return tell(&result, form);
+            return tell(&result, output);
         }
         tokio::time::sleep(LOOK).await;
     }
