@@ -400,7 +400,9 @@ impl RunMachine {
                 self.early_ended(id, (conclusion, checks), *duration_ms, out);
             }
             (RunFact::ActorReported { task, execution, call, number, event }, _) => {
-                self.reported(task, *execution, call.as_deref(), *number, event, out);
+                if self.hear(task, *execution, call.as_deref(), *number, event, out) {
+                    self.after_report(event, out);
+                }
             }
             (RunFact::ActorsHeard { reports }, _) => {
                 for ActorReport { task, execution, call, number, event } in reports {

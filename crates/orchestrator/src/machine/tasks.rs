@@ -181,20 +181,8 @@ impl RunMachine {
         handed_over.is_some_and(|spec| spec.tool == task.spec.tool && spec.parameters == task.spec.parameters)
     }
 
-    /// Passes on what an actor tells of its own task, each event once. What does not fit the state is dropped: an actor's words can
-    /// never break the run.
-    pub(super) fn reported(
-        &mut self,
-        task: &TaskId,
-        execution: u32,
-        call: Option<&str>,
-        number: u64,
-        event: &ProgressEvent,
-        out: &mut Out,
-    ) {
-        if !self.hear(task, execution, call, number, event, out) {
-            return;
-        }
+    /// What an actor has told may have used a bound up, or call for another look at the plan.
+    pub(super) fn after_report(&mut self, event: &ProgressEvent, out: &mut Out) {
         if self.state.tool_calls > self.bounds.max_tool_calls {
             let detail = format!("{} tool calls were allowed", self.bounds.max_tool_calls);
             return self.bound_reached("tool_calls", &detail, out);
@@ -204,7 +192,8 @@ impl RunMachine {
         }
     }
 
-    /// Takes in a report and decides nothing. Whether it was new.
+    /// Passes on what an actor tells of its own task, each event once, and decides nothing. What does not fit the state is dropped: an actor's
+    /// words can never break the run. Whether it was passed on.
     pub(super) fn hear(
         &mut self,
         task: &TaskId,
