@@ -26,7 +26,7 @@ use crate::{
 
 /// How often it is looked for more: another process writes the journal.
 const LOOK: Duration = Duration::from_millis(300);
-/// At each so manieth look at which nothing was new it is looked whether anybody carries the run out: that takes its lock for a moment.
+/// At each so manieth look at which nothing was new it is looked whether anybody carries the run out.
 const PATIENCE: u32 = 7;
 /// The most events that are read at once.
 const MOST: usize = 500;
