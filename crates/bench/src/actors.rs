@@ -12,22 +12,22 @@ use std::{
 };
 
 use aime_orchestrator::{
-    Models, Orchestrator, Parts, RunControl, RunRequest, RunSettings,
+    Models, Parts, RunRequest, RunSettings,
     llm::{
         ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, StreamPart, ToolCall, ToolDefinition, Usage,
         in_one_part,
     },
-    progress::{Plan, RunStatus},
+    progress::Plan,
     tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool, builtin},
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use futures::{future::BoxFuture, stream::BoxStream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::{sync::watch, time::sleep};
 
-use crate::run::milliseconds;
+use crate::run::{carry_out, milliseconds};
 
 /// What a call of the tool answers: a page of a file, as it were.
 const PAGE: usize = 400;
@@ -93,13 +93,7 @@ async fn run(actors: usize, rounds: usize, script: &Arc<Script>) -> Result<Durat
     settings.bounds.max_tool_calls = u64::MAX;
     settings.bounds.max_actors = u32::MAX;
     let request = RunRequest { run: "bench".parse()?, goal: "Look".to_owned(), plan: Some(plan), settings };
-    let orchestrator = Orchestrator::new(parts);
-    let (control, _events) = RunControl::new();
-    let started = Instant::now();
-    let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
-    let took = started.elapsed();
-    ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
-    Ok(took)
+    Ok(carry_out(parts, request).await?.took)
 }
 
 /// What a call is given.

@@ -6,12 +6,12 @@ use std::{
 };
 
 use aime_orchestrator::{
-    EagerStart, Models, Orchestrator, Parts, RunControl, RunRequest, RunSettings,
+    EagerStart, Models, Parts, RunRequest, RunSettings,
     llm::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart},
-    progress::{PlanMode, RunStatus},
+    progress::PlanMode,
     tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool},
 };
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use futures::{
     StreamExt as _,
     stream::{self, BoxStream},
@@ -21,7 +21,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::run::milliseconds;
+use crate::run::{Carried, carry_out, milliseconds};
 
 /// Characters of a piece of an answer: about a token.
 const PIECE: usize = 4;
@@ -61,12 +61,7 @@ pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart)
     let mut settings = RunSettings { approval: Approval::All, unattended: true, eager_start: eager, ..RunSettings::default() };
     settings.mode = Some(PlanMode::Complex);
     let request = RunRequest { run: "bench".parse()?, goal: "Look at the house".to_owned(), plan: None, settings };
-    let orchestrator = Orchestrator::new(parts);
-    let (control, _events) = RunControl::new();
-    let started = Instant::now();
-    let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
-    let took = started.elapsed();
-    ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
+    let Carried { started, took, .. } = carry_out(parts, request).await?;
     let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no call was made")?;
     let first = milliseconds(first.duration_since(started));
     Ok(json!({"eager": eager != EagerStart::Never, "tasks": tasks, "tokens": tokens, "first_call_ms": first, "ms": milliseconds(took)}))

@@ -61,14 +61,32 @@ pub(crate) async fn by_aime(graph: &Graph) -> Result<(f64, usize)> {
     settings.max_parallel = u32::try_from(graph.slots)?;
     settings.bounds.max_tool_calls = u64::MAX;
     let request = RunRequest { run: "bench".parse()?, goal: "Wait".to_owned(), plan: Some(plan), settings };
+    let carried = carry_out(parts, request).await.with_context(|| graph.name.clone())?;
+    Ok((milliseconds(carried.took), carried.events))
+}
+
+/// A run that was completed.
+pub(crate) struct Carried {
+    pub(crate) started: Instant,
+    /// From the request to the result.
+    pub(crate) took: Duration,
+    /// How many events it told.
+    pub(crate) events: usize,
+}
+
+/// Carries a run out.
+///
+/// # Errors
+/// That it was not completed.
+pub(crate) async fn carry_out(parts: Parts, request: RunRequest) -> Result<Carried> {
     let orchestrator = Orchestrator::new(parts);
     let (control, events) = RunControl::new();
     let started = Instant::now();
     // Among its own effects, as the command does it.
     let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
     let took = started.elapsed();
-    ensure!(result.status == RunStatus::Completed, "{}: {} {:?}", graph.name, result.status, result.error);
-    Ok((milliseconds(took), events.len()))
+    ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
+    Ok(Carried { started, took, events: events.len() })
 }
 
 /// Milliseconds that bare tokio takes: a task each, a channel for each end, a semaphore for the slots, first come first served, no journal.

@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn folders_have_short_names_of_their_own() {
-        assert_eq!(free_name(Path::new("/work/my project"), &[]), "my-project");
-        assert_eq!(free_name(Path::new("/work/a"), &["a", "a-2"]), "a-3");
+        assert_eq!(free_name(Path::new("projects/my project"), &[]), "my-project");
+        assert_eq!(free_name(Path::new("projects/a"), &["a", "a-2"]), "a-3");
         assert_eq!(free_name(Path::new("/"), &[]), "root");
     }
 }
