@@ -28,6 +28,9 @@ const PEERS: [(&str, &str); 3] = [
     ("openmanus-planning-flow", "langgraph_peer.py planning-flow"),
 ];
 
+/// Twelve tasks of all categories and levels, in the modes of one actor, of a plan, and of aime's own choice.
+const DEFAULT: [&str; 9] = ["core", "--sample", "12", "--mode", "direct", "--mode", "complex", "--mode", "auto"];
+
 /// Which tasks, in which ways.
 #[derive(Args)]
 pub(crate) struct EvaluateArguments {
@@ -36,7 +39,7 @@ pub(crate) struct EvaluateArguments {
     /// Leave the peers out
     #[arg(long)]
     alone: bool,
-    /// What `aime eval` is given: the suite, modes, tasks, repeats; `core --mode direct --mode auto` by default
+    /// What `aime eval` is given: the suite, modes, tasks, repeats; by default what the tables of the guide were made with
     #[arg(last = true)]
     rest: Vec<String>,
 }
@@ -52,7 +55,7 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     let mut command = prepared.aime();
     command.current_dir(&folder).arg("eval");
     if rest.is_empty() {
-        command.args(["core", "--mode", "direct", "--mode", "auto"]);
+        command.args(DEFAULT);
     }
     command.args(rest);
     if !alone {

@@ -5,7 +5,7 @@ mod read;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::{io, path::PathBuf};
+use std::{collections::BTreeSet, io, path::PathBuf};
 
 use serde_json::Value;
 
@@ -68,6 +68,21 @@ impl Default for TaskBounds {
     /// 10 minutes for a run, any number of tokens, 1 minute for a check.
     fn default() -> Self {
         Self { seconds: 600, tokens: None, check_seconds: 60 }
+    }
+}
+
+impl Suite {
+    /// Keeps at most so many tasks, spread evenly over the categories and their levels: the same ones each time.
+    pub fn sample(&mut self, wanted: usize) {
+        let all = self.tasks.len();
+        if wanted >= all {
+            return;
+        }
+        self.tasks.sort_by(|one, other| (&one.category, one.level, &one.name).cmp(&(&other.category, other.level, &other.name)));
+        let chosen: BTreeSet<usize> = (0..wanted).map(|which| (2 * which + 1) * all / (2 * wanted)).collect();
+        let mut index = 0..;
+        self.tasks.retain(|_| index.next().is_some_and(|index| chosen.contains(&index)));
+        self.tasks.sort_by(|one, other| (one.level, &one.name).cmp(&(other.level, &other.name)));
     }
 }
 

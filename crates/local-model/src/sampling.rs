@@ -1,5 +1,7 @@
 //! Choosing the next token.
 
+use std::collections::BTreeSet;
+
 use toktrie::SimpleVob;
 
 use crate::engine::Sampling;
@@ -28,17 +30,17 @@ impl Sampler {
 
     /// The next token after what was `said` in this answer, of those that are allowed. `None` where there is none.
     pub(crate) fn choose(&mut self, scores: &[f32], allowed: Option<&SimpleVob>, said: &[u32]) -> Option<u32> {
-        let just_said = said.get(said.len().saturating_sub(JUST_SAID)..).unwrap_or_default();
-        // Keskar et al. 2019, CTRL, section 4.1: a score is divided where it is positive, and multiplied where it is not.
-        let score = |token: u32, score: f32| match just_said.contains(&token) {
-            true if score > 0.0 => score / self.repetition_penalty,
-            true => score * self.repetition_penalty,
-            false => score,
-        };
+        let just_said: BTreeSet<u32> = said.iter().rev().take(JUST_SAID).copied().collect();
+        let mut scores = scores.to_vec();
+        for token in just_said {
+            // Keskar et al. 2019, CTRL, section 4.1: a score is divided where it is positive, and multiplied where it is not.
+            if let Some(score) = scores.get_mut(token as usize) {
+                *score = if *score > 0.0 { *score / self.repetition_penalty } else { *score * self.repetition_penalty };
+            }
+        }
         let mut candidates: Vec<(u32, f32)> = (0u32..)
-            .zip(scores.iter().copied())
+            .zip(scores)
             .filter(|(token, score)| !score.is_nan() && allowed.is_none_or(|allowed| allowed.is_allowed(*token)))
-            .map(|(token, found)| (token, score(token, found)))
             .collect();
         let better = |one: &(u32, f32), other: &(u32, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
         if self.temperature <= 0.0 {

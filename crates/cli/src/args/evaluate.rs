@@ -56,6 +56,9 @@ pub(crate) struct EvalArgs {
     /// Call no model: show that each check passes after the task's solution and fails after nothing
     #[arg(long)]
     pub(crate) prove: bool,
+    /// Of these tasks only so many, spread evenly over categories and levels, the same ones each time
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) sample: Option<u32>,
     /// Where it is kept; without it in `.aime/evaluations`
     #[arg(short, value_name = "DIR")]
     pub(crate) output_folder: Option<PathBuf>,

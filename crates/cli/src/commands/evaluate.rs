@@ -32,6 +32,9 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let mut suite = suite(&args.suite)?;
     suite.notes.iter().for_each(|note| output::note(note));
     suite.tasks.retain(|task| is_wanted(task, &args));
+    if let Some(wanted) = args.sample {
+        suite.sample(usize::try_from(wanted).unwrap_or(usize::MAX));
+    }
     if suite.tasks.is_empty() {
         return Err(Failure::usage("no task of this suite is asked for").hint("look at --task, --held-out and --tuned"));
     }

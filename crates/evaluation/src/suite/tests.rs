@@ -70,6 +70,23 @@ fn a_folder_without_tasks_says_what_to_write() {
     assert!(matches!(Suite::read(Path::new("/nowhere/at/all")), Err(SuiteError::Unreadable { .. })));
 }
 
+#[test]
+fn a_sample_is_spread_over_categories_and_levels_and_always_the_same() {
+    let sampled = |wanted| {
+        let mut suite = Suite::core().unwrap();
+        suite.sample(wanted);
+        suite.tasks
+    };
+    let of = |tasks: &[Task], what: fn(&Task) -> String| tasks.iter().map(what).collect::<BTreeSet<_>>().len();
+    let twelve = sampled(12);
+    assert_eq!(twelve, sampled(12));
+    assert_eq!(twelve.len(), 12);
+    assert!(of(&twelve, |task| task.category.clone()) >= 5 && of(&twelve, |task| task.level.to_string()) >= 4, "{twelve:?}");
+    for (wanted, got) in [(0, 0), (1, 1), (59, 59), (1_000, Suite::core().unwrap().tasks.len())] {
+        assert_eq!(sampled(wanted).len(), got, "{wanted}");
+    }
+}
+
 /// Each check of the built-in suite passes after its solution, and fails after nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_suite_that_is_built_in_is_proven() {

@@ -182,7 +182,7 @@ fn several<B: Opens>(
         let second = (number + 1).min(count - 1);
         let mut totals = [[lanes.splat_f32x8(0.0); 2]; TOGETHER];
         for (weights, inputs) in opened.iter().zip(inputs.chunks_exact(count)) {
-            let [Some(first), Some(second)] = [number, second].map(|number| inputs.get(number)) else { return };
+            let (Some(first), Some(second)) = (inputs.get(number), inputs.get(second)) else { return };
             let sums = tile(lanes, weights, [first, second]);
             for ((totals, sums), weights) in totals.iter_mut().zip(sums).zip(weights) {
                 for ((total, sum), input) in totals.iter_mut().zip(sums).zip([first, second]) {

@@ -1,7 +1,7 @@
 //! One block of a K format in bytes: weight `i` is `scale * factor * values[i] - low * lows[i / 16]`, with a factor for each 16 weights.
 
 use pulp::x86::V3;
-use pulp::{cast, u8x32};
+use pulp::{cast, u8x32, u32x8};
 
 use super::format::Format;
 use super::unpack::{half, split};
@@ -30,21 +30,59 @@ impl Opened {
     /// Sets a factor and an offset for each 32 values.
     #[inline(always)]
     fn set_eight(&mut self, lanes: V3, factors: u64, lows: u64) {
-        for (to, factor) in self.factors.iter_mut().zip(factors.to_le_bytes()) {
-            *to = cast(lanes.splat_i16x16(i16::from(factor)));
+        for (to, places) in self.factors.iter_mut().zip(&PLACES) {
+            *to = spread(lanes, factors, places);
         }
-        for (to, low) in self.lows.as_chunks_mut::<2>().0.iter_mut().zip(lows.to_le_bytes()) {
-            *to = [i16::from(low); 2];
-        }
+        self.lows = spread(lanes, lows, &PAIRS);
     }
 
     /// Sets a factor for each 16 values.
     #[inline(always)]
     fn set_sixteen(&mut self, lanes: V3, factors: [i16; 16]) {
-        for (to, [first, second]) in self.factors.iter_mut().zip(factors.as_chunks().0) {
-            *to = cast([lanes.splat_i16x8(*first), lanes.splat_i16x8(*second)]);
+        for (to, factors) in self.factors.as_chunks_mut::<4>().0.iter_mut().zip(factors.as_chunks::<8>().0) {
+            let both = lanes.avx2._mm256_broadcastsi128_si256(cast(*factors));
+            for (to, places) in to.iter_mut().zip(&HALVES) {
+                *to = cast(lanes.avx2._mm256_shuffle_epi8(both, cast(*places)));
+            }
         }
     }
+}
+
+/// Where [`spread`] finds the bytes of one factor for all of 32 weights; 128 stands for 0.
+const PLACES: [[u8; 32]; 8] = {
+    let mut places = [[128; 32]; 8];
+    let mut at = 0;
+    while at < 8 * 16 {
+        places[at / 16][at % 16 * 2] = (at / 16) as u8;
+        at += 1;
+    }
+    places
+};
+/// Where it finds each of eight offsets twice.
+const PAIRS: [u8; 32] = {
+    let mut places = [128; 32];
+    let mut at = 0;
+    while at < 16 {
+        places[at * 2] = (at / 2) as u8;
+        at += 1;
+    }
+    places
+};
+/// Where two factors stand among eight of 16 bits, the first for 16 weights and the second for the next 16.
+const HALVES: [[u8; 32]; 4] = {
+    let mut places = [[0; 32]; 4];
+    let mut at = 0;
+    while at < 4 * 32 {
+        places[at / 32][at % 32] = (at / 32 * 4 + at % 32 / 16 * 2 + at % 2) as u8;
+        at += 1;
+    }
+    places
+};
+
+/// The bytes at these places as whole numbers of 16 bits.
+#[inline(always)]
+fn spread(lanes: V3, bytes: u64, places: &[u8; 32]) -> [i16; 16] {
+    cast(lanes.avx2._mm256_shuffle_epi8(cast(lanes.splat_u64x4(bytes)), cast(*places)))
 }
 
 /// A block format, chosen when code is compiled.
@@ -54,6 +92,7 @@ pub(super) trait Opens {
     fn open(lanes: V3, block: &[u8], to: &mut Opened);
 }
 
+// In loops, and not by `map` over arrays: what stands in its closures is compiled for any processor, and each instruction becomes a call.
 macro_rules! formats {
     ($($name:ident: |$lanes:ident, $block:ident, $to:ident| $open:expr;)*) => {$(
         pub(super) struct $name;
@@ -71,8 +110,11 @@ formats! {
         let (quants, rest) = split::<64>(rest);
         let (scale, rest) = split(rest);
         (to.scale, to.low) = (half(*scale), half(*split(rest).0));
-        to.set_sixteen(lanes, scales.map(|scale| i16::from(scale & 15)));
-        to.lows = scales.map(|scale| i16::from(scale >> 4));
+        let mut factors = [0; 16];
+        for ((factor, low), scale) in factors.iter_mut().zip(&mut to.lows).zip(scales) {
+            (*factor, *low) = (i16::from(scale & 15), i16::from(scale >> 4));
+        }
+        to.set_sixteen(lanes, factors);
         for (values, quants) in to.values.as_chunks_mut::<128>().0.iter_mut().zip(quants.as_chunks().0) {
             for (to, shift) in values.as_chunks_mut::<32>().0.iter_mut().zip([0, 2, 4, 6]) {
                 *to = cast(bits(lanes, quants, shift, 3));
@@ -88,7 +130,7 @@ formats! {
         let factors = three_bit_factors(*packed);
         to.set_sixteen(lanes, factors);
         // Weights are from -4 to 3.
-        to.lows = factors.map(|factor| factor * 4);
+        to.lows = cast(lanes.shl_const_i16x16::<2>(cast(factors)));
         for ((values, quants), place) in to.values.as_chunks_mut::<128>().0.iter_mut().zip(quants.as_chunks().0).zip([0, 4]) {
             for (to, shift) in values.as_chunks_mut::<32>().0.iter_mut().zip(0..4) {
                 *to = cast(with_high::<2>(lanes, bits(lanes, quants, shift * 2, 3), bits(lanes, masks, place + shift, 1)));
@@ -96,30 +138,30 @@ formats! {
         }
     };
     Q4K: |lanes, block, to| {
-        let (scale, rest) = split(block);
-        let (low, rest) = split(rest);
+        let (scales, rest) = split(block);
         let (packed, rest) = split::<12>(rest);
         let quants = split::<128>(rest).0;
-        (to.scale, to.low) = (half(*scale), half(*low));
+        (to.scale, to.low) = halves(lanes, *scales);
         let (factors, lows) = six_bits(packed);
         to.set_eight(lanes, factors, lows);
         for (values, quants) in to.values.as_chunks_mut::<64>().0.iter_mut().zip(quants.as_chunks().0) {
-            *values = cast([0, 4].map(|shift| bits(lanes, quants, shift, 15)));
+            for (to, shift) in values.as_chunks_mut::<32>().0.iter_mut().zip([0, 4]) {
+                *to = cast(bits(lanes, quants, shift, 15));
+            }
         }
     };
     Q5K: |lanes, block, to| {
-        let (scale, rest) = split(block);
-        let (low, rest) = split(rest);
+        let (scales, rest) = split(block);
         let (packed, rest) = split::<12>(rest);
         let (highs, rest) = split(rest);
         let quants = split::<128>(rest).0;
-        (to.scale, to.low) = (half(*scale), half(*low));
+        (to.scale, to.low) = halves(lanes, *scales);
         let (factors, lows) = six_bits(packed);
         to.set_eight(lanes, factors, lows);
         for ((values, quants), place) in to.values.as_chunks_mut::<64>().0.iter_mut().zip(quants.as_chunks().0).zip([0, 2, 4, 6]) {
-            *values = cast([0, 1].map(|half| {
-                with_high::<4>(lanes, bits(lanes, quants, half * 4, 15), bits(lanes, highs, place + half, 1))
-            }));
+            for (to, half) in values.as_chunks_mut::<32>().0.iter_mut().zip([0, 1]) {
+                *to = cast(with_high::<4>(lanes, bits(lanes, quants, half * 4, 15), bits(lanes, highs, place + half, 1)));
+            }
         }
     };
     Q6K: |lanes, block, to| {
@@ -128,10 +170,10 @@ formats! {
         let (factors, rest) = split::<16>(rest);
         to.scale = half(*split(rest).0);
         to.low = to.scale;
-        let factors = factors.map(|factor| i16::from(factor as i8));
-        to.set_sixteen(lanes, factors);
+        let factors = lanes.convert_i8x16_to_i16x16(cast(*factors));
+        to.set_sixteen(lanes, cast(factors));
         // Weights are from -32 to 31.
-        to.lows = factors.map(|factor| factor * 32);
+        to.lows = cast(lanes.shl_const_i16x16::<5>(factors));
         for ((values, lows), highs) in
             to.values.as_chunks_mut::<128>().0.iter_mut().zip(lows.as_chunks::<64>().0).zip(highs.as_chunks().0)
         {
@@ -142,6 +184,19 @@ formats! {
             }
         }
     };
+}
+
+/// Two numbers of 16 bits, as [`half`] reads one.
+#[inline(always)]
+fn halves(lanes: V3, bytes: [u8; 4]) -> (f32, f32) {
+    let bits: u32x8 = lanes.convert_u16x8_to_u32x8(cast(lanes.splat_u32x4(u32::from_le_bytes(bytes))));
+    let rest = lanes.shl_const_u32x8::<13>(lanes.and_u32x8(bits, lanes.splat_u32x8(0x7fff)));
+    let size: u32x8 = cast(lanes.mul_f32x8(cast(rest), lanes.splat_f32x8(f32::from_bits(0x7780_0000))));
+    let endless = lanes.cmp_gt_i32x8(cast(rest), lanes.splat_i32x8((0x7c00 << 13) - 1));
+    let size = lanes.or_u32x8(size, lanes.and_u32x8(cast(endless), lanes.or_u32x8(rest, lanes.splat_u32x8(0x7f80_0000))));
+    let sign = lanes.shl_const_u32x8::<16>(lanes.and_u32x8(bits, lanes.splat_u32x8(0x8000)));
+    let [first, second, ..]: [f32; 8] = cast(lanes.or_u32x8(size, sign));
+    (first, second)
 }
 
 /// Some bits of each byte: those of the mask, once they are the lowest.
@@ -160,7 +215,9 @@ fn with_high<const PLACE: i32>(lanes: V3, low: u8x32, high: u8x32) -> u8x32 {
 /// The eight factors and the eight offsets of 6 bits each, a byte for each of them.
 #[inline(always)]
 fn six_bits(packed: &[u8; 12]) -> (u64, u64) {
-    let [first, second, third] = [0, 4, 8].map(|at| u32::from_le_bytes(*split(packed.split_at(at).1).0));
+    let (first, rest) = split(packed);
+    let (second, third) = split(rest);
+    let (first, second, third) = (u32::from_le_bytes(*first), u32::from_le_bytes(*second), u32::from_le_bytes(*split(third).0));
     let whole = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let high = |rest: u32, top: u32| (rest & 0x0f0f_0f0f) | ((top >> 6) & 0x0303_0303) << 4;
     (whole(first & 0x3f3f_3f3f, high(third, first)), whole(second & 0x3f3f_3f3f, high(third >> 4, second)))
