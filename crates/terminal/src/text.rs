@@ -7,7 +7,8 @@ use std::borrow::Cow;
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     let steers = |character: char| {
-        let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        // Unicode's Bidi_Control.
+        let turns = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
         turns || (character.is_control() && !matches!(character, '\n' | '\t'))
     };
     if !text.contains(steers) {
@@ -96,6 +97,7 @@ mod tests {
             ("red \u{1b}[31m", "red \\u{1b}[31m"),
             ("over\rwritten \u{7}", "over\\u{d}written \\u{7}"),
             ("turned \u{202e}dnuora", "turned \\u{202e}dnuora"),
+            ("marked \u{61c}12", "marked \\u{61c}12"),
             ("\u{9b}2J", "\\u{9b}2J"),
         ] {
             assert_eq!(plain(text), shown, "{text:?}");
