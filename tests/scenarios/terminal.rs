@@ -223,7 +223,7 @@ fn the_terminal_is_left_as_it_was() {
         assert!(terminal.is_whole());
         match end {
             "" => world.file("go", ""),
-            "TERM" => terminate(&world.read("number")),
+            "TERM" => signal("TERM", &world.read("number")),
             keys => terminal.types(keys),
         }
         let left = terminal.ends().must(0).took_all(true);
@@ -238,8 +238,8 @@ fn the_terminal_is_left_as_it_was() {
 }
 
 #[expect(clippy::disallowed_methods, reason = "signals are what the scenario is about")]
-fn terminate(number: &str) {
-    assert!(std::process::Command::new("kill").args(["-TERM", number.trim()]).status().unwrap().success());
+fn signal(name: &str, number: &str) {
+    assert!(std::process::Command::new("kill").args(["-s", name, number.trim()]).status().unwrap().success());
 }
 
 #[test]
@@ -338,6 +338,25 @@ fn it_goes_to_the_background_and_comes_back() {
     terminal.types("\u{1a}");
     let left = terminal.ends().must(0).took_all(true);
     assert!(left.raw.contains("stopped with 1"), "by a signal\n{}", left.raw);
+    assert!(left.text.contains("walked") && left.text.contains("ended with 0"), "{}", left.text);
+}
+
+#[test]
+fn stopped_from_elsewhere_it_takes_the_terminal_anew() {
+    let world = direct();
+    // Another shell stops it: nobody has given the terminal back before.
+    let run = RUN.replace('\'', "\"");
+    let line = format!("set -m; sh -c 'echo $$ > number; exec {run} --approve all'; stty sane; touch stopped; fg; echo ended with $?");
+    let Some(mut terminal) = world.terminal(&line, SIZE) else { return };
+    world.wait_for_file("began");
+    terminal.shows(&["Ctrl-C stop", "bash: touch"]);
+    signal("STOP", &world.read("number"));
+    world.wait_for_file("stopped");
+    terminal.types("twalk");
+    terminal.shows(&["tell the run > walk"]);
+    terminal.types("\u{1b}");
+    world.file("go", "");
+    let left = terminal.ends().must(0).took_all(true);
     assert!(left.text.contains("walked") && left.text.contains("ended with 0"), "{}", left.text);
 }
 

@@ -156,11 +156,16 @@ impl Showing {
 
     /// Draws where something is new, and waits a little for keys.
     fn look(&mut self) -> io::Result<()> {
+        let stopped = self.device.was_stopped();
         if !device::in_foreground() {
             // Whoever is in the foreground has the terminal.
             self.device.forget();
             thread::sleep(LOOK);
             return Ok(());
+        }
+        if stopped {
+            // Nobody knows what was done with the terminal meanwhile.
+            self.device.leave();
         }
         if !self.device.is_shown() {
             self.device.enter()?;
@@ -186,7 +191,7 @@ impl Showing {
         match self.screen.press(key) {
             Some(Act::Suspend) => {
                 self.device.leave();
-                device::suspend();
+                self.device.suspend();
             }
             Some(Act::Redraw) => self.device.clear()?,
             Some(act) => (self.heard)(act),

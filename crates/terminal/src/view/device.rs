@@ -1,5 +1,7 @@
 //! The terminal itself: its other screen, its keys as they come, and all of it given back.
 
+mod stops;
+
 use std::{
     io::{self, BufWriter, Write},
     panic,
@@ -22,6 +24,7 @@ use ratatui_crossterm::{
     },
 };
 
+use self::stops::Stops;
 use super::Tty;
 use crate::{Screen, Theme, render};
 
@@ -32,6 +35,7 @@ pub(super) struct Device {
     tty: Tty,
     terminal: Option<Drawn>,
     held: Arc<Held>,
+    stops: Stops,
 }
 
 /// What a panic has to know.
@@ -65,7 +69,7 @@ impl Device {
             of_panic.leave(tty);
             before(info);
         }));
-        Self { tty, terminal: None, held }
+        Self { tty, terminal: None, held, stops: Stops::watched() }
     }
 
     /// Borrows it.
@@ -73,6 +77,8 @@ impl Device {
         if self.held.lost.load(Ordering::SeqCst) {
             return Err(io::Error::other("a panic has taken the terminal back"));
         }
+        // Where it was forgotten it is in another's mode, and taken for raw all the same.
+        disable_raw_mode()?;
         enable_raw_mode()?;
         self.held.shown.store(true, Ordering::SeqCst);
         execute!((self.tty)(), EnterAlternateScreen, EnableBracketedPaste)?;
@@ -89,6 +95,16 @@ impl Device {
     pub(super) fn forget(&mut self) {
         self.terminal = None;
         self.held.shown.store(false, Ordering::SeqCst);
+    }
+
+    /// Whether this process was stopped since the last call, by whomever, and goes on.
+    pub(super) fn was_stopped(&self) -> bool {
+        self.stops.take()
+    }
+
+    /// Stops this process and those it was started with, as the terminal's own Ctrl-Z does; returns when it goes on.
+    pub(super) fn suspend(&self) {
+        self.stops.stop();
     }
 
     pub(super) const fn is_shown(&self) -> bool {
@@ -135,34 +151,6 @@ pub(super) fn in_foreground() -> bool {
 pub(super) const fn in_foreground() -> bool {
     true
 }
-
-/// Stops this process and those it was started with, as the terminal's own Ctrl-Z does; returns when it goes on.
-#[cfg(unix)]
-pub(super) fn suspend() {
-    use std::{thread, time::Duration};
-
-    use nix::sys::signal::{Signal, killpg};
-    use signal_hook::{consts::SIGCONT, flag, low_level::unregister};
-
-    let goes_on = Arc::new(AtomicBool::new(false));
-    let Ok(watched) = flag::register(SIGCONT, Arc::clone(&goes_on)) else { return };
-    let _unstopped = killpg(nix::unistd::getpgrp(), Signal::SIGTSTP);
-    // It stops somewhere in these looks, which are counted: a clock would go on meanwhile. Where no shell could let it go on nothing stops.
-    for _ in 0..LOOKS {
-        if goes_on.load(Ordering::SeqCst) {
-            break;
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    unregister(watched);
-}
-
-/// The most looks whether a process that was to stop goes on.
-#[cfg(unix)]
-const LOOKS: u32 = 400;
-
-#[cfg(not(unix))]
-pub(super) const fn suspend() {}
 
 #[cfg(test)]
 mod tests {
