@@ -26,7 +26,7 @@ use prost::Message;
 use tokio::{
     sync::mpsc,
     task::JoinHandle,
-    time::{interval, timeout},
+    time::{Instant, interval, timeout, timeout_at},
 };
 
 use self::receiver::Receiver;
@@ -36,10 +36,13 @@ use crate::{Measures, Signal, Spans, TelemetrySettings, attributes::text, logs};
 const WAITING: usize = 4_096;
 /// Spans, or records, in one request, at most.
 const BATCH: usize = 512;
-/// How often what waits is sent.
+/// How often metrics are sent.
 const EVERY: Duration = Duration::from_secs(5);
+/// How long a span or record waits for others that go with it.
+const TOGETHER: Duration = Duration::from_millis(500);
 /// How long the end of the process waits for what is left.
 const LAST: Duration = Duration::from_secs(5);
+
 /// Why nothing can be sent at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TelemetryError(String);
@@ -65,7 +68,8 @@ pub struct Telemetry {
     content: bool,
     send: Mutex<Option<mpsc::Sender<Told>>>,
     measures: Arc<Mutex<Measures>>,
-    lost: Arc<AtomicU64>,
+    /// Spans and records that were told and that no receiver has taken.
+    owed: Arc<AtomicU64>,
     sending: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -77,7 +81,7 @@ pub struct Watched {
     spans: Spans,
     send: Option<mpsc::Sender<Told>>,
     measures: Arc<Mutex<Measures>>,
-    lost: Arc<AtomicU64>,
+    owed: Arc<AtomicU64>,
 }
 
 impl Telemetry {
@@ -93,7 +97,7 @@ impl Telemetry {
         let scope = InstrumentationScope { name: "aime".to_owned(), version: version.to_owned(), ..InstrumentationScope::default() };
         let receiver = |signal: Option<Signal>| signal.map(Receiver::new).transpose();
         let measures = Arc::new(Mutex::new(Measures::new(provider)));
-        let lost = Arc::new(AtomicU64::new(0));
+        let owed = Arc::new(AtomicU64::new(0));
         let (send, waiting) = mpsc::channel(WAITING);
         let sender = Sender {
             traces: receiver(settings.traces)?,
@@ -103,10 +107,10 @@ impl Telemetry {
             scope,
             measures: Arc::clone(&measures),
             measured: Vec::new(),
-            lost: Arc::clone(&lost),
+            owed: Arc::clone(&owed),
         };
         let sending = Mutex::new(Some(tokio::spawn(sender.run(waiting))));
-        Ok(Self { provider: provider.to_owned(), content: settings.content, send: Mutex::new(Some(send)), measures, lost, sending })
+        Ok(Self { provider: provider.to_owned(), content: settings.content, send: Mutex::new(Some(send)), measures, owed, sending })
     }
 
     /// Watches a run.
@@ -120,11 +124,11 @@ impl Telemetry {
             spans: Spans::new(run, &self.provider, self.content),
             send,
             measures: Arc::clone(&self.measures),
-            lost: Arc::clone(&self.lost),
+            owed: Arc::clone(&self.owed),
         }
     }
 
-    /// Sends what is left, and ends. It waits five seconds at most; gives how many spans and records were dropped.
+    /// Sends what is left, and ends. It waits five seconds at most; gives how many spans and records no receiver has taken.
     pub async fn end(&self) -> u64 {
         drop(self.send.lock().unwrap_or_else(PoisonError::into_inner).take());
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -134,7 +138,7 @@ impl Telemetry {
             sending.abort();
             tracing::warn!("the receiver of telemetry did not take all of it in time");
         }
-        self.lost.load(Ordering::Relaxed)
+        self.owed.load(Ordering::Relaxed)
     }
 }
 
@@ -154,8 +158,10 @@ impl Watched {
 
     fn hand_on(&self, all: impl IntoIterator<Item = Told>) {
         for told in all {
-            if self.send.as_ref().is_none_or(|send| send.try_send(told).is_err()) {
-                self.lost.fetch_add(1, Ordering::Relaxed);
+            self.owed.fetch_add(1, Ordering::Relaxed);
+            if let Some(send) = &self.send {
+                // Where there is no room it stays owed.
+                drop(send.try_send(told));
             }
         }
     }
@@ -176,9 +182,9 @@ struct Sender {
     own: Resource,
     scope: InstrumentationScope,
     measures: Arc<Mutex<Measures>>,
-    /// The metrics as they were sent last.
+    /// The metrics as they were taken last.
     measured: Vec<opentelemetry_proto::tonic::metrics::v1::Metric>,
-    lost: Arc<AtomicU64>,
+    owed: Arc<AtomicU64>,
 }
 
 impl Sender {
@@ -193,12 +199,8 @@ impl Sender {
                     continue;
                 }
             };
-            // What comes together goes together.
-            while open && batch.len() < BATCH {
-                match timeout(EVERY / 10, waiting.recv()).await {
-                    Ok(Some(told)) => batch.push(told),
-                    _ => break,
-                }
+            if open {
+                gather(&mut waiting, &mut batch).await;
             }
             let (mut spans, mut records) = (Vec::new(), Vec::new());
             for told in batch.drain(..) {
@@ -217,23 +219,28 @@ impl Sender {
     }
 
     async fn send_spans(&mut self, spans: Vec<Span>) {
-        let Some(receiver) = self.traces.as_mut().filter(|_| !spans.is_empty()) else { return };
         let number = spans.len() as u64;
+        let Some(receiver) = self.traces.as_mut().filter(|_| number > 0) else { return self.settled(number) };
         let scope_spans = vec![ScopeSpans { scope: Some(self.scope.clone()), spans, ..ScopeSpans::default() }];
         let resource_spans = vec![ResourceSpans { resource: Some(self.own.clone()), scope_spans, ..ResourceSpans::default() }];
-        if !receiver.post(ExportTraceServiceRequest { resource_spans }.encode_to_vec()).await {
-            self.lost.fetch_add(number, Ordering::Relaxed);
+        if receiver.post(ExportTraceServiceRequest { resource_spans }.encode_to_vec()).await {
+            self.settled(number);
         }
     }
 
     async fn send_records(&mut self, log_records: Vec<LogRecord>) {
-        let Some(receiver) = self.logs.as_mut().filter(|_| !log_records.is_empty()) else { return };
         let number = log_records.len() as u64;
+        let Some(receiver) = self.logs.as_mut().filter(|_| number > 0) else { return self.settled(number) };
         let scope_logs = vec![ScopeLogs { scope: Some(self.scope.clone()), log_records, ..ScopeLogs::default() }];
         let resource_logs = vec![ResourceLogs { resource: Some(self.own.clone()), scope_logs, ..ResourceLogs::default() }];
-        if !receiver.post(ExportLogsServiceRequest { resource_logs }.encode_to_vec()).await {
-            self.lost.fetch_add(number, Ordering::Relaxed);
+        if receiver.post(ExportLogsServiceRequest { resource_logs }.encode_to_vec()).await {
+            self.settled(number);
         }
+    }
+
+    /// So many are owed no more: they were taken, or nobody wants them.
+    fn settled(&self, number: u64) {
+        self.owed.fetch_sub(number, Ordering::Relaxed);
     }
 
     async fn send_metrics(&mut self) {
@@ -242,9 +249,21 @@ impl Sender {
         if metrics == self.measured {
             return;
         }
-        self.measured.clone_from(&metrics);
-        let scope_metrics = vec![ScopeMetrics { scope: Some(self.scope.clone()), metrics, ..ScopeMetrics::default() }];
+        let scope_metrics = vec![ScopeMetrics { scope: Some(self.scope.clone()), metrics: metrics.clone(), ..ScopeMetrics::default() }];
         let resource_metrics = vec![ResourceMetrics { resource: Some(self.own.clone()), scope_metrics, ..ResourceMetrics::default() }];
-        receiver.post(ExportMetricsServiceRequest { resource_metrics }.encode_to_vec()).await;
+        if receiver.post(ExportMetricsServiceRequest { resource_metrics }.encode_to_vec()).await {
+            self.measured = metrics;
+        }
+    }
+}
+
+/// Waits a little for what goes together with what is there, however steadily more comes.
+async fn gather(waiting: &mut mpsc::Receiver<Told>, batch: &mut Vec<Told>) {
+    let until = Instant::now() + TOGETHER;
+    while batch.len() < BATCH {
+        match timeout_at(until, waiting.recv()).await {
+            Ok(Some(told)) => batch.push(told),
+            _ => break,
+        }
     }
 }

@@ -39,7 +39,29 @@ pub struct Signal {
 impl fmt::Debug for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        f.debug_struct("Signal").field("url", &self.url).field("headers", &names).field("timeout", &self.timeout).finish()
+        f.debug_struct("Signal").field("url", &self.place()).field("headers", &names).field("timeout", &self.timeout).finish()
+    }
+}
+
+impl Signal {
+    /// Its address without what may be secret: a name and a password, and a query.
+    pub(crate) fn place(&self) -> String {
+        let (scheme, authority, path) = self.parts();
+        format!("{scheme}://{}{path}", authority.rsplit('@').next().unwrap_or_default())
+    }
+
+    /// The password in its address.
+    fn password(&self) -> Option<String> {
+        let (named, _) = self.parts().1.rsplit_once('@')?;
+        Some(percent_decode_str(named.split_once(':')?.1).decode_utf8_lossy().into_owned())
+    }
+
+    /// Scheme, authority and path (RFC 3986, section 3).
+    fn parts(&self) -> (&str, &str, &str) {
+        let bare = self.url.split(['?', '#']).next().unwrap_or_default();
+        let (scheme, rest) = bare.split_once("://").unwrap_or_default();
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        (scheme, authority, path)
     }
 }
 
@@ -73,15 +95,16 @@ impl TelemetrySettings {
         (Some(Self { traces, metrics, logs, resource, content }), notes)
     }
 
-    /// The values in headers, which nobody else must see.
+    /// The values in headers and the passwords in addresses, which nobody else must see.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
-        let headers = [&self.traces, &self.metrics, &self.logs].into_iter().flatten().flat_map(|signal| &signal.headers);
+        let signals = || [&self.traces, &self.metrics, &self.logs].into_iter().flatten();
         let bare = |value: &str| match value.split_once(' ') {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") => token.to_owned(),
             _ => value.to_owned(),
         };
-        headers.map(|(_, value)| bare(value)).collect()
+        let headers = signals().flat_map(|signal| &signal.headers).map(|(_, value)| bare(value));
+        headers.chain(signals().filter_map(Signal::password)).collect()
     }
 }
 
@@ -107,7 +130,7 @@ fn signal(name: &str, path: &str, variable: &impl Fn(&str) -> Option<String>, no
         return None;
     }
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        leave_out(format!("the endpoint {url} must begin with http:// or https://"));
+        leave_out("the endpoint must begin with http:// or https://".to_owned());
         return None;
     }
     let timeout = own("TIMEOUT").and_then(|millis| millis.parse().ok()).filter(|millis| *millis > 0).map_or(TIMEOUT, Duration::from_millis);

@@ -18,11 +18,14 @@ const RETRIES: usize = 3;
 pub(super) struct Receiver {
     client: Client,
     url: String,
+    /// The address as it may be told.
+    place: String,
     said: bool,
 }
 
 impl Receiver {
     pub(super) fn new(signal: Signal) -> Result<Self, TelemetryError> {
+        let place = signal.place();
         let Signal { url, headers, timeout } = signal;
         let mut sent = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/x-protobuf"))]);
         for (name, value) in headers {
@@ -32,7 +35,7 @@ impl Receiver {
             sent.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
         }
         let client = secured(|builder| builder.default_headers(sent.clone()).timeout(timeout)).map_err(TelemetryError)?;
-        Ok(Self { client, url, said: false })
+        Ok(Self { client, url, place, said: false })
     }
 
     /// Sends a document, again where that may help. Gives whether it was taken.
@@ -50,7 +53,7 @@ impl Receiver {
             Ok(()) => true,
             Err((_, why)) => {
                 if !std::mem::replace(&mut self.said, true) {
-                    tracing::warn!(url = self.url, why, "telemetry could not be sent; runs go on without");
+                    tracing::warn!(url = self.place, why, "telemetry could not be sent; runs go on without");
                 }
                 false
             }

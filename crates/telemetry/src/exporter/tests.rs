@@ -121,5 +121,62 @@ async fn a_receiver_that_hangs_is_left_at_the_end() {
     let mut watched = telemetry.watch(&RunId::new("run").unwrap());
     events().iter().for_each(|event| watched.take(event));
     drop(watched);
-    timeout(Duration::from_secs(60), telemetry.end()).await.expect("it ends");
+    let lost = timeout(Duration::from_secs(60), telemetry.end()).await.expect("it ends");
+    assert_eq!(lost, 4, "what nobody has taken is counted, also where it was given up");
+    drop(listener);
+}
+
+#[tokio::test]
+async fn what_no_receiver_wants_is_not_missed() {
+    let (url, got) = receiver(0).await;
+    let read = |name: &str| (name == "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT").then(|| format!("{url}/v1/logs"));
+    let telemetry = Telemetry::begin(TelemetrySettings::read(read).0.unwrap(), "openai", "1.2.3").unwrap();
+    let mut watched = telemetry.watch(&RunId::new("run").unwrap());
+    events().iter().for_each(|event| watched.take(event));
+    drop(watched);
+    assert_eq!(telemetry.end().await, 0);
+    assert!(got.traces.lock().unwrap().is_empty() && !got.logs.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn metrics_that_were_refused_are_sent_again() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let asked_there = Arc::clone(&asked);
+    // The first request is refused for good: it is not made again by itself.
+    let metrics = move || {
+        let first = asked_there.fetch_add(1, Ordering::SeqCst) == 0;
+        std::future::ready(if first { StatusCode::BAD_REQUEST } else { StatusCode::OK })
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let signal = Signal { url: format!("http://{}/", listener.local_addr().unwrap()), headers: vec![], timeout: Duration::from_secs(60) };
+    tokio::spawn(async move { axum::serve(listener, Router::new().route("/", post(metrics))).await });
+    let mut measures = Measures::new("openai");
+    events().iter().for_each(|event| measures.take(event));
+    let mut sender = Sender {
+        traces: None,
+        metrics: Some(Receiver::new(signal).unwrap()),
+        logs: None,
+        own: Resource::default(),
+        scope: InstrumentationScope::default(),
+        measures: Arc::new(Mutex::new(measures)),
+        measured: Vec::new(),
+        owed: Arc::default(),
+    };
+    for requests in [1, 2, 2] {
+        sender.send_metrics().await;
+        assert_eq!(asked.load(Ordering::SeqCst), requests, "what was taken is not sent twice");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_steadily_is_sent_all_the_same() {
+    let (send, mut waiting) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        while send.send(Told::Span(Span::default())).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    });
+    let mut batch = Vec::new();
+    gather(&mut waiting, &mut batch).await;
+    assert_eq!(batch.len(), 3, "those of half a second");
 }

@@ -55,7 +55,23 @@ fn what_is_not_spoken_is_said() {
     let (settings, notes) = read(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc")]);
     assert!(settings.unwrap().metrics.is_none());
     assert_eq!(notes, ["no metrics are sent: OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and only http/protobuf is spoken (often port 4318)"]);
-    let (settings, notes) = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317")]);
+    let (settings, notes) = read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "me:very-secret@collector:4317")]);
     assert!(settings.is_none());
     assert_eq!(notes.len(), 3);
+    assert!(!notes.concat().contains("very-secret"), "{notes:?}");
+}
+
+#[test]
+fn an_address_is_told_without_what_is_secret_in_it() {
+    for (url, place, secret) in [
+        ("http://collector:4318/v1/traces", "http://collector:4318/v1/traces", None),
+        ("https://me:very%20secret@traces.example.org/in", "https://traces.example.org/in", Some("very secret")),
+        ("https://me@traces.example.org?key=very-secret", "https://traces.example.org", None),
+        ("https://traces.example.org/@me:here", "https://traces.example.org/@me:here", None),
+    ] {
+        let settings = read(&[("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", url)]).0.unwrap();
+        let told = format!("{settings:?}");
+        assert!(told.contains(&format!("{place:?}")) && !told.contains("very"), "{told}");
+        assert_eq!(settings.secrets(), secret.into_iter().collect::<Vec<_>>(), "{url}");
+    }
 }
