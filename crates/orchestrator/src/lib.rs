@@ -19,7 +19,7 @@
 //!     plan: Some(plan),
 //!     can_plan: true,
 //!     has_memory: false,
-//!     tells_doubts: true,
+//!     tells_every_end: true,
 //!     settings: RunSettings::default(),
 //!     tools: vec![],
 //! };

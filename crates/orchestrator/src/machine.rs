@@ -360,7 +360,7 @@ impl RunMachine {
         if let Some(census) = &mut self.census {
             census.follow(&self.state, event);
         }
-        if self.input.tells_doubts {
+        if self.input.tells_every_end {
             self.calls.follow(event);
         }
         if let Some(frontier) = &mut self.frontier {

@@ -183,7 +183,7 @@ impl Orchestrator {
             plan,
             can_plan,
             has_memory,
-            tells_doubts: true,
+            tells_every_end: true,
             settings,
             tools,
         }))

@@ -154,9 +154,10 @@ pub struct RunInput {
     /// Whether there is a memory of earlier runs to ask, and to tell of this one.
     #[serde(default)]
     pub has_memory: bool,
-    /// Whether a call that was cut off is told to be in doubt when its task is given up. Journals of before tell nothing of it.
-    #[serde(default)]
-    pub tells_doubts: bool,
+    /// Whether all that is told to begin is told to end: a call that was cut off is in doubt when its task is given up, and what was asked of a
+    /// call that needs no consent any more is withdrawn. Journals of before do not tell it.
+    #[serde(default, alias = "tells_doubts")]
+    pub tells_every_end: bool,
     /// How it works.
     pub settings: RunSettings,
     /// The tools, as they were known when the run began.

@@ -23,7 +23,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
             plan: None,
             can_plan: true,
             has_memory: false,
-            tells_doubts: true,
+            tells_every_end: true,
             settings: RunSettings::default(),
             tools: Vec::new(),
         },

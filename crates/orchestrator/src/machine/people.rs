@@ -274,7 +274,6 @@ impl RunMachine {
     }
 }
 
-/// Whether a person's answer to an approval allows the call.
 /// What a person says to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {

@@ -159,8 +159,7 @@ impl RunMachine {
                 None => return,
             },
         }
-        if self.input.tells_doubts {
-            // Journals of before, in which doubts are not told either, have no such event.
+        if self.input.tells_every_end {
             self.withdraw_approvals(task, out);
         }
         let started =
@@ -207,7 +206,7 @@ impl RunMachine {
         if !known || !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
             return false;
         }
-        if self.input.tells_doubts && self.state.tasks.get(task).is_some_and(|known| known.status.is_settled()) {
+        if self.input.tells_every_end && self.state.tasks.get(task).is_some_and(|known| known.status.is_settled()) {
             // The end of its calls was told when it was given up.
             return false;
         }

@@ -34,7 +34,7 @@ pub(super) fn input() -> RunInput {
         plan: None,
         can_plan: true,
         has_memory: false,
-        tells_doubts: true,
+        tells_every_end: true,
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         tools: [sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)]
             .map(std::sync::Arc::new)

@@ -2,8 +2,13 @@
 
 use aime_progress::{CallOutcome, PlanChange, ProgressEvent, TaskStatus};
 
-use super::{build::id, world::World};
-use crate::RunFact;
+use serde_json::Value;
+
+use super::{
+    build::{id, input},
+    world::World,
+};
+use crate::{RunFact, RunInput};
 
 fn started(call: &str) -> ProgressEvent {
     ProgressEvent::ToolCallStarted { task: id("b"), call: call.to_owned(), tool: "append".to_owned(), parameters: Default::default() }
@@ -34,7 +39,7 @@ fn ends<'a>(world: &'a World) -> Vec<(&'a str, CallOutcome)> {
 fn died_in_calls(tells: bool) -> World {
     let mut world = World::given(|input| {
         input.plan = Some(super::build::plan("a; b"));
-        input.tells_doubts = tells;
+        input.tells_every_end = tells;
     });
     world.reports("b", 0, started("c1")).reports("b", 1, finished("c1"));
     world.reports("b", 2, started("c2")).reports("b", 3, started("c3"));
@@ -87,6 +92,16 @@ fn an_actor_that_goes_on_tells_of_its_calls_itself() {
     let mut world = died_in_calls(true);
     world.done("a").reports("b", 4, finished("c2")).reports("b", 5, finished("c3")).done("b");
     assert!(ends(&world).iter().all(|(_, outcome)| *outcome == CallOutcome::Ok) && ends(&world).len() == 3);
+}
+
+#[test]
+fn the_input_is_read_by_the_name_that_it_had_before() {
+    let mut kept = serde_json::to_value(input()).unwrap();
+    let tells = kept.as_object_mut().unwrap().remove("tells_every_end").unwrap();
+    let read = |kept: &Value| serde_json::from_value::<RunInput>(kept.clone()).unwrap().tells_every_end;
+    assert!(!read(&kept), "journals from before that");
+    kept["tells_doubts"] = tells;
+    assert!(read(&kept));
 }
 
 /// What was not told when it was written is not told when it is read.
