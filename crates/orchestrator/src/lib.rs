@@ -35,6 +35,7 @@ mod brief;
 mod budget;
 mod check;
 mod criteria;
+mod effect;
 mod fact;
 mod history;
 mod hooks;
@@ -67,8 +68,9 @@ pub use brief::ActorBrief;
 pub use budget::{Budget, BudgetError, Estimate, Reservation};
 pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run};
 pub use criteria::{FileCriterion, read_criterion};
+pub use effect::RunEffect;
 pub use fact::{
-    ActorReport, ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunEffect, RunFact,
+    ActorReport, ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunFact,
 };
 pub use history::{fork, state_at};
 pub use hooks::{
