@@ -59,6 +59,7 @@ mod so_far;
 mod standing;
 mod stats;
 mod unheard;
+mod view;
 mod words;
 
 /// The crates whose types stand in this one's, so that one import is enough to bring a model and tools and to read a plan and a result.
@@ -83,7 +84,7 @@ pub use kept_plans::KeptPlans;
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
-pub use orchestrator::{Orchestrator, OrchestratorError, RunView, view};
+pub use orchestrator::{Orchestrator, OrchestratorError};
 pub use parts::{Parts, PartsError};
 pub use publish::PublishedEvent;
 pub use request::{RunControl, RunRequest};
@@ -99,6 +100,7 @@ pub use snapshots::SNAPSHOT_FACTS;
 pub use so_far::RunSoFar;
 pub use standing::{RunStanding, standing};
 pub use stats::{RunStats, stats};
+pub use view::{RunView, view};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

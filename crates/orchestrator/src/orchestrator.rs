@@ -1,33 +1,24 @@
 //! Runs goals: starts them, resumes them, tells of them.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+mod execute;
 
-use aime_durable::{
-    DriveError, EmbeddedHost, FactSender, Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock, StreamWriter,
-    drive, replay,
-};
-use aime_progress::{Inconsistency, LiveStore, Origin, PlanId, ProgressState, RunId, Spent, Timestamp, write_snapshot};
+use std::{path::PathBuf, sync::Arc};
+
+use aime_durable::{JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
+use aime_progress::{LiveStore, Origin, PlanId, RunId, Spent};
 use aime_tools::{HandledBy, Trust};
-use aime_undo::Recorder;
 use futures::FutureExt as _;
-use tokio::{sync::mpsc, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
 
+use self::execute::Start;
 use crate::{
-    Bounds, Budget, FailureCode, HookPoint, Parts, PublishedEvent, RunControl, RunFact, RunInput, RunMachine, RunOutput, RunRequest,
-    RunResult,
-    inbox::{CANCELLED, fact_in, read_inbox},
-    publish::{Entry, PublishingStream},
+    Bounds, Parts, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
+    inbox::{CANCELLED, fact_in},
     questions::Answers,
-    runner::{RunRunner, kept_files::KeptFiles, plan::ToolsOfPlans},
-    snapshots::SnapshotsDue,
+    runner::plan::ToolsOfPlans,
     standing::{RunStanding, stand},
     unheard::{unheard, what_they_took},
     words::Words,
 };
-
-/// How often the snapshot of a run that moves is written.
-const SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
 
 /// Why a run could not be carried on at all.
 #[derive(Debug, thiserror::Error)]
@@ -62,29 +53,6 @@ pub enum OrchestratorError {
         /// Why.
         reason: String,
     },
-}
-
-/// A run as its journal tells it.
-#[derive(Debug, Clone)]
-pub struct RunView {
-    /// What it started from.
-    pub input: RunInput,
-    /// Where it stands.
-    pub state: ProgressState,
-    /// Every event.
-    pub events: Vec<PublishedEvent>,
-    /// What it came to last, if it was left or has ended.
-    pub output: Option<RunOutput>,
-    /// The bounds in force.
-    pub bounds: Bounds,
-    /// How many actors were used.
-    pub actors: u32,
-    /// It cannot be resumed.
-    pub over: bool,
-    /// What of its journal was damaged and is left out.
-    pub damage: Option<String>,
-    /// What in its state contradicts itself: nothing, unless there is a fault in aime. Such a run is not resumed.
-    pub inconsistencies: Vec<Inconsistency>,
 }
 
 /// Carries runs out. Cheap to clone; runs do not share state.
@@ -288,198 +256,4 @@ impl Orchestrator {
     fn run_folder(&self, run: &RunId) -> PathBuf {
         self.parts.keep.join("runs").join(run.as_str())
     }
-
-    async fn execute(
-        &self,
-        start: Start,
-        writer: StreamWriter,
-        resume: Resume<RunMachine>,
-        control: RunControl,
-    ) -> Result<RunResult, OrchestratorError> {
-        let run = start.input.run.clone();
-        let (answers, words) = (Arc::new(start.answers), Arc::new(start.words));
-        let recorder = self
-            .parts
-            .undo
-            .clone()
-            .map(|settings| Recorder::new(self.parts.tool_context.folder.clone(), &self.parts.keep, run.as_str(), settings));
-        let kept_files = KeptFiles::new(recorder, run.clone(), Arc::clone(&self.live));
-        let snapshots = Arc::new(SnapshotsDue::after(start.replayed));
-        let (broken, mut journal_faults) = mpsc::unbounded_channel();
-        let runner = Arc::new(RunRunner {
-            run: run.clone(),
-            kept_files: kept_files.clone(),
-            live: Arc::clone(&self.live),
-            input: start.input,
-            parts: self.parts.clone(),
-            plan_tools: self.plan_tools.clone(),
-            budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls).with_actors(start.actors)),
-            bounds: start.bounds,
-            answers: Arc::clone(&answers),
-            words: Arc::clone(&words),
-            broken,
-        });
-        let watcher = control.events.clone();
-        let sink = PublishingStream {
-            run: run.clone(),
-            writer,
-            published: start.published,
-            watcher,
-            live: Arc::clone(&self.live),
-            answers: Arc::clone(&answers),
-            words: Arc::clone(&words),
-            snapshots: Arc::clone(&snapshots),
-            held: Default::default(),
-            facts: 0,
-            entered: start.entered,
-        };
-        let redactor = self.parts.redactor.clone();
-        let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
-        let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
-        let beside = Beside {
-            tasks: [
-                tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
-                tokio::spawn(read_inbox(
-                    self.parts.journal.clone(),
-                    run.clone(),
-                    (Arc::clone(&answers), Arc::clone(&words)),
-                    host.sender(),
-                )),
-                tokio::spawn(self.clone().keep_snapshots(run.clone())),
-                tokio::spawn({
-                    let (journal, run) = (self.parts.journal.clone(), run.clone());
-                    async move { snapshots.take_whenever_due(&journal, &run).await }
-                }),
-            ],
-            run: run.clone(),
-            live: Arc::clone(&self.live),
-        };
-        let ended = tokio::select! {
-            biased;
-            ended = drive(&mut host, resume) => ended,
-            // What an actor did can no longer be written down: as after a crash, nobody may go on from what is not known.
-            Some(error) = journal_faults.recv() => Err(DriveError::Host(error)),
-        };
-        host.close().await;
-        drop(beside);
-        if ended.is_err() {
-            kept_files.finish().await;
-        }
-        let ended = ended.map_err(|error| match error {
-            DriveError::Host(error) => OrchestratorError::Journal(error),
-            other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
-        })?;
-        let state = ended.machine.state();
-        // Two files, and neither waits for the other to be on the disk.
-        let told = self.list(&run, state, &ended.output);
-        self.keep_snapshot(state);
-        if ended.machine.is_over() {
-            runner.end_plan(state).await;
-        }
-        told.await?;
-        let mut result = RunResult::new(run, state, &ended.output);
-        if self.parts.hooks.are_at(HookPoint::Stop) {
-            kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;
-        }
-        result.notes.extend(kept_files.finish().await);
-        Ok(result)
-    }
-
-    /// Says in the list of runs how a run was left. It is under way at once, and there when this is awaited.
-    fn list(
-        &self,
-        run: &RunId,
-        state: &ProgressState,
-        output: &RunOutput,
-    ) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
-        let interrupted = output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
-        let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
-        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status)
-    }
-
-    /// Keeps the snapshot of a live run near its state.
-    async fn keep_snapshots(self, run: RunId) {
-        let mut kept = None;
-        loop {
-            if let Some(state) = self.live.get(&run).filter(|state| kept != Some(state.last_progress_at)) {
-                kept = Some(state.last_progress_at);
-                let here = self.clone();
-                // A snapshot that could not be written is told where it is written.
-                drop(tokio::task::spawn_blocking(move || here.keep_snapshot(&state)).await);
-            }
-            tokio::time::sleep(SNAPSHOT_EVERY).await;
-        }
-    }
-
-    /// A view for people and other programs: the journal stays the truth.
-    fn keep_snapshot(&self, state: &ProgressState) {
-        let path = self.parts.keep.join("progress").join(format!("{}.json", state.plan_id));
-        if let Err(error) = write_snapshot(&path, state) {
-            tracing::warn!(%error, "the snapshot could not be written; the journal is whole");
-        }
-    }
-}
-
-/// Reads a run from its journal.
-///
-/// # Errors
-/// [`OrchestratorError`] when there is no such run or the journal cannot be read.
-pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError> {
-    let loaded = journal.load::<RunMachine>(run.as_str(), "")?;
-    let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
-    let replayed = replay::<RunMachine>(&loaded.input, &loaded.facts);
-    let events: Vec<PublishedEvent> = replayed
-        .events
-        .into_iter()
-        .zip(1_u64..)
-        .map(|(Recorded { at, fact }, seq)| PublishedEvent { seq, at: Timestamp::from_millis(at), event: fact })
-        .collect();
-    let over = replayed.machine.is_over();
-    Ok(RunView {
-        inconsistencies: replayed.machine.state().inconsistencies(),
-        input: loaded.input.fact,
-        state: replayed.machine.state().clone(),
-        events,
-        bounds: replayed.machine.bounds().clone(),
-        actors: replayed.machine.actors(),
-        output: replayed.output,
-        over,
-        damage: loaded.damage,
-    })
-}
-
-/// What the effects of a run begin with.
-struct Start {
-    input: RunInput,
-    bounds: Bounds,
-    answers: Answers,
-    words: Words,
-    /// Facts since the last snapshot.
-    replayed: usize,
-    spent: Spent,
-    tool_calls: u64,
-    actors: u32,
-    published: u64,
-    /// The entry of a new run in the journal, on its way.
-    entered: Option<Entry>,
-}
-
-/// What goes on beside a run. It ends with the run, also with one whose future is dropped.
-struct Beside {
-    tasks: [JoinHandle<()>; 4],
-    run: RunId,
-    live: Arc<LiveStore>,
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        self.tasks.iter().for_each(JoinHandle::abort);
-        drop(self.live.remove(&self.run));
-    }
-}
-
-async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
-    stop.cancelled().await;
-    // A run that has ended needs no stop.
-    let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
 }

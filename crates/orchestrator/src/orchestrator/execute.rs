@@ -1,0 +1,191 @@
+//! A run from its start, or from where it stands, to where it ends or is left.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
+use aime_progress::{LiveStore, ProgressState, RunId, Spent, write_snapshot};
+use aime_undo::Recorder;
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use super::{Orchestrator, OrchestratorError};
+use crate::{
+    Bounds, Budget, FailureCode, HookPoint, RunControl, RunFact, RunInput, RunMachine, RunOutput, RunResult,
+    inbox::read_inbox,
+    publish::{Entry, PublishingStream},
+    questions::Answers,
+    runner::{RunRunner, kept_files::KeptFiles},
+    snapshots::SnapshotsDue,
+    words::Words,
+};
+
+/// How often the snapshot of a run that moves is written.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
+
+impl Orchestrator {
+    pub(super) async fn execute(
+        &self,
+        start: Start,
+        writer: StreamWriter,
+        resume: Resume<RunMachine>,
+        control: RunControl,
+    ) -> Result<RunResult, OrchestratorError> {
+        let run = start.input.run.clone();
+        let (answers, words) = (Arc::new(start.answers), Arc::new(start.words));
+        let recorder = self
+            .parts
+            .undo
+            .clone()
+            .map(|settings| Recorder::new(self.parts.tool_context.folder.clone(), &self.parts.keep, run.as_str(), settings));
+        let kept_files = KeptFiles::new(recorder, run.clone(), Arc::clone(&self.live));
+        let snapshots = Arc::new(SnapshotsDue::after(start.replayed));
+        let (broken, mut journal_faults) = mpsc::unbounded_channel();
+        let runner = Arc::new(RunRunner {
+            run: run.clone(),
+            kept_files: kept_files.clone(),
+            live: Arc::clone(&self.live),
+            input: start.input,
+            parts: self.parts.clone(),
+            plan_tools: self.plan_tools.clone(),
+            budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls).with_actors(start.actors)),
+            bounds: start.bounds,
+            answers: Arc::clone(&answers),
+            words: Arc::clone(&words),
+            broken,
+        });
+        let watcher = control.events.clone();
+        let sink = PublishingStream {
+            run: run.clone(),
+            writer,
+            published: start.published,
+            watcher,
+            live: Arc::clone(&self.live),
+            answers: Arc::clone(&answers),
+            words: Arc::clone(&words),
+            snapshots: Arc::clone(&snapshots),
+            held: Default::default(),
+            facts: 0,
+            entered: start.entered,
+        };
+        let redactor = self.parts.redactor.clone();
+        let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
+        let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
+        let beside = Beside {
+            tasks: [
+                tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
+                tokio::spawn(read_inbox(
+                    self.parts.journal.clone(),
+                    run.clone(),
+                    (Arc::clone(&answers), Arc::clone(&words)),
+                    host.sender(),
+                )),
+                tokio::spawn(self.clone().keep_snapshots(run.clone())),
+                tokio::spawn({
+                    let (journal, run) = (self.parts.journal.clone(), run.clone());
+                    async move { snapshots.take_whenever_due(&journal, &run).await }
+                }),
+            ],
+            run: run.clone(),
+            live: Arc::clone(&self.live),
+        };
+        let ended = tokio::select! {
+            biased;
+            ended = drive(&mut host, resume) => ended,
+            // What an actor did can no longer be written down: as after a crash, nobody may go on from what is not known.
+            Some(error) = journal_faults.recv() => Err(DriveError::Host(error)),
+        };
+        host.close().await;
+        drop(beside);
+        if ended.is_err() {
+            kept_files.finish().await;
+        }
+        let ended = ended.map_err(|error| match error {
+            DriveError::Host(error) => OrchestratorError::Journal(error),
+            other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
+        })?;
+        let state = ended.machine.state();
+        // Two files, and neither waits for the other to be on the disk.
+        let told = self.list(&run, state, &ended.output);
+        self.keep_snapshot(state);
+        if ended.machine.is_over() {
+            runner.end_plan(state).await;
+        }
+        told.await?;
+        let mut result = RunResult::new(run, state, &ended.output);
+        if self.parts.hooks.are_at(HookPoint::Stop) {
+            kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;
+        }
+        result.notes.extend(kept_files.finish().await);
+        Ok(result)
+    }
+
+    /// Says in the list of runs how a run was left. It is under way at once, and there when this is awaited.
+    pub(super) fn list(
+        &self,
+        run: &RunId,
+        state: &ProgressState,
+        output: &RunOutput,
+    ) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
+        let interrupted = output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
+        let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
+        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status)
+    }
+
+    /// Keeps the snapshot of a live run near its state.
+    async fn keep_snapshots(self, run: RunId) {
+        let mut kept = None;
+        loop {
+            if let Some(state) = self.live.get(&run).filter(|state| kept != Some(state.last_progress_at)) {
+                kept = Some(state.last_progress_at);
+                let here = self.clone();
+                // A snapshot that could not be written is told where it is written.
+                drop(tokio::task::spawn_blocking(move || here.keep_snapshot(&state)).await);
+            }
+            tokio::time::sleep(SNAPSHOT_EVERY).await;
+        }
+    }
+
+    /// A view for people and other programs: the journal stays the truth.
+    pub(super) fn keep_snapshot(&self, state: &ProgressState) {
+        let path = self.parts.keep.join("progress").join(format!("{}.json", state.plan_id));
+        if let Err(error) = write_snapshot(&path, state) {
+            tracing::warn!(%error, "the snapshot could not be written; the journal is whole");
+        }
+    }
+}
+
+/// What the effects of a run begin with.
+pub(super) struct Start {
+    pub(super) input: RunInput,
+    pub(super) bounds: Bounds,
+    pub(super) answers: Answers,
+    pub(super) words: Words,
+    /// Facts since the last snapshot.
+    pub(super) replayed: usize,
+    pub(super) spent: Spent,
+    pub(super) tool_calls: u64,
+    pub(super) actors: u32,
+    pub(super) published: u64,
+    /// The entry of a new run in the journal, on its way.
+    pub(super) entered: Option<Entry>,
+}
+
+/// What goes on beside a run. It ends with the run, also with one whose future is dropped.
+struct Beside {
+    tasks: [JoinHandle<()>; 4],
+    run: RunId,
+    live: Arc<LiveStore>,
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        drop(self.live.remove(&self.run));
+    }
+}
+
+async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
+    stop.cancelled().await;
+    // A run that has ended needs no stop.
+    let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
+}
