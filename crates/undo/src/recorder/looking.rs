@@ -1,0 +1,151 @@
+//! What stands in the folder, and what of it has changed since it was looked at last.
+
+use std::{path::Path, sync::Arc};
+
+use aime_sandbox::WatchChanges;
+
+use super::{Live, Recorder};
+use crate::{
+    Author, Change, Entry, UndoError,
+    known::{self, KnownFolder},
+    log::{LeftOut, Record},
+    objects::Objects,
+    scan::{Look, LookCounts},
+};
+
+/// How many paths are named in the log that are not kept.
+const NAMED: usize = 50;
+
+impl Recorder {
+    pub(super) fn look<'a>(&'a self, objects: &'a Objects, counts: &'a mut LookCounts) -> Look<'a> {
+        Look { folder: &self.folder, objects, settings: &self.settings, own: self.own.as_deref(), counts }
+    }
+
+    pub(super) fn now(&self, live: &Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+        at(&mut self.look(&live.objects, counts), live.known.as_ref(), path)
+    }
+
+    /// Looks at the whole folder and notes what has changed since the last look, on behalf of those who were at work.
+    pub(super) fn look_around(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
+        let found = self.look(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
+        match &live.known {
+            None => {
+                let left_out = found.iter().filter_map(|(path, known)| Some(LeftOut { path: path.clone(), why: known.entry.not_kept()? }));
+                let left_out: Vec<LeftOut> = left_out.collect();
+                if !left_out.is_empty() {
+                    live.add(Record::NotKept { count: left_out.len(), first: left_out.into_iter().take(NAMED).collect() })?;
+                }
+                known::write(&self.store.baseline(&self.run), &found, live.records.len())?;
+            }
+            Some(known) => {
+                let changes = difference(known, &found);
+                if !changes.is_empty() {
+                    live.add(Record::Changed { by: live.authors(), changes })?;
+                }
+            }
+        }
+        live.known = Some(found);
+        let ended: Vec<u64> = live.since.keys().filter(|window| !live.open.contains_key(window)).copied().collect();
+        for window in ended {
+            live.add(Record::Closed { window })?;
+        }
+        live.since = live.open.clone();
+        Ok(())
+    }
+
+    /// What stands at a path now. What those who are or were at work since the last look have made of it is noted, because it is about to be changed
+    /// again.
+    fn settled(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+        let now = self.now(live, counts, path)?;
+        let Some(known) = live.known.as_ref().filter(|_| !live.since.is_empty()) else { return Ok(now) };
+        let before = known.get(path).map(|known| known.entry.clone());
+        if before != now {
+            let change = Change { path: path.to_path_buf(), before, after: now.clone() };
+            live.add(Record::Changed { by: live.authors(), changes: vec![change] })?;
+            self.refresh(live, counts, path)?;
+        }
+        Ok(now)
+    }
+
+    /// One file is changed, and nothing else.
+    pub(super) fn exactly(&self, author: &Author, path: &Path, make: &mut dyn FnMut()) {
+        let mut state = self.state();
+        let begun = self.keeping(&mut state, |live, counts| {
+            let mut changes = Vec::new();
+            let above: Vec<&Path> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
+            for path in above.into_iter().rev().chain([path]) {
+                let before = self.settled(live, counts, path)?;
+                // Of the folders above it only those that are not there can come to be.
+                if before.as_ref().is_none_or(|before| !before.is_folder()) {
+                    changes.push(Change { path: path.to_path_buf(), before, after: None });
+                }
+            }
+            live.add(Record::About { author: author.clone(), changes: changes.clone() })?;
+            Ok(changes)
+        });
+        make();
+        let Some(about) = begun else { return };
+        let made = self.keeping(&mut state, |live, counts| {
+            let changes = self.after(live, counts, about)?;
+            for change in &changes {
+                self.refresh(live, counts, &change.path)?;
+            }
+            live.add(Record::Changed { by: vec![author.clone()], changes: changes.clone() })?;
+            Ok(changes)
+        });
+        state.exact.extend(made.into_iter().flatten().map(|change| (author.clone(), change)));
+    }
+
+    /// The changes with what stands there now; those that are none are left out.
+    pub(super) fn after(&self, live: &Live, counts: &mut LookCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
+        let mut made = Vec::new();
+        for change in changes {
+            let after = self.now(live, counts, &change.path)?;
+            if after != change.before {
+                made.push(Change { after, ..change });
+            }
+        }
+        Ok(made)
+    }
+
+    /// What was changed by ourselves is known.
+    pub(super) fn refresh(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
+        let Live { objects, known: Some(known), .. } = live else { return Ok(()) };
+        match self.look(objects, counts).at(path, None)? {
+            Some(now) => drop(known.insert(path.to_path_buf(), now)),
+            None => drop(known.remove(path)),
+        }
+        Ok(())
+    }
+}
+
+/// What stands at a path now.
+pub(super) fn at(look: &mut Look<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
+    Ok(look.at(path, known.and_then(|known| known.get(path)))?.map(|known| known.entry))
+}
+
+/// What has changed from one look to the next.
+fn difference(before: &KnownFolder, after: &KnownFolder) -> Vec<Change> {
+    let gone = before.iter().filter(|(path, _)| !after.contains_key(*path));
+    let gone = gone.map(|(path, known)| Change { path: path.clone(), before: Some(known.entry.clone()), after: None });
+    let other = after.iter().filter_map(|(path, now)| {
+        let before = before.get(path).map(|known| &known.entry);
+        (before != Some(&now.entry)).then(|| Change { path: path.clone(), before: before.cloned(), after: Some(now.entry.clone()) })
+    });
+    let mut changes: Vec<Change> = gone.chain(other).collect();
+    changes.sort_by(|one, other| one.path.cmp(&other.path));
+    changes
+}
+
+/// Sees what is changed through a folder's handle.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    pub(super) recorder: Arc<Recorder>,
+    pub(super) author: Author,
+}
+
+impl WatchChanges for Watcher {
+    fn change(&self, path: &Path, make: &mut dyn FnMut()) {
+        self.recorder.exactly(&self.author, path, make);
+    }
+}

@@ -1,0 +1,122 @@
+//! Putting back what was kept.
+
+use super::{Live, Recorder, State, looking::at};
+use crate::{
+    Change, Entry, UndoError,
+    log::{LeftOut, Record},
+    plan::{UndoPlan, plan},
+    restore::{Failed, restore},
+    scope::Scope,
+};
+
+/// What an undo did.
+#[derive(Debug)]
+pub struct Undone {
+    /// Its number in the run, by which it can be put back; none where nothing was to be done.
+    pub number: Option<u64>,
+    /// What was put back.
+    pub changes: Vec<Change>,
+    /// What could not be.
+    pub failed: Vec<Failed>,
+}
+
+impl Recorder {
+    /// What a file held: nothing for what is no file, or was none.
+    ///
+    /// # Errors
+    /// [`UndoError`].
+    pub fn content(&self, entry: Option<&Entry>) -> Result<Vec<u8>, UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        match entry.and_then(Entry::hash) {
+            Some(hash) => self.live(live, counts)?.objects.get(hash),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What an undo would do. With `force` also what speaks against it, where that is possible.
+    ///
+    /// # Errors
+    /// [`UndoError`]; [`UndoError::AtWork`] while a task of the scope is at work.
+    pub fn plan(&self, scope: &Scope, force: bool) -> Result<UndoPlan, UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        let live = self.live(live, counts)?;
+        if let Some(author) = live.open.values().find(|author| author.task.is_some() && scope.holds(author)) {
+            return Err(UndoError::AtWork { task: author.task.clone().unwrap_or_default() });
+        }
+        if live.known.is_some() {
+            self.look_around(live, counts)?;
+        }
+        let of_undo = match scope {
+            Scope::Undo { number } => live.history.changes_of(*number, &live.records),
+            Scope::Run {} | Scope::Tasks { .. } => Vec::new(),
+        };
+        let Live { objects, known, history, .. } = live;
+        let mut look = self.look(objects, counts);
+        plan(history, &of_undo, scope, force, |path| at(&mut look, known.as_ref(), path))
+    }
+
+    /// Puts back what was planned. It is recorded before: it can be undone itself, and after a crash in the midst of it, planning and doing it
+    /// again finishes it.
+    ///
+    /// # Errors
+    /// [`UndoError`] where nothing was done.
+    pub fn undo(&self, plan: &UndoPlan) -> Result<Undone, UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        let live = self.live(live, counts)?;
+        if plan.changes.is_empty() {
+            return Ok(Undone { number: None, changes: Vec::new(), failed: Vec::new() });
+        }
+        let number = live.history.last + 1;
+        live.add(Record::Undo { number, of: plan.of.clone(), changes: plan.changes.clone() })?;
+        let failed = {
+            let Live { objects, known, .. } = &*live;
+            let mut look = self.look(objects, counts);
+            restore(&self.folder, objects, &plan.changes, |path| at(&mut look, known.as_ref(), path))
+        };
+        live.add(Record::Undone { number, failed: failed.iter().map(|failed| failed.path.clone()).collect() })?;
+        for change in &plan.changes {
+            self.refresh(live, counts, &change.path)?;
+        }
+        let done = |change: &&Change| failed.iter().all(|failed| failed.path != change.path);
+        let changes = plan.changes.iter().filter(done).cloned().collect();
+        Ok(Undone { number: Some(number), changes, failed })
+    }
+
+    /// The last undo that has not been put back itself.
+    ///
+    /// # Errors
+    /// [`UndoError`].
+    pub fn last_undo(&self) -> Result<Option<u64>, UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        Ok(self.live(live, counts)?.history.undos.last().copied())
+    }
+
+    /// Why changes were not kept from some moment on, if they were not.
+    ///
+    /// # Errors
+    /// [`UndoError`].
+    pub fn lost(&self) -> Result<Option<String>, UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        Ok(self.live(live, counts)?.history.lost.clone())
+    }
+
+    /// What of the folder was not kept when it was first looked at: the first of them, and how many there are.
+    ///
+    /// # Errors
+    /// [`UndoError`].
+    pub fn left_out(&self) -> Result<(Vec<LeftOut>, usize), UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        let records = &self.live(live, counts)?.records;
+        let found = records.iter().rev().find_map(|record| match record {
+            Record::NotKept { first, count } => Some((first.clone(), *count)),
+            _ => None,
+        });
+        Ok(found.unwrap_or_default())
+    }
+}
