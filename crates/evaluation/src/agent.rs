@@ -1,6 +1,12 @@
 //! Other agents that are tried on the same tasks, to compare with.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path, str::FromStr, time::Duration};
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::Path,
+    str::FromStr,
+    time::Duration,
+};
 
 use aime_sandbox::{Confinement, ConfinementSettings, Network, ProcessRequest};
 
@@ -46,6 +52,8 @@ pub(crate) fn request(
     let mut environment = environment.clone();
     environment.insert("GOAL_FILE".into(), goal.into());
     environment.insert("TIMEOUT_SECONDS".into(), task.bounds.seconds.to_string().into());
+    // What happens to be set in this process is no bound of the task.
+    environment.remove(OsStr::new("MAX_TOKENS"));
     environment.extend(task.bounds.tokens.map(|tokens| ("MAX_TOKENS".into(), tokens.to_string().into())));
     environment.extend(variant.model.as_ref().map(|model| ("AIME_MODEL".into(), model.into())));
     let mut confinement = ConfinementSettings::new(work, &environment);

@@ -88,6 +88,7 @@ async fn another_agent_is_tried_on_the_same_tasks() {
     let mut program = program(folder.path(), "exit 1");
     let command = "if test -f here; then exec sleep 600; fi\ncp \"$GOAL_FILE\" out; echo $TIMEOUT_SECONDS$MAX_TOKENS $AIME_MODEL >> out\n\
                    echo x > ../beside 2>&2 || echo '{\"schema\":\"aime.result/v1\",\"answer\":\"alone\",\"usage\":{\"requests\":2,\"input_tokens\":30}}'";
+    program.environment.insert("MAX_TOKENS".into(), "7".into());
     program.agents = vec![Agent { name: "other".into(), command: command.into() }];
     let variants = Variant::of_agent("other", &["small".into()]);
     let all = trials(&suite, &variants, 1);
