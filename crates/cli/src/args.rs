@@ -1,25 +1,29 @@
 //! What can be typed. What it means is decided in one place for each command.
 
+mod choices;
 #[cfg(feature = "temporal")]
 mod engine;
 mod evaluate;
 mod permissions;
+mod runs;
+mod subcommands;
 #[cfg(test)]
 mod tests;
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 #[cfg(feature = "temporal")]
 pub(crate) use self::engine::{EngineArgs, WorkerArgs};
 use crate::words::LanguageChoice;
 
 pub(crate) use self::{
+    choices::{ApproveArg, CheckFormat, MemoryFormat, ModeArg, Output, PlanFormat, SchemaName, ShowFormat},
     evaluate::{EvalArgs, EvalFormat},
     permissions::{PermissionsCommand, PermissionsFormat},
+    runs::{RunsCommand, UndoArgs},
+    subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
 };
 
 /// The heading of the options that every command has.
@@ -43,12 +47,6 @@ The result is on standard output, everything else on standard error. Ctrl-C stop
 const ACP_EXAMPLE: &str = "\
 In the settings of Zed:
   {\"agent_servers\": {\"aime\": {\"type\": \"custom\", \"command\": \"aime\", \"args\": [\"acp\"]}}}
-
-It ends when its standard input is closed. Runs that are under way then are stopped and can be resumed.";
-
-const SERVE_EXAMPLE: &str = "\
-In the settings of another agent:
-  {\"mcpServers\": {\"aime\": {\"command\": \"aime\", \"args\": [\"-C\", \"FOLDER\", \"mcp\", \"serve\"]}}}
 
 It ends when its standard input is closed. Runs that are under way then are stopped and can be resumed.";
 
@@ -337,264 +335,4 @@ pub(crate) struct ResumeArgs {
     /// The form of standard output: the answer, one JSON object, or each event as a line of JSON and the result last
     #[arg(long, value_enum, default_value_t = Output::Text)]
     pub(crate) output: Output,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RunsCommand {
-    /// All runs of this folder
-    List,
-    /// One run: its plan, its tasks, what was decided and why
-    Show {
-        /// The run
-        run: String,
-        /// As it stood when its plan came to this version
-        #[arg(long, value_name = "V")]
-        at: Option<u32>,
-        /// The form of the text: for a terminal, or the progress list that the planner reads
-        #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
-        format: ShowFormat,
-    },
-    /// What changed in the plan between two of its versions
-    Diff {
-        /// The run
-        run: String,
-        /// The first version
-        from: u32,
-        /// The second version
-        to: u32,
-    },
-    /// Make a new run that goes on from where this one stood at a version of its plan; files stay as they are now
-    Fork {
-        /// The run
-        run: String,
-        /// The version
-        #[arg(long, value_name = "V")]
-        at: u32,
-        /// The name of the new run
-        #[arg(long, value_name = "ID")]
-        run_id: Option<String>,
-    },
-    /// One run as it happens, whoever carries it out: on the whole terminal, where there is one
-    Watch {
-        /// The run
-        run: String,
-    },
-    /// The journal of one run
-    Events {
-        /// The run
-        run: String,
-    },
-    /// One page of HTML with all that is known of one run, for a browser
-    Report {
-        /// The run
-        run: String,
-        /// Write it to this file; - for standard output. Without, it stands with what the run kept, and its path is printed
-        #[arg(short, value_name = "F.html")]
-        output_file: Option<PathBuf>,
-    },
-    /// Whether what is kept of one run fits together: its journal, those of its actors, its snapshot, its entry in the list
-    Check {
-        /// The run
-        run: String,
-        /// Cut a damaged journal after its last good record, and write anew what follows from it
-        #[arg(long)]
-        mend: bool,
-    },
-    /// How planning goes: over all runs of this folder, how often a plan was made, how long that took, and how often it reached its goal
-    Stats,
-    /// Put files back as they were before a run, or one of its tasks, changed them
-    Undo {
-        #[command(flatten)]
-        args: UndoArgs,
-        /// The task; without one all that the run did
-        task: Option<String>,
-    },
-    /// Take back the last undo of a run
-    Redo {
-        #[command(flatten)]
-        args: UndoArgs,
-    },
-    /// Forget a run and all it kept
-    Delete {
-        /// The run
-        run: String,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct UndoArgs {
-    /// The run
-    pub(crate) run: String,
-    /// Do not ask
-    #[arg(long)]
-    pub(crate) yes: bool,
-    /// Put back also what somebody else has changed since
-    #[arg(long)]
-    pub(crate) force: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ToolsCommand {
-    /// All tools
-    List,
-    /// One tool and its parameters
-    Show {
-        /// The tool
-        name: String,
-    },
-    /// Call a tool
-    Call {
-        /// The tool
-        name: String,
-        /// Its parameters: a JSON object
-        parameters: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum McpCommand {
-    /// All servers of the configuration, and what is known of them
-    List,
-    /// Start a server and ask what it offers
-    Test {
-        /// The server
-        name: String,
-    },
-    /// Log in to a server that asks for it: prints an address, and waits until you have said yes there in your browser
-    Login {
-        /// The server
-        name: String,
-    },
-    /// Forget the login at a server
-    Logout {
-        /// The server
-        name: String,
-    },
-    /// Be a server over standard input and output: other agents plan, run, look and answer
-    #[command(after_help = SERVE_EXAMPLE)]
-    Serve,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ProfilesCommand {
-    /// All profiles
-    List,
-    /// One profile
-    Show {
-        /// The profile
-        name: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ModelsCommand {
-    /// The models that are configured, and those that can be fetched
-    List,
-    /// Fetch a local model, or check one that is here
-    Pull {
-        /// The model, such as qwen2.5-coder-1.5b or 1.5b
-        name: String,
-    },
-    /// Print where the file of a local model is
-    Path {
-        /// The model, such as qwen2.5-coder-1.5b or 1.5b
-        name: String,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum MemoryCommand {
-    /// All memories, the latest first
-    List,
-    /// The memories that have some of these words, the best first
-    Search {
-        /// The words
-        #[arg(required = true, num_args = 1..)]
-        text: Vec<String>,
-    },
-    /// One memory, whole
-    Show {
-        /// Its name, or the beginning of it
-        id: String,
-    },
-    /// Forget a memory, or all of them
-    Forget {
-        /// Its name, or the beginning of it
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
-        id: Option<String>,
-        /// Forget every memory
-        #[arg(long)]
-        all: bool,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// The settings in force, and where they come from
-    Show,
-    /// Check every configuration file
-    Check,
-    /// Write a commented `aime.toml` into the working folder, with a model that is served on this machine, if there is one
-    Init,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum ModeArg {
-    Auto,
-    Direct,
-    Simple,
-    Complex,
-    Emergent,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ApproveArg {
-    Ask,
-    Edits,
-    All,
-    ReadOnly,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    Text,
-    Json,
-    Jsonl,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ShowFormat {
-    Text,
-    Markdown,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MemoryFormat {
-    Text,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum CheckFormat {
-    Text,
-    Json,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PlanFormat {
-    Text,
-    Json,
-    Mermaid,
-    Dot,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SchemaName {
-    Plan,
-    Patch,
-    Event,
-    Result,
-    Progress,
-    Config,
 }

@@ -1,0 +1,101 @@
+//! What can be done with runs that were begun.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::ShowFormat;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// All runs of this folder
+    List,
+    /// One run: its plan, its tasks, what was decided and why
+    Show {
+        /// The run
+        run: String,
+        /// As it stood when its plan came to this version
+        #[arg(long, value_name = "V")]
+        at: Option<u32>,
+        /// The form of the text: for a terminal, or the progress list that the planner reads
+        #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+        format: ShowFormat,
+    },
+    /// What changed in the plan between two of its versions
+    Diff {
+        /// The run
+        run: String,
+        /// The first version
+        from: u32,
+        /// The second version
+        to: u32,
+    },
+    /// Make a new run that goes on from where this one stood at a version of its plan; files stay as they are now
+    Fork {
+        /// The run
+        run: String,
+        /// The version
+        #[arg(long, value_name = "V")]
+        at: u32,
+        /// The name of the new run
+        #[arg(long, value_name = "ID")]
+        run_id: Option<String>,
+    },
+    /// One run as it happens, whoever carries it out: on the whole terminal, where there is one
+    Watch {
+        /// The run
+        run: String,
+    },
+    /// The journal of one run
+    Events {
+        /// The run
+        run: String,
+    },
+    /// One page of HTML with all that is known of one run, for a browser
+    Report {
+        /// The run
+        run: String,
+        /// Write it to this file; - for standard output. Without, it stands with what the run kept, and its path is printed
+        #[arg(short, value_name = "F.html")]
+        output_file: Option<PathBuf>,
+    },
+    /// Whether what is kept of one run fits together: its journal, those of its actors, its snapshot, its entry in the list
+    Check {
+        /// The run
+        run: String,
+        /// Cut a damaged journal after its last good record, and write anew what follows from it
+        #[arg(long)]
+        mend: bool,
+    },
+    /// How planning goes: over all runs of this folder, how often a plan was made, how long that took, and how often it reached its goal
+    Stats,
+    /// Put files back as they were before a run, or one of its tasks, changed them
+    Undo {
+        #[command(flatten)]
+        args: UndoArgs,
+        /// The task; without one all that the run did
+        task: Option<String>,
+    },
+    /// Take back the last undo of a run
+    Redo {
+        #[command(flatten)]
+        args: UndoArgs,
+    },
+    /// Forget a run and all it kept
+    Delete {
+        /// The run
+        run: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UndoArgs {
+    /// The run
+    pub(crate) run: String,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Put back also what somebody else has changed since
+    #[arg(long)]
+    pub(crate) force: bool,
+}
