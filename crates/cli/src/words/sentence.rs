@@ -147,7 +147,8 @@ fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
 pub(super) fn asked(language: Language, question: &str) -> Cow<'_, str> {
     let mut told = Vec::new();
     for line in question.split('\n') {
-        told.push(known(language, (of_questions(), true), line, DEEPEST).map_or(Cow::Borrowed(line), Cow::Owned));
+        let said = if line.starts_with(' ') { None } else { known(language, (of_questions(), true), line, DEEPEST) };
+        told.push(said.map_or(Cow::Borrowed(line), Cow::Owned));
     }
     Cow::Owned(told.join("\n"))
 }

@@ -272,6 +272,8 @@ fn what_a_question_asks_about_is_never_touched() {
         ("Write the file a.txt (3 lines)?", "写入文件 a.txt（3 行）吗？"),
         // It could be read in two ways: so it is not read at all.
         ("Write the file a (9 lines)?.txt (3 lines)?", "Write the file a (9 lines)?.txt (3 lines)?"),
+        // Not even where it reads as the end of a sentence.
+        ("Run this command?\n    echo no. What stands in the way:", "运行这条命令吗？\n    echo no. What stands in the way:"),
         ("Which colour?", "Which colour?"),
     ];
     for (english, chinese) in table {
