@@ -1,6 +1,7 @@
 //! Standard output carries results, standard error everything else. A closed pipe is no error.
 
 use std::{
+    borrow::Cow,
     io::{self, ErrorKind, IsTerminal, Write},
     sync::{
         OnceLock,
@@ -111,7 +112,8 @@ static LOST: OnceLock<String> = OnceLock::new();
 /// One line of the result.
 pub(crate) fn result(text: &str) {
     // What has the form of a key is taken out where it comes from: here it might take the end of a document with it.
-    match writeln!(anstream::stdout(), "{}", redactor().values(text)) {
+    let text = redactor().values(text);
+    match writeln!(anstream::stdout(), "{}", if is_seen() { steady(&text) } else { text }) {
         // Whoever closes the pipe has seen enough.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
         _ => {}
@@ -158,7 +160,7 @@ pub(crate) fn line(text: &str) {
 
 /// One line beside the result that has to be seen: a failure, a question.
 pub(crate) fn tell(text: &str) {
-    drop(writeln!(anstream::stderr(), "{}", redactor().text(text)));
+    drop(writeln!(anstream::stderr(), "{}", steady(&redactor().text(text))));
 }
 
 /// The answer of a run: as it is for programs, and spelt out for a terminal.
@@ -168,7 +170,40 @@ pub(crate) fn answer(text: &str) {
 
 /// A text with its colours, or without where standard error wants none.
 pub(crate) fn painted(text: &str) -> String {
-    if has_colors() { text.to_owned() } else { anstream::adapter::strip_str(text).to_string() }
+    let text = steady(text);
+    if has_colors() { text.into_owned() } else { anstream::adapter::strip_str(&text).to_string() }
+}
+
+/// A text with its colours, in which nothing else steers a terminal: words of models, tools and servers stand in it.
+fn steady(text: &str) -> Cow<'_, str> {
+    if !text.contains(ESCAPE) {
+        return plain(text);
+    }
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, escaped)) = rest.split_once(ESCAPE) {
+        shown.push_str(&plain(before));
+        rest = match color(escaped) {
+            Some((codes, behind)) => {
+                shown.extend([ESCAPE, "[", codes, "m"]);
+                behind
+            }
+            None => {
+                shown.push_str(&plain(ESCAPE));
+                escaped
+            }
+        };
+    }
+    shown.push_str(&plain(rest));
+    Cow::Owned(shown)
+}
+
+/// What begins a sequence that steers a terminal.
+const ESCAPE: &str = "\u{1b}";
+
+/// The codes of a sequence that sets colours (SGR of ECMA-48), and what stands behind it.
+fn color(escaped: &str) -> Option<(&str, &str)> {
+    let (codes, behind) = escaped.strip_prefix('[')?.split_once('m')?;
+    codes.bytes().all(|code| code.is_ascii_digit() || code == b';').then_some((codes, behind))
 }
 
 /// What failed, and the mend.
@@ -187,6 +222,22 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_but_colours_reaches_a_terminal() {
+        for (text, shown) in [
+            ("plain\ttext\n好".to_owned(), "plain\ttext\n好"),
+            (format!("{RED}red{RED:#} and {BOLD}bold{BOLD:#}"), "\u{1b}[31mred\u{1b}[0m and \u{1b}[1mbold\u{1b}[0m"),
+            ("\u{1b}[38;5;9mred\u{1b}[m".to_owned(), "\u{1b}[38;5;9mred\u{1b}[m"),
+            // The screen, the clipboard, the title, the order of what is read.
+            (format!("{DIM}\u{1b}[2Jgone{DIM:#}"), "\u{1b}[2m\\u{1b}[2Jgone\u{1b}[0m"),
+            ("\u{1b}]52;c;bWU=\u{7}".to_owned(), "\\u{1b}]52;c;bWU=\\u{7}"),
+            ("\u{1b}[?25lm \u{1b}[1 m \u{1b}\u{1b}[1m".to_owned(), "\\u{1b}[?25lm \\u{1b}[1 m \\u{1b}\u{1b}[1m"),
+            ("over\rwritten \u{9b}2J \u{202e}dna \u{1b}".to_owned(), "over\\u{d}written \\u{9b}2J \\u{202e}dna \\u{1b}"),
+        ] {
+            assert_eq!(steady(&text), shown);
+        }
+    }
 
     #[test]
     fn one_is_one() {
