@@ -1,7 +1,9 @@
 //! Puts the parts together.
 
 mod hooks;
+mod own;
 mod reach;
+mod secrets;
 mod servers;
 mod skills;
 mod telemetry;
@@ -12,20 +14,20 @@ mod web;
 
 use std::{
     collections::BTreeMap,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use aime_actors::{ActorFactory, ProfileCatalog, Prompts as ActorPrompts};
+use aime_actors::ActorFactory;
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
 use aime_memory::{MemorySettings, PromptBounds};
-use aime_orchestrator::{AnswerPrompt, HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
-use aime_planner::{Fallback, PlannerSettings, Prompts, RouteSettings, default_categories, read_categories};
-use aime_redact::{Redactor, is_secret_name, secrets_in};
-use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment, looks_secret};
+use aime_orchestrator::{HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
+use aime_planner::{Fallback, PlannerSettings, RouteSettings};
+use aime_redact::Redactor;
+use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment};
 use aime_tools::{BuiltinSettings, PermissionRules, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
 
 use crate::{
@@ -37,14 +39,7 @@ use crate::{
 
 #[cfg(target_os = "linux")]
 pub(crate) use self::reach::LAUNCH;
-pub(crate) use self::{reach::launcher, servers::Servers, skills::FoundSkills, telemetry::Watched};
-
-/// The prompts, with those that the user replaced.
-pub(crate) struct OwnPrompts {
-    pub(crate) planning: Prompts,
-    pub(crate) acting: ActorPrompts,
-    pub(crate) answer: AnswerPrompt,
-}
+pub(crate) use self::{own::OwnPrompts, reach::launcher, servers::Servers, skills::FoundSkills, telemetry::Watched};
 
 /// What every command works from.
 pub(crate) struct Setup {
@@ -74,7 +69,7 @@ impl Setup {
         let places = Places::new(&environment, &folder, flag);
         let Loaded { config, sources, notes } = load(&places, &environment)?;
         let (skills, confinement, servers) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let redactor = Redactor::new(secrets(&environment, &config));
+        let redactor = Redactor::new(secrets::secrets(&environment, &config));
         Ok(Self {
             environment,
             folder,
@@ -99,8 +94,8 @@ impl Setup {
     /// Learns the secrets of settings that came from elsewhere than files: of variables by their names, and of the configuration as it is now.
     #[cfg(all(feature = "acp", feature = "mcp"))]
     pub(crate) fn learn_secrets(&mut self, variables: Vec<(String, String)>) {
-        let found = variables.into_iter().filter_map(|(name, value)| secret_in(&name, value, &[]));
-        self.redactor = Redactor::new(secrets(&self.environment, &self.config).into_iter().chain(found));
+        let found = variables.into_iter().filter_map(|(name, value)| secrets::secret_in(&name, value, &[]));
+        self.redactor = Redactor::new(secrets::secrets(&self.environment, &self.config).into_iter().chain(found));
     }
 
     /// Says what was left out of the configuration.
@@ -250,79 +245,6 @@ impl Setup {
         Ok(context.with_rules(self.configured_rules()).with_redactor(self.redactor.clone()))
     }
 
-    pub(crate) fn profiles(&self) -> Result<ProfileCatalog, Failure> {
-        let mut catalog = ProfileCatalog::builtin();
-        for (source, text) in self.own_files("profiles", "toml")? {
-            catalog.add_toml(&text, &source).map_err(|error| Failure::caused(code::USAGE, &error))?;
-        }
-        Ok(catalog)
-    }
-
-    pub(crate) fn categories(&self) -> Result<Vec<aime_planner::Category>, Failure> {
-        let mut categories = default_categories();
-        for (source, text) in self.own_files("categories", "toml")? {
-            for category in read_categories(&source, &text).map_err(|error| Failure::caused(code::USAGE, &error))? {
-                categories.retain(|known| known.name != category.name);
-                categories.push(category);
-            }
-        }
-        Ok(categories)
-    }
-
-    pub(crate) fn prompts(&self) -> Result<OwnPrompts, Failure> {
-        let usage =
-            |error: &dyn std::error::Error, source: &str| Failure::caused(code::USAGE, error).hint(format!("mend or remove {source}"));
-        let acting = ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?;
-        let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
-        let mut planning = BTreeMap::new();
-        let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
-        for (source, text) in self.own_files("prompts", "md")? {
-            let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
-            if planner_names.contains(&name.as_str()) {
-                planning.insert(name, text);
-            } else if name == AnswerPrompt::NAME {
-                prompts.answer = AnswerPrompt::new(&text).map_err(|error| usage(&error, &source))?;
-            } else {
-                prompts.acting.replace(&name, text).map_err(|error| usage(&error, &source))?;
-            }
-        }
-        prompts.planning = Prompts::with_overrides(&planning).map_err(|error| Failure::caused(code::USAGE, &error))?;
-        Ok(prompts)
-    }
-
-    /// The files of a kind that were added to what is built in: `profiles/*.toml`, `prompts/*.md`. First the user's own, then those of
-    /// the folders that `extensions.folders` names; a later one of the same name wins.
-    fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, Failure> {
-        let unreadable = |path: &Path, error: std::io::Error| {
-            Failure::usage(format!("{} cannot be read: {error}", path.display())).hint("mend its rights, or move it away")
-        };
-        let named = self.config.extensions.folders.iter().map(|folder| self.environment.expand_home(folder));
-        let mut folders = Vec::new();
-        for folder in named {
-            if !folder.is_dir() {
-                return Err(Failure::usage(format!("extensions.folders names {}, which is no folder", folder.display()))
-                    .hint("make it, or take it out of the configuration"));
-            }
-            folders.push(folder);
-        }
-        let mut found = Vec::new();
-        for folder in self.places.user_folder().map(Path::to_owned).into_iter().chain(folders).map(|folder| folder.join(kind)) {
-            let entries = match std::fs::read_dir(&folder) {
-                Ok(entries) => entries,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(unreadable(&folder, error)),
-            };
-            let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-            paths.retain(|path| path.extension().is_some_and(|found| found == ending));
-            paths.sort();
-            for path in paths {
-                let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
-                found.push((path.display().to_string(), text));
-            }
-        }
-        Ok(found)
-    }
-
     /// How goals are routed and planned.
     pub(crate) fn route(&self) -> RouteSettings {
         RouteSettings { strategy: self.config.planning.strategy, mode: None, bypass: self.config.planning.bypass.clone() }
@@ -404,46 +326,6 @@ impl Setup {
             clock: Arc::new(SystemClock),
         })
     }
-
-    pub(crate) fn planning_parts(&self) -> Result<(Prompts, Vec<aime_planner::Category>), Failure> {
-        Ok((self.prompts()?.planning, self.categories()?))
-    }
-}
-
-/// What the environment holds that nobody must see: what settings name as keys and tokens, and what looks like one.
-fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
-    let servers = || config.mcp.servers.values();
-    let tokens = servers().filter_map(|server| server.bearer_token_env.as_deref());
-    let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
-    let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
-    let named: Vec<&str> = of_models.chain(tokens).chain(of_search).chain(config.secrets.environment.iter().map(String::as_str)).collect();
-    let text = || environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut found: Vec<String> = text().filter_map(|(name, value)| secret_in(&name, value, &named)).collect();
-    // What servers are handed may be a token, and may be an address, a folder or a switch.
-    let handed = |name: &String| servers().any(|server| server.env_vars.contains(name));
-    found.extend(text().filter(|(name, _)| handed(name)).flat_map(|(_, value)| secrets_in(&format!("token={value}"))));
-    found.extend(telemetry::secrets(environment));
-    // Headers of servers often hold tokens, and stand in the user's own file.
-    found.extend(servers().flat_map(|server| server.headers.values()).map(|value| {
-        let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
-        if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token.to_owned() } else { value.clone() }
-    }));
-    found
-}
-
-/// The secret in a variable. Of those that only look like one, paths, numbers and words of settings are none: they stand in every other text.
-fn secret_in(name: &str, value: String, named: &[&str]) -> Option<String> {
-    if named.contains(&name) {
-        return Some(value);
-    }
-    if !looks_secret(OsStr::new(name), OsStr::new(&value)) {
-        return None;
-    }
-    // `XDG_SESSION_TYPE` and the like: such a value is secret only where it looks like nothing else.
-    let weak = ["SESSION", "AUTH", "PRIVATE", "SIGNATURE", "COOKIE"];
-    let bare = weak.iter().fold(name.to_uppercase(), |name, part| name.replace(part, ""));
-    let name = if is_secret_name(&bare) { name } else { "VALUE" };
-    secrets_in(&format!("{name}={value}")).pop()
 }
 
 /// The folder that `-C` names, or the current one.

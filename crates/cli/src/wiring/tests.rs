@@ -1,6 +1,6 @@
 //! Settings that really arrive, and files of one's own.
 
-use std::{fs, time::Duration};
+use std::{ffi::OsStr, fs, time::Duration};
 
 use aime_tools::Approval;
 use tempfile::TempDir;

@@ -1,0 +1,99 @@
+//! What people add to what is built in: profiles, categories, prompts.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use aime_actors::{ProfileCatalog, Prompts as ActorPrompts};
+use aime_orchestrator::AnswerPrompt;
+use aime_planner::{Prompts, default_categories, read_categories};
+
+use super::Setup;
+use crate::failure::{Failure, code};
+
+/// The prompts, with those that the user replaced.
+pub(crate) struct OwnPrompts {
+    pub(crate) planning: Prompts,
+    pub(crate) acting: ActorPrompts,
+    pub(crate) answer: AnswerPrompt,
+}
+
+impl Setup {
+    pub(crate) fn profiles(&self) -> Result<ProfileCatalog, Failure> {
+        let mut catalog = ProfileCatalog::builtin();
+        for (source, text) in self.own_files("profiles", "toml")? {
+            catalog.add_toml(&text, &source).map_err(|error| Failure::caused(code::USAGE, &error))?;
+        }
+        Ok(catalog)
+    }
+
+    pub(crate) fn categories(&self) -> Result<Vec<aime_planner::Category>, Failure> {
+        let mut categories = default_categories();
+        for (source, text) in self.own_files("categories", "toml")? {
+            for category in read_categories(&source, &text).map_err(|error| Failure::caused(code::USAGE, &error))? {
+                categories.retain(|known| known.name != category.name);
+                categories.push(category);
+            }
+        }
+        Ok(categories)
+    }
+
+    pub(crate) fn prompts(&self) -> Result<OwnPrompts, Failure> {
+        let usage =
+            |error: &dyn std::error::Error, source: &str| Failure::caused(code::USAGE, error).hint(format!("mend or remove {source}"));
+        let acting = ActorPrompts::builtin().map_err(|error| Failure::internal(&error))?;
+        let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
+        let mut planning = BTreeMap::new();
+        let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
+        for (source, text) in self.own_files("prompts", "md")? {
+            let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+            if planner_names.contains(&name.as_str()) {
+                planning.insert(name, text);
+            } else if name == AnswerPrompt::NAME {
+                prompts.answer = AnswerPrompt::new(&text).map_err(|error| usage(&error, &source))?;
+            } else {
+                prompts.acting.replace(&name, text).map_err(|error| usage(&error, &source))?;
+            }
+        }
+        prompts.planning = Prompts::with_overrides(&planning).map_err(|error| Failure::caused(code::USAGE, &error))?;
+        Ok(prompts)
+    }
+
+    /// The files of a kind that were added to what is built in: `profiles/*.toml`, `prompts/*.md`. First the user's own, then those of
+    /// the folders that `extensions.folders` names; a later one of the same name wins.
+    fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, Failure> {
+        let unreadable = |path: &Path, error: std::io::Error| {
+            Failure::usage(format!("{} cannot be read: {error}", path.display())).hint("mend its rights, or move it away")
+        };
+        let named = self.config.extensions.folders.iter().map(|folder| self.environment.expand_home(folder));
+        let mut folders = Vec::new();
+        for folder in named {
+            if !folder.is_dir() {
+                return Err(Failure::usage(format!("extensions.folders names {}, which is no folder", folder.display()))
+                    .hint("make it, or take it out of the configuration"));
+            }
+            folders.push(folder);
+        }
+        let mut found = Vec::new();
+        for folder in self.places.user_folder().map(Path::to_owned).into_iter().chain(folders).map(|folder| folder.join(kind)) {
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unreadable(&folder, error)),
+            };
+            let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+            paths.retain(|path| path.extension().is_some_and(|found| found == ending));
+            paths.sort();
+            for path in paths {
+                let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+                found.push((path.display().to_string(), text));
+            }
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn planning_parts(&self) -> Result<(Prompts, Vec<aime_planner::Category>), Failure> {
+        Ok((self.prompts()?.planning, self.categories()?))
+    }
+}
