@@ -27,7 +27,7 @@ use aime_memory::{MemorySettings, PromptBounds};
 use aime_orchestrator::{HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_redact::Redactor;
-use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment};
+use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, FileError, clean_environment};
 use aime_tools::{BuiltinSettings, PermissionRules, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
 
 use crate::{
@@ -338,7 +338,14 @@ pub(crate) fn working_folder(directory: Option<&Path>) -> Result<PathBuf, Failur
     if folder.is_dir() { Ok(folder) } else { Err(Failure::usage(format!("{} is not a folder", folder.display())).hint(mend)) }
 }
 
-/// What the project says of itself.
+/// What the project says of itself. A link that leads out of the folder is not followed: what is read stands in every prompt.
 pub(crate) fn project_context(folder: &Path) -> String {
-    std::fs::read_to_string(folder.join("AGENTS.md")).unwrap_or_default()
+    match ConfinedFolder::open(folder).and_then(|folder| folder.read("AGENTS.md")) {
+        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
+        Err(FileError::NotFound { .. }) => String::new(),
+        Err(error) => {
+            output::note(&format!("without AGENTS.md: {error}"));
+            String::new()
+        }
+    }
 }

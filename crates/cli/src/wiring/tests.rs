@@ -182,3 +182,26 @@ fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
     }
     assert!(setup.tools().get("load_skill").is_some());
 }
+
+#[test]
+fn what_the_project_says_is_read_from_the_project_alone() {
+    let world = World::new("");
+    let work = world.root.path().join("work");
+    assert_eq!(project_context(&work), "");
+    world.file("work/AGENTS.md", "say hello");
+    assert_eq!(project_context(&work), "say hello");
+    // What is no UTF-8 in it is replaced, and the rest read.
+    fs::write(work.join("AGENTS.md"), b"say \xff hello").unwrap();
+    assert_eq!(project_context(&work), "say \u{fffd} hello");
+    #[cfg(unix)]
+    {
+        world.file("key", "very secret");
+        fs::remove_file(work.join("AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("../key", work.join("AGENTS.md")).unwrap();
+        assert_eq!(project_context(&work), "", "it leads out of the folder");
+        fs::remove_file(work.join("AGENTS.md")).unwrap();
+        world.file("work/docs/agents.md", "say hello here");
+        std::os::unix::fs::symlink("docs/agents.md", work.join("AGENTS.md")).unwrap();
+        assert_eq!(project_context(&work), "say hello here");
+    }
+}
