@@ -23,7 +23,7 @@ use std::{
 };
 
 use rusqlite::Connection;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub use error::JournalError;
 pub use inbox::Message;
@@ -41,7 +41,11 @@ use writer::Writer;
 /// Readers that are kept open for the next reading.
 const READERS: usize = 4;
 
-/// An open journal. Clones share it; the last one to go waits until all that was queued is written.
+/// Streams whose beginnings may be on their way to the disk. A beginning holds all that its machine starts from: of thousands that begin at the same
+/// time, the others wait before theirs is put into writing.
+const BEGINNINGS: usize = 64;
+
+/// An open journal. Clones share it; the last one to go waits until all that was queued is written. At most 64 streams begin at the same time.
 #[derive(Clone)]
 pub struct Journal {
     shared: Arc<Shared>,
@@ -52,6 +56,7 @@ struct Shared {
     readers: Mutex<Vec<Connection>>,
     writer: Writer,
     path: Arc<Path>,
+    beginnings: Arc<Semaphore>,
 }
 
 impl Journal {
@@ -63,7 +68,18 @@ impl Journal {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let path: Arc<Path> = path.as_ref().into();
         let writer = Writer::start(schema::open(&path)?, &path)?;
-        Ok(Self { shared: Arc::new(Shared { readers: Mutex::default(), writer, path }) })
+        Ok(Self::with(writer, path, BEGINNINGS))
+    }
+
+    fn with(writer: Writer, path: Arc<Path>, beginnings: usize) -> Self {
+        let beginnings = Arc::new(Semaphore::new(beginnings));
+        Self { shared: Arc::new(Shared { readers: Mutex::default(), writer, path, beginnings }) }
+    }
+
+    /// Waits until another stream may begin.
+    async fn place(&self) -> Result<OwnedSemaphorePermit, JournalError> {
+        let closed = |_| JournalError::Closed { path: self.path().to_owned() };
+        Arc::clone(&self.shared.beginnings).acquire_owned().await.map_err(closed)
     }
 
     /// The file.

@@ -1,10 +1,11 @@
 //! Which tasks and which evidence a plan has to be looked at for, kept up event by event: a step costs what it touches, and not the whole plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
-use crate::{Evidence, ProgressEvent, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
+use crate::{Evidence, Origin, ProgressEvent, ProgressState, Significance, Task, TaskKind, TaskStatus, origin::MOST};
 
-/// The few tasks that run, are blocked or have failed among the many that wait or are done, and the evidence that nobody has used.
+/// The few tasks that run, are blocked or have failed among the many that wait or are done, the evidence that nobody has used, and where the texts
+/// come from that tasks came to.
 ///
 /// It belongs to one state, and is told of every event that the state has taken in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub struct Census {
     unsettled: BTreeSet<usize>,
     /// Places of evidence that is not processed, with its significance.
     unused: BTreeSet<(Significance, usize)>,
+    /// Of the conclusion of each task, by its place, where there are any.
+    origins: BTreeMap<usize, Vec<Origin>>,
+    /// Of how many conclusions each is.
+    read: BTreeMap<Origin, usize>,
 }
 
 impl Census {
@@ -32,9 +37,12 @@ impl Census {
             waiting: BTreeSet::new(),
             unsettled: BTreeSet::new(),
             unused: BTreeSet::new(),
+            origins: BTreeMap::new(),
+            read: BTreeMap::new(),
         };
         for (at, task) in state.tasks.values().enumerate() {
             census.count(at, task);
+            census.count_origins(at, task);
         }
         census.count_evidence(state);
         census
@@ -47,7 +55,16 @@ impl Census {
             return;
         }
         match event {
-            ProgressEvent::TaskStatusChanged { task, .. } => self.look_at(state, task),
+            ProgressEvent::TaskStatusChanged { task, .. } => {
+                if let Some((at, _, task)) = state.tasks.get_full(task) {
+                    self.count(at, task);
+                }
+            }
+            ProgressEvent::TaskConcluded { task, .. } => {
+                if let Some((at, _, task)) = state.tasks.get_full(task) {
+                    self.count_origins(at, task);
+                }
+            }
             ProgressEvent::EvidenceAdded { evidence } if !evidence.processed => {
                 self.unused.insert((evidence.significance, state.evidence.len().saturating_sub(1)));
             }
@@ -94,10 +111,10 @@ impl Census {
         places.into_iter().filter_map(|at| state.evidence.get(at)).collect()
     }
 
-    fn look_at(&mut self, state: &ProgressState, task: &TaskId) {
-        if let Some((at, _, task)) = state.tasks.get_full(task) {
-            self.count(at, task);
-        }
+    /// Where the texts come from that tasks came to and that nobody vouches for: of all their conclusions, each once, in order,
+    /// as many as [`Origin::merge`] keeps.
+    pub fn origins(&self) -> impl Iterator<Item = &Origin> {
+        self.read.keys().take(MOST)
     }
 
     fn count(&mut self, at: usize, task: &Task) {
@@ -108,6 +125,25 @@ impl Census {
         put(&mut self.failed, at, works && status == Failed && task.failed_for_good);
         put(&mut self.waiting, at, works && matches!(status, Pending | Ready | Blocked));
         put(&mut self.unsettled, at, !status.is_settled());
+    }
+
+    fn count_origins(&mut self, at: usize, task: &Task) {
+        let now = task.conclusion.as_ref().map(|conclusion| conclusion.origins.as_slice()).unwrap_or_default();
+        for former in self.origins.remove(&at).unwrap_or_default() {
+            if let Entry::Occupied(mut of) = self.read.entry(former) {
+                *of.get_mut() -= 1;
+                if *of.get() == 0 {
+                    of.remove();
+                }
+            }
+        }
+        if now.is_empty() {
+            return;
+        }
+        for origin in now {
+            *self.read.entry(origin.clone()).or_default() += 1;
+        }
+        self.origins.insert(at, now.to_vec());
     }
 
     fn count_evidence(&mut self, state: &ProgressState) {

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// The most origins that are kept of one text; the first ones, in order.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 /// The most characters of a name: whoever is named may have chosen it.
 const LONGEST: usize = 100;
 

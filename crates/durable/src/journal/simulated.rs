@@ -6,10 +6,10 @@ use std::{
 };
 
 use rusqlite::{Connection, ffi};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use super::{
-    Journal, JournalError, Shared, schema,
+    Journal, JournalError, schema,
     writer::{Job, Writer, commit},
 };
 
@@ -113,7 +113,8 @@ impl Journal {
         let connection = Mutex::new(schema::in_memory(&path)?);
         let simulated = Simulated { connection, disk, silent: Mutex::default(), commits: watch::Sender::new(0) };
         let writer = Writer::simulated(simulated, &path);
-        Ok(Self { shared: Arc::new(Shared { readers: Mutex::default(), writer, path }) })
+        // Those that are never answered keep their places.
+        Ok(Self::with(writer, path, Semaphore::MAX_PERMITS))
     }
 }
 

@@ -4,6 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use futures::future::BoxFuture;
 use rusqlite::{Connection, OptionalExtension, params};
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
     Journal, JournalError, Loaded, Stood,
@@ -74,18 +75,20 @@ impl StreamWriter {
     /// Makes a commit durable, whole or not at all: facts get the next numbers of the stream, and, in the run's own stream, events the next
     /// numbers of the run. What many streams append at the same time shares one transaction.
     ///
-    /// If the future is dropped before it is ready, the commit is on its way all the same; the next append or flush tells if it failed.
+    /// If the future is dropped before it is ready, the commit is on its way all the same, or not begun; the next append or flush tells if it
+    /// failed. Not begun is the beginning of a stream while it waits for those of many others: see [`Journal`].
     ///
     /// # Errors
     /// [`JournalError::Fenced`] if somebody else has written since; [`JournalError::NoRun`] if the run was deleted; those of the disk.
     pub async fn append<M: Machine>(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
-        self.queue(&commit)?;
+        self.queue(&commit).await?;
         self.flush().await
     }
 
     /// Queues a commit for the disk, after those before it.
-    fn queue<M: Machine>(&mut self, commit: &Commit<'_, M>) -> Result<(), JournalError> {
-        let append = self.encode(commit)?;
+    async fn queue<M: Machine>(&mut self, commit: &Commit<'_, M>) -> Result<(), JournalError> {
+        let place = if commit.input.is_some() { Some(self.journal.place().await?) } else { None };
+        let append = Append { _place: place, ..self.encode(commit)? };
         if append.facts.is_empty() {
             return Ok(());
         }
@@ -142,6 +145,7 @@ impl StreamWriter {
             stream: Arc::clone(&self.stream),
             source: Arc::new(source),
         })?;
+        let last = facts.last().unwrap_or(self.end.last);
         Ok(Append {
             run: Arc::clone(&self.run),
             stream: Arc::clone(&self.stream),
@@ -155,6 +159,8 @@ impl StreamWriter {
             publishes: self.publishes(),
             cut: self.end.cut.clone(),
             follows: !self.under_way.is_empty(),
+            touches: last > self.end.last,
+            _place: None,
         })
     }
 
@@ -167,7 +173,7 @@ impl<M: Machine> Sink<M> for StreamWriter {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
-        self.queue(&commit)?;
+        self.queue(&commit).await?;
         self.flush_to(UNDER_WAY).await
     }
 
@@ -199,6 +205,10 @@ struct Append {
     cut: Option<Arc<Cut>>,
     /// Whether it was queued while others before it were on their way. If one of them failed, this one must not leave a gap.
     follows: bool,
+    /// Whether it is later than what the stream holds: in the same millisecond, the run was touched already.
+    touches: bool,
+    /// Of the beginning of a stream: given back when it is written.
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 enum Fault {
@@ -245,7 +255,7 @@ impl Append {
             insert.execute(params![self.run, self.stream, seq, at, kind, self.version, self.events_after, checksum, body])?;
         }
         self.write_events(connection, &self.events, self.first_event)?;
-        if let Some(last) = self.facts.last() {
+        if let Some(last) = self.facts.last().filter(|_| self.touches) {
             let mut touch = connection.prepare_cached("UPDATE run SET updated_at = max(updated_at, ?2) WHERE id = ?1")?;
             touch.execute(params![self.run, last])?;
         }

@@ -16,7 +16,7 @@ const GROUP: usize = 1_024;
 
 /// A piece of writing: first done, then, once the transaction is durable, answered.
 pub(super) trait Job: Send {
-    /// Writes, within a savepoint of its own.
+    /// Writes, within a transaction. Done once more where another one of its group fails, after what it wrote was rolled back.
     fn work(&mut self, connection: &Connection) -> Result<(), JournalError>;
     /// Tells the one who waits.
     fn answer(self: Box<Self>, outcome: Result<(), JournalError>);
@@ -175,6 +175,26 @@ fn try_commit(connection: &Connection, jobs: &mut [Box<dyn Job>], path: &Path) -
             .map_err(|error| JournalError::from_sqlite(path, error))
     };
     run("BEGIN IMMEDIATE")?;
+    // A savepoint keeps a copy of every page that is written after it: jobs are given one only where one of them fails, which is rare.
+    let outcomes = match jobs.iter_mut().try_for_each(|job| job.work(connection)) {
+        Ok(()) => jobs.iter().map(|_| Ok(())).collect(),
+        Err(error) if connection.is_autocommit() => return Err(error),
+        Err(_) => {
+            run("ROLLBACK")?;
+            run("BEGIN IMMEDIATE")?;
+            each_alone(connection, jobs, &run)?
+        }
+    };
+    run("COMMIT")?;
+    Ok(outcomes)
+}
+
+/// Does each job in a savepoint of its own, so that one that fails is undone alone.
+fn each_alone(
+    connection: &Connection,
+    jobs: &mut [Box<dyn Job>],
+    run: &dyn Fn(&str) -> Result<(), JournalError>,
+) -> Result<Vec<Result<(), JournalError>>, JournalError> {
     let mut outcomes = Vec::with_capacity(jobs.len());
     for job in jobs {
         run("SAVEPOINT job")?;
@@ -189,7 +209,6 @@ fn try_commit(connection: &Connection, jobs: &mut [Box<dyn Job>], path: &Path) -
         run("RELEASE job")?;
         outcomes.push(outcome);
     }
-    run("COMMIT")?;
     Ok(outcomes)
 }
 

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use aime_durable::{EffectId, Reason};
 use aime_progress::{
     CallOutcome, Conclusion, Origin, Plan, ProgressEvent, ProgressState, Task, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
-    references_in,
 };
 use aime_tools::{Decision as Permission, ProposedCall, ToolSheet, Touches, decide, origin_of};
 use serde::{Deserialize, Serialize};
@@ -17,6 +16,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Out, Phase, RunMachine, Work,
+    origins::refers,
     tasks::{PREVIEW_CHARS, end_of_call},
 };
 use crate::{EagerStart, RunEffect, fact::CriterionResult, settings::in_force};
@@ -173,7 +173,7 @@ impl RunMachine {
     /// Where the texts come from that its call is made of.
     fn early_origins(&self, spec: &TaskSpec) -> Vec<Origin> {
         let mut origins = self.origins_of_plans();
-        if !references_in(&spec.parameters).is_empty() {
+        if refers(spec) {
             let before = self.early.iter().filter(|early| spec.dependencies.contains(&early.spec.id));
             Origin::merge(&mut origins, before.filter_map(Early::conclusion).flat_map(|conclusion| &conclusion.origins));
         }

@@ -17,11 +17,11 @@ impl RunMachine {
         origins
     }
 
-    /// Of the call of a tool task: the plan, and the results that it refers to.
-    pub(super) fn origins_of_call(&self, spec: &TaskSpec) -> Vec<Origin> {
+    /// Of the call of a tool task: the plan, and all results where it refers to any.
+    pub(super) fn origins_of_call(&mut self, refers: bool) -> Vec<Origin> {
         let mut origins = self.plan_origins.clone();
-        if !references_in(&spec.parameters).is_empty() {
-            Origin::merge(&mut origins, self.conclusions().flat_map(|conclusion| &conclusion.origins));
+        if refers {
+            Origin::merge(&mut origins, self.census().origins());
         }
         origins
     }
@@ -53,12 +53,13 @@ impl RunMachine {
     }
 
     /// The origins of what a tool task came to. An actor has told its own.
-    pub(super) fn with_origins(&self, task: &TaskId, mut conclusion: Conclusion) -> Conclusion {
+    pub(super) fn with_origins(&mut self, task: &TaskId, mut conclusion: Conclusion) -> Conclusion {
         let known = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool);
         if let (Some(trust), Some(known)) = (self.input.settings.trust, known) {
             let sheet = self.input.tools.iter().find(|sheet| Some(sheet.name()) == known.spec.tool.as_deref());
             let read = sheet.and_then(|sheet| trust.untrusted(sheet, &known.spec.parameters));
-            Origin::merge(&mut conclusion.origins, self.origins_of_call(&known.spec).iter().chain(&read));
+            let refers = refers(&known.spec);
+            Origin::merge(&mut conclusion.origins, self.origins_of_call(refers).iter().chain(&read));
         }
         conclusion
     }
@@ -66,4 +67,9 @@ impl RunMachine {
     fn conclusions(&self) -> impl Iterator<Item = &Conclusion> {
         self.state.tasks.values().filter_map(|task| task.conclusion.as_ref())
     }
+}
+
+/// Whether the call of a tool task is made of what other tasks came to.
+pub(super) fn refers(spec: &TaskSpec) -> bool {
+    !references_in(&spec.parameters).is_empty()
 }

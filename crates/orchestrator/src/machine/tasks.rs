@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use aime_actors::effect_prefix;
 use aime_progress::{
-    CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, Task,
-    TaskId, TaskKind, TaskStatus, expand,
+    CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, TaskId,
+    TaskKind, TaskSpec, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
 use aime_tools::{Decision as Permission, ProposedCall, always_note, decide, origin_of};
 use serde_json::Value;
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, people::Consent};
+use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, origins::refers, people::Consent};
 use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// How much of a tool's output stands in an event, in characters.
@@ -118,26 +118,26 @@ impl RunMachine {
 
     /// Calls the tool of a tool task: references are put in, then the approval mode is asked.
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
-        let Some(known) = self.state.tasks.get(task) else { return };
-        let name = known.spec.tool.clone().unwrap_or_default();
+        let Some(spec) = self.state.tasks.get(task).map(|known| Box::new(known.spec.clone())) else { return };
+        let name = spec.tool.clone().unwrap_or_default();
         let Some(sheet) = self.input.tools.iter().find(|sheet| sheet.name() == name).map(Arc::clone) else {
             return self.cannot_begin(task, format!("Unknown tool: {name}"), None, out);
         };
-        let parameters = match expand(&known.spec.parameters, Some(&sheet.definition.parameters), &self.state) {
+        let parameters = match expand(&spec.parameters, Some(&sheet.definition.parameters), &self.state) {
             Ok(parameters) => parameters,
             Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
-        let spec = Box::new(known.spec.clone());
+        let origins = self.origins_of_call(refers(&spec));
         let rules = in_force(&self.input.settings.rules, &self.state.consents);
         let proposed = ProposedCall::new(self.input.settings.approval, &sheet, &parameters).under(&rules);
         let decided = match decide(proposed) {
             // Whoever hands over a plan consents to the calls in it.
-            Permission::Ask { .. } if self.was_handed_over(known) => Permission::Allow,
+            Permission::Ask { .. } if self.was_handed_over(&spec) => Permission::Allow,
             decided => decided,
         };
         let decided = match &self.input.settings.trust {
             // But not to what others' words make of them.
-            Some(trust) => trust.beware(decided, proposed, &self.origins_of_call(&known.spec)),
+            Some(trust) => trust.beware(decided, proposed, &origins),
             None => decided,
         };
         match decided {
@@ -170,14 +170,14 @@ impl RunMachine {
     }
 
     /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.
-    fn was_handed_over(&self, task: &Task) -> bool {
+    fn was_handed_over(&self, spec: &TaskSpec) -> bool {
         let plan = self.input.plan.as_ref().filter(|_| self.input.settings.plan_approved);
         let handed_over = plan.and_then(|plan| {
             // As a rule the tasks stand where they stood in it.
-            let here = self.state.tasks.get_index_of(&task.spec.id).and_then(|at| plan.tasks.get(at));
-            here.filter(|spec| spec.id == task.spec.id).or_else(|| plan.tasks.iter().find(|spec| spec.id == task.spec.id))
+            let here = self.state.tasks.get_index_of(&spec.id).and_then(|at| plan.tasks.get(at));
+            here.filter(|known| known.id == spec.id).or_else(|| plan.tasks.iter().find(|known| known.id == spec.id))
         });
-        handed_over.is_some_and(|spec| spec.tool == task.spec.tool && spec.parameters == task.spec.parameters)
+        handed_over.is_some_and(|known| known.tool == spec.tool && known.parameters == spec.parameters)
     }
 
     /// What an actor has told may have used a bound up, or call for another look at the plan.

@@ -1,3 +1,5 @@
+use futures::FutureExt as _;
+
 use super::*;
 use crate::Sink;
 
@@ -80,6 +82,22 @@ async fn many_streams_at_once_are_all_durable_and_each_in_order() {
         let loaded = other.load::<Toy>("r", &format!("task/{producer}")).unwrap().unwrap();
         assert_eq!(texts(&loaded), (0..25).map(|number| format!("{producer}-{number}")).collect::<Vec<_>>());
     }
+}
+
+#[tokio::test]
+async fn of_many_streams_that_begin_at_once_most_wait_for_their_place() {
+    let fixture = Fixture::new().await;
+    let blocked = fixture.raw();
+    blocked.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut writers: Vec<_> = (0..BEGINNINGS + 6).map(|number| fixture.journal.stream("r", &format!("task/{number}"))).collect();
+    for writer in &mut writers {
+        assert!(begin(writer).now_or_never().is_none());
+    }
+    blocked.execute_batch("COMMIT").unwrap();
+    fixture.journal.flush().await.unwrap();
+    assert_eq!(fixture.journal.streams("r").unwrap().len(), BEGINNINGS, "what still waited for its place when it was dropped is not begun");
+    let rest: Vec<_> = writers.iter_mut().skip(BEGINNINGS).map(begin).collect();
+    assert!(futures::future::join_all(rest).await.iter().all(Result::is_ok));
 }
 
 #[tokio::test]
