@@ -89,64 +89,46 @@ pub enum DriveError<E> {
 ///
 /// # Errors
 /// The host's own, and [`DriveError::Diverged`] when a journal is not this machine's.
-pub async fn drive<M, H>(host: &mut H, resume: Resume<M>) -> Result<Ended<M>, DriveError<H::Error>>
+pub fn drive<M, H>(host: &mut H, resume: Resume<M>) -> impl Future<Output = Result<Ended<M>, DriveError<H::Error>>> + Send
 where
     M: Machine,
     H: Host<M> + Send,
 {
-    let (mut run, mut incoming) = match resume {
-        Resume::Fresh(input) => (Run::fresh(input), Vec::new()),
+    // Before the first wait: what a machine begins from need not be held while it is driven.
+    let begun = begin(resume);
+    async move {
+        let (mut run, incoming, output) = begun?;
+        if let Some(output) = output {
+            return Ok(Ended { machine: run.machine, output });
+        }
+        run.go_on(host, incoming).await.map(|output| Ended { machine: run.machine, output })
+    }
+}
+
+/// A machine that is ready to go on, new facts that it takes in first, and what it came to if it does not go on.
+type Begun<M> = (Box<Run<M>>, Vec<Recorded<<M as Machine>::Fact>>, Option<<M as Machine>::Output>);
+
+fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
+    let (run, then, output) = match resume {
+        Resume::Fresh(input) => (Run::fresh(input), Vec::new(), None),
         Resume::Journal { input, facts, events, then } => {
             let (mut run, output) = Run::replay(&input, &facts);
             if run.events.len() != events {
                 return Err(DriveError::Diverged { recorded: events, replayed: run.events.len() });
             }
             run.events.clear();
-            if let (Some(output), true) = (output, then.is_empty()) {
-                return Ok(Ended { machine: run.machine, output });
-            }
-            (run, then)
+            (run, then, output)
         }
-        Resume::Standing { standing, then } => {
-            let Standing { run, output, .. } = *standing;
-            if let (Some(output), true) = (output, then.is_empty()) {
-                return Ok(Ended { machine: run.machine, output });
-            }
-            (run, then)
-        }
+        Resume::Standing { standing, then } => (standing.run, then, standing.output),
     };
-    let mut first = true;
-    loop {
-        let output = run.apply(std::mem::take(&mut incoming));
-        if std::mem::take(&mut first) && output.is_none() {
-            run.recall().map_err(DriveError::Forgotten)?;
-        }
-        let all_repeatable = run.all_repeatable() && output.is_none();
-        if let Some(commit) = run.commit() {
-            host.commit(commit).await.map_err(DriveError::Host)?;
-            run.committed();
-        }
-        if !all_repeatable {
-            host.flush().await.map_err(DriveError::Host)?;
-        }
-        if let Some(output) = output {
-            return Ok(Ended { machine: run.machine, output });
-        }
-        run.order(host);
-        incoming = run.acknowledgements();
-        if incoming.is_empty() {
-            incoming = host.next().await.map_err(DriveError::Host)?;
-        }
-        if incoming.is_empty() {
-            return Err(DriveError::Idle);
-        }
-    }
+    let output = output.filter(|_| then.is_empty());
+    Ok((Box::new(run), then, output))
 }
 
 /// An effect that has no answer yet.
 struct UnderWay<E> {
-    /// Until it is handed to the host.
-    waiting: Option<Issue<E>>,
+    /// Until it is handed to the host. Boxed: those that the host has need no room for it, of which the map would keep eleven times as much.
+    waiting: Option<Box<Issue<E>>>,
     /// It was issued before a snapshot, which keeps names alone: no host of this process has it.
     forgotten: bool,
     /// Once the machine no longer wants it.
@@ -160,7 +142,7 @@ struct Run<M: Machine> {
     under_way: BTreeMap<EffectId, UnderWay<M::Effect>>,
     /// Effects to hand over or revoke after the next commit, in the order of the machine's wishes.
     orders: Vec<EffectId>,
-    input: Option<Recorded<M::Input>>,
+    input: Option<Box<Recorded<M::Input>>>,
     facts: Vec<Recorded<M::Fact>>,
     events: Vec<Recorded<M::Event>>,
     /// The time of the last fact, for acknowledgements that `drive` makes itself.
@@ -187,7 +169,7 @@ impl<M: Machine> Run<M> {
 
     fn fresh(input: Recorded<M::Input>) -> Self {
         let mut run = Self::start(&input);
-        run.input = Some(input);
+        run.input = Some(Box::new(input));
         run
     }
 
@@ -229,7 +211,7 @@ impl<M: Machine> Run<M> {
                     tracing::warn!(effect = %id, "an effect under way was issued again; the second is dropped");
                 }
                 Order::Issue(id, effect) => {
-                    let waiting = Some(Issue { id: id.clone(), effect, reissued: false });
+                    let waiting = Some(Box::new(Issue { id: id.clone(), effect, reissued: false }));
                     self.under_way.insert(id.clone(), UnderWay { waiting, forgotten: false, revoked: None });
                     self.orders.push(id);
                 }
@@ -267,9 +249,43 @@ impl<M: Machine> Run<M> {
         None
     }
 
+    /// The only loop.
+    async fn go_on<H: Host<M> + Send>(
+        &mut self,
+        host: &mut H,
+        mut incoming: Vec<Recorded<M::Fact>>,
+    ) -> Result<M::Output, DriveError<H::Error>> {
+        let mut first = true;
+        loop {
+            let output = self.apply(std::mem::take(&mut incoming));
+            if std::mem::take(&mut first) && output.is_none() {
+                self.recall().map_err(DriveError::Forgotten)?;
+            }
+            let all_repeatable = self.all_repeatable() && output.is_none();
+            if let Some(commit) = self.commit() {
+                host.commit(commit).await.map_err(DriveError::Host)?;
+                self.committed();
+            }
+            if !all_repeatable {
+                host.flush().await.map_err(DriveError::Host)?;
+            }
+            if let Some(output) = output {
+                return Ok(output);
+            }
+            self.order(host);
+            incoming = self.acknowledgements();
+            if incoming.is_empty() {
+                incoming = host.next().await.map_err(DriveError::Host)?;
+            }
+            if incoming.is_empty() {
+                return Err(DriveError::Idle);
+            }
+        }
+    }
+
     fn commit(&self) -> Option<Commit<'_, M>> {
         let something = self.input.is_some() || !self.facts.is_empty();
-        something.then_some(Commit { input: self.input.as_ref(), facts: &self.facts, events: &self.events })
+        something.then_some(Commit { input: self.input.as_deref(), facts: &self.facts, events: &self.events })
     }
 
     fn committed(&mut self) {
@@ -295,7 +311,7 @@ impl<M: Machine> Run<M> {
                 continue;
             };
             match (&under_way.revoked, under_way.waiting.take()) {
-                (None, Some(issue)) => host.issue(issue),
+                (None, Some(issue)) => host.issue(*issue),
                 (Some(_), Some(issue)) => under_way.waiting = Some(issue),
                 (Some(why), None) if !under_way.forgotten => host.revoke(&id, why.clone()),
                 (_, None) => {}

@@ -56,8 +56,9 @@ impl EffectRunner<RunMachine> for RunRunner {
                 // These end by themselves when they are cancelled: what they did until then is recorded.
                 return self.attempt(issue, &context).await;
             }
-            let stopped = RunFact::EffectFailed { id, message: "stopped".to_owned() };
-            cancel.run_until_cancelled(self.perform(issue, &context)).await.unwrap_or(stopped)
+            // Boxed: attempts at tasks, of which there are many, need not hold the room for it.
+            let performed = Box::pin(cancel.run_until_cancelled(self.perform(issue, &context))).await;
+            performed.unwrap_or_else(|| RunFact::EffectFailed { id, message: "stopped".to_owned() })
         })
     }
 
@@ -80,7 +81,7 @@ impl RunRunner {
             RunEffect::Plan { mode, category, known } => Box::pin(self.plan(id, mode, &category, known, context)).await,
             RunEffect::Replan { state, reasons, known } => Box::pin(self.replan(id, &state, (&reasons, known), context)).await,
             RunEffect::StartActor { brief, task, execution, origins, known } => {
-                Box::pin(self.start_actor(id, *brief, &task, (execution, origins, known), context)).await
+                Box::pin(self.start_actor(id, brief, &task, (execution, origins, known), context)).await
             }
             RunEffect::Verify { state } => Box::pin(self.verify(id, &state, context)).await,
             RunEffect::Answer { state } => Box::pin(self.answer(id, &state, context)).await,

@@ -123,7 +123,7 @@ impl<M: Machine> Run<M> {
         let mut recalled = Vec::new();
         for (id, under_way) in self.under_way.iter_mut().filter(|(_, under_way)| under_way.forgotten && under_way.revoked.is_none()) {
             let effect = self.machine.again(id).ok_or_else(|| id.clone())?;
-            under_way.waiting = Some(Issue { id: id.clone(), effect, reissued: true });
+            under_way.waiting = Some(Box::new(Issue { id: id.clone(), effect, reissued: true }));
             under_way.forgotten = false;
             recalled.push(id.clone());
         }

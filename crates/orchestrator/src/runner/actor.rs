@@ -7,7 +7,7 @@ mod reports;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorSpec, Delegated, Told};
+use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, Delegated, Told};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
 use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{DELEGATE_TASK, ToolContext};
@@ -34,7 +34,7 @@ pub(super) struct Attempt {
     facts: FactSender<RunMachine>,
     on_bound: OnBound,
     /// The run as it stood when the task was begun, or taken up again.
-    brief: ActorBrief,
+    brief: Box<ActorBrief>,
     task: TaskId,
     execution: u32,
     /// Where the texts come from that it is worked on with and that nobody vouches for.
@@ -53,7 +53,7 @@ impl RunRunner {
     pub(super) async fn start_actor(
         self: &Arc<Self>,
         id: EffectId,
-        brief: ActorBrief,
+        brief: Box<ActorBrief>,
         task: &TaskId,
         (execution, origins, known): (u32, Vec<Origin>, String),
         context: &Context,
@@ -136,17 +136,7 @@ impl Attempt {
             }
         };
         let refused = Arc::<Refused>::default();
-        let model = self.runner.model_bounded(&input.spec.model, Arc::clone(&self.on_bound));
-        // The machine has its prompts, and nobody else reads them.
-        let spec = ActorSpec { persona: String::new(), ..input.spec };
-        let input = ActorInput { system: String::new(), task: String::new(), spec, ..input };
-        let runner = ActorRunner {
-            attempt: Arc::clone(self),
-            input,
-            model: Some(HookedModel::around(model.ok_or(NO_MODEL)?, self.asking())),
-            tool_context: self.runner.tool_context(cancel.clone(), &self.task),
-            refused: Arc::clone(&refused),
-        };
+        let runner = self.runner_of(input, &refused, cancel)?;
         let sink = ReportingStream { writer, reports, refused, held: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
@@ -164,12 +154,12 @@ impl Attempt {
         });
         let (words, sender) = (Arc::clone(&self.runner.words), host.sender());
         let listen = listener.map(|listener| tokio::spawn(async move { words.pass_on(&listener, heard, &sender).await }));
-        let ended = drive(&mut host, resume).await;
+        let ended = drive(&mut host, resume).await.map(|ended| ended.output);
         stop.abort();
         listen.iter().for_each(JoinHandle::abort);
         host.close().await;
         match ended {
-            Ok(ended) => Ok(ended.output),
+            Ok(conclusion) => Ok(conclusion),
             Err(DriveError::Host(error)) => {
                 let told = error.to_string();
                 // A call may have taken effect that is not written down. Another attempt would repeat it in silence; a resume asks about it.
@@ -180,6 +170,27 @@ impl Attempt {
             }
             Err(other) => Err(other.to_string()),
         }
+    }
+
+    /// Who does the effects of an actor that starts from this.
+    fn runner_of(
+        self: &Arc<Self>,
+        mut input: ActorInput,
+        refused: &Arc<Refused>,
+        cancel: &CancellationToken,
+    ) -> Result<ActorRunner, String> {
+        let model = self.runner.model_bounded(&input.spec.model, Arc::clone(&self.on_bound)).ok_or(NO_MODEL)?;
+        // The machine has its prompts, and nobody else reads them.
+        for prompt in [&mut input.system, &mut input.task, &mut input.spec.persona] {
+            *prompt = String::new();
+        }
+        Ok(ActorRunner {
+            attempt: Arc::clone(self),
+            input,
+            model: Some(HookedModel::around(model, self.asking())),
+            tool_context: self.runner.tool_context(cancel.clone(), &self.task),
+            refused: Arc::clone(refused),
+        })
     }
 
     /// Whom the words of people reach that are meant for this task.

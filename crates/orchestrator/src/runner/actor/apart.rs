@@ -93,7 +93,7 @@ impl Attempt {
     fn apart(runner: &Arc<RunRunner>, order: ActorOrder, facts: FactSender<RunMachine>) -> Self {
         let ActorOrder { brief, task, execution, origins, known } = order;
         let on_bound = on_bound_of(facts.clone());
-        Self { runner: Arc::clone(runner), facts, on_bound, brief, task, execution, origins, known }
+        Self { runner: Arc::clone(runner), facts, on_bound, brief: Box::new(brief), task, execution, origins, known }
     }
 }
 

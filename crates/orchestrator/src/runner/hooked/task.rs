@@ -18,8 +18,15 @@ impl RunRunner {
     pub(in crate::runner) async fn attempt(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
         let hooks = &self.parts.hooks;
         let (before, after) = (hooks.are_at(HookPoint::BeforeTask), hooks.are_at(HookPoint::AfterTask));
-        let spec = if before || after { spec_of(&issue.effect) } else { None };
-        let Some(spec) = spec else { return self.perform(issue, context).await };
+        match if before || after { spec_of(&issue.effect) } else { None } {
+            None => self.perform(issue, context).await,
+            // Boxed: where there are no hooks, an attempt need not hold the room for them.
+            Some(spec) => Box::pin(self.attempt_between(issue, spec, context, before)).await,
+        }
+    }
+
+    /// The attempt between its hooks.
+    async fn attempt_between(self: &Arc<Self>, issue: Issue<RunEffect>, spec: TaskSpec, context: &Context, before: bool) -> RunFact {
         if before
             && !self.is_begun(&issue.effect)
             && let Some(fact) = self.before_attempt(&issue.id, &spec, context).await
