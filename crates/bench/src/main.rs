@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 mod actors;
+mod disk;
 mod graph;
 mod planned;
 mod run;
@@ -13,7 +14,11 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::json;
 
-use crate::graph::Graph;
+use crate::{
+    disk::Writes,
+    graph::Graph,
+    run::{Kind, milliseconds},
+};
 
 /// Measures one thing and prints it as JSON, a line each.
 #[derive(Parser)]
@@ -73,6 +78,18 @@ enum Measure {
         #[arg(long, default_value_t = 5)]
         ms: u64,
     },
+    /// Write to the journal what must be durable before it goes on, then as much to a bare file as often
+    Disk {
+        /// Who writes
+        #[arg(value_enum)]
+        writes: Writes,
+        /// The number of tasks, or of appends
+        #[arg(default_value_t = 200)]
+        count: usize,
+        /// How many of them at once
+        #[arg(long, default_value_t = 1, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
+        at_once: usize,
+    },
     /// Let so many actors wait for their model, and see what they hold
     Waiting {
         /// The number of actors
@@ -124,7 +141,8 @@ async fn main() -> Result<()> {
                     Shape::Width => Graph { slots: count, ..graph::independent(count) },
                     Shape::Depth => graph::chain(count),
                 };
-                let (ms, events) = run::by_aime(&graph).await?;
+                let carried = run::by_aime(&graph, Kind::ReadOnly).await?;
+                let (ms, events) = (milliseconds(carried.took), carried.events);
                 println!("{}", json!({"tasks": count, "ms": ms, "us_per_task": ms * 1_000.0 / count as f64, "events": events}));
             }
         }
@@ -143,6 +161,7 @@ async fn main() -> Result<()> {
                 println!("{}", planned::first_call(tasks, Duration::from_millis(ms), eager).await?);
             }
         }
+        Measure::Disk { writes, count, at_once } => println!("{}", disk::beside_the_floor(writes, count, at_once).await?),
         Measure::Waiting { count } => println!("{}", actors::waiting(count).await?),
     }
     Ok(())
@@ -150,7 +169,7 @@ async fn main() -> Result<()> {
 
 async fn once(graph: &Graph, system: System) -> Result<f64> {
     match system {
-        System::Aime => Ok(run::by_aime(graph).await?.0),
+        System::Aime => Ok(milliseconds(run::by_aime(graph, Kind::ReadOnly).await?.took)),
         System::Tokio => run::by_tokio(graph).await,
     }
 }

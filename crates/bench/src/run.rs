@@ -36,16 +36,30 @@ async fn work(ms: u64) {
     }
 }
 
-/// Milliseconds that aime takes from the request to the result, with a journal in a folder of its own, and the events that it told.
-/// Efforts are declared, as a planner would.
-pub(crate) async fn by_aime(graph: &Graph) -> Result<(f64, usize)> {
+/// What the tasks of a graph are to the engine, which do nothing in either case.
+#[derive(Clone, Copy)]
+pub(crate) enum Kind {
+    /// They may be done again, so nothing waits for the disk.
+    ReadOnly,
+    /// Each is known before it begins.
+    ChangesSomething,
+}
+
+/// Lets aime carry a graph out, with a journal in a folder of its own. Efforts are declared, as a planner would.
+///
+/// # Errors
+/// A run that is not completed.
+pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
     let folder = tempfile::tempdir()?;
     let tool = TypedTool::new("work", "Waits.", async |given: Work, _: ToolContext| -> Result<ToolOutput, ToolError> {
         work(given.ms).await;
         Ok(ToolOutput::text("done"))
     });
     let mut tools = ToolRegistry::new();
-    tools.register(Arc::new(tool.read_only()));
+    tools.register(match kind {
+        Kind::ReadOnly => Arc::new(tool.read_only()),
+        Kind::ChangesSomething => Arc::new(tool),
+    });
     let parts = Parts { tools: Arc::new(tools), undo: None, ..Parts::in_folder(folder.path())? };
     let tasks: Vec<_> = graph
         .tasks
@@ -61,8 +75,7 @@ pub(crate) async fn by_aime(graph: &Graph) -> Result<(f64, usize)> {
     settings.max_parallel = u32::try_from(graph.slots)?;
     settings.bounds.max_tool_calls = u64::MAX;
     let request = RunRequest { run: "bench".parse()?, goal: "Wait".to_owned(), plan: Some(plan), settings };
-    let carried = carry_out(parts, request).await.with_context(|| graph.name.clone())?;
-    Ok((milliseconds(carried.took), carried.events))
+    carry_out(parts, request).await.with_context(|| graph.name.clone())
 }
 
 /// A run that was completed.
@@ -72,6 +85,8 @@ pub(crate) struct Carried {
     pub(crate) took: Duration,
     /// How many events it told.
     pub(crate) events: usize,
+    /// How many transactions the journal made durable for it.
+    pub(crate) commits: u64,
 }
 
 /// Carries a run out.
@@ -79,6 +94,8 @@ pub(crate) struct Carried {
 /// # Errors
 /// That it was not completed.
 pub(crate) async fn carry_out(parts: Parts, request: RunRequest) -> Result<Carried> {
+    let commits = parts.journal.commits();
+    let before = *commits.borrow();
     let orchestrator = Orchestrator::new(parts);
     let (control, events) = RunControl::new();
     let started = Instant::now();
@@ -86,7 +103,8 @@ pub(crate) async fn carry_out(parts: Parts, request: RunRequest) -> Result<Carri
     let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
     let took = started.elapsed();
     ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
-    Ok(Carried { started, took, events: events.len() })
+    let commits = *commits.borrow() - before;
+    Ok(Carried { started, took, events: events.len(), commits })
 }
 
 /// Milliseconds that bare tokio takes: a task each, a channel for each end, a semaphore for the slots, first come first served, no journal.

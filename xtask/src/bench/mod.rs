@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: the same graphs on aime, on its peers and on bare tokio, side by side in one run.
 
+mod disk;
 mod local;
+mod peers;
 mod plots;
 mod rounds;
 mod table;
@@ -12,17 +14,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use crate::install::python_packages;
 use crate::workspace::{build, root};
+use peers::Peers;
 use plots::{Curve, draw};
 use rounds::{ActorArguments, actors, first_calls};
 use table::{Row, Table};
-
-/// What the peers need, each package by its hash.
-const REQUIREMENTS: &str = include_str!("../../../crates/bench/peers/requirements.txt");
-const LANGGRAPH: &str = include_str!("../../../crates/bench/peers/langgraph_peer.py");
-const AGENT_FRAMEWORK: &str = include_str!("../../../crates/bench/peers/agent_framework_peer.py");
 
 /// How much is measured.
 #[derive(Args)]
@@ -41,15 +39,6 @@ pub(crate) struct BenchArguments {
     /// Instead of all that: the local model beside llama.cpp's server with the same file, asked the same in turn
     #[arg(long)]
     local: bool,
-}
-
-/// Who runs a graph.
-struct System {
-    name: &'static str,
-    /// The program, and what stands before and after the file of the graph.
-    program: PathBuf,
-    before: Vec<String>,
-    after: &'static [&'static str],
 }
 
 /// What a program prints of one round.
@@ -80,18 +69,18 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     let folder = program.parent().and_then(Path::parent).context("aime-bench was built in no folder")?.join("bench");
     let graphs = folder.join("graphs");
     answer(Command::new(&program).arg("graphs").arg(&graphs))?;
-    let python = python_packages(&folder, "python", REQUIREMENTS)?;
-    let systems = systems(&program, &python, &folder)?;
+    let peers = Peers::ready(&program, &folder)?;
 
     let mut files: Vec<PathBuf> = fs::read_dir(&graphs)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.sort();
-    let mut table = Table::new(systems.iter().map(|system| system.name).collect());
+    println!("{}\n", peers::versions());
+    let mut table = Table::new(peers.graphs.iter().map(|peer| peer.name).collect());
     for file in &files {
-        let mut row = Row::new(systems.len());
+        let mut row = Row::new(peers.graphs.len());
         // Each round asks every system in turn, so that what else the machine does meets all of them alike.
         for _ in 0..arguments.rounds {
-            for (at, system) in systems.iter().enumerate() {
-                let Measured { graph, ms, lower_bound_ms } = system.run(file)?;
+            for (at, peer) in peers.graphs.iter().enumerate() {
+                let Measured { graph, ms, lower_bound_ms } = peer.measure(&file.to_string_lossy())?;
                 row.add(at, ms, &graph, lower_bound_ms);
             }
         }
@@ -106,8 +95,9 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
         }
     }
     println!("\n{}", first_calls(&program, arguments.rounds)?);
-    let (text, mut curves) = actors(&program, &python, &folder, &arguments.actors, arguments.rounds)?;
+    let (text, mut curves) = actors(&program, &peers.rounds, &arguments.actors, arguments.rounds)?;
     println!("\n{text}");
+    println!("\n{}", disk::disk(&program, &folder, arguments.rounds)?);
     if arguments.plots {
         curves.extend(curves_of_tasks(&program)?);
         let folder = root().join("docs").join("src").join("plots");
@@ -138,27 +128,11 @@ fn curves_of_tasks(program: &Path) -> Result<Vec<Curve>> {
     Ok(vec![tasks, width, depth, events])
 }
 
-fn systems(program: &Path, python: &Path, folder: &Path) -> Result<Vec<System>> {
-    let own = |name, after| System { name, program: program.to_path_buf(), before: vec!["graph".to_owned()], after };
-    let peer = |name, file: &str, text: &str| -> Result<System> {
-        let script = folder.join(file);
-        fs::write(&script, text).with_context(|| format!("could not write {}", script.display()))?;
-        Ok(System { name, program: python.to_path_buf(), before: vec!["-I".to_owned(), script.display().to_string()], after: &["1"] })
-    };
-    Ok(vec![
-        own("aime", &["--repeats", "1"]),
-        own("bare tokio", &["--repeats", "1", "--system", "tokio"]),
-        peer("LangGraph", "langgraph_peer.py", LANGGRAPH)?,
-        peer("Agent Framework", "agent_framework_peer.py", AGENT_FRAMEWORK)?,
-    ])
-}
-
-impl System {
-    fn run(&self, graph: &Path) -> Result<Measured> {
-        let printed = answer(Command::new(&self.program).args(&self.before).arg(graph).args(self.after))?;
-        let line = printed.lines().next_back().unwrap_or_default();
-        serde_json::from_str(line).with_context(|| format!("{} printed no measurement: {line}", self.name))
-    }
+/// What a program prints last.
+fn measured<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
+    let printed = answer(command)?;
+    let line = printed.lines().next_back().unwrap_or_default();
+    serde_json::from_str(line).with_context(|| format!("not understood: {line}"))
 }
 
 /// All that a program prints; it must end well.

@@ -8,12 +8,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Deserialize;
 
-use super::answer;
+use super::peers::Peer;
 use super::plots::Curve;
 use super::table::median;
-
-const PYDANTIC_AI: &str = include_str!("../../../crates/bench/peers/pydantic_ai_rounds.py");
-const LANGGRAPH: &str = include_str!("../../../crates/bench/peers/langgraph_rounds.py");
+use super::{answer, measured};
 
 /// How much is measured of actors.
 #[derive(Args)]
@@ -82,18 +80,9 @@ pub(crate) fn first_calls(program: &Path, repeats: u32) -> Result<String> {
 }
 
 /// Measures, each so many times, and gives the tables in Markdown with the curves.
-pub(crate) fn actors(
-    program: &Path,
-    python: &Path,
-    folder: &Path,
-    arguments: &ActorArguments,
-    repeats: u32,
-) -> Result<(String, Vec<Curve>)> {
-    let peers = [("LangGraph", "langgraph_rounds.py", LANGGRAPH), ("Pydantic AI", "pydantic_ai_rounds.py", PYDANTIC_AI)];
-    for (_, file, text) in peers {
-        std::fs::write(folder.join(file), text)?;
-    }
-    let mut text = "| rounds of one actor | aime, µs a round | LangGraph | Pydantic AI |\n|---|---|---|---|".to_owned();
+pub(super) fn actors(program: &Path, peers: &[Peer], arguments: &ActorArguments, repeats: u32) -> Result<(String, Vec<Curve>)> {
+    let names: String = peers.iter().map(|peer| format!(" {} |", peer.name)).collect();
+    let mut text = format!("| rounds of one actor | aime, µs a round |{names}\n|---|---|{}", "---|".repeat(peers.len()));
     let (mut requests, mut curves) = (String::new(), Vec::new());
     let mut rounds = Curve::new("rounds", "rounds of one actor", "µs a round");
     for &count in &arguments.think {
@@ -106,9 +95,8 @@ pub(crate) fn actors(
                 one.first_request_tokens
             );
             own.push(one.us_per_round);
-            for ((_, file, _), others) in peers.iter().zip(&mut others).filter(|_| count <= arguments.peers_think) {
-                let other: Rounds = measured(Command::new(python).arg("-I").arg(folder.join(file)).arg(count.to_string()))?;
-                others.push(other.us_per_round);
+            for (peer, others) in peers.iter().zip(&mut others).filter(|_| count <= arguments.peers_think) {
+                others.push(peer.measure::<Rounds>(&count.to_string())?.us_per_round);
             }
         }
         rounds.points.push((f64::from(count), median(&own)));
@@ -141,10 +129,4 @@ pub(crate) fn actors(
         write!(text, "\n| {count} | {kb_per_actor:.1} | {resident_mb:.0} | {ms:.0} |")?;
     }
     Ok((text, curves))
-}
-
-fn measured<T: serde::de::DeserializeOwned>(command: &mut Command) -> Result<T> {
-    let printed = answer(command)?;
-    let line = printed.lines().next_back().unwrap_or_default();
-    serde_json::from_str(line).with_context(|| format!("not understood: {line}"))
 }

@@ -1,0 +1,173 @@
+//! The same graphs and rounds on adk-rust, without checkpoints or telemetry: `graph GRAPH.json REPEATS` or `rounds ROUNDS`; a line of JSON each.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use adk_agent::LlmAgentBuilder;
+use adk_core::{Content, FinishReason, Llm, LlmRequest, LlmResponse, LlmResponseStream, Part, RunConfig, Tool, ToolContext};
+use adk_graph::{END, ExecutionConfig, NodeOutput, START, State, StateGraph, StateSchema};
+use adk_runner::Runner;
+use adk_session::{CreateRequest, InMemorySessionService, SessionService};
+use async_trait::async_trait;
+use futures::StreamExt;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+#[derive(Deserialize)]
+struct Graph {
+    name: String,
+    slots: usize,
+    tasks: Vec<Task>,
+}
+
+#[derive(Deserialize)]
+struct Task {
+    id: String,
+    ms: u64,
+    after: Vec<String>,
+}
+
+#[tokio::main]
+async fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["graph", file, repeats] => {
+            let graph: Graph = serde_json::from_slice(&fs::read(file)?)?;
+            for _ in 0..repeats.parse()? {
+                println!("{}", json!({"graph": graph.name, "ms": run(&graph).await?}));
+            }
+            Ok(())
+        }
+        ["rounds", count] => {
+            println!("{}", rounds(count.parse()?).await?);
+            Ok(())
+        }
+        _ => Err("graph GRAPH.json REPEATS, or rounds ROUNDS".into()),
+    }
+}
+
+/// Milliseconds for all tasks of a graph.
+async fn run(graph: &Graph) -> Outcome<f64> {
+    let mut builder = StateGraph::new(StateSchema::builder().counter_channel("done").build());
+    let mut last: HashMap<&str, bool> = graph.tasks.iter().map(|task| (task.id.as_str(), true)).collect();
+    for task in &graph.tasks {
+        let ms = task.ms;
+        builder = builder.add_node_fn(&task.id, move |_| async move {
+            if ms > 0 {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+            }
+            Ok(NodeOutput::new().with_update("done", json!(1)))
+        });
+        if task.after.is_empty() {
+            builder = builder.add_edge(START, &task.id);
+        }
+        // A node with several edges waits for all of them.
+        for before in &task.after {
+            builder = builder.add_edge(before, &task.id);
+            last.insert(before, false);
+        }
+    }
+    for (task, _) in last.iter().filter(|(_, last)| **last) {
+        builder = builder.add_edge(task, END);
+    }
+    let app = builder.compile()?.with_max_concurrency(graph.slots);
+    let started = Instant::now();
+    let state = app.invoke(State::new(), ExecutionConfig::new("bench").with_recursion_limit(100_000)).await?;
+    let took = started.elapsed();
+    let done = state.get("done").and_then(Value::as_f64);
+    if done != Some(graph.tasks.len() as f64) {
+        return Err(format!("{done:?} tasks of {} were done", graph.tasks.len()).into());
+    }
+    Ok(took.as_secs_f64() * 1_000.0)
+}
+
+/// A model that asks for one page after the other, then ends.
+struct Script {
+    rounds: usize,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Llm for Script {
+    fn name(&self) -> &str {
+        "script"
+    }
+
+    async fn generate_content(&self, _: LlmRequest, _: bool) -> adk_core::Result<LlmResponseStream> {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        let part = if asked > self.rounds {
+            Part::Text { text: "All pages were looked at.".to_owned() }
+        } else {
+            Part::FunctionCall {
+                name: "look".to_owned(),
+                args: json!({ "page": asked }),
+                id: Some(format!("c{asked}")),
+                thought_signature: None,
+            }
+        };
+        let response = LlmResponse {
+            content: Some(Content { role: "model".to_owned(), parts: vec![part] }),
+            finish_reason: Some(FinishReason::Stop),
+            turn_complete: true,
+            ..Default::default()
+        };
+        Ok(Box::pin(futures::stream::once(async { Ok(response) })))
+    }
+}
+
+/// Gives a page.
+struct Look;
+
+#[async_trait]
+impl Tool for Look {
+    fn name(&self) -> &str {
+        "look"
+    }
+
+    fn description(&self) -> &str {
+        "Gives a page of the part."
+    }
+
+    fn parameters_schema(&self) -> Option<Value> {
+        Some(json!({"type": "object", "properties": {"page": {"type": "integer"}}, "required": ["page"]}))
+    }
+
+    async fn execute(&self, _: Arc<dyn ToolContext>, given: Value) -> adk_core::Result<Value> {
+        let words = format!("page {} ", given["page"]);
+        Ok(json!(words.repeat(400 / words.len())))
+    }
+}
+
+/// One agent, so many rounds of a call each, with its session in memory.
+async fn rounds(rounds: usize) -> Outcome<Value> {
+    let model = Arc::new(Script { rounds, asked: AtomicUsize::new(0) });
+    let agent = LlmAgentBuilder::new("looker")
+        .model(Arc::clone(&model) as Arc<dyn Llm>)
+        .instruction("Look at every page.")
+        .tool(Arc::new(Look))
+        .max_iterations(u32::MAX)
+        .build()?;
+    let sessions = Arc::new(InMemorySessionService::new());
+    let (app_name, user_id, session_id) = ("bench".to_owned(), "user".to_owned(), Some("session".to_owned()));
+    sessions.create(CreateRequest { app_name, user_id, session_id, state: HashMap::new() }).await?;
+    let runner =
+        Runner::builder().app_name("bench").agent(Arc::new(agent)).session_service(sessions).run_config(RunConfig::default()).build()?;
+    let started = Instant::now();
+    let mut events = runner.run("user".try_into()?, "session".try_into()?, Content::new("user").with_text("Look")).await?;
+    let mut told = 0;
+    while let Some(event) = events.next().await {
+        event?;
+        told += 1;
+    }
+    let took = started.elapsed().as_secs_f64();
+    let asked = model.asked.load(Ordering::SeqCst);
+    if asked != rounds + 1 || told < 2 * rounds {
+        return Err(format!("{asked} requests and {told} events in {rounds} rounds").into());
+    }
+    Ok(json!({"rounds": rounds, "ms": took * 1_000.0, "us_per_round": took * 1_000_000.0 / (rounds + 1) as f64}))
+}
