@@ -1,6 +1,6 @@
 //! The same graphs and rounds on adk-rust, without checkpoints or telemetry: `graph GRAPH.json REPEATS` or `rounds ROUNDS`; a line of JSON each.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,14 +54,25 @@ async fn main() -> Outcome<()> {
 /// Milliseconds for all tasks of a graph.
 async fn run(graph: &Graph) -> Outcome<f64> {
     let mut builder = StateGraph::new(StateSchema::builder().counter_channel("done").build());
+    let joined: HashSet<&str> =
+        graph.tasks.iter().filter(|task| task.after.len() > 1).flat_map(|task| &task.after).map(String::as_str).collect();
     let mut last: HashMap<&str, bool> = graph.tasks.iter().map(|task| (task.id.as_str(), true)).collect();
     for task in &graph.tasks {
+        // Of a node that writes nothing under its own name, a join keeps the whole state, and with it all that joins before it kept.
+        let own = joined.contains(task.id.as_str()).then(|| task.id.clone());
         let ms = task.ms;
-        builder = builder.add_node_fn(&task.id, move |_| async move {
-            if ms > 0 {
-                tokio::time::sleep(Duration::from_millis(ms)).await;
+        builder = builder.add_node_fn(&task.id, move |_| {
+            let done = NodeOutput::new().with_update("done", json!(1));
+            let output = match &own {
+                Some(own) => done.with_update(own, json!(1)),
+                None => done,
+            };
+            async move {
+                if ms > 0 {
+                    tokio::time::sleep(Duration::from_millis(ms)).await;
+                }
+                Ok(output)
             }
-            Ok(NodeOutput::new().with_update("done", json!(1)))
         });
         if task.after.is_empty() {
             builder = builder.add_edge(START, &task.id);
