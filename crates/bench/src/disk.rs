@@ -11,6 +11,7 @@ use std::{
 use aime_durable::{Commit, EffectId, Journal, Machine, NewRun, Outbox, RUN_STREAM, Reason, Recorded, UnixMillis};
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
@@ -115,6 +116,7 @@ fn written_bytes() -> Result<u64> {
 }
 
 /// A machine that is told words and does nothing: only its facts are of use here.
+#[derive(Serialize, Deserialize)]
 struct Words;
 
 impl Machine for Words {
