@@ -137,6 +137,32 @@ fn a_call_is_approved_and_refused_by_a_key() {
 }
 
 #[test]
+fn a_key_that_is_held_down_answers_one_question() {
+    let makes = |name: &str| bash(&format!("touch {name}"));
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("walk", "WALK-ON", &[]), actor("sing", "SING-ALONG", &[])]))])
+        .on(When::tools().and_contains("WALK-ON").and_turn(0), [makes("walked")])
+        .on(When::tools().and_contains("SING-ALONG").and_turn(0), [makes("sung")])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("We are there.")]);
+    let world = World::with(script);
+    let Some(mut terminal) = world.terminal("exec AIME run 'walk and sing' --mode complex --run-id trip", (80, 24)) else { return };
+    terminal.shows(&["1 of 2", "y yes"]);
+    let answers = || world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0).events("question_answered").len();
+    // The line that opens says that all before it was taken.
+    terminal.types("yyyyyyyyt");
+    terminal.shows(&["tell the run >", "y yes"]);
+    wait_until("an answer is in the journal", || answers() > 0);
+    terminal.types("\u{1b}");
+    terminal.hides("tell the run >");
+    assert_eq!(answers(), 1);
+    assert!(!(world.exists("walked") && world.exists("sung")));
+    terminal.types("y");
+    terminal.ends().must(0);
+    assert!(world.exists("walked") && world.exists("sung"));
+}
+
+#[test]
 fn a_question_is_answered_in_any_script() {
     let script = Script::new()
         .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "走哪条路？ Which way?"}))])

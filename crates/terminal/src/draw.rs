@@ -53,6 +53,7 @@ impl Eye {
 pub fn render(screen: &mut Screen, now: Timestamp, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
     let area = *buffer.area();
     let eye = Eye { now, theme };
+    screen.seen = None;
     let (width, height) = (usize::from(area.width), usize::from(area.height));
     if width < 2 || height == 0 {
         return None;

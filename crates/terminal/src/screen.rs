@@ -19,6 +19,7 @@ pub(crate) use self::{
     prompt::{Prompt, Said},
 };
 use crate::{
+    Key,
     order::tree_order,
     theme::Tone,
     words::{Phrase, Words, english},
@@ -121,6 +122,10 @@ pub struct Screen {
     pub(crate) scroll: Scroll,
     /// Of the question that is asked.
     pub(crate) question_scroll: Scroll,
+    /// The question that stands in the last picture. [`crate::render`] writes it.
+    pub(crate) seen: Option<QuestionId>,
+    /// The last key, and when it was pressed.
+    pub(crate) last_key: Option<(Key, Timestamp)>,
     /// Questions that were answered here; the journal may not have the answers yet.
     given: BTreeSet<QuestionId>,
     /// Whether an approval offers "always", by its words.
@@ -146,6 +151,8 @@ impl Screen {
             selected: None,
             scroll: Scroll::default(),
             question_scroll: Scroll::default(),
+            seen: None,
+            last_key: None,
             given: BTreeSet::new(),
             offers_always: |_| false,
             words: english,

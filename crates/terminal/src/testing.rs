@@ -1,9 +1,10 @@
 //! Runs for tests, made from events as a journal has them.
 
 use aime_progress::{ProgressEvent, RunId, Timestamp};
+use ratatui_core::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 
-use crate::{Limits, Part, Screen};
+use crate::{Act, Key, Limits, Part, Screen, Theme, render};
 
 pub(crate) const BEGIN: i64 = 1_700_000_000_000;
 
@@ -20,6 +21,22 @@ pub(crate) fn screen(part: Part) -> Screen {
     let limits = Limits { tokens: Some(100_000), cost_usd: Some(0.5), seconds: Some(600) };
     let screen = Screen::new(RunId::new("01a200aaa443700b").unwrap(), part, limits);
     screen.with_always(|question| question.lines().last().is_some_and(|line| line.starts_with("Always allows here: ")))
+}
+
+/// Presses a key, `millis` after the one before.
+pub(crate) fn press_after(screen: &mut Screen, key: Key, millis: i64) -> Option<Act> {
+    let before = screen.last_key.as_ref().map_or(BEGIN, |(_, at)| at.as_millis());
+    screen.press(key, Timestamp::from_millis(before + millis))
+}
+
+/// Presses a key when one has rested.
+pub(crate) fn press(screen: &mut Screen, key: Key) -> Option<Act> {
+    press_after(screen, key, 5_000)
+}
+
+/// Draws a screen of the usual size.
+pub(crate) fn show(screen: &mut Screen) {
+    render(screen, at(75), Theme::new(false), &mut Buffer::empty(Rect::new(0, 0, 80, 24)));
 }
 
 /// Takes events in, one a second, each told in the words beside it; without any it is not told.

@@ -172,12 +172,21 @@ impl Showing {
             self.changed = true;
         }
         if self.changed || self.drawn.is_none_or(|drawn| drawn.elapsed() >= TICK) {
+            // What is typed already was meant for what stands there yet.
+            self.keys(Duration::ZERO)?;
+            if !self.device.is_shown() {
+                return Ok(());
+            }
             self.device.draw(&mut self.screen, now(), self.theme)?;
             self.drawn = Some(Instant::now());
             self.changed = false;
         }
-        let mut patience = LOOK;
-        while event::poll(patience)? {
+        self.keys(LOOK)
+    }
+
+    /// Takes every key that is there while the screen is; waits for the first one.
+    fn keys(&mut self, mut patience: Duration) -> io::Result<()> {
+        while self.device.is_shown() && event::poll(patience)? {
             self.changed = true;
             if let Some(key) = Key::of(event::read()?) {
                 self.press(key)?;
@@ -188,7 +197,7 @@ impl Showing {
     }
 
     fn press(&mut self, key: Key) -> io::Result<()> {
-        match self.screen.press(key) {
+        match self.screen.press(key, now()) {
             Some(Act::Suspend) => {
                 self.device.leave();
                 self.device.suspend();

@@ -181,6 +181,8 @@ pub enum Phrase<'a> {
     HasSettled(&'a TaskId, TaskStatus),
     /// This task is the whole run.
     IsTheRun(&'a TaskId),
+    /// The key was pressed a moment ago, and may be held down: it answers nothing.
+    Held,
 
     /// A key at the foot, with what it does.
     Hint(Hint),

@@ -69,6 +69,7 @@ view-nothing-to-cancel = there is no task yet; X ends the run
 view-nobody-hears = {$task} has no actor who could hear it; t tells the run
 view-has-settled = {$task} is {$status}
 view-is-the-run = {$task} is all that the run does; X ends the run
+view-held = that key was just pressed: let go of it, and press it again
 view-not-done = not done: {$error}
 
 # Keys at the foot.

@@ -112,6 +112,7 @@ fn tells_of_a_task(phrase: Phrase<'_>) -> String {
         P::Call(Some(CallOutcome::Error)) => msg!("view-call-failed"),
         P::Call(Some(CallOutcome::Cancelled)) => msg!("view-call-stopped"),
         P::Call(Some(CallOutcome::InDoubt)) => msg!("view-call-in-doubt"),
+        P::Held => msg!("view-held"),
         P::Reason(reason) => said(reason).into_owned(),
         // Nothing else comes here.
         other => aime_terminal::english(other),

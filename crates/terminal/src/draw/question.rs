@@ -8,6 +8,7 @@ use crate::{Phrase, Screen, text::wrapped, theme::Tone};
 /// A title, as much of the question as fits, and the keys that answer it; nothing where nobody asks. It takes at most two thirds of `height`.
 pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
     let Some((question, open)) = screen.question() else { return Vec::new() };
+    let id = Some(question.id.clone());
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
     let name = format!("{}{who}", screen.says(Phrase::Kind(&question.kind)));
     let text = wrapped(&screen.says(Phrase::Question(&question.question)), width.saturating_sub(2), "  ");
@@ -30,5 +31,6 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     }
     lines.push(last);
     lines.truncate(height);
+    screen.seen = id.filter(|_| !lines.is_empty());
     lines
 }

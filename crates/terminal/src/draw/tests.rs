@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::render;
 use crate::{
     Key, Part, Screen, Theme,
-    testing::{asks, at, at_work, begun, for_the_book, goes, replanned, screen, takes},
+    testing::{self, asks, at, at_work, begun, for_the_book, goes, replanned, screen, takes},
     text::width,
 };
 
@@ -43,10 +43,8 @@ fn picture(screen: &mut Screen, second: i64, size: (u16, u16)) -> String {
 
 fn press(screen: &mut Screen, keys: &str) {
     for key in keys.chars() {
-        screen.press(match key {
-            '\n' => Key::Enter,
-            other => Key::Char(other),
-        });
+        let key = if key == '\n' { Key::Enter } else { Key::Char(key) };
+        testing::press(screen, key);
     }
 }
 
@@ -77,7 +75,7 @@ fn what_waits_for_what() {
 #[test]
 fn all_about_a_task() {
     let mut screen = replanned();
-    assert_eq!(screen.press(Key::Home), None);
+    assert_eq!(testing::press(&mut screen, Key::Home), None);
     press(&mut screen, "jj\n");
     insta::assert_snapshot!("task_80x24", picture(&mut screen, 75, (80, 24)));
     press(&mut screen, "j");
@@ -99,7 +97,9 @@ fn a_question_is_asked_below_the_plan() {
     asks(&mut screen, "q2", "question", "Which season? 哪个季节？");
     insta::assert_snapshot!("approval_80x24", picture(&mut screen, 75, (80, 24)));
     insta::assert_snapshot!("approval_40x20", picture(&mut screen, 75, (40, 20)));
-    press(&mut screen, "y\n春天");
+    press(&mut screen, "y");
+    assert!(picture(&mut screen, 75, (80, 24)).contains("Enter answers"));
+    press(&mut screen, "\n春天");
     insta::assert_snapshot!("answer_80x24", picture(&mut screen, 75, (80, 24)));
 }
 
@@ -112,7 +112,7 @@ fn of_a_long_question_each_line_can_be_read() {
     let mut seen = String::new();
     for _ in 0..20 {
         seen.push_str(&picture(&mut screen, 75, (80, 24)));
-        screen.press(Key::PageDown);
+        testing::press(&mut screen, Key::PageDown);
     }
     assert!(lines.iter().all(|line| seen.contains(line.as_str())), "{seen}");
     assert!(!picture(&mut screen, 75, (80, 24)).contains("more lines"));
@@ -131,7 +131,7 @@ fn what_is_typed_is_seen_to_its_end() {
     let cursor = render(&mut screen, at(75), Theme::new(true), &mut buffer).unwrap();
     assert!(rows(&buffer)[10].ends_with("慢慢慢"), "{:?}", rows(&buffer)[10]);
     assert!(cursor.x < 40);
-    screen.press(Key::Escape);
+    testing::press(&mut screen, Key::Escape);
     press(&mut screen, "x");
     assert!(picture(&mut screen, 75, (80, 24)).contains("Cancel the task poem? y / n"));
 }
@@ -193,9 +193,9 @@ fn many() -> Screen {
 fn of_many_tasks_those_around_the_one_at_work_are_shown() {
     let mut screen = many();
     insta::assert_snapshot!(picture(&mut screen, 75, (60, 18)));
-    screen.press(Key::End);
+    testing::press(&mut screen, Key::End);
     assert!(picture(&mut screen, 75, (60, 18)).contains("> [ ] task 60"));
-    screen.press(Key::Home);
+    testing::press(&mut screen, Key::Home);
     assert!(picture(&mut screen, 75, (60, 18)).contains("> [ ] task 1\n"));
 }
 
@@ -293,7 +293,7 @@ proptest! {
         }
         let before: ProgressState = screen.state().unwrap().clone();
         for key in keys {
-            screen.press(key);
+            testing::press(&mut screen, key);
             let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
             if let Some(cursor) = render(&mut screen, at(75), Theme::new(true), &mut buffer) {
                 prop_assert!(cursor.x < columns && cursor.y < rows, "{cursor} outside of {columns}x{rows}");

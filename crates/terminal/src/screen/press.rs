@@ -1,15 +1,23 @@
 //! What each key does.
 
-use aime_progress::{PlanMode, TaskId, TaskKind};
+use aime_progress::{PlanMode, TaskId, TaskKind, Timestamp};
 use tui_input::Input;
 
 use super::{Act, Panel, Part, Prompt, Said, Screen, Scroll, prompt::edit};
 use crate::{Key, Phrase};
 
+/// The same key again within so many milliseconds may be one that is held down. No system waits longer before it repeats one, unless it was told to.
+const HELD: i64 = 1_000;
+
 impl Screen {
-    /// Takes a key. Gives what is to be done beyond the screen.
-    pub fn press(&mut self, key: Key) -> Option<Act> {
+    /// Takes a key that was pressed at this time. Gives what is to be done beyond the screen.
+    ///
+    /// A question is answered by a key that was pressed after [`crate::render`] has drawn it, and not by one that is held down since before: the same
+    /// key within a second of itself answers nothing.
+    pub fn press(&mut self, key: Key, at: Timestamp) -> Option<Act> {
         self.notice.clear();
+        let before = self.last_key.replace((key.clone(), at));
+        let held = before.is_some_and(|(before, then)| before == key && at.as_millis() - then.as_millis() < HELD);
         match key {
             Key::Ctrl('c') => {
                 self.prompt = Prompt::None;
@@ -20,7 +28,7 @@ impl Screen {
             _ => {}
         }
         match std::mem::take(&mut self.prompt) {
-            Prompt::None => self.command(&key),
+            Prompt::None => self.command(&key, held),
             Prompt::Sure(act) if matches!(key, Key::Char('y' | 'Y')) => Some(act),
             Prompt::Sure(_) => None,
             Prompt::Typing { to, line } => self.typed(to, line, key),
@@ -52,8 +60,8 @@ impl Screen {
         act
     }
 
-    fn command(&mut self, key: &Key) -> Option<Act> {
-        if let Some(answer) = self.answer(key) {
+    fn command(&mut self, key: &Key, held: bool) -> Option<Act> {
+        if let Some(answer) = self.answer(key, held) {
             return answer.map(|act| self.noting(act));
         }
         match key {
@@ -93,19 +101,28 @@ impl Screen {
     }
 
     /// What a key says to the question that waits: none where it says nothing to it.
-    fn answer(&mut self, key: &Key) -> Option<Option<Act>> {
+    fn answer(&mut self, key: &Key, held: bool) -> Option<Option<Act>> {
         let (question, _) = self.question()?;
         let id = question.id.clone();
         let text = match (question.kind.as_str(), key) {
-            ("approval", Key::Char('y' | 'Y')) => "yes",
-            ("approval", Key::Char('n' | 'N')) => "no",
-            ("approval", Key::Char('a' | 'A')) if (self.offers_always)(&question.question) => "always",
+            ("approval", Key::Char('y' | 'Y')) => Some("yes"),
+            ("approval", Key::Char('n' | 'N')) => Some("no"),
+            ("approval", Key::Char('a' | 'A')) if (self.offers_always)(&question.question) => Some("always"),
             ("approval", _) => return None,
-            (_, Key::Enter | Key::Char('a')) => {
-                self.ask_words(Said::Answers(id));
-                return Some(None);
-            }
+            (_, Key::Enter | Key::Char('a')) => None,
             _ => return None,
+        };
+        if self.seen.as_ref() != Some(&id) {
+            // It was meant for what stood there before.
+            return Some(None);
+        }
+        if held {
+            self.notice = self.says(Phrase::Held);
+            return Some(None);
+        }
+        let Some(text) = text else {
+            self.ask_words(Said::Answers(id));
+            return Some(None);
         };
         Some(Some(Act::Answer { question: id, text: text.to_owned() }))
     }

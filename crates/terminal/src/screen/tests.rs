@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     Key,
-    testing::{asks, at_work, begun, goes, replanned, screen, takes},
+    testing::{asks, at_work, begun, goes, press, press_after, replanned, screen, show, takes},
 };
 
 fn task(id: &str) -> TaskId {
@@ -17,15 +17,22 @@ fn question(id: &str) -> QuestionId {
     QuestionId::new(id).unwrap()
 }
 
-/// Presses keys: a letter each, `\n` for Enter, `\u{1b}` for Escape, `\u{3}` for Ctrl-C. Gives all acts.
-fn presses(screen: &mut Screen, keys: &str) -> Vec<Act> {
-    let key = |letter| match letter {
+fn key(letter: char) -> Key {
+    match letter {
         '\n' => Key::Enter,
         '\u{1b}' => Key::Escape,
         '\u{3}' => Key::Ctrl('c'),
         other => Key::Char(other),
+    }
+}
+
+/// Presses keys, each on what stands there then: a letter each, `\n` for Enter, `\u{1b}` for Escape, `\u{3}` for Ctrl-C. Gives all acts.
+fn presses(screen: &mut Screen, keys: &str) -> Vec<Act> {
+    let pressed = |letter| {
+        show(screen);
+        press(screen, key(letter))
     };
-    keys.chars().filter_map(|letter| screen.press(key(letter))).collect()
+    keys.chars().filter_map(pressed).collect()
 }
 
 fn tells(to: Option<&str>, text: &str) -> Act {
@@ -77,7 +84,7 @@ fn who_only_looks_leaves_the_run_alone() {
 #[test]
 fn what_cannot_be_done_is_said() {
     let mut screen = at_work();
-    screen.press(Key::Home);
+    press(&mut screen, Key::Home);
     for (keys, notice) in [("T", "sources has no actor"), ("jT", "find has no actor"), ("x", "find is completed")] {
         assert_eq!(presses(&mut screen, keys), [], "{keys}");
         assert!(screen.notice.contains(notice), "{keys}: {}", screen.notice);
@@ -119,6 +126,85 @@ fn questions_are_answered_in_their_order_and_once() {
     assert!(screen.question().is_none(), "the answers are on their way");
 }
 
+/// Two approvals that wait, of which the first has been drawn.
+fn asked_twice() -> Screen {
+    let mut screen = at_work();
+    asks(&mut screen, "q1", "approval", "May it?");
+    asks(&mut screen, "q2", "approval", "And this?\nAlways allows here: `bash(ls)`");
+    show(&mut screen);
+    screen
+}
+
+fn answered(acts: &[Act]) -> Vec<(&str, &str)> {
+    let answer = |act| if let &Act::Answer { question, text } = &act { Some((question.as_str(), text.as_str())) } else { None };
+    acts.iter().filter_map(answer).collect()
+}
+
+#[test]
+fn a_question_that_was_not_drawn_is_answered_by_no_key() {
+    // What is in the queue when the first one is answered.
+    for keys in ["yy", "yn", "ya", "nya", "y\u{1b}y", "yYN"] {
+        let mut screen = asked_twice();
+        let acts: Vec<Act> = keys.chars().filter_map(|letter| press(&mut screen, key(letter))).collect();
+        let first = if keys.starts_with('y') { "yes" } else { "no" };
+        assert_eq!(answered(&acts), [("q1", first)], "{keys:?}");
+        show(&mut screen);
+        assert_eq!(answered(&presses(&mut screen, "a")), [("q2", "always")], "{keys:?}");
+    }
+    // One that has come up since the last picture.
+    let mut screen = at_work();
+    show(&mut screen);
+    asks(&mut screen, "q1", "approval", "May it?");
+    assert_eq!(press(&mut screen, Key::Char('y')), None);
+    show(&mut screen);
+    assert!(press(&mut screen, Key::Char('y')).is_some());
+    // A picture without room for it.
+    let mut screen = asked_twice();
+    for size in [(1, 24), (80, 0), (80, 1)] {
+        crate::render(&mut screen, crate::testing::at(75), crate::Theme::new(false), &mut ratatui_core::buffer::Buffer::empty(
+            ratatui_core::layout::Rect::new(0, 0, size.0, size.1),
+        ));
+        assert_eq!(press(&mut screen, Key::Char('y')), None, "{size:?}");
+    }
+    // Nor is a line opened for its answer.
+    let mut screen = at_work();
+    asks(&mut screen, "q1", "question", "Where?");
+    for key in [Key::Enter, Key::Char('a')] {
+        press(&mut screen, key);
+        assert!(matches!(screen.prompt, Prompt::None));
+    }
+}
+
+#[test]
+fn a_key_that_is_held_down_answers_one_question() {
+    for millis in [0, 30, 999, -60_000] {
+        let mut screen = asked_twice();
+        assert!(press(&mut screen, Key::Char('y')).is_some());
+        for _ in 0..50 {
+            show(&mut screen);
+            assert_eq!(press_after(&mut screen, Key::Char('y'), millis), None, "{millis}");
+            assert!(screen.notice.contains("let go"), "{}", screen.notice);
+        }
+        show(&mut screen);
+        assert_eq!(answered(&Vec::from_iter(press_after(&mut screen, Key::Char('y'), 1_000))), [("q2", "yes")]);
+    }
+    // Another key says that the first one was let go of.
+    let mut screen = asked_twice();
+    assert!(press(&mut screen, Key::Char('y')).is_some());
+    show(&mut screen);
+    assert!(press_after(&mut screen, Key::Char('n'), 10).is_some());
+    // Neither does the yes to something else.
+    let mut screen = asked_twice();
+    assert_eq!(presses(&mut screen, "xy"), [Act::Cancel { task: Some(task("poem")) }]);
+    assert_eq!(press_after(&mut screen, Key::Char('y'), 30), None);
+    // What only moves the view may be held down.
+    assert!(screen.chosen().is_some_and(|task| task.spec.id.as_str() == "poem"));
+    for id in ["find", "sources", "sources"] {
+        press_after(&mut screen, Key::Up, 30);
+        assert_eq!(screen.chosen().map(|task| task.spec.id.as_str()), Some(id));
+    }
+}
+
 #[test]
 fn an_answer_from_elsewhere_takes_the_question_away() {
     let mut screen = at_work();
@@ -135,15 +221,15 @@ fn the_screen_follows_what_moves_until_somebody_goes_elsewhere() {
     assert_eq!(chosen(&screen).as_deref(), Some("poem"));
     takes(&mut screen, 20, vec![(goes("poem", "running", "completed"), "")]);
     assert_eq!(chosen(&screen).as_deref(), Some("party"));
-    screen.press(Key::Up);
-    screen.press(Key::Up);
+    press(&mut screen, Key::Up);
+    press(&mut screen, Key::Up);
     assert_eq!(chosen(&screen).as_deref(), Some("find"));
     takes(&mut screen, 21, vec![(goes("party", "running", "completed"), "")]);
     assert_eq!(chosen(&screen).as_deref(), Some("find"), "it stays where one has gone");
-    screen.press(Key::Escape);
+    press(&mut screen, Key::Escape);
     assert_eq!(chosen(&screen).as_deref(), Some("report"), "what comes next");
     for (key, id) in [(Key::Home, "sources"), (Key::End, "tidy"), (Key::Down, "tidy"), (Key::Up, "report")] {
-        screen.press(key);
+        press(&mut screen, key);
         assert_eq!(chosen(&screen).as_deref(), Some(id));
     }
 }

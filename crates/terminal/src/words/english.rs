@@ -46,6 +46,7 @@ pub fn english(phrase: Phrase<'_>) -> String {
         P::AnswersWith => "answer".to_owned(),
         P::HasEnded => "the run has ended".to_owned(),
         P::NothingToTell => "there is no task yet; t tells the run".to_owned(),
+        P::Held => "that key was just pressed: let go of it, and press it again".to_owned(),
         P::NothingToCancel => "there is no task yet; X ends the run".to_owned(),
         P::Hint(hint) => hinted(hint).to_owned(),
         P::Help(help) => helped(help).to_owned(),

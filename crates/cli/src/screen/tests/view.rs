@@ -68,7 +68,7 @@ fn picture(screen: &mut Screen, (columns, rows): (u16, u16)) -> String {
 
 fn press(screen: &mut Screen, keys: &str) {
     for key in keys.chars() {
-        screen.press(if key == '\n' { Key::Enter } else { Key::Char(key) });
+        screen.press(if key == '\n' { Key::Enter } else { Key::Char(key) }, Timestamp::from_millis(BEGIN));
     }
 }
 
@@ -94,7 +94,7 @@ fn the_whole_screen_in_chinese() {
         insta::assert_snapshot!("approval_zh_80x24", picture(&mut screen, (80, 24)));
         press(&mut screen, "x");
         assert!(picture(&mut screen, (80, 24)).contains("取消任务 port 吗？ y / n"));
-        screen.press(Key::Escape);
+        screen.press(Key::Escape, Timestamp::from_millis(BEGIN));
         press(&mut screen, "tjia");
         assert!(picture(&mut screen, (80, 24)).contains("对运行说 > jia"));
     });
