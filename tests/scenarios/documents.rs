@@ -1,7 +1,7 @@
 //! Every command that the documents show is run as it stands there.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -9,7 +9,7 @@ use std::{
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, actor, done, plan, tool};
+use crate::harness::{World, actor, done, plan, tool, wait_until};
 
 /// The commands that do not end with 0 in the world of this test, and why: `None` where the features of the build decide.
 const OTHERWISE: [(&str, Option<i32>); 11] = [
@@ -31,8 +31,11 @@ const OTHERWISE: [(&str, Option<i32>); 11] = [
     ("aime runs redo", None),
 ];
 
-/// Commands that try whole suites, or stay until they are ended: only what they are called with is looked at.
-const TOO_LONG: [&str; 2] = ["aime eval", "aime serve"];
+/// What belongs to an engine: only what it is called with is looked at, and only where the build has one. `cargo xtask temporal` runs it on a server.
+const ENGINE: [&str; 2] = ["aime worker", "--on temporal"];
+
+/// A suite of the name that the documents call. A folder comes before what is built in.
+const SUITE: &str = "[[task]]\nname = \"repair\"\ngoal = \"GOAL\"\ncheck = \"test -f out.txt\"\nsolution = \"touch out.txt\"\n";
 
 /// The documents for people who use aime.
 fn documents() -> Vec<PathBuf> {
@@ -64,13 +67,21 @@ fn blocks(text: &str) -> Vec<Vec<String>> {
         if ["sh", "console", "bash", "yaml"].contains(&language) {
             let commands = block.iter().map(|line| line.trim_start().trim_start_matches("$ ").trim_start_matches("- run: "));
             // What comes after a pipe is not aime's.
-            let commands =
-                commands.filter(|line| line.starts_with("aime ")).map(|line| line.split(" | ").next().unwrap_or(line).to_owned());
+            let commands = commands.filter(|line| is_aime(line)).map(|line| line.split(" | ").next().unwrap_or(line).to_owned());
             blocks.push(commands.collect::<Vec<String>>());
+        } else if language == "text" {
+            // What was typed stands above what came of it.
+            blocks.push(block.iter().filter_map(|line| line.strip_prefix("$ ")).filter(|line| is_aime(line)).map(str::to_owned).collect());
         }
     }
     blocks.retain(|block| !block.is_empty());
     blocks
+}
+
+/// Whether a line calls aime, with variables before it or not.
+fn is_aime(line: &str) -> bool {
+    let is_variable = |word: &&str| word.split_once('=').is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'));
+    line.split(' ').find(|word| !is_variable(word)) == Some("aime") && line.contains("aime ")
 }
 
 /// A world in which the names of the documents mean something: a plan, and a run `RUN` that waits for an answer.
@@ -87,8 +98,31 @@ fn world() -> World {
     world.set("GOAL", "note it");
     world.plan("plan.json", &planned);
     world.plan("first.json", &plan(&[actor("ask", "ASK", &[]), actor("walk", "WALK", &["ask"]), actor("rest", "REST", &["walk"])]));
+    ["core", "my-suite"].iter().for_each(|name| world.file(&format!("{name}/suite.toml"), SUITE));
+    fs::create_dir(world.root().join("other")).unwrap();
     world.aime(["run", "--plan", "first.json", "--run-id", "RUN"]).must(5);
     world
+}
+
+/// A line in a shell that finds the program, which gives way to it.
+fn shell(world: &World, line: &str) -> std::process::Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_aime")).parent().unwrap().display().to_string();
+    let mut shell = world.program("bash");
+    shell.args(["-c", &format!("PATH={program}:$PATH; {line}")]);
+    shell
+}
+
+/// Serves until it is told to end. The port that a document names may be another's here.
+fn serves(world: &World, line: &str) {
+    let mut serving = world.spawn(shell(world, &format!("exec {line}")));
+    wait_until("it serves, or says why not", || serving.stdout().contains("token=") || serving.has_ended());
+    if serving.has_ended() {
+        assert!(line.contains("--port"), "{line}");
+        serving.wait().must(2).tells(&["nothing can listen on"]);
+    } else {
+        serving.signal("INT");
+        serving.wait().must(0);
+    }
 }
 
 #[test]
@@ -100,17 +134,18 @@ fn every_command_in_the_documents_is_understood_and_does_what_it_says() {
                 continue;
             }
             let world = world();
-            let program = Path::new(env!("CARGO_BIN_EXE_aime")).parent().unwrap().display().to_string();
             for line in block {
-                let asked = if TOO_LONG.iter().any(|start| line.starts_with(start)) {
-                    format!("{} --help", line.split(" #").next().unwrap_or(&line))
-                } else {
-                    line.clone()
-                };
-                let mut shell = world.program("bash");
-                shell.args(["-c", &format!("PATH={program}:$PATH; {asked}")]);
+                let of_engine = ENGINE.iter().any(|part| line.contains(part));
+                if line.starts_with("aime serve") || (of_engine && !cfg!(feature = "temporal")) {
+                    if !of_engine {
+                        serves(&world, &line);
+                    }
+                    seen.insert(line);
+                    continue;
+                }
+                let asked = if of_engine { format!("{} --help", line.split(" #").next().unwrap_or(&line)) } else { line.clone() };
                 // Some keep things in the user's own folders, which are this world's.
-                let output = shell.output().unwrap();
+                let output = shell(&world, &asked).output().unwrap();
                 let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
                 let place = format!("{}: {line}", document.display());
                 assert!(!stderr.contains("Usage: "), "{place}\n{stderr}");
@@ -125,7 +160,55 @@ fn every_command_in_the_documents_is_understood_and_does_what_it_says() {
         }
     }
     assert!(seen.len() > 40, "the documents show commands: {seen:?}");
-    for (start, _) in OTHERWISE {
+    for start in OTHERWISE.map(|(start, _)| start).iter().chain(&ENGINE[..1]).chain(&["aime eval core", "aime serve", "LANG="]) {
         assert!(seen.iter().any(|line| line.starts_with(start)), "no document shows {start}");
     }
+}
+
+/// What stands in backticks within a text, outside of blocks.
+fn spans(text: &str) -> Vec<String> {
+    let outside: String = text.split("```").step_by(2).collect();
+    outside.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_that_the_documents_name_in_passing_is_there() {
+    let world = World::alone();
+    let mut helps: BTreeMap<String, String> = BTreeMap::new();
+    let mut named = BTreeSet::new();
+    for document in documents() {
+        for span in spans(&fs::read_to_string(&document).unwrap()) {
+            let words: Vec<&str> = span.split(" | ").next().unwrap().split_whitespace().collect();
+            let ["aime", words @ ..] = words.as_slice() else { continue };
+            // What prints the help of the others has none of its own.
+            if words.first() == Some(&"help") {
+                continue;
+            }
+            if !cfg!(feature = "temporal") && (words.first() == Some(&"worker") || words.contains(&"--on")) {
+                continue;
+            }
+            let place = format!("{}: `{span}`", document.display());
+            let mut path = String::new();
+            let mut help = |path: &str| {
+                let help = || world.aime(path.split_whitespace().chain(["--help"])).must(0).stdout;
+                helps.entry(path.to_owned()).or_insert_with(help).clone()
+            };
+            for word in words.iter().take_while(|word| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !word.starts_with('-'))
+            {
+                let known = help(&path);
+                if known.lines().any(|line| line.trim_start().split([' ', ',']).next() == Some(word)) {
+                    path = format!("{path} {word}");
+                } else {
+                    assert!(!path.is_empty(), "there is no such command: {place}");
+                    break;
+                }
+            }
+            let known = help(&path);
+            for flag in words.iter().filter(|word| word.starts_with("--")).map(|word| word.split(['=', '…', ',']).next().unwrap()) {
+                assert!(known.contains(flag), "it has no {flag}: {place}");
+            }
+            named.insert(path);
+        }
+    }
+    assert!(named.len() > 20, "the documents name commands: {named:?}");
 }

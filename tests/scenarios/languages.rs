@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{Ended, World, actor, bash, done, gives_up, plan, wait_until, write};
+use crate::harness::{Ended, World, actor, bash, done, gives_up, plan, tool, wait_until, write};
 
 /// A planned run of two tasks.
 fn planned() -> World {
@@ -130,6 +130,121 @@ fn rarer_commands_speak_chinese() {
 }
 
 #[test]
+fn faults_of_plans_are_told_in_chinese() {
+    let mut faulty = plan(&[tool("find", "grepp", json!({}), &[]), tool("note", "write_file", json!({"content": 5}), &["finnd"])]);
+    faulty["tasks"][1]["colour"] = json!("red");
+    let world = World::alone();
+    world.plan("plan.json", &faulty);
+    let ended = world.aime(["check", "plan.json", "--lang", "zh"]).must(2);
+    tells(
+        &ended,
+        &ended.stdout,
+        &[
+            "错误 tasks[0].tool（任务 \"find\"）：没有工具 \"grepp\"（是不是 \"grep\"？）",
+            "错误 tasks[1].dependencies[0]（任务 \"note\"）：未知的任务 \"finnd\"；是不是 \"find\"？",
+            "错误 tasks[1].parameters（任务 \"note\"）：对 `write_file` 的调用缺少 \"path\"（参数：",
+            "3 处错误",
+        ],
+    );
+    let ended = world.aime(["run", "--plan", "plan.json", "--lang", "zh"]).must(2);
+    tells(
+        &ended,
+        &ended.stderr,
+        &["错误：计划 plan.json 有 3 处错误：", "tasks[0].tool（任务 \"find\"）：没有工具", "提示：`aime check` 给出同样的列表"],
+    );
+    let english = world.aime(["check", "plan.json"]).must(2);
+    tells(&english, &english.stdout, &["fault tasks[0].tool (task \"find\"): there is no tool \"grepp\" (did you mean \"grep\"?)"]);
+    let json = |lang: &str| world.aime(["check", "plan.json", "--format", "json", "--lang", lang]).must(2).stdout;
+    assert_eq!(json("zh"), json("en"));
+
+    // A plan of a model that cannot stand, and one that was mended.
+    let mut mended = plan(&[actor("a", "write out.txt", &[])]);
+    mended["tasks"][0]["colour"] = json!("red");
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(faulty), Reply::json(mended)])
+        .on(When::tools(), [done("done")])
+        .on(When::any(), [Reply::text("好了。")]);
+    let world = World::with(script);
+    let ended = world.aime(["run", "写 out.txt", "--mode", "complex", "--lang", "zh"]).must(0);
+    tells(
+        &ended,
+        &ended.stderr,
+        &[
+            "不采用  第 1 次：tasks[1].dependencies[0]（任务 \"note\"）：未知的任务 \"finnd\"；是不是 \"find\"？；tasks[0].tool",
+            "已修正：任务的成员 `colour` 未知，已略去",
+        ],
+    );
+}
+
+#[test]
+fn models_settings_and_servers_are_told_in_chinese() {
+    let mut world = World::alone().settings(
+        "[models.default]\nmodel = \"big\"\napi_key_env = \"NO_SUCH_KEY\"\n[mcp.servers.git]\ncommand = \"no-such-program\"\n\
+         [permissions]\ndeny = [\"bash(rm *)\"]\n",
+    );
+    world.set("LANG", "zh_CN.UTF-8");
+    let ended = world.aime(["models"]).must(0);
+    assert!(ended.stdout.contains("没有密钥：NO_SUCH_KEY 未设置"), "{ended}");
+    if cfg!(feature = "local-model") {
+        assert!(ended.stderr.contains("本地模型，首次使用时下载：") && ended.stdout.contains("未下载"), "{ended}");
+        let ended = world.aime(["models", "path", "1.5b"]).must(3);
+        tells(&ended, &ended.stderr, &["错误：qwen2.5-coder-1.5b 不在本机", "提示：`aime models pull qwen2.5-coder-1.5b` 下载它的"]);
+        let ended = world.aime(["models", "pull", "nowhere.gguf"]).must(2);
+        tells(&ended, &ended.stderr, &["错误：nowhere.gguf 是你自己的文件：不需要下载", "提示：`aime models list` 列出可以下载的模型"]);
+    }
+    let ended = world.aime(["permissions"]).must(0);
+    tells(&ended, &ended.stdout, &["方式        ", "禁止        bash(rm *)"]);
+    let ended = world.aime(["config", "show"]).must(0);
+    tells(&ended, &ended.stderr, &["来自："]);
+    let ended = world.aime(["config", "check"]).must(0);
+    tells(&ended, &ended.stdout, &["有效  "]);
+    if cfg!(feature = "mcp") {
+        let ended = world.aime(["mcp", "list"]).must(0);
+        assert!(ended.stdout.starts_with("git ") && ended.stdout.contains("尚未询问"), "{ended}");
+        let ended = world.aime(["mcp", "test", "git"]).must(1);
+        tells(&ended, &ended.stderr, &["错误：无法启动 MCP 服务器 `git`", "起因："]);
+        let ended = world.aime(["mcp", "test", "got"]).must(2);
+        tells(&ended, &ended.stderr, &["错误：没有 MCP 服务器 `got`；有：git", "提示：`aime mcp list` 列出它们"]);
+    }
+    world.file("aime.toml", "[run]\nmax_parallel = 0\nmax_paralel = 7\n");
+    let ended = world.aime(["config", "check"]).must(2);
+    tells(&ended, &ended.stdout, &["错误   ", "是不是 `max_parallel`？"]);
+    world.file("aime.toml", "[run]\nmax_parallel = 0\n");
+    let ended = world.aime(["config", "check"]).must(2);
+    assert!(ended.to_string().contains("run.max_parallel 是 0：请写1 到 1000"), "{ended}");
+
+    let mut bare = World::alone();
+    bare.set("LANG", "zh_CN.UTF-8");
+    bare.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
+    let ended = bare.aime(["config", "init"]).must(0);
+    tells(&ended, &ended.stderr, &["模型：已设置 OPENAI_BASE_URL，不必再写", "已写入 "]);
+}
+
+#[test]
+fn evaluations_are_told_in_chinese() {
+    let mut world = World::with(Script::new().on(When::tools(), [done("done")]).on(When::any(), [Reply::text("done")]));
+    world.set("LANG", "zh_CN.UTF-8");
+    let task = |name: &str| format!("[[task]]\nname = \"{name}\"\ngoal = \"GOAL\"\ncheck = \"test -f out.txt\"\n");
+    world.file("suite/suite.toml", &task("one"));
+    let ended = world.aime(["eval", "suite", "--mode", "direct"]).must(0);
+    tells(
+        &ended,
+        &ended.stdout,
+        &["1 个任务", "| 方式 | 达到 | 成功率（95%） | 声称而未达到 | token |", "| 方式 | 声称达到而没有达到 |", "| direct | 0 of 1 |"],
+    );
+    assert!(world.read(".aime/evaluations/suite/summary.md").contains("| way | reached |"), "files are for whoever reads them");
+    world.file("suite/suite.toml", &format!("{}{}", task("one"), "[[task]]\nname = \"two\"\ngoal = \"GOAL\"\n"));
+    let ended = world.aime(["eval", "suite"]).must(2);
+    tells(&ended, &ended.stderr, &["错误：套件 suite 有错误：", "suite/suite.toml：第 2 个任务（two）：没有检查：请写 `check = "]);
+    let foreign = "instruction: do it\ncategory: x\n";
+    world.file("foreign/hello/task.yaml", foreign);
+    world.file("foreign/hello/run-tests.sh", "true\n");
+    world.file("foreign/hello/Dockerfile", "FROM x\nRUN apt-get install y\n");
+    let ended = world.aime(["eval", "foreign", "--mode", "direct"]).must(0);
+    tells(&ended, &ended.stderr, &["hello 需要一个镜像，这里不制作：RUN apt-get install y"]);
+}
+
+#[test]
 fn what_programs_read_is_the_same_in_every_language() {
     for (form, lang) in [("json", "zh"), ("jsonl", "zh"), ("json", "en")] {
         let world = planned();
@@ -153,7 +268,7 @@ fn what_fails_is_told_with_its_mend() {
     for (arguments, code, lines) in [
         (&["run"][..], 2, &["错误：没有目标", "提示：aime run \"要达到的目标\""][..]),
         (&["resume", "r9"], 2, &["错误：", "提示：`aime runs` 列出这个文件夹的运行"]),
-        (&["run", "--plan", "nowhere.json"], 2, &["错误：the plan nowhere.json 不存在", "提示：请修正路径"]),
+        (&["run", "--plan", "nowhere.json"], 2, &["错误：计划 nowhere.json 不存在", "提示：请修正路径"]),
         (&["-C", "nowhere", "doctor"], 2, &["错误：无法使用工作文件夹 nowhere", "提示：请用 -C 指定一个存在的文件夹"]),
     ] {
         let ended = alone(arguments).must(code);

@@ -116,14 +116,14 @@ fn on_runtime(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fai
     result
 }
 
-/// Reads a file, or standard input for `-`.
+/// Reads a file, which is called `what`, or standard input for `-`.
 fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| unreadable("standard input", &error))?;
+        io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&words::said("standard input"), &error))?;
         return Ok(text);
     }
-    std::fs::read_to_string(path).map_err(|error| unreadable(&format!("the {what} {}", path.display()), &error))
+    std::fs::read_to_string(path).map_err(|error| unreadable(what, &error))
 }
 
 fn unreadable(what: &str, error: &io::Error) -> Failure {

@@ -157,6 +157,10 @@ mod tests {
             ("one two three", 20, vec!["one two three"]),
             ("first\n\nthird", 20, vec!["first", "", "third"]),
             ("春眠不觉晓处处闻啼鸟", 8, vec!["春眠不觉", "晓处处闻", "啼鸟"]),
+            // No line begins with what closes, nor ends with what opens.
+            ("春眠不觉，处处闻啼鸟。", 8, vec!["春眠不", "觉，处处", "闻啼鸟。"]),
+            ("花落（知多少）", 6, vec!["花落", "（知多", "少）"]),
+            ("运行`ls`吧", 6, vec!["运行", "`ls`吧"]),
             ("unbreakable", 4, vec!["unbr", "eaka", "ble"]),
             ("\u{1b}[2J", 20, vec!["\\u{1b}[2J"]),
             ("", 20, vec![]),

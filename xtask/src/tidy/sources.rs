@@ -1,7 +1,10 @@
 //! Rust files: documented, small, finished, and free of prompts.
 
+use toml::Value;
+
 use super::Fault;
-use super::codebase::Codebase;
+use super::codebase::{Codebase, TextFile};
+use super::rust::Source;
 
 /// Lines above which a file is refused.
 const REFUSED: usize = 600;
@@ -44,6 +47,9 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
                 fault(line, what.into(), mend);
             }
         }
+        for (line, path) in included_from_outside(codebase, file, rust) {
+            fault(line, format!("{path} is outside of the package, and not published with it"), "move it into the package");
+        }
         for (line, literal) in rust.literals() {
             if literal.chars().count() > PROMPT && ADDRESSES.iter().any(|address| literal.contains(address)) {
                 fault(line, "a prompt in the code".into(), "move it to `prompts/NAME.md` of the crate, rendered from a typed context");
@@ -51,6 +57,20 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
         }
     }
     faults
+}
+
+/// The files that code includes from outside of its package, with the line. `cargo publish` packs what is inside, and nothing else.
+fn included_from_outside(codebase: &Codebase, file: &TextFile, rust: &Source) -> Vec<(usize, String)> {
+    let inside = codebase.packages.iter().find_map(|package| {
+        let published = package.manifest.get("package").and_then(|table| table.get("publish")).and_then(Value::as_bool) != Some(false);
+        file.path.strip_prefix(&package.folder)?.strip_prefix('/').filter(|_| published)
+    });
+    let Some(inside) = inside.filter(|_| !file.is_test()) else { return Vec::new() };
+    let depth = inside.matches('/').count();
+    let lines = file.text.lines().enumerate().filter(|(index, _)| !rust.is_test_line(index + 1));
+    let included = lines.flat_map(|(index, line)| line.split("include_").skip(1).map(move |rest| (index + 1, rest)));
+    let paths = included.filter_map(|(line, rest)| Some((line, rest.split_once("!(\"")?.1.split_once('"')?.0)));
+    paths.filter(|(_, path)| path.matches("../").count() > depth).map(|(line, path)| (line, path.to_owned())).collect()
 }
 
 /// Files that are long but not refused, as notes.

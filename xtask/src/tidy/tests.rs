@@ -199,6 +199,21 @@ fn no_machine_and_no_registry_is_named() {
 }
 
 #[test]
+fn what_is_published_includes_nothing_from_outside() {
+    let with = |text: &str| faults_with(&[("crates/low/src/deep/a.rs", &format!("//! A.\nconst A: &str = include_str!(\"{text}\");\n"))]);
+    for inside in ["a.md", "../a.md", "../../README.md"] {
+        assert_eq!(with(inside), Vec::<String>::new(), "{inside}");
+    }
+    let faults = with("../../../README.md");
+    assert!(
+        faults.len() == 1 && faults[0].starts_with("crates/low/src/deep/a.rs:2:") && faults[0].contains("not published"),
+        "{faults:#?}"
+    );
+    let test = "//! A.\n#[cfg(test)]\nmod tests {\n    const A: &str = include_str!(\"../../../a.md\");\n}\n";
+    assert_eq!(faults_with(&[("crates/low/src/a.rs", test)]), Vec::<String>::new());
+}
+
+#[test]
 fn links_lead_somewhere() {
     one_fault(&[("docs/a.md", "\n[b](b.md)\n")], "docs/a.md:2:", "the link to b.md leads nowhere");
     one_fault(&[("docs/a.md", "[b](../../b.md)\n")], "docs/a.md:1:", "leads nowhere");

@@ -13,7 +13,7 @@ said-not-there = {$what} is not there
 said-not-there-mend = mend the path; it is relative to where you are, not to -C
 said-unreadable = {$what} cannot be read: {$reason}
 said-plan-mend = `aime check` gives the same list; `aime schema plan` the format
-said-plan-mended = mended in the plan: {$repair}
+said-plan-mended = mended in the plan: {$reason}
 said-cost-bound = the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens
 said-review-again = edit it again?
 
@@ -71,7 +71,7 @@ said-near-key = did you mean `{$key}`? The keys here are {$keys}
 said-keys = the keys here are {$keys}
 said-unknown-value = {$place}: unknown value `{$value}`
 said-values = write one of {$values}
-said-wanted = {$place}: {$kind} is wanted here, not {$found}
+said-wanted = {$place}: {$reason-kind} is wanted here, not {$reason-found}
 said-no-table = holds no table of keys
 said-init = `aime config init` writes a file to begin with
 said-is-there = {$file} is there already

@@ -54,6 +54,26 @@ count-check = { $number ->
     [one] {$number} check
    *[other] {$number} checks
 }
+count-event = { $number ->
+    [one] {$number} event
+   *[other] {$number} events
+}
+count-actor = { $number ->
+    [one] {$number} actor
+   *[other] {$number} actors
+}
+count-tool = { $number ->
+    [one] {$number} tool
+   *[other] {$number} tools
+}
+count-page = { $number ->
+    [one] {$number} page
+   *[other] {$number} pages
+}
+count-piece = { $number ->
+    [one] {$number} piece
+   *[other] {$number} pieces
+}
 
 attempt = (attempt {$number})
 

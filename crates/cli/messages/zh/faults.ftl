@@ -13,7 +13,7 @@ said-not-there = {$what} 不存在
 said-not-there-mend = 请修正路径；它相对于你所在的位置，而不是 -C
 said-unreadable = 无法读取 {$what}：{$reason}
 said-plan-mend = `aime check` 给出同样的列表；`aime schema plan` 给出格式
-said-plan-mended = 已修正计划：{$repair}
+said-plan-mended = 已修正计划：{$reason}
 said-cost-bound = 费用上限无法生效：这个模型没有价格；请设 models.default.prices，或用 --max-tokens 限制
 said-review-again = 再编辑一次？
 
@@ -71,7 +71,7 @@ said-near-key = 是不是 `{$key}`？这里的键有 {$keys}
 said-keys = 这里的键有 {$keys}
 said-unknown-value = {$place}：未知的值 `{$value}`
 said-values = 请写其中之一：{$values}
-said-wanted = {$place}：这里应为 {$kind}，而不是 {$found}
+said-wanted = {$place}：这里应为{$reason-kind}，而不是{$reason-found}
 said-no-table = 没有任何键
 said-init = `aime config init` 写出一个起始文件
 said-is-there = {$file} 已经存在

@@ -15,6 +15,11 @@ count-time = {$number} 次
 count-trial = {$number} 次试验
 count-way = {$number} 种方式
 count-check = {$number} 项检查
+count-event = {$number} 个事件
+count-actor = {$number} 个执行者
+count-tool = {$number} 个工具
+count-page = {$number} 页
+count-piece = {$number} 条
 
 attempt = （第 {$number} 次尝试）
 

@@ -14,7 +14,7 @@ use crate::{
     failure::{Failure, code},
     output::{self, GREEN, RED, count},
     wiring::Setup,
-    words::msg,
+    words::{msg, said},
 };
 
 /// What plans are checked against.
@@ -45,6 +45,13 @@ impl CheckerParts {
     }
 }
 
+/// All faults of a plan, one a line.
+pub(super) fn told(what: &str, faults: &[PlanFault]) -> String {
+    let mut told = msg!("plan-faults", plan = what, faults = count(faults.len(), "fault"));
+    faults.iter().for_each(|fault| told.push_str(&format!("\n  {}", said(&fault.to_string()))));
+    told
+}
+
 pub(super) fn checker_parts(setup: &Setup) -> Result<CheckerParts, Failure> {
     let registry = setup.tools();
     let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
@@ -58,7 +65,7 @@ pub(super) fn checker_parts(setup: &Setup) -> Result<CheckerParts, Failure> {
 }
 
 pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u8, Failure> {
-    let text = read_text(path, "plan")?;
+    let text = read_text(path, &msg!("plan-of-file", file = path.display()))?;
     let parts = checker_parts(setup)?;
     let checked = parts.check(&text);
     match (format, &checked) {
@@ -68,13 +75,13 @@ pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u
         (CheckFormat::Json, Err(faults)) => output::json(&json!({"valid": false, "repairs": [], "faults": faults}), true)?,
         (CheckFormat::Text, Ok(checked)) => {
             for repair in &checked.repairs {
-                output::result(&msg!("line-mended", repair = repair));
+                output::result(&msg!("line-mended", repair = said(repair)));
             }
             output::result(&format!("{GREEN}{}{GREEN:#}: {}", msg!("check-valid"), count(checked.plan.tasks.len(), "task")));
         }
         (CheckFormat::Text, Err(faults)) => {
             for fault in faults {
-                output::result(&format!("{RED}{}{RED:#} {fault}", msg!("check-fault")));
+                output::result(&format!("{RED}{}{RED:#} {}", msg!("check-fault"), said(&fault.to_string())));
             }
             output::result(&count(faults.len(), "fault"));
         }

@@ -9,6 +9,7 @@ use crate::{
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, YELLOW, count, plain},
     wiring::Setup,
+    words::{msg, named, said},
 };
 
 /// Looks at what is kept of a run, and mends it on demand. 0 if nothing is wrong any more, else 1.
@@ -26,18 +27,18 @@ pub(super) async fn check(run: &str, mend: bool, form: Output, setup: &Setup) ->
 }
 
 fn text(checked: &RunCheck) -> String {
-    let looked_at = format!("{}, {}", count(checked.events, "event"), count(checked.actors, "actor"));
+    let looked_at = msg!("checked-run", events = count(checked.events, "event"), actors = count(checked.actors, "actor"));
     let mut lines = vec![format!("{BOLD}{}{BOLD:#}  {DIM}{looked_at}{DIM:#}", checked.run_id)];
     for Finding { place, detail, mend, mended } in &checked.findings {
-        lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", place.word(), plain(detail)));
+        lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", named("place", place.word()), plain(&said(detail))));
         lines.push(match (mend, mended) {
-            (Some(mend), true) => format!("  {GREEN}mended{GREEN:#}: {mend}"),
-            (Some(mend), false) => format!("  {DIM}mend{DIM:#}: {mend}"),
-            (None, _) => format!("  {DIM}nothing here mends it{DIM:#}"),
+            (Some(mend), true) => format!("  {GREEN}{}{GREEN:#}: {}", msg!("checked-mended"), said(mend)),
+            (Some(mend), false) => format!("  {DIM}{}{DIM:#}: {}", msg!("checked-mend"), said(mend)),
+            (None, _) => format!("  {DIM}{}{DIM:#}", msg!("checked-nothing-mends")),
         });
     }
     if checked.findings.is_empty() {
-        lines.push("nothing is wrong".to_owned());
+        lines.push(msg!("checked-nothing-wrong"));
     }
     lines.join("\n")
 }

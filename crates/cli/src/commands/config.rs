@@ -9,14 +9,16 @@ use crate::{
     failure::{Failure, code},
     models,
     output::{self, GREEN, RED},
+    screen::column,
     wiring::working_folder,
+    words::{msg, said},
 };
 
 pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environment: Environment) -> Result<u8, Failure> {
     match command.unwrap_or(ConfigCommand::Show) {
         ConfigCommand::Show => {
             let setup = setup_of(global, environment)?;
-            output::note(&format!("from: {}", setup.sources.join(" < ")));
+            output::note(&msg!("config-from", places = setup.sources.join(" < ")));
             setup.notes.iter().for_each(|note| output::note(note));
             output::result(&show(&setup.config).map_err(Failure::internal)?);
         }
@@ -60,9 +62,9 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     for (variable, settings) in keys {
         let own =
             setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
-        let own = own.unwrap_or_else(|| "your own configuration file".to_owned());
+        let own = own.unwrap_or_else(|| msg!("init-own-file"));
         // A key goes only to a server that the user's own file names.
-        output::note(&format!("{variable} is set; to use it, write into {own}:\n{}", settings.trim_end()));
+        output::note(&format!("{}\n{}", msg!("init-key", variable = variable, file = own), settings.trim_end()));
     }
     let Some(best) = running.first() else {
         output::note(&format!(
@@ -94,14 +96,14 @@ fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
         read = setup.sources;
     }
     for (fault, hint) in &faults {
-        output::result(&format!("{RED}fault{RED:#}  {fault}"));
+        output::result(&format!("{}{}", column(&format!("{RED}{}{RED:#}", msg!("config-fault")), 7), said(fault)));
         if let Some(hint) = hint {
-            output::result(&format!("       {hint}"));
+            output::result(&format!("       {}", said(hint)));
         }
     }
     if !faults.is_empty() {
         return Ok(code::USAGE);
     }
-    output::result(&format!("{GREEN}valid{GREEN:#}  {}", read.join(" < ")));
+    output::result(&format!("{GREEN}{}{GREEN:#}  {}", msg!("config-valid"), read.join(" < ")));
     Ok(0)
 }

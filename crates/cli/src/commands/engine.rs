@@ -14,6 +14,7 @@ use crate::{
     models, output,
     screen::{Form, Screen, Sight},
     wiring::Setup,
+    words::msg,
 };
 
 /// How often a run is looked at.
@@ -31,19 +32,20 @@ pub(super) async fn command(command: Command, global: &Global, setup: &Setup) ->
         Command::Resume(args) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => {
             let answer = RunFact::PersonAnswered { question: None, text: text.join(" ") };
-            tell_run(&run, answer, "answered: it goes on by itself", on, global, setup).await
+            tell_run(&run, answer, &msg!("engine-answered"), on, global, setup).await
         }
         Command::Tell { run, task, text } => {
             let task = task.map(TaskId::new).transpose().map_err(Failure::usage)?;
-            tell_run(&run, RunFact::PersonSaid { id: said()?, task, text: text.join(" ") }, "told", on, global, setup).await
+            tell_run(&run, RunFact::PersonSaid { id: said()?, task, text: text.join(" ") }, &msg!("head-told"), on, global, setup).await
         }
         Command::Pause { run } => {
-            tell_run(&run, RunFact::StopRequested { reason: "paused by a person".to_owned() }, "to be paused", on, global, setup).await
+            tell_run(&run, RunFact::StopRequested { reason: "paused by a person".to_owned() }, &msg!("engine-paused"), on, global, setup)
+                .await
         }
         Command::Cancel { run, task } => {
             let task = task.map(TaskId::new).transpose().map_err(Failure::usage)?;
             let cancel = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() };
-            tell_run(&run, cancel, "to be cancelled", on, global, setup).await
+            tell_run(&run, cancel, &msg!("engine-cancelled"), on, global, setup).await
         }
         Command::Runs { command: None | Some(RunsCommand::List), .. } => {
             for listed in runs(on, global, setup).await?.list().await.map_err(|error| failure_of(&error))? {
@@ -152,7 +154,7 @@ pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> 
     };
     let client = client(&args.temporal, global, setup).await?;
     let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
-    output::note(&format!("worker  serves {} in {}", words.join(", "), setup.folder.display()));
+    output::note(&msg!("engine-serves", what = words.join(", "), folder = setup.folder.display()));
     let served = work(client, orchestrator, &serves, &global.engine.queues(), interrupted()).await;
     served.map_err(|error| Failure::caused(code::USAGE, &error))?;
     Ok(0)
@@ -162,7 +164,7 @@ async fn tell_run(run: &str, fact: RunFact, then: &str, on: &Place, global: &Glo
     let run = RunId::new(run).map_err(Failure::usage)?;
     let fact = setup.redactor().typed(fact);
     runs(on, global, setup).await?.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
-    output::note(&format!("{then}: {run}"));
+    output::note(&msg!("engine-told", then = then, run = run));
     Ok(0)
 }
 

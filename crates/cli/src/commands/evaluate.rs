@@ -18,7 +18,7 @@ use crate::{
     failure::{Failure, code},
     output::{self, DIM, GREEN, RED, count},
     wiring::Setup,
-    words::msg,
+    words::{msg, said},
 };
 
 /// The suite that is built in.
@@ -96,11 +96,23 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         write_whole(&folder.join(name), text, true).map_err(kept)?;
     }
     match args.output {
-        EvalFormat::Text => output::result(summary.to_markdown().trim_end()),
+        EvalFormat::Text => output::result(&in_words(&summary.to_markdown())),
         EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": log.outcomes()}), false)?,
     }
     output::note(&msg!("eval-tables", file = folder.join("summary.html").display()));
     Ok(if evaluated.stopped { code::INTERRUPTED } else { 0 })
+}
+
+/// Tables in the person's language: their heads, and what is told between them.
+fn in_words(markdown: &str) -> String {
+    let lines: Vec<&str> = markdown.trim_end().lines().collect();
+    let is_head = |at: usize| lines.get(at + 1).is_some_and(|next| next.starts_with("|---"));
+    let told = lines.iter().enumerate().map(|(at, line)| match line.strip_prefix("| ").and_then(|cells| cells.strip_suffix(" |")) {
+        Some(cells) if is_head(at) => format!("| {} |", cells.split(" | ").map(said).collect::<Vec<_>>().join(" | ")),
+        Some(_) => (*line).to_owned(),
+        None => said(line).into_owned(),
+    });
+    told.collect::<Vec<_>>().join("\n")
 }
 
 fn suite(name: &str) -> Result<Suite, Failure> {
@@ -181,13 +193,13 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
         }
         EvalFormat::Text => {
             for proof in &proofs {
-                let said = match (proof.solved, proof.undone) {
+                let came_to = match (proof.solved, proof.undone) {
                     (_, true) => msg!("eval-passes-undone"),
                     (Some(false), _) => msg!("eval-fails-solved"),
                     (None, false) => msg!("eval-no-solution"),
                     (Some(true), false) => msg!("eval-good"),
                 };
-                output::result(&format!("{}: {said}", proof.task));
+                output::result(&format!("{}: {came_to}", proof.task));
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::{
     args::Cli,
     failure::Failure,
     output::{self, count},
+    words::msg,
 };
 
 /// Prints the page of `aime`, or writes those of all commands into a folder.
@@ -26,6 +27,6 @@ pub(super) fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     std::fs::create_dir_all(folder).map_err(failed)?;
     generate_to(command, folder).map_err(failed)?;
     let pages = std::fs::read_dir(folder).map_err(failed)?.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(".1"));
-    output::note(&format!("wrote {} to {}", count(pages.count(), "page"), folder.display()));
+    output::note(&msg!("wrote-pages", pages = count(pages.count(), "page"), folder = folder.display()));
     Ok(0)
 }

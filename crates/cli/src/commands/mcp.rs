@@ -32,21 +32,24 @@ pub(super) async fn mcp(command: Option<McpCommand>, setup: Setup) -> Result<u8,
 fn list(setup: &Setup) -> Result<u8, Failure> {
     use crate::{
         output::{self, BOLD, DIM, count},
+        screen::column,
         wiring::Servers,
+        words::msg,
     };
 
     let servers = Servers::of(setup)?;
+    let head = |name: &str| column(&format!("{BOLD}{name}{BOLD:#}"), 17);
     for (server, offer) in servers.all.configured() {
         let known = match offer {
             Some(offer) => format!("{} {}", count(offer.tools.len(), "tool"), software(&offer)),
-            None => "not asked yet".to_owned(),
+            None => msg!("mcp-not-asked"),
         };
-        let known = if servers.all.is_logged_in(&server.name) { format!("{known}, logged in") } else { known };
-        let name = &server.name;
-        output::result(&format!("{BOLD}{name:<16}{BOLD:#} {:<40} {DIM}{}{DIM:#}", server.transport.describe(), output::plain(&known)));
+        let known = if servers.all.is_logged_in(&server.name) { msg!("mcp-logged-in", known = known) } else { known };
+        let how = column(&server.transport.describe(), 41);
+        output::result(&format!("{}{how}{DIM}{}{DIM:#}", head(&server.name), output::plain(&known)));
     }
     for (name, _) in setup.config.mcp.servers.iter().filter(|(_, server)| !server.enabled) {
-        output::result(&format!("{BOLD}{name:<16}{BOLD:#} {DIM}turned off{DIM:#}"));
+        output::result(&format!("{}{DIM}{}{DIM:#}", head(name), msg!("mcp-off")));
     }
     if setup.config.mcp.servers.is_empty() {
         output::note("no MCP servers: write [mcp.servers.NAME] into your configuration");
@@ -60,6 +63,7 @@ async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     use crate::{
         output::{self, BOLD, GREEN, count},
         wiring::Servers,
+        words::msg,
     };
 
     let servers = Servers::of(setup)?;
@@ -71,10 +75,14 @@ async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
         output::result(&format!("{BOLD}{known}{BOLD:#} {}", output::plain(line)));
     }
     offer.notes.iter().for_each(|note| output::note(&output::plain(note)));
-    let beside = [(offer.resources, "resources"), (offer.prompts, "prompts")];
-    let beside: Vec<&str> = beside.into_iter().filter_map(|(has, what)| has.then_some(what)).collect();
-    let beside = if beside.is_empty() { String::new() } else { format!(", with {}", beside.join(" and ")) };
-    output::note(&format!("{GREEN}good{GREEN:#} {}{beside} {}", count(offer.tools.len(), "tool"), output::plain(&software(&offer))));
+    let beside = match (offer.resources, offer.prompts) {
+        (false, false) => String::new(),
+        (true, false) => msg!("mcp-beside-resources"),
+        (false, true) => msg!("mcp-beside-prompts"),
+        (true, true) => msg!("mcp-beside-both"),
+    };
+    let good = format!("{GREEN}{}{GREEN:#}", msg!("mcp-good"));
+    output::note(&format!("{good} {}{beside} {}", count(offer.tools.len(), "tool"), output::plain(&software(&offer))));
     servers.keep(setup);
     servers.all.end().await;
     Ok(0)

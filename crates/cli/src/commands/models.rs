@@ -11,7 +11,9 @@ use crate::{
     failure::Failure,
     models::{self, Choice},
     output::{self, BOLD, DIM, YELLOW},
+    screen::column,
     wiring::Setup,
+    words::{msg, said},
 };
 #[cfg(feature = "local-model")]
 use crate::{models::local, output::GREEN};
@@ -23,7 +25,8 @@ pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Res
                 Some(choice) => list_configured(&choice, setup),
                 None => {
                     let Failure { message, hint, .. } = models::none_configured();
-                    output::note(&format!("{message}: {}", hint.unwrap_or_default()));
+                    let hint = hint.unwrap_or_default();
+                    output::note(&format!("{}: {}", said(&message), said(&hint)));
                 }
             }
             #[cfg(feature = "local-model")]
@@ -42,10 +45,10 @@ pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Res
 /// The models that a run would ask.
 fn list_configured(choice: &Choice, setup: &Setup) {
     let row = |(name, model): (&String, &ModelConfig)| {
-        let because = if name == "default" { format!(" {DIM}({}){DIM:#}", choice.because) } else { String::new() };
+        let because = if name == "default" { format!(" {DIM}({}){DIM:#}", said(&choice.because)) } else { String::new() };
         let place = models::place(model, &setup.environment);
         let key = if model.provider == Provider::Local { String::new() } else { format!(", {}", key(model, setup)) };
-        [name.clone(), models::model_name(model), format!("{place}{key}{because}")]
+        [name.clone(), models::model_name(model), format!("{}{key}{because}", said(&place))]
     };
     for [name, model, place] in aligned(choice.models.iter().map(row).collect()) {
         output::result(&format!("{BOLD}{name}{BOLD:#}  {model}  {place}"));
@@ -54,10 +57,10 @@ fn list_configured(choice: &Choice, setup: &Setup) {
 
 /// Fills up all columns but the last.
 fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
-    for column in 0..N.saturating_sub(1) {
-        let width = rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
-        for cell in rows.iter_mut().filter_map(|row| row.get_mut(column)) {
-            *cell = format!("{cell:<width$}");
+    for at in 0..N.saturating_sub(1) {
+        let width = rows.iter().filter_map(|row| row.get(at)).map(|cell| console::measure_text_width(cell)).max().unwrap_or(0);
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(at)) {
+            *cell = column(cell, width);
         }
     }
     rows
@@ -66,41 +69,41 @@ fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
 /// Which key is sent; never the key itself.
 fn key(model: &ModelConfig, setup: &Setup) -> String {
     match models::key_variable(model, &setup.environment) {
-        None => "no key".to_owned(),
-        Some(variable) if setup.environment.text(&variable).is_some() => format!("key in {variable}"),
+        None => msg!("models-no-key"),
+        Some(variable) if setup.environment.text(&variable).is_some() => msg!("models-key", variable = variable),
         // Servers of one's own mostly need none.
-        Some(_) if model.api_key_env.is_none() && models::server(model, &setup.environment).0 != models::OPENAI => "no key".to_owned(),
-        Some(variable) => format!("{YELLOW}no key: {variable} is not set{YELLOW:#}"),
+        Some(_) if model.api_key_env.is_none() && models::server(model, &setup.environment).0 != models::OPENAI => msg!("models-no-key"),
+        Some(variable) => format!("{YELLOW}{}{YELLOW:#}", msg!("models-key-missing", variable = variable)),
     }
 }
 
 /// The models that can be fetched.
 #[cfg(feature = "local-model")]
 fn list_catalog(setup: &Setup) {
-    output::note("\nlocal models, fetched when they are first used:");
+    output::note(&format!("\n{}", msg!("models-catalog")));
     let store = local::store(&setup.environment).ok();
     let rows = catalog().into_iter().enumerate().map(|(index, model)| {
         let here = match store.as_ref().map(|store| store.look(&model)) {
-            Some(Presence::Here { .. }) => "here".to_owned(),
-            Some(Presence::Damaged { .. }) => "damaged".to_owned(),
-            Some(Presence::Absent { kept }) if kept > 0 => format!("{} here", DecimalBytes(kept)),
-            _ => "not here".to_owned(),
+            Some(Presence::Here { .. }) => format!("{GREEN}{}{GREEN:#}", msg!("models-here")),
+            Some(Presence::Damaged { .. }) => msg!("models-damaged"),
+            Some(Presence::Absent { kept }) if kept > 0 => msg!("models-part", size = DecimalBytes(kept)),
+            _ => msg!("models-absent"),
         };
-        let usual = if index == 0 { "the default; " } else { "" };
+        let what = said(&model.description);
+        let what = if index == 0 { msg!("models-default", what = what) } else { what.into_owned() };
         [
             model.name,
             model.alias,
             DecimalBytes(model.bytes).to_string(),
             model.licence,
-            format!("{} tokens", model.context_tokens),
+            msg!("models-context", number = model.context_tokens),
             here,
-            format!("{usual}{}", model.description),
+            what,
         ]
     });
     for [name, alias, size, licence, context, here, description] in aligned(rows.collect()) {
-        let style = if here.trim() == "here" { GREEN } else { DIM };
         output::result(&format!(
-            "{BOLD}{name}{BOLD:#}  {alias}  {size}  {licence}  {context}  {style}{here}{style:#}  {DIM}{description}{DIM:#}"
+            "{BOLD}{name}{BOLD:#}  {alias}  {size}  {licence}  {context}  {DIM}{here}{DIM:#}  {DIM}{description}{DIM:#}"
         ));
     }
 }

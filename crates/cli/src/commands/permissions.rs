@@ -7,8 +7,9 @@ use crate::{
     consents::{Consent, Consents},
     failure::Failure,
     output::{self, BOLD, DIM, plain},
-    screen::{moment, rfc3339},
+    screen::{column, moment, rfc3339},
     wiring::Setup,
+    words::named,
 };
 
 pub(super) fn permissions(command: Option<PermissionsCommand>, form: PermissionsFormat, setup: &Setup) -> Result<u8, Failure> {
@@ -44,14 +45,15 @@ fn list(consents: Option<&Consents>, form: PermissionsFormat, setup: &Setup) -> 
             true,
         );
     }
-    let row = |name: &str, text: &str| output::result(&format!("{BOLD}{name:<11}{BOLD:#} {}", plain(text)));
+    let head = |name: &str| column(&format!("{BOLD}{}{BOLD:#}", named("permissions", name)), 12);
+    let row = |name: &str, text: &str| output::result(&format!("{}{}", head(name), plain(text)));
     row("mode", serde_json::to_value(config.approve).ok().as_ref().and_then(|mode| mode.as_str()).unwrap_or_default());
     for (name, rules) in lists {
         rules.iter().for_each(|rule| row(name, rule));
     }
     for (place, consent) in remembered.iter().enumerate() {
         let when = moment(consent.at);
-        output::result(&format!("{BOLD}remembered{BOLD:#}  {:>2}  {}  {DIM}{when}{DIM:#}", place + 1, plain(&consent.rule)));
+        output::result(&format!("{}{:>2}  {}  {DIM}{when}{DIM:#}", head("remembered"), place + 1, plain(&consent.rule)));
     }
     match consents {
         None => output::note("nothing is remembered here: there is no folder of your own outside of the working folder to keep it in"),

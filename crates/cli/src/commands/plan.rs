@@ -131,7 +131,7 @@ async fn ask(
         output::note(&format!("{} {told}", msg!("head-refused")));
     }
     for repair in &planned.repairs {
-        output::note(&format!("{DIM}{}{DIM:#}", msg!("line-mended", repair = repair)));
+        output::note(&format!("{DIM}{}{DIM:#}", msg!("line-mended", repair = said(repair))));
     }
     if let Some(why) = &planned.fallback {
         output::note(&msg!("line-fallback", why = said(why)));

@@ -5,12 +5,16 @@ use std::path::Path;
 use aime_progress::Plan;
 use aime_sandbox::run_at_terminal;
 
-use super::{check::checker_parts, write_whole};
+use super::{
+    check::{checker_parts, told},
+    write_whole,
+};
 use crate::{
     failure::{Failure, code},
-    output::{self, count},
+    output,
     person::confirms,
     wiring::Setup,
+    words::msg,
 };
 
 /// Opens the plan until it is valid when the editor is closed. What was written is never lost: it stays in the file that is named.
@@ -39,8 +43,7 @@ pub(super) async fn review(plan: &Plan, setup: &Setup) -> Result<Plan, Failure> 
                 return Ok(checked.plan);
             }
             Err(faults) => {
-                let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
-                let told = format!("the plan has {}:\n{}", count(faults.len(), "fault"), lines.join("\n"));
+                let told = told(&msg!("plan-of-person"), &faults);
                 output::tell(&told);
                 if !output::can_type() || !confirms("edit it again?").await {
                     return Err(stopped(told, &file));

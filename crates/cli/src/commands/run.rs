@@ -13,7 +13,7 @@ use aime_progress::{Plan, PlanMode, ProgressEvent, ProgressState, RunId};
 use aime_tools::{Approval, PermissionRules};
 
 use super::{
-    check::checker_parts,
+    check::{checker_parts, told},
     plan::make,
     read_goal, read_text,
     review::review,
@@ -36,7 +36,7 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
     let plan = args.plan.as_deref().map(|path| read_plan(path, setup)).transpose()?;
     let goal = match (&args.goal, &args.goal_file, &plan) {
         (Some(goal), _, _) => read_goal(goal)?,
-        (None, Some(file), _) => read_goal(&read_text(file, "goal file")?)?,
+        (None, Some(file), _) => read_goal(&read_text(file, &msg!("goal-of-file", file = file.display()))?)?,
         (None, None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),
         (None, None, Some(_)) => "carry out the plan".to_owned(),
         (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"what is to be reached\"")),
@@ -102,7 +102,8 @@ pub(super) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> Stri
 
 /// Reads and checks a plan; every fault at once.
 fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
-    checked_plan(&read_text(path, "plan")?, &format!("the plan {}", path.display()), setup)
+    let name = msg!("plan-of-file", file = path.display());
+    checked_plan(&read_text(path, &name)?, &name, setup)
 }
 
 /// The plan in a text, mended where that is plain; every fault at once.
@@ -115,12 +116,7 @@ pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan
             }
             Ok(checked.plan)
         }
-        Err(faults) => {
-            let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
-            let number = count(faults.len(), "fault");
-            Err(Failure::usage(format!("{what} has {number}:\n{}", lines.join("\n")))
-                .hint("`aime check` gives the same list; `aime schema plan` the format"))
-        }
+        Err(faults) => Err(Failure::usage(told(what, &faults)).hint("`aime check` gives the same list; `aime schema plan` the format")),
     }
 }
 

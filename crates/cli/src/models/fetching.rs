@@ -8,7 +8,11 @@ use std::sync::{
 use aime_local_model::{FetchNews, FetchObserver};
 use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 
-use crate::{output, wiring::Setup};
+use crate::{
+    output,
+    wiring::Setup,
+    words::{msg, said},
+};
 
 /// How often the bar is drawn where nothing comes, so that it is seen to live.
 const FRAME: std::time::Duration = std::time::Duration::from_millis(200);
@@ -25,9 +29,8 @@ impl Shown {
     pub(super) fn new(total: u64, setup: &Setup) -> Self {
         let watched = output::is_watched() && !output::is_quiet() && setup.environment.text("TERM") != Some("dumb");
         let bar = watched.then(|| {
-            let style = ProgressStyle::with_template(
-                "        {bar:28} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left {wide_msg}",
-            );
+            let rest = msg!("fetch-bar", total = "{decimal_total_bytes}", speed = "{decimal_bytes_per_sec}", left = "{eta}");
+            let style = ProgressStyle::with_template(&format!("        {{bar:28}} {{decimal_bytes}} {rest} {{wide_msg}}"));
             let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.enable_steady_tick(FRAME);
             bar
@@ -44,8 +47,8 @@ impl Shown {
 
     fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(output::painted(&format!("        {text}"))),
-            None => output::note(&format!("        {text}")),
+            Some(bar) => bar.println(output::painted(&format!("        {}", said(text)))),
+            None => output::line(&format!("        {}", said(text))),
         }
     }
 }
@@ -72,7 +75,7 @@ impl FetchObserver for Shown {
                 None => {
                     let tenths = done * 10 / total.max(&1);
                     if tenths > self.tenths.swap(tenths, Ordering::Relaxed) {
-                        self.say(&format!("{} of {}", DecimalBytes(*done), DecimalBytes(*total)));
+                        self.say(&msg!("fetch-of", done = DecimalBytes(*done), total = DecimalBytes(*total)));
                     }
                 }
             },

@@ -22,7 +22,9 @@ use crate::{
     config::{Environment, ModelConfig, Provider},
     failure::{Failure, code},
     output::{self, BOLD},
+    screen::column,
     wiring::Setup,
+    words::{msg, said},
 };
 
 /// Whether this build has local models.
@@ -168,7 +170,7 @@ pub(crate) async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf
     };
     shown.close();
     let file = fetched.map_err(|error| failure_of(&error, model))?;
-    output::note(&format!("{BOLD}fetched{BOLD:#} {}", file.display()));
+    output::note(&format!("{BOLD}{}{BOLD:#} {}", msg!("fetched-head"), file.display()));
     Ok(file)
 }
 
@@ -181,13 +183,14 @@ fn announce(model: &CatalogModel, store: &ModelStore) {
         Presence::Absent { kept } if kept > 0 => output::note(&format!("{} of {name} are here from before", DecimalBytes(kept))),
         _ => {}
     }
-    let sources: Vec<String> = model.sources.iter().map(ToString::to_string).collect();
-    output::note(&format!(
-        "{BOLD}fetch{BOLD:#}   {name}, once: {}, licence {licence}, from {}, into {}",
-        DecimalBytes(*bytes),
-        sources.join(", else "),
-        store.folder().display()
-    ));
+    let mut sources = String::new();
+    for source in &model.sources {
+        let source = said(&source.to_string()).into_owned();
+        sources.push_str(&if sources.is_empty() { source } else { msg!("fetch-else", source = source) });
+    }
+    let folder = store.folder().display();
+    let what = msg!("fetch-what", model = name, size = DecimalBytes(*bytes), licence = licence, sources = sources, folder = folder);
+    output::note(&format!("{}{what}", column(&format!("{BOLD}{}{BOLD:#}", msg!("fetch-head")), 8)));
 }
 
 fn failure_of(error: &FetchError, model: &CatalogModel) -> Failure {

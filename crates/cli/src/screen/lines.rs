@@ -58,7 +58,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::PlanCreated { plan, repairs, fallback } => {
             let mut text = format!("{}v1\n{}", head(BOLD, "head-plan"), describe_plan(plan));
             for repair in repairs {
-                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-mended", repair = repair)));
+                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-mended", repair = said(repair))));
             }
             if let Some(why) = fallback {
                 text.push_str(&format!("\n  {YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = said(why))));

@@ -54,6 +54,7 @@ pub(super) fn say(phrase: Phrase<'_>) -> String {
         P::NothingToCancel => msg!("view-nothing-to-cancel"),
         P::NobodyHears(task) => msg!("view-nobody-hears", task = task),
         P::HasSettled(task, status) => msg!("view-has-settled", task = task, status = named("status", &status.to_string())),
+        P::Held => msg!("view-held"),
         P::IsTheRun(task) => msg!("view-is-the-run", task = task),
         P::Hint(hint) => hinted(hint),
         P::Help(help) => helped(help),
@@ -112,7 +113,6 @@ fn tells_of_a_task(phrase: Phrase<'_>) -> String {
         P::Call(Some(CallOutcome::Error)) => msg!("view-call-failed"),
         P::Call(Some(CallOutcome::Cancelled)) => msg!("view-call-stopped"),
         P::Call(Some(CallOutcome::InDoubt)) => msg!("view-call-in-doubt"),
-        P::Held => msg!("view-held"),
         P::Reason(reason) => said(reason).into_owned(),
         // Nothing else comes here.
         other => aime_terminal::english(other),

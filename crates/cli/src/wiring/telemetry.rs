@@ -56,10 +56,10 @@ impl Setup {
         let Some(telemetry) = self.telemetry.get().and_then(Option::as_ref) else { return };
         match telemetry.end().await {
             0 => {}
-            lost => output::note(&format!(
-                "{} of telemetry could not be sent; -v says why",
-                output::count(usize::try_from(lost).unwrap_or(usize::MAX), "piece")
-            )),
+            lost => {
+                let pieces = output::count(usize::try_from(lost).unwrap_or(usize::MAX), "piece");
+                output::note(&crate::words::msg!("telemetry-lost", pieces = pieces));
+            }
         }
     }
 

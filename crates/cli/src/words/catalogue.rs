@@ -18,15 +18,17 @@ macro_rules! files {
             include_str!(concat!("../../messages/", $language, "/reasons.ftl")),
             include_str!(concat!("../../messages/", $language, "/faults.ftl")),
             include_str!(concat!("../../messages/", $language, "/commands.ftl")),
+            include_str!(concat!("../../messages/", $language, "/settings.ftl")),
+            include_str!(concat!("../../messages/", $language, "/plans.ftl")),
         ]
     };
 }
 
-const ENGLISH: [&str; 8] = files!("en");
-const CHINESE: [&str; 8] = files!("zh");
+const ENGLISH: [&str; 10] = files!("en");
+const CHINESE: [&str; 10] = files!("zh");
 
 /// The texts of a catalogue.
-pub(super) const fn texts(language: Language) -> &'static [&'static str; 8] {
+pub(super) const fn texts(language: Language) -> &'static [&'static str; 10] {
     match language {
         Language::English => &ENGLISH,
         Language::Chinese => &CHINESE,

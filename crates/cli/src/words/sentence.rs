@@ -153,15 +153,26 @@ pub(super) fn asked(language: Language, question: &str) -> Cow<'_, str> {
     Cow::Owned(told.join("\n"))
 }
 
-/// The sentence in the language, if it is a known one. Of its values, those that are reasons are sentences themselves.
+/// The sentence in the language, if it is a known one whose values are such as it wants.
 fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
-    let (sentence, values) = sentences.iter().find_map(|sentence| Some((sentence, sentence.values_of(text, strict)?)))?;
-    let told: Vec<(&str, String)> = values
-        .into_iter()
-        .map(|(name, value)| {
-            let value = if name.starts_with("reason") { said_within(language, value, depth - 1) } else { Cow::Borrowed(value) };
-            (name, value.into_owned())
-        })
-        .collect();
-    catalogue::format(language, sentence.id, &told)
+    sentences.iter().find_map(|sentence| {
+        let values = sentence.values_of(text, strict)?.into_iter();
+        let told: Option<Vec<_>> = values.map(|(name, value)| Some((name, told(language, name, value, depth)?))).collect();
+        catalogue::format(language, sentence.id, &told?)
+    })
+}
+
+/// A value as it stands in the sentence of the language. How its name begins says what it must be: a number, one word, something in quotes, or a
+/// sentence that is known itself; a reason is told in the language if it is known. Any other name takes anything.
+fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
+    let within = || said_within(language, value, depth - 1);
+    let fits = match name.split('-').next() {
+        Some("number") => value.bytes().all(|letter| letter.is_ascii_digit()),
+        Some("word") => !value.contains(char::is_whitespace),
+        Some("quoted") => value.len() > 1 && value.starts_with('"') && value.ends_with('"'),
+        Some("known") => return if let Cow::Owned(said) = within() { Some(said) } else { None },
+        Some("reason") => return Some(within().into_owned()),
+        _ => true,
+    };
+    fits.then(|| value.to_owned())
 }

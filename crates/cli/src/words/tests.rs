@@ -147,8 +147,24 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
     }
     // Those of a kind are looked up by a word.
     let by_word = [
-        "said-", "asked-", "count-", "status-", "ended-", "code-", "mode-", "by-", "purpose-", "outcome-", "did-", "kind-", "answer-",
-        "bound-", "thing-", "deed-",
+        "said-",
+        "asked-",
+        "count-",
+        "status-",
+        "ended-",
+        "code-",
+        "mode-",
+        "by-",
+        "purpose-",
+        "outcome-",
+        "did-",
+        "kind-",
+        "answer-",
+        "bound-",
+        "thing-",
+        "deed-",
+        "permissions-",
+        "place-",
     ];
     let unused: Vec<_> = known
         .keys()
@@ -248,7 +264,16 @@ fn sentences_are_recognised_with_their_reasons() {
              processes outside, and so end them",
             "Landlock 6 and seccomp：命令只能写工作文件夹和一个临时文件夹，不能联网；不保证 signals：命令可以向外部进程发信号，从而结束它们",
         ),
-        // What nobody knows, also in part, stays.
+        ("plan: there are no tasks (merge some of them)", "plan：没有任务（请合并其中一些）"),
+        ("plan: there are no tasks (because of x)", "plan：没有任务（because of x）"),
+        ("tasks[0] (task \"a b\"): the task depends on itself", "tasks[0]（任务 \"a b\"）：任务依赖于自己"),
+        ("3 times", "3 次"),
+        // What nobody knows, also in part, or with other values than it has, stays.
+        ("three times", "three times"),
+        ("tried several times", "tried several times"),
+        ("plan: nobody knows this", "plan: nobody knows this"),
+        ("a plan: there are no tasks", "a plan: there are no tasks"),
+        ("lacks time", "lacks time"),
         ("something else; no progress for 7 s", "something else; no progress for 7 s"),
         ("the model says: go on with `aime resume r1`", "the model says: go on with `aime resume r1`"),
         ("", ""),

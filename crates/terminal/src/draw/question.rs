@@ -31,6 +31,7 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     }
     lines.push(last);
     lines.truncate(height);
-    screen.seen = id.filter(|_| !lines.is_empty());
+    // Of its words, not of its title alone.
+    screen.seen = id.filter(|_| lines.len() > 1);
     lines
 }

@@ -136,8 +136,13 @@ fn asked_twice() -> Screen {
 }
 
 fn answered(acts: &[Act]) -> Vec<(&str, &str)> {
-    let answer = |act| if let &Act::Answer { question, text } = &act { Some((question.as_str(), text.as_str())) } else { None };
-    acts.iter().filter_map(answer).collect()
+    let mut answers = Vec::new();
+    for act in acts {
+        if let Act::Answer { question, text } = act {
+            answers.push((question.as_str(), text.as_str()));
+        }
+    }
+    answers
 }
 
 #[test]
@@ -161,9 +166,12 @@ fn a_question_that_was_not_drawn_is_answered_by_no_key() {
     // A picture without room for it.
     let mut screen = asked_twice();
     for size in [(1, 24), (80, 0), (80, 1)] {
-        crate::render(&mut screen, crate::testing::at(75), crate::Theme::new(false), &mut ratatui_core::buffer::Buffer::empty(
-            ratatui_core::layout::Rect::new(0, 0, size.0, size.1),
-        ));
+        crate::render(
+            &mut screen,
+            crate::testing::at(75),
+            crate::Theme::new(false),
+            &mut ratatui_core::buffer::Buffer::empty(ratatui_core::layout::Rect::new(0, 0, size.0, size.1)),
+        );
         assert_eq!(press(&mut screen, Key::Char('y')), None, "{size:?}");
     }
     // Nor is a line opened for its answer.
