@@ -173,11 +173,6 @@ said-check-mends = `aime runs check {$word-run} --mend` does what mends it
 
 # Other commands.
 said-standard-input = standard input
-said-acp-without = this aime was built without the Agent Client Protocol
-said-acp-build = build it with the feature `acp`
-said-acp-serving = serving the Agent Client Protocol on standard input and output; it ends when the input is closed
-said-acp-client = its client speaks ACP, one JSON object on each line
-said-acp-server = the MCP server {$word-server} of the editor: that of the settings is used
 said-run-ended-as = run {$word-run} has ended as {$reason-status}
 said-run-all = {$word-task} is all that run {$word-run} does
 said-run-all-mend = `aime cancel {$word-run}` ends the run
@@ -213,10 +208,6 @@ said-state-contradicts = the state of {$word-run} contradicts itself: {$what}
 said-forked = it stands where {$word-run} stood at v{$number}; go on with `aime resume {$word-new}`
 said-not-removed = not everything of {$word-run} could be removed: {$error}
 said-files-not-removed = what was kept of files could not be removed: {$error}
-said-port-taken = nothing can listen on 127.0.0.1:{$number}: {$error}
-said-port-mend = choose another --port, or none
-said-serving = the runs of {$folders}, for this machine alone; Ctrl-C ends it, and stops the runs that it carries out
-said-serving-stopped = stopped at once; `aime resume` goes on with what was under way
 said-not-whole = standard output could not be written: {$error}
 said-no-web-search = without web_search: {$reason}
 said-no-web = without the web: {$why}

@@ -173,11 +173,6 @@ said-check-mends = `aime runs check {$word-run} --mend` 会进行修正
 
 # 其他命令。
 said-standard-input = 标准输入
-said-acp-without = 这个 aime 构建时没有包含 Agent Client Protocol
-said-acp-build = 请用特性 `acp` 构建
-said-acp-serving = 正在标准输入和输出上提供 Agent Client Protocol；输入关闭时结束
-said-acp-client = 客户端要使用 ACP，每行一个 JSON 对象
-said-acp-server = 编辑器的 MCP 服务器 {$word-server}：使用设置中的那个
 said-run-ended-as = 运行 {$word-run} 已结束：{$reason-status}
 said-run-all = 运行 {$word-run} 只有 {$word-task} 一个任务
 said-run-all-mend = `aime cancel {$word-run}` 结束运行
@@ -213,10 +208,6 @@ said-state-contradicts = 运行 {$word-run} 的状态自相矛盾：{$what}
 said-forked = 它停在 {$word-run} 的 v{$number}；用 `aime resume {$word-new}` 继续
 said-not-removed = 没能删除 {$word-run} 的全部内容：{$error}
 said-files-not-removed = 没能删除保存的文件内容：{$error}
-said-port-taken = 无法在 127.0.0.1:{$number} 上监听：{$error}
-said-port-mend = 请换一个 --port，或不写
-said-serving = {$folders} 的运行，只供本机使用；Ctrl-C 结束，并停止由它执行的运行
-said-serving-stopped = 已立即停止；用 `aime resume` 继续未完成的运行
 said-not-whole = 无法写入标准输出：{$error}
 said-no-web-search = 不使用 web_search：{$reason}
 said-no-web = 不使用网络工具：{$why}

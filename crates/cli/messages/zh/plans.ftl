@@ -57,12 +57,12 @@ said-read-nested-mend = 请用单独的修改逐个添加，并写 `parent`
 said-read-nothing-to-do = 任务 `{$word-task}` 没有说明要做什么
 said-read-nothing-changed = 没有改动任何内容
 
-# 工具、配置档，以及各方式允许的范围。
+# 工具、角色，以及各方式允许的范围。
 said-check-no-tool-named = 工具任务 `{$word-task}` 没有写工具
 said-check-of-actors = {$quoted-tool} 只能由执行者在工作中调用
 said-check-of-actors-mend = 请去掉工具，改为描述任务
 said-check-no-tool = 没有工具 {$quoted-tool}
-said-check-no-profile = 没有配置档 {$quoted-profile}
+said-check-no-profile = 没有角色 {$quoted-profile}
 said-check-no-bundle = 没有工具组 {$quoted-bundle}
 said-check-parameters = 参数：{$parameters}
 said-check-call = 对 `{$word-tool}` 的调用{$known}
@@ -142,14 +142,14 @@ said-mended-criteria = 完成标准是一段文本，已读作只有一项的列
 said-mended-dependencies = 依赖不是 id 列表，已读作列表
 said-mended-call = 工具调用是对象，已读作工具和参数
 said-mended-parameters = {$word-place}：参数是文本，已读作对象
-said-mended-profile = `{$word-task}` 的配置档 {$quoted-name} 已读作 `{$word-same}`
-said-mended-no-profile = `{$word-task}` 的配置档 {$quoted-name} 不存在；由运行时选择
-said-mended-profile-out = `{$word-task}` 的配置档 {$quoted-name} 不存在，已略去
+said-mended-profile = `{$word-task}` 的角色 {$quoted-name} 已读作 `{$word-same}`
+said-mended-no-profile = `{$word-task}` 的角色 {$quoted-name} 不存在；由运行时选择
+said-mended-profile-out = `{$word-task}` 的角色 {$quoted-name} 不存在，已略去
 said-mended-bundle = `{$word-task}` 的工具组 {$quoted-name} 不存在，已略去
 said-mended-phase = `{$word-task}` 的阶段 {$quoted-name} 不在计划中，已略去
 said-mended-row = 没有任务写出依赖，所以每个任务等待前一个
 said-mended-tool = `{$word-task}` 的工具 {$quoted-name} 已读作 `{$word-tool}`
-said-mended-read-only = `{$word-task}` 的配置档 {$quoted-name} 只能读取，而任务要写入；由运行时选择能写的
+said-mended-read-only = `{$word-task}` 的角色 {$quoted-name} 只能读取，而任务要写入；由运行时选择能写的
 said-simplified = 已简化：没有可用的完整计划；最后的错误是：{$reason}
 said-by-category = 按类别：没有可用的计划，所以由一个执行者完成整个目标；最后的错误是：{$reason}
 said-no-usable-plan = {$model} 的计划都不可用；最后一个被拒绝，因为：{$reason}

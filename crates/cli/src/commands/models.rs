@@ -47,20 +47,20 @@ fn list_configured(choice: &Choice, setup: &Setup) {
     let row = |(name, model): (&String, &ModelConfig)| {
         let because = if name == "default" { format!(" {DIM}({}){DIM:#}", said(&choice.because)) } else { String::new() };
         let place = models::place(model, &setup.environment);
-        let key = if model.provider == Provider::Local { String::new() } else { format!(", {}", key(model, setup)) };
+        let key = if model.provider == Provider::Local { String::new() } else { format!("{}{}", msg!("view-comma"), key(model, setup)) };
         [name.clone(), models::model_name(model), format!("{}{key}{because}", said(&place))]
     };
     for [name, model, place] in aligned(choice.models.iter().map(row).collect()) {
-        output::result(&format!("{BOLD}{name}{BOLD:#}  {model}  {place}"));
+        output::result(&format!("{BOLD}{name}{BOLD:#}{model}{place}"));
     }
 }
 
-/// Fills up all columns but the last.
+/// Fills up all columns but the last, with two spaces between them.
 fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
     for at in 0..N.saturating_sub(1) {
         let width = rows.iter().filter_map(|row| row.get(at)).map(|cell| console::measure_text_width(cell)).max().unwrap_or(0);
         for cell in rows.iter_mut().filter_map(|row| row.get_mut(at)) {
-            *cell = column(cell, width);
+            *cell = column(cell, width + 2);
         }
     }
     rows
@@ -102,9 +102,7 @@ fn list_catalog(setup: &Setup) {
         ]
     });
     for [name, alias, size, licence, context, here, description] in aligned(rows.collect()) {
-        output::result(&format!(
-            "{BOLD}{name}{BOLD:#}  {alias}  {size}  {licence}  {context}  {DIM}{here}{DIM:#}  {DIM}{description}{DIM:#}"
-        ));
+        output::result(&format!("{BOLD}{name}{BOLD:#}{alias}{size}{licence}{context}{DIM}{here}{DIM:#}{DIM}{description}{DIM:#}"));
     }
 }
 
