@@ -178,7 +178,8 @@ fn faults_of_plans_are_told_in_chinese() {
 
 #[test]
 fn models_settings_and_servers_are_told_in_chinese() {
-    let mut world = World::alone().settings(
+    let mut world = World::alone();
+    world.user_settings(
         "[models.default]\nmodel = \"big\"\napi_key_env = \"NO_SUCH_KEY\"\n[mcp.servers.git]\ncommand = \"no-such-program\"\n\
          [permissions]\ndeny = [\"bash(rm *)\"]\n",
     );

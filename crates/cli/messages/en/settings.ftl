@@ -112,7 +112,7 @@ said-fetch-rights = mend its rights, or set AIME_MODEL_DIR to another folder; {$
 said-fetch-server = or use a model behind a server: set OPENAI_BASE_URL or OPENAI_API_KEY
 said-fetch-pull = `aime models pull {$word-model}` fetches its {$size}
 said-models-known = `aime models list` shows models that are known to run; or set OPENAI_BASE_URL or OPENAI_API_KEY
-said-models-absent = {$word-model}, {$size}, is not here
+said-models-absent = {$word-model}, {$word-size} {$word-unit}, is not here
 
 # `aime mcp`, and servers of tools.
 mcp-not-asked = not asked yet

@@ -112,7 +112,7 @@ said-fetch-rights = 请修正其权限，或把 AIME_MODEL_DIR 设为别的文�
 said-fetch-server = 或使用服务器上的模型：设置 OPENAI_BASE_URL 或 OPENAI_API_KEY
 said-fetch-pull = `aime models pull {$word-model}` 下载它的 {$size}
 said-models-known = `aime models list` 列出已知可以运行的模型；也可以设置 OPENAI_BASE_URL 或 OPENAI_API_KEY
-said-models-absent = {$word-model}，{$size}，未下载
+said-models-absent = {$word-model}，{$word-size} {$word-unit}，未下载
 
 # `aime mcp`，以及工具服务器。
 mcp-not-asked = 尚未询问
