@@ -110,8 +110,8 @@ impl Budget {
         self
     }
 
-    /// Counts an actor that is about to work: one for a task of the plan with each of its attempts, one for each delegation. The count
-    /// stays, whatever the actor comes to.
+    /// Counts an actor that is about to be made, for an attempt at a task or for a delegation. One that is taken up again after a stop was counted when
+    /// it was made. The count stays, whatever the actor comes to.
     ///
     /// # Errors
     /// [`BudgetError::Actors`] when there is none left: then the actor must not be made.

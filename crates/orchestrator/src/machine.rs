@@ -148,9 +148,6 @@ pub struct RunMachine {
     /// What of the plan the triggers look at; likewise.
     #[serde(skip)]
     census: Option<Census>,
-    /// How many actors were used; likewise.
-    #[serde(skip)]
-    actors: Option<u32>,
 }
 
 type Out = Outbox<RunMachine>;
@@ -206,7 +203,6 @@ impl Machine for RunMachine {
             fault: None,
             frontier: None,
             census: None,
-            actors: None,
         };
         out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
         run.begin(out);
@@ -313,13 +309,7 @@ impl RunMachine {
 
     /// Takes an event into the state, and into what is due after it.
     fn take_in(&mut self, event: &ProgressEvent) -> Result<(), FoldError> {
-        let before = self.attempts_of_actor(event);
         self.state.apply(self.now, event)?;
-        self.actors = match event {
-            // A patch may make another kind of a task.
-            ProgressEvent::PlanChanged { .. } => None,
-            _ => self.actors.map(|actors| actors.saturating_add(self.attempts_of_actor(event).saturating_sub(before))),
-        };
         if let Some(census) = &mut self.census {
             census.follow(&self.state, event);
         }

@@ -1,39 +1,38 @@
-//! What was used so far, held against the bounds. It is kept up with each event, and counted anew only where it is not known.
+//! What was used so far, held against the bounds.
 
-use aime_progress::{ProgressEvent, TaskId, TaskKind};
+use aime_actors::effect_prefix;
+use aime_progress::{TaskId, TaskKind};
 
 use super::RunMachine;
 
 impl RunMachine {
-    /// How many actors were used: one for each attempt at a task, one for each delegation.
+    /// How many actors were made that have told of themselves: one for each attempt at a task that was not taken up again after a stop, one for
+    /// each delegation.
     #[must_use]
     pub fn actors(&self) -> u32 {
-        self.actors.unwrap_or_else(|| self.count_actors())
+        u32::try_from(self.reported.len()).unwrap_or(u32::MAX)
     }
 
-    /// How often the actor task has been tried whose status an event changes.
-    pub(super) fn attempts_of_actor(&self, event: &ProgressEvent) -> u32 {
-        let ProgressEvent::TaskStatusChanged { task, .. } = event else { return 0 };
-        self.state.tasks.get(task).filter(|task| task.spec.kind == TaskKind::Actor).map_or(0, |task| task.attempts)
+    /// The same, with those that are about to be made or to tell of themselves.
+    fn actors_to_come(&self) -> u32 {
+        let silent = self.open.tasks_under_way().filter(|task| {
+            let is_actor = self.state.tasks.get(*task).is_some_and(|known| known.spec.kind == TaskKind::Actor);
+            is_actor && !self.has_told(task)
+        });
+        self.actors().saturating_add(u32::try_from(silent.count()).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn count_actors(&self) -> u32 {
-        let tasks = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor);
-        let delegated = self.reported.keys().filter(|actor| is_delegated(actor)).count();
-        tasks.map(|task| task.attempts).sum::<u32>().saturating_add(u32::try_from(delegated).unwrap_or(u32::MAX))
+    /// Whether the actor that works on a task has told of itself: another attempt takes it up again.
+    fn has_told(&self, task: &TaskId) -> bool {
+        self.executions.get(task).is_some_and(|execution| self.reported.contains_key(&effect_prefix(task, *execution, None)))
     }
 
-    /// The same, with those below others that began their journals and of which the run had not heard when its process died.
+    /// How many actors were made, those among them that began their journals and of which the run had not heard when its process died. `streams` are
+    /// the names of all journals of the run.
     pub(crate) fn actors_begun(&self, streams: &[String]) -> u32 {
-        let unheard = streams.iter().filter(|stream| is_delegated(stream) && !self.reported.contains_key(*stream)).count();
+        // That of the run itself has no name.
+        let unheard = streams.iter().filter(|stream| !stream.is_empty() && !self.reported.contains_key(*stream)).count();
         self.actors().saturating_add(u32::try_from(unheard).unwrap_or(u32::MAX))
-    }
-
-    /// An actor reports: one that another has made counts from its first report on.
-    pub(super) fn count_delegated(&mut self, actor: &str) {
-        if let (Some(actors), true, false) = (&mut self.actors, is_delegated(actor), self.reported.contains_key(actor)) {
-            *actors = actors.saturating_add(1);
-        }
     }
 
     /// Each task that has begun and is not settled, with its execution.
@@ -48,21 +47,18 @@ impl RunMachine {
     }
 
     /// The bound that does not allow another attempt at a task of this kind, in words.
-    pub(super) fn count_bound(&mut self, kind: TaskKind) -> Option<(&'static str, String)> {
-        let actors = if kind == TaskKind::Actor { self.actors() } else { 0 };
-        if kind == TaskKind::Actor {
-            self.actors = Some(actors);
-        }
-        if kind == TaskKind::Actor && actors >= self.bounds.max_actors {
-            return Some(("actors", format!("{} of {} actors were used", actors, self.bounds.max_actors)));
+    pub(super) fn count_bound(&self, task: &TaskId, kind: TaskKind) -> Option<(&'static str, String)> {
+        let most = self.bounds.max_actors;
+        // Attempts under way are counted one by one only where they could make a difference.
+        let may_be_all = || usize::try_from(self.actors()).unwrap_or(usize::MAX).saturating_add(self.open.tasks()) >= most as usize;
+        if kind == TaskKind::Actor && may_be_all() && !self.has_told(task) {
+            let actors = self.actors_to_come();
+            if actors >= most {
+                return Some(("actors", format!("{actors} of {most} actors were used")));
+            }
         }
         let calls = self.state.tool_calls;
         (calls >= self.bounds.max_tool_calls)
             .then(|| ("tool_calls", format!("{calls} of {} tool calls were made", self.bounds.max_tool_calls)))
     }
-}
-
-/// Whether the journal of this name is of an actor that another one has made.
-fn is_delegated(actor: &str) -> bool {
-    actor.ends_with("/d")
 }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use aime_durable::EffectId;
+use aime_progress::TaskId;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
@@ -40,6 +41,14 @@ impl Open {
     /// Attempts at tasks under way, those for a plan that is still being written with them.
     pub(super) const fn tasks(&self) -> usize {
         self.tasks
+    }
+
+    /// Their tasks.
+    pub(super) fn tasks_under_way(&self) -> impl Iterator<Item = &TaskId> {
+        self.all.values().filter_map(|work| match work {
+            Work::Task(task) | Work::Early(task) => Some(task),
+            _ => None,
+        })
     }
 
     /// Whether a change of the plan is asked for.

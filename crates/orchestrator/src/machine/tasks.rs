@@ -98,7 +98,7 @@ impl RunMachine {
     fn start_task(&mut self, task: &TaskId, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         let (kind, attempt) = (known.spec.kind, known.attempts + 1);
-        if let Some((bound, detail)) = self.count_bound(kind) {
+        if let Some((bound, detail)) = self.count_bound(task, kind) {
             return self.bound_reached(bound, &detail, out);
         }
         self.set_task(task, TaskStatus::Running, None, out);
@@ -211,7 +211,6 @@ impl RunMachine {
             return false;
         }
         let actor = effect_prefix(task, execution, call);
-        self.count_delegated(&actor);
         let next = self.reported.entry(actor).or_insert(0);
         if number < *next {
             return false;

@@ -5,7 +5,10 @@ mod delegate;
 mod effects;
 mod reports;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
 use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, Delegated, Told};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
@@ -58,18 +61,26 @@ impl RunRunner {
         (execution, origins, known): (u32, Vec<Origin>, String),
         context: &Context,
     ) -> RunFact {
-        let (begun, on_bound) = (Instant::now(), on_bound(context));
-        if let Err(error) = self.budget.count_actor() {
-            // The run, which is told, revokes the task.
-            on_bound(&error);
-            context.cancel.cancelled().await;
-            return RunFact::EffectFailed { id, message: error.to_string() };
-        }
+        let begun = Instant::now();
         let (runner, facts) = (Arc::clone(self), context.facts.clone());
-        let attempt = Arc::new(Attempt { runner, facts, on_bound, brief, task: task.clone(), execution, origins, known });
-        let conclusion = match attempt.act(None, &context.cancel, || attempt.compose_for_plan()).await {
+        let attempt =
+            Arc::new(Attempt { runner, facts, on_bound: on_bound(context), brief, task: task.clone(), execution, origins, known });
+        let refused = OnceLock::new();
+        let make = || {
+            let made = attempt.compose_for_plan()?;
+            self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).to_string())?;
+            Ok(made)
+        };
+        let conclusion = match attempt.act(None, &context.cancel, make).await {
             Ok(conclusion) => conclusion,
-            Err(message) => return RunFact::EffectFailed { id, message },
+            Err(message) => {
+                if let Some(error) = refused.get() {
+                    // The run, which is told, revokes the task.
+                    (attempt.on_bound)(error);
+                    context.cancel.cancelled().await;
+                }
+                return RunFact::EffectFailed { id, message };
+            }
         };
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution, &conclusion);
         let (checks, calls) = self.verify_task(&attempt.brief.spec, &conclusion, evidence, context).await;

@@ -1,12 +1,16 @@
 //! Bounds on a run: each leaves it, and lets it go on when it is raised.
 
-use aime_progress::{ProgressEvent, Spent};
+use aime_progress::{ProgressEvent, ProgressReport, Spent};
 
 use super::{build::id, replans, world::World};
 use crate::{Bounds, RunFact};
 
 fn call(task: &str) -> ProgressEvent {
     ProgressEvent::ToolCallStarted { task: id(task), call: "1".into(), tool: "append".into(), parameters: Default::default() }
+}
+
+fn told() -> ProgressEvent {
+    ProgressEvent::ProgressReported { task: id("a"), report: ProgressReport { status: "busy".into(), message: "on it".into() } }
 }
 
 /// Stops at the bound, does not go on unless it is raised, and goes on when it is.
@@ -104,10 +108,25 @@ fn tool_calls_are_counted_over_all_tasks() {
 #[test]
 fn actors_are_counted_with_their_retries() {
     let mut world = World::with("a; b: a", |settings| settings.bounds.max_actors = 2);
-    world.fails("a").done("a");
+    world.reports("a", 0, told()).fails("a").reports("a", 0, told()).done("a");
     is_reached(&mut world, "actors", Bounds { max_actors: 3, ..Bounds::default() });
     world.done("b").answers("done");
     assert_eq!(world.ended(), "completed");
+}
+
+/// One that is about to be made counts against the bound; an attempt that is taken up again after a stop is the same actor.
+#[test]
+fn a_stop_uses_no_actor_up() {
+    let mut world = World::with("a; b: a", |settings| settings.bounds.max_actors = 1);
+    for number in 0..3 {
+        assert_eq!(world.open(), "a");
+        world.reports("a", number, told()).stopped().resumed();
+    }
+    assert_eq!((world.machine.actors(), world.state().tasks[&id("a")].attempts), (1, 4));
+
+    let mut world = World::with("a; b", |settings| settings.bounds.max_actors = 1);
+    is_reached(&mut world, "actors", Bounds { max_actors: 2, ..Bounds::default() });
+    assert_eq!(world.open(), "a b");
 }
 
 #[test]
