@@ -2,7 +2,7 @@
 
 mod execute;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
 use aime_progress::{LiveStore, Origin, PlanId, RunId, Spent};
@@ -108,6 +108,7 @@ impl Orchestrator {
             // Waited for with the first record, which may share its transaction.
             None => Some(self.parts.journal.create_run(new).boxed()),
         };
+        self.make_tools_ready(&input);
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
@@ -155,6 +156,17 @@ impl Orchestrator {
             settings,
             tools,
         }))
+    }
+
+    /// Makes ready what checks the calls of a plan that was handed over, beside the run: it waits for the disk meanwhile.
+    fn make_tools_ready(&self, input: &RunInput) {
+        let tasks = input.plan.iter().flat_map(|plan| &plan.tasks);
+        let named: BTreeSet<String> = tasks.filter_map(|task| task.tool.clone()).collect();
+        if !named.is_empty() {
+            let tools = Arc::clone(&self.parts.tools);
+            // Whatever comes of it, each is made with its first call.
+            drop(tokio::task::spawn_blocking(move || tools.make_ready(named)));
+        }
     }
 
     /// Goes on with a run after a stop, a crash or an answer. A run that has ended gives its result again.

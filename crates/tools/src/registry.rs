@@ -87,6 +87,14 @@ impl ToolRegistry {
         names.into_iter().map(|name| Ok(self.known(name.as_ref())?.tool.sheet().clone())).collect()
     }
 
+    /// Makes ready what checks the calls of these tools, as the first call of each does otherwise. The first of a process takes some milliseconds: a schema
+    /// is itself checked by one, which is large. Names of no tools are let pass.
+    pub fn make_ready<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) {
+        for entry in names.into_iter().filter_map(|name| self.entry(name.as_ref())) {
+            entry.checker();
+        }
+    }
+
     /// Checks the parameters of a call without making it: what was plainly meant is put right, such as `"5"` for 5.
     ///
     /// # Errors
