@@ -188,7 +188,7 @@ formats! {
 
 /// Two numbers of 16 bits, as [`half`] reads one.
 #[inline(always)]
-fn halves(lanes: V3, bytes: [u8; 4]) -> (f32, f32) {
+pub(super) fn halves(lanes: V3, bytes: [u8; 4]) -> (f32, f32) {
     let bits: u32x8 = lanes.convert_u16x8_to_u32x8(cast(lanes.splat_u32x4(u32::from_le_bytes(bytes))));
     let rest = lanes.shl_const_u32x8::<13>(lanes.and_u32x8(bits, lanes.splat_u32x8(0x7fff)));
     let size: u32x8 = cast(lanes.mul_f32x8(cast(rest), lanes.splat_f32x8(f32::from_bits(0x7780_0000))));

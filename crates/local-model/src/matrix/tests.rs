@@ -110,6 +110,18 @@ fn rows_are_what_their_formats_say() {
     assert!(Matrix::new(Format::Q6K, 1, 256, vec![0; 209]).is_none());
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn two_halves_are_read_as_one_is() {
+    let Some(lanes) = pulp::x86::V3::try_new() else { return };
+    for bits in 0..=u16::MAX {
+        let ([low, high], other) = (bits.to_le_bytes(), bits.wrapping_mul(31).to_le_bytes());
+        let (first, second) = super::open::halves(lanes, [low, high, other[0], other[1]]);
+        let expected = [[low, high], other].map(super::unpack::half);
+        assert_eq!([first.to_bits(), second.to_bits()], expected.map(f32::to_bits), "{bits:#x}");
+    }
+}
+
 #[test]
 fn halves_are_read_over_their_whole_range() {
     for (bits, value) in

@@ -65,6 +65,13 @@ fn a_call_is_not_cut_off_for_a_question_that_a_wider_consent_has_answered() {
     assert!(story.faults.is_empty(), "{}: {:#?}", story.end, story.faults);
 }
 
+/// An attempt that was taken back before it began used an actor up for the run, and none for those that delegate.
+#[test]
+fn an_attempt_that_never_began_uses_no_actor_up() {
+    let story = play(&Stage::new().unwrap(), Scenario::wild(53_008_844), None);
+    assert!(story.faults.is_empty() && story.end == "goal_not_reached", "{}: {:#?}", story.end, story.faults);
+}
+
 #[test]
 fn a_seed_gives_the_same_run_again() {
     let (one, other) = (Stage::new().unwrap(), Stage::new().unwrap());
