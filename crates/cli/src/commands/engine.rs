@@ -154,7 +154,7 @@ pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> 
     };
     let client = client(&args.temporal, global, setup).await?;
     let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
-    output::note(&msg!("engine-serves", what = words.join(", "), folder = setup.folder.display()));
+    output::note(&format!("worker  serves {} in {}", words.join(", "), setup.folder.display()));
     let served = work(client, orchestrator, &serves, &global.engine.queues(), interrupted()).await;
     served.map_err(|error| Failure::caused(code::USAGE, &error))?;
     Ok(0)
