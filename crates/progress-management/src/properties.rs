@@ -205,7 +205,7 @@ impl Run {
     }
 
     fn end(&mut self, task: TaskId, ending: Ending) {
-        let from = |number: usize| if number % 2 == 0 { Origin::Files } else { Origin::Web(format!("h{}", number % 5)) };
+        let from = |number: usize| if number.is_multiple_of(2) { Origin::Files } else { Origin::Web(format!("h{}", number % 5)) };
         let origins = (0..self.events.len() % 3).map(|more| from(self.events.len() + more)).collect();
         let conclusion = match ending {
             Ending::Done => Conclusion { origins, ..done("x", json!({"n": 1})) },

@@ -48,40 +48,19 @@ impl Opened {
     }
 }
 
-/// Where [`spread`] finds the bytes of one factor for all of 32 weights; 128 stands for 0.
-const PLACES: [[u8; 32]; 8] = {
-    let mut places = [[128; 32]; 8];
-    let mut at = 0;
-    while at < 8 * 16 {
-        places[at / 16][at % 16 * 2] = (at / 16) as u8;
-        at += 1;
-    }
-    places
-};
+/// Where [`spread`] finds the bytes of one factor for all of 32 weights: the place of the byte, and with 128 for the upper one that it is 0.
+const PLACES: [[u16; 16]; 8] =
+    [[0x8000; 16], [0x8001; 16], [0x8002; 16], [0x8003; 16], [0x8004; 16], [0x8005; 16], [0x8006; 16], [0x8007; 16]];
 /// Where it finds each of eight offsets twice.
-const PAIRS: [u8; 32] = {
-    let mut places = [128; 32];
-    let mut at = 0;
-    while at < 16 {
-        places[at * 2] = (at / 2) as u8;
-        at += 1;
-    }
-    places
-};
+const PAIRS: [u16; 16] =
+    [0x8000, 0x8000, 0x8001, 0x8001, 0x8002, 0x8002, 0x8003, 0x8003, 0x8004, 0x8004, 0x8005, 0x8005, 0x8006, 0x8006, 0x8007, 0x8007];
 /// Where two factors stand among eight of 16 bits, the first for 16 weights and the second for the next 16.
-const HALVES: [[u8; 32]; 4] = {
-    let mut places = [[0; 32]; 4];
-    let mut at = 0;
-    while at < 4 * 32 {
-        places[at / 32][at % 32] = (at / 32 * 4 + at % 32 / 16 * 2 + at % 2) as u8;
-        at += 1;
-    }
-    places
-};
+const HALVES: [[[u16; 8]; 2]; 4] =
+    [[[0x0100; 8], [0x0302; 8]], [[0x0504; 8], [0x0706; 8]], [[0x0908; 8], [0x0b0a; 8]], [[0x0d0c; 8], [0x0f0e; 8]]];
 
 /// The bytes at these places as whole numbers of 16 bits.
 #[inline(always)]
-fn spread(lanes: V3, bytes: u64, places: &[u8; 32]) -> [i16; 16] {
+fn spread(lanes: V3, bytes: u64, places: &[u16; 16]) -> [i16; 16] {
     cast(lanes.avx2._mm256_shuffle_epi8(cast(lanes.splat_u64x4(bytes)), cast(*places)))
 }
 
