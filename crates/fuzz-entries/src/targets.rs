@@ -201,6 +201,12 @@ mod tests {
         check("sse", CHANGED);
     }
 
+    /// Found by libFuzzer: what three bytes seemed to be was not what five were.
+    #[test]
+    fn a_name_that_is_cut_is_no_name_yet() {
+        sse(b"\xEF\xBB\xBFdat: {\"chois?h_reaso\xFFn\":\"stop\"}]}\n\ndada: [DONE]\n\n");
+    }
+
     #[test]
     fn calls_hold() {
         check("calls", CHANGED);

@@ -5,8 +5,8 @@ use serde_json::Value;
 /// What a body holds, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Nothing but white space so far.
-    Empty,
+    /// Too little to tell: white space, or the beginning of the name of a field.
+    Undecided,
     /// A JSON document.
     Document,
     /// Server-sent events.
@@ -22,17 +22,18 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 pub(super) fn shape(body: &[u8]) -> Shape {
     if BYTE_ORDER_MARK.starts_with(body) {
-        return Shape::Empty;
+        return Shape::Undecided;
     }
     let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
     let body = body.trim_ascii_start();
-    let field = |name: &[u8]| body.len() >= name.len() && body.starts_with(name) || name.starts_with(body);
+    let fields = [&b"data:"[..], b"event:", b"id:", b"retry:"];
     match body.first() {
-        None => Shape::Empty,
+        None => Shape::Undecided,
         Some(b'{' | b'[') => Shape::Document,
         Some(b'<') => Shape::Page,
         Some(b':') => Shape::Events,
-        Some(_) if [&b"data:"[..], b"event:", b"id:", b"retry:"].iter().any(|name| field(name)) => Shape::Events,
+        Some(_) if fields.iter().any(|name| body.starts_with(name)) => Shape::Events,
+        Some(_) if fields.iter().any(|name| name.starts_with(body)) => Shape::Undecided,
         Some(_) => Shape::Unknown,
     }
 }
@@ -85,13 +86,15 @@ mod tests {
     #[test]
     fn bodies_are_told_apart() {
         let cases: &[(&[u8], Shape)] = &[
-            (b"", Shape::Empty),
-            (b" \r\n", Shape::Empty),
-            (b"\xEF\xBB", Shape::Empty),
+            (b"", Shape::Undecided),
+            (b" \r\n", Shape::Undecided),
+            (b"\xEF\xBB", Shape::Undecided),
             (b"\n{\"a\":1}", Shape::Document),
             (b"\xEF\xBB\xBF[1]", Shape::Document),
             (b"data: {}", Shape::Events),
-            (b"da", Shape::Events),
+            (b"da", Shape::Undecided),
+            (b"\xEF\xBB\xBFdat", Shape::Undecided),
+            (b"dat: {}", Shape::Unknown),
             (b": ping\n\n", Shape::Events),
             (b"event: message\n", Shape::Events),
             (b"<!doctype html>", Shape::Page),

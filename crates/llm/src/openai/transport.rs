@@ -181,9 +181,10 @@ impl Sender {
         let mut head = Vec::new();
         let shape = loop {
             match events::shape(&head) {
-                Shape::Empty => match pieces.next().await {
+                Shape::Undecided => match pieces.next().await {
                     Some(piece) => head.extend(piece?),
-                    None => return Err(attempt.unreadable("the body is empty")),
+                    None if head.trim_ascii().is_empty() => return Err(attempt.unreadable("the body is empty")),
+                    None => break Shape::Unknown,
                 },
                 shape => break shape,
             }
@@ -208,7 +209,7 @@ impl Sender {
                 self.probe.seen().done.done = true;
                 reqwest::Body::from(if streams { events::as_event(&body) } else { body })
             }
-            (Shape::Empty | Shape::Unknown, _) => {
+            (Shape::Undecided | Shape::Unknown, _) => {
                 let body = collect(head, pieces).await?;
                 let words: String = String::from_utf8_lossy(&body).trim().chars().take(200).collect();
                 return Err(attempt.unreadable(format!("the body is neither JSON nor a stream: {words:?}")));
@@ -264,6 +265,7 @@ fn pieces(attempt: Arc<Attempt>, answer: CarriedAnswer) -> Pieces {
             Err(fault) => Some((Err(fault), None)),
         }
     })
+    .fuse()
     .boxed()
 }
 
