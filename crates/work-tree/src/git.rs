@@ -1,0 +1,118 @@
+//! Running `git`, on a repository of our own and by no settings but ours.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
+use tokio_util::sync::CancellationToken;
+
+use crate::WorkTreeError;
+
+/// How long one command may take.
+const LONGEST: Duration = Duration::from_secs(600);
+/// How much of what it says is read: names of files, mostly.
+const OUTPUT: usize = 64 * 1024 * 1024;
+/// Whose commits they are, and when: nobody's and never, so that the same state after the same one has the same name everywhere.
+const NOBODY: [(&str, &str); 6] = [
+    ("GIT_AUTHOR_NAME", "aime"),
+    ("GIT_AUTHOR_EMAIL", "aime@localhost"),
+    ("GIT_AUTHOR_DATE", "@0 +0000"),
+    ("GIT_COMMITTER_NAME", "aime"),
+    ("GIT_COMMITTER_EMAIL", "aime@localhost"),
+    ("GIT_COMMITTER_DATE", "@0 +0000"),
+];
+/// What no setting and no file of the folder may change: no hook, no filter, no program is started, and bytes stay as they are.
+const SETTINGS: [&str; 10] = [
+    "core.bare=false",
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.autocrlf=false",
+    "core.quotePath=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "commit.gpgSign=false",
+];
+
+/// `git`, with a repository and a folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Git {
+    pub(crate) repository: PathBuf,
+    pub(crate) folder: PathBuf,
+    pub(crate) path: OsString,
+}
+
+/// What a command said, and how it ended.
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    stderr: String,
+}
+
+impl Git {
+    /// Runs a command that has to succeed, and gives what it printed.
+    pub(crate) async fn must<A: AsRef<OsStr>>(&self, what: &'static str, arguments: &[A]) -> Result<Vec<u8>, WorkTreeError> {
+        self.must_read(what, arguments, Vec::new()).await
+    }
+
+    /// The same, with something to read.
+    pub(crate) async fn must_read<A: AsRef<OsStr>>(
+        &self,
+        what: &'static str,
+        arguments: &[A],
+        input: Vec<u8>,
+    ) -> Result<Vec<u8>, WorkTreeError> {
+        let said = self.run(what, arguments, input).await?;
+        if said.code == 0 { Ok(said.stdout) } else { Err(said.refused(what)) }
+    }
+
+    /// Runs a command to its end, whatever its code.
+    pub(crate) async fn run<A: AsRef<OsStr>>(&self, what: &'static str, arguments: &[A], input: Vec<u8>) -> Result<Said, WorkTreeError> {
+        let mut all: Vec<OsString> = SETTINGS.iter().flat_map(|setting| ["-c".into(), setting.into()]).collect();
+        all.extend([option("--git-dir=", &self.repository), option("--work-tree=", &self.folder)]);
+        all.extend(arguments.iter().map(|argument| argument.as_ref().to_owned()));
+        let request = ProcessRequest {
+            program: "git".into(),
+            arguments: all,
+            working_folder: self.folder.clone(),
+            environment: self.environment(),
+            input,
+            time_limit: LONGEST,
+            output_limit: OUTPUT,
+            confinement: Confinement::off(),
+        };
+        let outcome = run(request, &CancellationToken::new()).await?;
+        let stderr = String::from_utf8_lossy(&outcome.stderr.bytes).trim().to_owned();
+        let ProcessEnd::Exited(code) = outcome.end else {
+            return Err(WorkTreeError::Git { what, end: outcome.end, said: stderr });
+        };
+        let stdout = outcome.stdout;
+        if stdout.total > stdout.bytes.len() as u64 {
+            return Err(WorkTreeError::TooMuch { what, bytes: stdout.total });
+        }
+        Ok(Said { code, stdout: stdout.bytes, stderr })
+    }
+
+    fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let fixed = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
+        let all = fixed.into_iter().chain(NOBODY).map(|(name, value)| (name.into(), value.into()));
+        all.chain([("PATH".into(), self.path.clone()), ("HOME".into(), self.repository.clone().into())]).collect()
+    }
+}
+
+impl Said {
+    pub(crate) fn refused(self, what: &'static str) -> WorkTreeError {
+        WorkTreeError::Git { what, end: ProcessEnd::Exited(self.code), said: self.stderr }
+    }
+}
+
+fn option(name: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(name);
+    option.push(path);
+    option
+}

@@ -1,0 +1,241 @@
+use std::{
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+};
+
+use super::{Commit, Merged, WorkTree, WorkTreeError};
+
+/// Two hosts, each with a folder and a repository.
+struct Hosts {
+    root: tempfile::TempDir,
+    here: WorkTree,
+    there: WorkTree,
+}
+
+#[expect(clippy::disallowed_methods, reason = "git is found as the tests' own environment says")]
+async fn hosts() -> Hosts {
+    let root = tempfile::tempdir().unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let mut trees = Vec::new();
+    for name in ["here", "there"] {
+        let folder = root.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        trees.push(WorkTree::open(&folder, &root.path().join(format!("{name}.git")), path.clone()).await.unwrap());
+    }
+    let there = trees.pop().unwrap();
+    Hosts { root, here: trees.pop().unwrap(), there }
+}
+
+impl Hosts {
+    fn at(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.at(path)).ok()
+    }
+
+    /// Hands a commit from here to there, where it is checked out.
+    async fn hand(&self, commit: &Commit, known: Option<&Commit>, holder: &str) {
+        self.there.take(&self.here.bundle(commit, known).await.unwrap(), commit).await.unwrap();
+        self.there.check_out(commit, holder).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_folder_stands_elsewhere_as_it_stood() {
+    let hosts = hosts().await;
+    hosts.write("here/text", "a\r\nb\n");
+    hosts.write("here/.gitattributes", "* text=auto eol=lf\nsecret filter=none\n");
+    hosts.write("here/日本 語/x", "unicode");
+    hosts.write("here/--odd", "like an option");
+    hosts.write("here/run", "#!/bin/sh\n");
+    fs::set_permissions(hosts.at("here/run"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("text", hosts.at("here/link")).unwrap();
+    hosts.there.claim().await.unwrap();
+    let commit = hosts.here.record(None, &[]).await.unwrap();
+    hosts.hand(&commit, None, "run").await;
+    for path in ["text", ".gitattributes", "日本 語/x", "--odd", "run"] {
+        assert_eq!(hosts.read(&format!("there/{path}")), hosts.read(&format!("here/{path}")), "{path}");
+    }
+    assert_eq!(fs::read_link(hosts.at("there/link")).unwrap(), Path::new("text"));
+    assert_ne!(fs::metadata(hosts.at("there/run")).unwrap().permissions().mode() & 0o100, 0);
+    // What has not changed is the same state, under the same name, on either host.
+    assert_eq!(hosts.there.record(Some(&commit), &[]).await.unwrap(), commit);
+    assert_eq!(hosts.there.record(None, &[]).await.unwrap(), commit);
+}
+
+#[tokio::test]
+async fn what_is_of_the_host_does_not_travel() {
+    let hosts = hosts().await;
+    hosts.write("here/.gitignore", "*.key\n");
+    hosts.write("here/a.key", "secret");
+    hosts.write("here/.aime/aime.db", "a journal");
+    hosts.write("here/.aime/.gitignore", "*\n");
+    hosts.write("here/.aime/runs/r/out.txt", "kept");
+    hosts.write("here/.git/HEAD", "ref: refs/heads/main\n");
+    // A repository without a commit cannot be added by git at all.
+    for (name, path) in [("HEAD", "ref: refs/heads/main\n"), ("objects/x", ""), ("refs/x", "")].iter().map(|(path, text)| (*text, *path)) {
+        hosts.write(&format!("here/other/.git/{path}"), name);
+    }
+    hosts.write("here/other/file", "of another repository");
+    hosts.write("here/own", "own");
+    let commit = hosts.here.record(None, &[".aime/runs/r".into(), ".aime/runs/none".into()]).await.unwrap();
+    hosts.hand(&commit, None, "run").await;
+    for (path, travels) in [
+        ("own", true),
+        (".gitignore", true),
+        (".aime/runs/r/out.txt", true),
+        ("a.key", false),
+        (".aime/aime.db", false),
+        (".git/HEAD", false),
+        ("other/file", false),
+    ] {
+        assert_eq!(hosts.at(&format!("there/{path}")).exists(), travels, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn no_setting_of_the_folder_starts_a_program() {
+    let hosts = hosts().await;
+    let touch = format!("touch {}", hosts.at("started").display());
+    let config = format!(
+        "[core]\n\tfsmonitor = {touch}\n\thooksPath = hooks\n[filter \"x\"]\n\tclean = {touch}\n\tsmudge = {touch}\n[merge \"x\"]\n\tdriver = {touch}\n"
+    );
+    for (path, text) in
+        [(".git/config", config.as_str()), (".git/HEAD", "ref: refs/heads/main\n"), (".gitattributes", "* filter=x merge=x\n")]
+    {
+        hosts.write(&format!("here/{path}"), text);
+    }
+    hosts.write("here/.git/objects/x", "");
+    hosts.write("here/.git/refs/x", "");
+    hosts.write("here/a", "1\n");
+    let first = hosts.here.record(None, &[]).await.unwrap();
+    hosts.write("here/a", "2\n");
+    let second = hosts.here.record(Some(&first), &[]).await.unwrap();
+    hosts.hand(&second, None, "run").await;
+    hosts.there.check_out(&first, "run").await.unwrap();
+    hosts.write("there/a", "3\n");
+    let third = hosts.there.record(Some(&first), &[]).await.unwrap();
+    assert!(matches!(hosts.there.merge(&second, &third).await.unwrap(), Merged::Conflict(_)));
+    assert!(!hosts.at("started").exists());
+}
+
+#[tokio::test]
+async fn check_outs_take_away_what_they_do_not_hold() {
+    let hosts = hosts().await;
+    hosts.write("here/.gitignore", "cache\n");
+    hosts.write("here/dir/a", "a");
+    let first = hosts.here.record(None, &[]).await.unwrap();
+    fs::remove_dir_all(hosts.at("here/dir")).unwrap();
+    hosts.write("here/dir", "now a file");
+    let second = hosts.here.record(Some(&first), &[]).await.unwrap();
+    hosts.hand(&second, None, "one").await;
+    for (path, text) in
+        [("dir", "changed"), ("new/file", "new"), ("cache", "kept in a run"), (".git/x", "its own"), (".aime/x", "of the host")]
+    {
+        hosts.write(&format!("there/{path}"), text);
+    }
+    hosts.there.check_out(&first, "one").await.unwrap();
+    assert_eq!((hosts.read("there/dir/a").as_deref(), hosts.read("there/new/file")), (Some("a"), None));
+    assert_eq!(hosts.read("there/cache").as_deref(), Some("kept in a run"));
+    hosts.there.check_out(&second, "another").await.unwrap();
+    assert_eq!(hosts.read("there/dir").as_deref(), Some("now a file"));
+    assert_eq!((hosts.read("there/cache"), hosts.read("there/.git/x")), (None, None), "another run finds nothing of it");
+    assert_eq!(hosts.read("there/.aime/x").as_deref(), Some("of the host"));
+}
+
+#[tokio::test]
+async fn links_lead_no_check_out_elsewhere() {
+    let hosts = hosts().await;
+    hosts.write("here/dir/a", "ours");
+    hosts.write("outside/a", "theirs");
+    let commit = hosts.here.record(None, &[]).await.unwrap();
+    hosts.hand(&commit, None, "run").await;
+    fs::remove_dir_all(hosts.at("there/dir")).unwrap();
+    symlink(hosts.at("outside"), hosts.at("there/dir")).unwrap();
+    hosts.there.check_out(&commit, "another").await.unwrap();
+    assert_eq!((hosts.read("outside/a").as_deref(), hosts.read("there/dir/a").as_deref()), (Some("theirs"), Some("ours")));
+    assert!(!fs::symlink_metadata(hosts.at("there/dir")).unwrap().is_symlink());
+}
+
+#[tokio::test]
+async fn changes_are_joined_and_what_cannot_be_is_named() {
+    let hosts = hosts().await;
+    hosts.write("here/a", "1\n");
+    hosts.write("here/b", "1\n");
+    let base = hosts.here.record(None, &[]).await.unwrap();
+    hosts.hand(&base, None, "run").await;
+    hosts.write("here/a", "here\n");
+    let ours = hosts.here.record(Some(&base), &[]).await.unwrap();
+    hosts.write("there/b", "there\n");
+    let apart = hosts.there.record(Some(&base), &[]).await.unwrap();
+    hosts.write("there/a", "there\n");
+    let across = hosts.there.record(Some(&apart), &[]).await.unwrap();
+    hosts.here.take(&hosts.there.bundle(&across, Some(&base)).await.unwrap(), &across).await.unwrap();
+    let Merged::Clean(both) = hosts.here.merge(&ours, &apart).await.unwrap() else { panic!("they changed different files") };
+    assert_eq!(hosts.here.merge(&ours, &across).await.unwrap(), Merged::Conflict(vec!["a".to_owned()]));
+    hosts.here.update(&ours, &both).await.unwrap();
+    assert_eq!((hosts.read("here/a").as_deref(), hosts.read("here/b").as_deref()), (Some("here\n"), Some("there\n")));
+}
+
+#[tokio::test]
+async fn an_update_overwrites_nothing_unknown() {
+    let hosts = hosts().await;
+    hosts.write("here/a", "1\n");
+    let first = hosts.here.record(None, &[]).await.unwrap();
+    hosts.write("here/new", "of the run\n");
+    let second = hosts.here.record(Some(&first), &[]).await.unwrap();
+    hosts.here.check_out(&first, "x").await.unwrap();
+    hosts.write("here/new", "of a person\n");
+    assert!(matches!(hosts.here.update(&first, &second).await, Err(WorkTreeError::Git { .. })));
+    assert_eq!(hosts.read("here/new").as_deref(), Some("of a person\n"));
+}
+
+#[tokio::test]
+async fn folders_with_anything_of_their_own_are_left_alone() {
+    let hosts = hosts().await;
+    hosts.write("there/precious", "mine");
+    assert!(matches!(hosts.there.claim().await, Err(WorkTreeError::NotEmpty { .. })));
+    fs::remove_file(hosts.at("there/precious")).unwrap();
+    hosts.write("there/.aime/aime.db", "a journal");
+    hosts.there.claim().await.unwrap();
+    // Once it is taken it may hold what was checked out.
+    hosts.write("there/file", "checked out");
+    hosts.there.claim().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_bundle_is_what_it_is_said_to_be() {
+    let hosts = hosts().await;
+    hosts.write("here/a", "1\n");
+    let first = hosts.here.record(None, &[]).await.unwrap();
+    hosts.write("here/a", "2\n");
+    let second = hosts.here.record(Some(&first), &[]).await.unwrap();
+    let (whole, rest) = (hosts.here.bundle(&first, None).await.unwrap(), hosts.here.bundle(&second, Some(&first)).await.unwrap());
+    assert!(matches!(hosts.there.take(&rest, &second).await, Err(WorkTreeError::Git { .. })), "what it builds on is not there");
+    assert!(matches!(hosts.there.take(&whole, &second).await, Err(WorkTreeError::Missing { .. })));
+    assert!(matches!(hosts.there.take(b"no bundle", &first).await, Err(WorkTreeError::Git { .. })));
+    assert!(!hosts.there.has(&second).await.unwrap());
+    hosts.there.take(&whole, &first).await.unwrap();
+    hosts.there.take(&rest, &second).await.unwrap();
+    assert!(hosts.there.has(&second).await.unwrap());
+    assert_eq!(hosts.there.remembered("runs/r").await.unwrap(), None);
+    hosts.there.remember("runs/r", &second).await.unwrap();
+    assert_eq!(hosts.there.remembered("runs/r").await.unwrap(), Some(second));
+}
+
+#[test]
+fn only_digits_name_a_commit() {
+    for text in ["", "HEAD", "--all", &"g".repeat(40), &"a".repeat(41), &"A".repeat(40)] {
+        assert!(text.parse::<Commit>().is_err(), "{text:?}");
+    }
+    assert_eq!("a".repeat(64).parse::<Commit>().unwrap().as_str().len(), 64);
+}
