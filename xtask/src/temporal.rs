@@ -35,7 +35,8 @@ pub(crate) fn drive() -> Result<()> {
     let begun = Instant::now();
     let killed = world.killed_in_every_way().with_context(|| format!("look into {}", world.root.display()))?;
     let doubt = world.a_call_cut_off().with_context(|| format!("look into {}", world.root.display()))?;
-    println!("scenario temporal passed in {} s: {killed}; {doubt}", begun.elapsed().as_secs());
+    let handed = world.a_folder_goes_from_host_to_host().with_context(|| format!("look into {}", world.root.display()))?;
+    println!("scenario temporal passed in {} s: {killed}; {doubt}; {handed}", begun.elapsed().as_secs());
     Ok(())
 }
 
@@ -44,6 +45,11 @@ fn gate(name: &str) -> String {
     format!(
         "echo {name} >> log; touch at-{name}; for i in $(seq 900); do [ -e go-{name} ] && break; sleep 0.1; done; echo {name} ended >> log"
     )
+}
+
+/// A command that tells that it has begun, waits for leave, and leaves nothing but what its work makes.
+fn meeting(name: &str, work: &str) -> String {
+    format!("touch at-{name}; for i in $(seq 900); do [ -e go ] && break; sleep 0.1; done; rm -f at-{name} go; {work}")
 }
 
 fn tool(id: &str, command: &str, dependencies: &[&str]) -> Value {
@@ -75,7 +81,7 @@ struct Process {
 impl World {
     fn new(program: PathBuf) -> Result<Self> {
         let root = fresh_folder("aime-temporal")?;
-        for folder in ["home", "here", "there", "cut"] {
+        for folder in ["home", "here", "there", "cut", "client", "drives", "host-1", "host-2"] {
             fs::create_dir(root.join(folder))?;
         }
         Ok(Self { program, root })
@@ -167,6 +173,73 @@ impl World {
         let log = fs::read_to_string(folder.join("log"))?;
         ensure!(log.matches("cut\n").count() == 1, "the call was repeated: {log:?}");
         Ok("a call whose worker was killed is told to be in doubt and is not repeated".to_owned())
+    }
+
+    /// Two hosts that share no folder work on one run at once: what they do is joined, and what cannot be is told.
+    fn a_folder_goes_from_host_to_host(&self) -> Result<String> {
+        let blobs = self.root.join("blobs").display().to_string();
+        let (client, hosts) = (self.root.join("client"), ["host-1", "host-2"]);
+        let apart = json!({"goal": "a page of two parts", "tasks": [
+            tool("begin", "cat title > page", &[]),
+            tool("left", &meeting("left", "echo left > left"), &["begin"]),
+            tool("right", &meeting("right", "echo right > right"), &["begin"]),
+            tool("join", "cat left right >> page", &["left", "right"]),
+        ]});
+        let across = json!({"goal": "a page twice", "tasks": [
+            tool("this", &meeting("this", "echo this > page"), &[]),
+            tool("that", &meeting("that", "echo that > page"), &[]),
+        ]});
+        for (name, text) in [("apart.json", apart.to_string()), ("across.json", across.to_string()), ("title", "title\n".to_owned())] {
+            fs::write(client.join(name), text)?;
+        }
+        fs::write(client.join(".gitignore"), "*.key\n")?;
+        fs::write(client.join("own.key"), "stays here")?;
+
+        let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
+        let (url, engine) = (model.url(), Server::start(&client.join(".."))?);
+        let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
+        let serve = |folder: &str, serves: &str| {
+            let arguments = ["worker", "--temporal", &address, "--serve", serves, "--trees", "--blobs", &blobs];
+            self.start(folder, &format!("trees-{folder}"), &url, &arguments)
+        };
+        let _workers = [
+            serve("drives", "runs,llm,planner")?,
+            serve(hosts[0], "tools.files,tools.shell")?,
+            serve(hosts[1], "tools.files,tools.shell")?,
+        ];
+        let run = |plan: &str, name: &str| {
+            let plan = format!("{plan}.json");
+            let arguments = ["run", "--plan", &plan, "--run-id", name, "--approve", "all", "--unattended", "--output", "json"];
+            self.start("client", name, &url, &[&arguments[..], &["--on", &on, "--trees", "--blobs", &blobs]].concat())
+        };
+        // Both are under way at once, each in a folder where the other is not.
+        let meet = |one: &str, other: &str| {
+            until(&format!("{one} and {other} are on two hosts"), || {
+                let at = |name: &str| hosts.iter().position(|host| self.root.join(host).join(format!("at-{name}")).exists());
+                Ok(at(one).is_some() && at(other).is_some() && at(one) != at(other))
+            })?;
+            hosts.iter().try_for_each(|host| fs::write(self.root.join(host).join("go"), ""))
+        };
+
+        let apart = run("apart", "apart")?;
+        meet("left", "right").context("left and right")?;
+        fs::write(client.join("meanwhile"), "a person's")?;
+        let result = apart.ended(0)?;
+        ensure!(fs::read_to_string(client.join("page"))? == "title\nleft\nright\n", "the work of both hosts is not joined: {result:#}");
+        ensure!(fs::read_to_string(client.join("meanwhile"))? == "a person's", "what a person wrote meanwhile is lost");
+        let strayed = hosts.iter().any(|host| self.root.join(host).join("own.key").exists());
+        ensure!(!strayed, "what .gitignore names has left its host");
+
+        let across = run("across", "across")?;
+        meet("this", "that").context("this and that")?;
+        let result = across.ended(1)?;
+        let error = |task: usize| result.pointer(&format!("/tasks/{task}/error")).and_then(Value::as_str).unwrap_or_default();
+        let lost = [error(0), error(1)].into_iter().filter(|error| error.contains("changed the same places meanwhile: page")).count();
+        ensure!(lost == 1, "exactly one of two tasks is told of the conflict: {result:#}");
+        let page = fs::read_to_string(client.join("page"))?;
+        ensure!(["this\n", "that\n"].contains(&page.as_str()), "the page is of both, or of none: {page:?}");
+        Ok("two hosts without a common folder worked on one run at once: their work was joined and brought back, a conflict was told"
+            .to_owned())
     }
 
     fn appears(&self, path: &str) -> Result<()> {

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
 use aime_progress::{LiveStore, Origin, PlanId, RunId, Spent};
-use aime_tools::{HandledBy, Trust};
+use aime_tools::{HandledBy, Trust, learn_secrets_of};
 use futures::FutureExt as _;
 
 use self::execute::Start;
@@ -69,6 +69,15 @@ impl Orchestrator {
     pub fn new(mut parts: Parts) -> Self {
         parts.models = parts.models.map(|models| models.redacted(&parts.redactor));
         Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default() }
+    }
+
+    /// The same after the files of its folder were replaced: what the project says of itself (`AGENTS.md`) and secrets in files are read anew.
+    #[must_use]
+    pub fn with_folder_read_anew(&self) -> Self {
+        let folder = &self.parts.tool_context.folder;
+        learn_secrets_of(folder, &self.parts.redactor);
+        let project = folder.read("AGENTS.md").ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+        Self { parts: Parts { project, ..self.parts.clone() }, ..self.clone() }
     }
 
     pub(crate) const fn parts(&self) -> &Parts {

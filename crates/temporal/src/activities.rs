@@ -1,34 +1,94 @@
 //! What workers do: single effects of runs and actors.
 #![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use aime_actors::{ActorFact, ActorInput};
 use aime_durable::Reason;
-use aime_orchestrator::{Apart, Attempted, Orchestrator, RunFact, RunInput};
+use aime_orchestrator::{Attempted, Orchestrator, RunFact, RunInput};
+use aime_progress::RunId;
 use temporalio_client::{WorkflowSignalOptions, errors::WorkflowInteractionError};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use tokio::{sync::mpsc, task::AbortHandle};
+use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ActOrder, JudgeOrder, MakeOrder, Making, RunOrder, RunWorkflow, alive};
+use crate::{
+    ActOrder, Back, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, RunOrder, RunWorkflow, Tree, Trees, Worked, alive, trees::Standing,
+};
+
+/// How often the run is told of something before the work counts as failed.
+const SIGNAL_TRIES: u32 = 60;
+/// Between two of these.
+const BETWEEN_SIGNALS: Duration = Duration::from_secs(1);
 
 /// Carries out effects with the parts of an orchestrator: its models, its tools, its working folder.
 pub struct Effects {
     orchestrator: Orchestrator,
+    trees: Option<Trees>,
+}
+
+/// Where an effect is carried out: with what the folder holds now, which nobody else changes meanwhile.
+struct Stand {
+    orchestrator: Orchestrator,
+    folder: Option<Standing>,
 }
 
 impl Effects {
-    /// With these parts.
+    /// With these parts; where the working folder is one into which states of folders of runs are checked out, with those.
     #[must_use]
-    pub const fn new(orchestrator: Orchestrator) -> Self {
-        Self { orchestrator }
+    pub const fn new(orchestrator: Orchestrator, trees: Option<Trees>) -> Self {
+        Self { orchestrator, trees }
     }
 
-    fn apart(&self, input: RunInput, so_far: &aime_orchestrator::RunSoFar) -> Apart {
-        self.orchestrator.apart(input, so_far)
+    /// Has the folder as an effect begins from it.
+    async fn stand(&self, context: &ActivityContext, run: &RunId, tree: Option<&Tree>) -> Result<Stand, ActivityError> {
+        let Some(tree) = tree else { return Ok(Stand { orchestrator: self.orchestrator.clone(), folder: None }) };
+        let folder = alive(context, self.trees()?.stand(tree, run.as_str())).await?;
+        Ok(Stand { orchestrator: self.orchestrator.with_folder_read_anew(), folder: Some(folder) })
     }
+
+    fn trees(&self) -> Result<&Trees, ActivityError> {
+        self.trees.as_ref().ok_or_else(|| std::io::Error::other("this worker checks no folders out").into())
+    }
+
+    async fn effect_of_run(&self, context: &ActivityContext, input: RunInput, order: RunOrder) -> Result<(RunFact, Stand), ActivityError> {
+        let stand = self.stand(context, &input.run, order.tree.as_ref()).await?;
+        let apart = stand.orchestrator.apart(input, &order.so_far);
+        let issue = order.order.issue(context.info().attempt);
+        let cancelled = Cancelled::of(context);
+        let cancel = cancelled.token.clone();
+        let fact = heard(context, None, |told| async move { apart.run(issue, cancel.cancelled(), told).await }).await?;
+        Ok((fact, stand))
+    }
+
+    async fn effect_of_actor(
+        &self,
+        context: &ActivityContext,
+        input: RunInput,
+        actor: ActorInput,
+        order: ActOrder,
+    ) -> Result<(ActorFact, Stand), ActivityError> {
+        let cancelled = Cancelled::of(context);
+        let cancel = cancelled.token.clone();
+        let stand = self.stand(context, &input.run, order.tree.as_ref()).await?;
+        let apart = stand.orchestrator.apart(input, &order.so_far);
+        let issue = order.order.issue(context.info().attempt);
+        if cancel.is_cancelled() {
+            return Ok((ActorFact::Revoked { id: issue.id, why: Reason::Cancelled }, stand));
+        }
+        let fact = heard(context, Some(order.run), |told| async move { apart.act(actor, issue, cancel, told).await }).await?;
+        Ok((fact, stand))
+    }
+}
+
+/// With what the folder came to.
+async fn worked<T>(context: &ActivityContext, (fact, stand): (T, Stand)) -> Worked<T> {
+    let back = match stand.folder {
+        Some(folder) => alive(context, folder.hand_back()).await,
+        None => Back::Lost { why: "it was not worked on in a state of its own".to_owned() },
+    };
+    Worked { fact, back }
 }
 
 #[activities]
@@ -36,17 +96,32 @@ impl Effects {
     /// One effect of a run.
     #[activity(name = "aime.run.effect")]
     pub async fn of_run(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RunOrder) -> Result<RunFact, ActivityError> {
-        let apart = self.apart(input, &order.so_far);
-        let issue = order.order.issue(context.info().attempt);
-        let cancelled = Cancelled::of(&context);
-        let cancel = cancelled.token.clone();
-        heard(&context, None, |told| async move { apart.run(issue, cancel.cancelled(), told).await }).await
+        self.effect_of_run(&context, input, order).await.map(|(fact, _)| fact)
+    }
+
+    /// The same for a call of a tool, where the folder goes from host to host.
+    #[activity(name = "aime.run.call")]
+    pub async fn call_of_run(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: RunOrder,
+    ) -> Result<Worked<RunFact>, ActivityError> {
+        let done = self.effect_of_run(&context, input, order).await?;
+        Ok(worked(&context, done).await)
+    }
+
+    /// Joins what two have done to a folder.
+    #[activity(name = "aime.tree.join")]
+    pub async fn join(self: Arc<Self>, context: ActivityContext, order: JoinOrder) -> Result<Joined, ActivityError> {
+        Ok(alive(&context, self.trees()?.join(&order.ours, &order.theirs)).await?)
     }
 
     /// The making of an actor.
     #[activity(name = "aime.actor.make")]
     pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
-        let apart = self.apart(input, &order.so_far);
+        let stand = self.stand(&context, &input.run, order.tree.as_ref()).await?;
+        let apart = stand.orchestrator.apart(input, &order.so_far);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
@@ -60,7 +135,8 @@ impl Effects {
     /// A look at what an attempt came to.
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
-        let apart = self.apart(input, &order.so_far);
+        let stand = self.stand(&context, &input.run, order.tree.as_ref()).await?;
+        let apart = stand.orchestrator.apart(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let judged = heard(&context, None, |told| async move {
@@ -79,14 +155,20 @@ impl Effects {
         actor: ActorInput,
         order: ActOrder,
     ) -> Result<ActorFact, ActivityError> {
-        let apart = self.apart(input, &order.so_far);
-        let issue = order.order.issue(context.info().attempt);
-        let cancelled = Cancelled::of(&context);
-        let cancel = cancelled.token.clone();
-        if cancel.is_cancelled() {
-            return Ok(ActorFact::Revoked { id: issue.id, why: Reason::Cancelled });
-        }
-        heard(&context, Some(order.run), |told| async move { apart.act(actor, issue, cancel, told).await }).await
+        self.effect_of_actor(&context, input, actor, order).await.map(|(fact, _)| fact)
+    }
+
+    /// The same for a call of a tool, where the folder goes from host to host.
+    #[activity(name = "aime.actor.call")]
+    pub async fn call_of_actor(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        actor: ActorInput,
+        order: ActOrder,
+    ) -> Result<Worked<ActorFact>, ActivityError> {
+        let done = self.effect_of_actor(&context, input, actor, order).await?;
+        Ok(worked(&context, done).await)
     }
 }
 
@@ -131,10 +213,17 @@ where
         while let Some(fact) = told.recv().await {
             let Some(run) = &run else { continue };
             let run = context.client().get_workflow_handle::<RunWorkflow>(run.clone());
-            match run.signal(RunWorkflow::facts, vec![fact], WorkflowSignalOptions::default()).await {
-                // A run that is gone has nobody to be told.
-                Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => {}
-                Err(error) => return Err(error.into()),
+            let mut tries = 1;
+            loop {
+                match run.signal(RunWorkflow::facts, vec![fact.clone()], WorkflowSignalOptions::default()).await {
+                    // A run that is gone has nobody to be told.
+                    Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => break,
+                    // Work that was done is not thrown away for an engine that is away for a while.
+                    Err(error) if tries < SIGNAL_TRIES => tracing::warn!(%error, tries, "the run could not be told what happened"),
+                    Err(error) => return Err(error.into()),
+                }
+                tries += 1;
+                sleep(BETWEEN_SIGNALS).await;
             }
         }
         Ok::<(), ActivityError>(())

@@ -17,9 +17,10 @@ use temporalio_sdk::{
 
 use crate::{
     ActOrder, ActorBegin, ActorEnd, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, RunWorkflow, SoFar,
-    carry,
+    Tree, Worked, carry,
     deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
-    options,
+    effect::{begun_and_lost, lost},
+    tree::{HasTree, take_in, tree_now},
 };
 
 /// Drives one actor.
@@ -30,6 +31,18 @@ pub struct ActorWorkflow {
     inbox: Vec<ActorFact>,
     /// What people have answered.
     answers: Vec<Answered>,
+    /// What the working folder has come to, where it goes from host to host.
+    tree: Option<Tree>,
+}
+
+impl HasTree for ActorWorkflow {
+    fn tree(&self) -> &Option<Tree> {
+        &self.tree
+    }
+
+    fn set_tree(&mut self, tree: Tree) {
+        self.tree = Some(tree);
+    }
 }
 
 #[workflow_methods]
@@ -37,12 +50,16 @@ impl ActorWorkflow {
     /// Drives an actor to its conclusion.
     #[run(name = "aime.actor")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, begin: ActorBegin) -> WorkflowResult<ActorEnd> {
+        ctx.state_mut(|actor| actor.tree.clone_from(&begin.tree));
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
         let carried = carry(resume, &mut carrier).await.map_err(ApplicationFailure::new)?;
-        // The run has heard of everything before it hears of the end.
-        carrier.report();
-        carrier.errands.done().await;
+        if let Carried::Ended(_) = carried {
+            // The run has heard of everything before it hears of the end.
+            carrier.report();
+            carrier.errands.done().await;
+        }
+        let tree = tree_now(ctx);
         let ActorCarrier { begin, facts, events, reports, mut so_far, .. } = carrier;
         so_far
             .answers
@@ -55,13 +72,13 @@ impl ActorWorkflow {
                     not_begun: Default::default(),
                     then: Vec::new(),
                 });
-                Ok(ActorEnd { conclusion: ended.output, stopped, reports })
+                Ok(ActorEnd { conclusion: ended.output, stopped, reports, tree })
             }
-            Carried::Left { not_begun } => {
-                let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+            Carried::Left { not_begun, then } => {
+                let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
                 let machine = Begin { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
-                    ActorBegin { begin: machine, so_far, reports, created: None, ..begin },
+                    ActorBegin { begin: machine, so_far, reports, created: None, tree, ..begin },
                     ContinueAsNewOptions::default(),
                 )?;
                 unreachable_end()
@@ -159,20 +176,40 @@ impl ActorCarrier {
             ActorEffect::Tool { name, .. } => Capability::of_tool(sheet(name)),
             _ => Capability::Llm,
         };
-        let queue = self.begin.queues.name(capability);
-        let options = options(&queue, &id, self.cancels.token(&id));
+        let queues = self.begin.queues.clone();
+        let repeatable = match &effect {
+            ActorEffect::Tool { name, .. } => sheet(name).is_some_and(aime_tools::ToolSheet::repeatable),
+            _ => true,
+        };
+        let (queue, options) = (queues.name(capability), queues.options(capability, &id, self.cancels.token(&id)));
+        // Requests to models need no folder.
+        let tree = tree_now(&self.ctx).filter(|_| matches!(effect, ActorEffect::Tool { .. }));
         let order = ActOrder {
             so_far: self.so_far.clone(),
             run: self.begin.run.clone(),
             order: EffectOrder { id: id.clone(), effect, begun_before },
+            tree: tree.clone(),
         };
         // The worker needs none of its prompts.
         let actor = ActorInput { system: String::new(), task: String::new(), told: Vec::new(), ..self.input().clone() };
         let (ctx, run) = (self.ctx.clone(), self.begin.input.clone());
         let facts = async move {
-            match ctx.execute_activity(Effects::of_actor, (run, actor, order), options).await {
+            let done = match tree {
+                None => ctx.execute_activity(Effects::of_actor, (run, actor, order), options).await,
+                Some(tree) => match ctx.execute_activity(Effects::call_of_actor, (run, actor, order), options).await {
+                    Err(error) => Err(error),
+                    Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
+                        Ok(()) => fact,
+                        Err(why) => left_out(fact, &why),
+                    }),
+                },
+            };
+            match done {
                 Ok(fact) => vec![fact],
                 Err(ActivityExecutionError::Cancelled(_)) => vec![ActorFact::Revoked { id, why: Reason::Cancelled }],
+                Err(error) if begun_and_lost(&error) && !repeatable => {
+                    vec![ended(id, CallOutcome::InDoubt, &format!("it was begun, and its outcome is unknown: {}", lost(&queue, &error)))]
+                }
                 Err(error) => vec![failed(id, &lost(&queue, &error))],
             }
         };
@@ -212,15 +249,22 @@ fn nothing(id: EffectId) -> Begun<ActorMachine> {
 
 /// The answer to an effect of which no worker could be found, or whose worker could not read it.
 fn failed(id: EffectId, text: &str) -> ActorFact {
-    let (text, outcome) = (text.to_owned(), CallOutcome::Error);
+    ended(id, CallOutcome::Error, text)
+}
+
+fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
+    let text = text.to_owned();
     ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms: 0, origins: Vec::new() }
 }
 
-/// Why an effect came to nothing, in words.
-pub(crate) fn lost(queue: &str, error: &ActivityExecutionError) -> String {
-    match error.as_timeout() {
-        Some(_) => format!("no worker of the queue {queue} has done it in time: its host may be lost"),
-        None => error.to_string(),
+/// The answer to a call whose changes of files could not be taken in.
+fn left_out(fact: ActorFact, why: &str) -> ActorFact {
+    match fact {
+        ActorFact::ToolEnded { id, text, value, references, duration_ms, origins, .. } => {
+            let text = format!("{text}\n\n{why}").trim_start().to_owned();
+            ActorFact::ToolEnded { id, outcome: CallOutcome::Error, text, value, references, duration_ms, origins }
+        }
+        other => other,
     }
 }
 
@@ -288,6 +332,11 @@ impl Carrier<ActorMachine> for ActorCarrier {
         self.events += events.len();
         self.so_far.take(&[], events);
         self.unheard.extend(events.iter().map(|event| event.fact.clone()));
+    }
+
+    fn settle(&mut self, context: &mut Context<'_>) -> bool {
+        self.report();
+        self.errands.poll(context)
     }
 
     fn wants_to_leave(&self) -> bool {

@@ -76,7 +76,12 @@ impl Blobs {
         let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
         file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
         match file.persist_noclobber(&path) {
-            Ok(_) => Ok(name),
+            Ok(_) => {
+                // Its name is lasting too: the engine will know it.
+                #[cfg(unix)]
+                fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+                Ok(name)
+            }
             // Another process was quicker with the same bytes.
             Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(name),
             Err(error) => Err(failed(error.error)),

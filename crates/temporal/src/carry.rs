@@ -29,6 +29,11 @@ pub trait Carrier<M: Machine> {
     /// The machine has taken in these facts, and these events followed.
     fn took(&mut self, facts: &[Recorded<M::Fact>], events: &[Recorded<M::Event>]);
 
+    /// Goes on with what is still to be told elsewhere; whether all of it is told.
+    fn settle(&mut self, _: &mut Context<'_>) -> bool {
+        true
+    }
+
     /// Whether the history has grown so long that the machine should go on in a new one.
     fn wants_to_leave(&self) -> bool {
         false
@@ -51,6 +56,8 @@ pub enum Carried<M: Machine> {
     Left {
         /// Wishes that were not begun: they are no repetition when they are begun there.
         not_begun: Vec<EffectId>,
+        /// What has come from outside and was not taken in: the first that it learns there.
+        then: Vec<M::Fact>,
     },
 }
 
@@ -72,8 +79,9 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
                 return Poll::Ready(ended.map(Carried::Ended));
             }
             let wishes = desk.wishes();
-            if carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds) {
-                return Poll::Ready(Ok(Carried::Left { not_begun: wishes.into_iter().filter_map(issued).collect() }));
+            if carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds) && carrier.settle(context) {
+                let not_begun = wishes.into_iter().filter_map(issued).collect();
+                return Poll::Ready(Ok(Carried::Left { not_begun, then: carrier.arrived(context) }));
             }
             for wish in wishes {
                 match wish {

@@ -12,7 +12,7 @@ use temporalio_client::{
     errors::{ClientConnectError, ClientError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
 };
 
-use crate::{Begin, BlobCodec, Blobs, Capability, Queues, RunBegin, RunWorkflow, Watched, run_workflow};
+use crate::{Begin, BlobCodec, Blobs, Capability, Queues, RunBegin, RunWorkflow, Tree, Watched, run_workflow};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -70,6 +70,9 @@ pub enum EngineError {
         #[source]
         source: Box<ClientConnectError>,
     },
+    /// The key would be sent where everybody on the way reads it.
+    #[error("a key is sent over TLS alone: write temporals://HOST:PORT, or take the key away")]
+    KeyInTheClear,
     /// A client for the namespace could not be made.
     #[error("no client for this namespace: {0}")]
     Client(String),
@@ -96,7 +99,7 @@ pub enum EngineError {
 }
 
 /// How an engine is used.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Access {
     /// Where it is.
     pub place: Place,
@@ -109,10 +112,13 @@ pub struct Access {
 /// Connects to an engine.
 ///
 /// # Errors
-/// [`EngineError::Connect`] when it cannot be reached within 10 s.
+/// [`EngineError::Connect`] when it cannot be reached within 10 s; [`EngineError::KeyInTheClear`] for a key without TLS.
 pub async fn connect(access: Access) -> Result<Client, EngineError> {
     let Access { place: Place { url, namespace }, blobs, api_key } = access;
     let tls = (url.scheme() == "https").then(TlsOptions::default);
+    if api_key.is_some() && tls.is_none() {
+        return Err(EngineError::KeyInTheClear);
+    }
     let options = ConnectionOptions::new(url.clone()).connect_timeout(CONNECT).maybe_tls_options(tls).maybe_api_key(api_key).build();
     let connection = Connection::connect(options).await.map_err(|source| EngineError::Connect { url, source: Box::new(source) })?;
     let options = ClientOptions::new(namespace).data_converter(BlobCodec::converter(Blobs::new(blobs))).build();
@@ -142,13 +148,13 @@ impl Runs {
         Self { client, queues }
     }
 
-    /// Starts a run. It goes on whether or not anybody watches it.
+    /// Starts a run. It goes on whether or not anybody watches it. Where its folder goes from host to host, it begins from `tree`.
     ///
     /// # Errors
     /// [`EngineError::RunExists`], and what the engine says.
-    pub async fn start(&self, at: UnixMillis, input: RunInput) -> Result<(), EngineError> {
+    pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
         let run = input.run.to_string();
-        let begin = RunBegin { begin: Begin::fresh(at, input), queues: self.queues.clone(), stopped: Vec::new() };
+        let begin = RunBegin { begin: Begin::fresh(at, input), queues: self.queues.clone(), stopped: Vec::new(), tree };
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
         match self.client.start_workflow(RunWorkflow::run, begin, options).await {

@@ -5,8 +5,12 @@ use std::{sync::Arc, time::Duration};
 use aime_durable::{EffectId, EffectRunner, Issue, Machine, carry_out_alone};
 use serde::{Deserialize, Serialize};
 use temporalio_common::{ActivityCloseTimeouts, RetryPolicy};
-use temporalio_sdk::{ActivityCancellationType, ActivityOptions, WorkflowCancellationToken, activities::ActivityContext};
+use temporalio_sdk::{
+    ActivityCancellationType, ActivityExecutionError, ActivityOptions, TimeoutType, WorkflowCancellationToken, activities::ActivityContext,
+};
 use tokio::time::{MissedTickBehavior, interval};
+
+use crate::{Capability, Queues};
 
 /// How often a worker says that it still works on an effect. Also how soon it hears that the effect is not wanted any more.
 pub const HEARTBEAT: Duration = Duration::from_millis(500);
@@ -49,6 +53,29 @@ pub fn options(queue: &str, id: &EffectId, cancelled: WorkflowCancellationToken)
         .cancellation_token(cancelled)
         .retry_policy(RetryPolicy::builder().maximum_interval(BETWEEN_ATTEMPTS).build())
         .build()
+}
+
+impl Queues {
+    /// How an effect of these queues is scheduled. One that can be done in one place alone fails when nobody there takes it up.
+    pub(crate) fn options(&self, capability: Capability, id: &EffectId, cancelled: WorkflowCancellationToken) -> ActivityOptions {
+        let mut options = options(&self.name(capability), id, cancelled);
+        options.schedule_to_start_timeout = self.patience(capability);
+        options
+    }
+}
+
+/// Why an effect came to nothing, in words.
+pub(crate) fn lost(queue: &str, error: &ActivityExecutionError) -> String {
+    match error.as_timeout().map(|timeout| timeout.timeout_type()) {
+        Some(TimeoutType::ScheduleToStart) => format!("its host is lost: no worker of the queue {queue} has taken it up in time"),
+        Some(_) => format!("no worker of the queue {queue} has done it in time: its host may be lost"),
+        None => error.to_string(),
+    }
+}
+
+/// Whether an effect was begun on a host that is lost: an attempt at it came before the one that nobody took up.
+pub(crate) fn begun_and_lost(error: &ActivityExecutionError) -> bool {
+    error.as_timeout().is_some_and(|timeout| timeout.timeout_type() == TimeoutType::ScheduleToStart && timeout.cause().is_some())
 }
 
 /// Awaits work and says meanwhile that this worker still does it.

@@ -13,6 +13,8 @@ mod effect;
 mod orders;
 mod queues;
 mod run;
+mod tree;
+mod trees;
 mod worker;
 
 pub use activities::Effects;
@@ -25,11 +27,12 @@ pub use codec::{BlobCodec, INLINE};
 pub use desk::{Desk, Step, TemporalHost, Wish};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use orders::{
-    ActOrder, ActorBegin, ActorEnd, Answered, JudgeOrder, MakeOrder, Making, RunBegin, RunOrder, StoppedActor, Watched, actor_workflow,
-    moves_on, run_workflow,
+    ActOrder, ActorBegin, ActorEnd, Answered, JoinOrder, JudgeOrder, MakeOrder, Making, RunBegin, RunOrder, StoppedActor, Watched, Worked,
+    actor_workflow, moves_on, run_workflow,
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
-pub use worker::{WorkError, work};
+pub use trees::{Back, Joined, Side, TakenBack, Tree, TreeError, Trees};
+pub use worker::{Equipment, WorkError, work};

@@ -6,7 +6,7 @@ use aime_orchestrator::{ActorOrder, Bounds, CallRecord, MadeActor, RunEffect, Ru
 use aime_progress::{Conclusion, ProgressEvent, QuestionId, TaskId, TaskSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::{Begin, Dated, EffectOrder, Queues, SoFar};
+use crate::{Back, Begin, Dated, EffectOrder, Queues, SoFar, Tree};
 
 /// What the workflow of a run starts from.
 #[derive(Clone, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct RunBegin {
     /// The journals of actors that were stopped before their end, by their names.
     #[serde(default)]
     pub stopped: Vec<(String, StoppedActor)>,
+    /// The state of the working folder that it begins from, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// An actor that was stopped, and may go on.
@@ -50,6 +53,9 @@ pub struct ActorBegin {
     /// The first report, that it was made, where it has not been heard yet.
     #[serde(default)]
     pub created: Option<ProgressEvent>,
+    /// The state of the working folder that it begins from, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// What the workflow of an actor comes to.
@@ -62,6 +68,9 @@ pub struct ActorEnd {
     pub stopped: Option<SoFar<ActorMachine>>,
     /// How many reports it has made.
     pub reports: u64,
+    /// What the working folder has come to, where it goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// An effect of a run, for a worker. What the run started from travels beside it, as an argument of its own: it is the same for all, and
@@ -72,6 +81,9 @@ pub struct RunOrder {
     pub so_far: RunSoFar,
     /// The effect.
     pub order: EffectOrder<RunEffect>,
+    /// The state of the working folder that it begins from, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// An actor that is to be made.
@@ -86,6 +98,9 @@ pub struct MakeOrder {
     /// What people have said to it.
     #[serde(default)]
     pub said: Vec<Told>,
+    /// The state of the working folder that it begins from, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// What came of making one.
@@ -119,6 +134,9 @@ pub struct JudgeOrder {
     pub calls: CallRecord,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
+    /// The state of the working folder that it begins from, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// An effect of an actor, for a worker.
@@ -130,6 +148,27 @@ pub struct ActOrder {
     pub run: String,
     /// The effect.
     pub order: EffectOrder<aime_actors::ActorEffect>,
+    /// The state of the working folder that it begins from, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
+}
+
+/// The answer to a call, and what the folder came to by it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Worked<T> {
+    /// The answer.
+    pub fact: T,
+    /// The folder.
+    pub back: Back,
+}
+
+/// Two states of a folder that are to be one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JoinOrder {
+    /// What stands.
+    pub ours: Tree,
+    /// What is to be taken in.
+    pub theirs: Tree,
 }
 
 /// The answer to a question of an actor.
@@ -155,6 +194,9 @@ pub struct Watched {
     /// The bounds in force.
     #[serde(default)]
     pub bounds: Option<Bounds>,
+    /// What the working folder has come to, where it goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// The workflow of a run, by the run's name.

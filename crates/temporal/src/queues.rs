@@ -1,6 +1,6 @@
 //! Which queue an effect goes to: by what a worker must be able to do, and by where the working folder is.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use aime_orchestrator::RunEffect;
 use aime_tools::{HandledBy, Source, ToolSheet, Touches};
@@ -92,15 +92,36 @@ pub struct Queues {
     /// The working folder, by a name that its workers share; where there is none all workers have the same folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// After so many seconds in which no worker of the place takes up what needs it, its host counts as lost; 600 where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_after_s: Option<u64>,
 }
+
+/// How long it is waited for a worker of a place, unless a run says otherwise.
+const LOST_AFTER: Duration = Duration::from_secs(600);
+/// The place of folders that go from host to host: any that checks them out.
+const ANYWHERE: &str = "*";
 
 impl Default for Queues {
     fn default() -> Self {
-        Self { prefix: "aime".to_owned(), place: None }
+        Self { prefix: "aime".to_owned(), place: None, lost_after_s: None }
     }
 }
 
 impl Queues {
+    /// The same for working folders that go from host to host: their queues are served by workers that check them out, and by no others.
+    #[must_use]
+    pub fn of_trees(self) -> Self {
+        Self { place: Some(ANYWHERE.to_owned()), ..self }
+    }
+
+    /// How long an effect waits for a worker, where it can be done in one place alone. What any worker can do waits until there is one.
+    #[must_use]
+    pub fn patience(&self, capability: Capability) -> Option<Duration> {
+        let one_place = self.place.as_deref().is_some_and(|place| place != ANYWHERE) && capability.is_bound();
+        one_place.then(|| self.lost_after_s.map_or(LOST_AFTER, |seconds| Duration::from_secs(seconds.max(1))))
+    }
+
     /// The queue of a capability.
     #[must_use]
     pub fn name(&self, capability: Capability) -> String {
@@ -140,6 +161,24 @@ mod tests {
         ];
         assert_eq!(names, expected);
         assert_eq!(Queues::default().name(Capability::Shell), "aime.tools.shell");
+        assert_eq!(Queues::default().of_trees().name(Capability::Shell), "aime.tools.shell@*");
+    }
+
+    #[test]
+    fn only_what_one_host_can_do_is_given_up() {
+        let placed = Queues { place: Some("build-7".to_owned()), ..Queues::default() };
+        let quick = Queues { lost_after_s: Some(0), ..placed.clone() };
+        let cases = [
+            (&placed, Capability::Shell, Some(600)),
+            (&quick, Capability::Shell, Some(1)),
+            (&placed, Capability::Llm, None),
+            (&placed, Capability::Runs, None),
+            (&Queues::default(), Capability::Shell, None),
+            (&Queues::default().of_trees(), Capability::Shell, None),
+        ];
+        for (queues, capability, seconds) in cases {
+            assert_eq!(queues.patience(capability), seconds.map(Duration::from_secs), "{queues:?} {capability}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::{
 
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{Bounds, CallRecord, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar};
-use aime_progress::{PlanMode, ProgressEvent, ProgressState, TaskId, Timestamp};
+use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, TaskId, Timestamp};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
@@ -23,11 +23,11 @@ use temporalio_sdk::{
 
 use crate::{
     ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, RunBegin, RunOrder, SoFar,
-    StoppedActor, Watched,
-    actor::lost,
-    carry,
+    StoppedActor, Tree, Watched, Worked, carry,
     deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
-    moves_on, options,
+    effect::{begun_and_lost, lost},
+    moves_on,
+    tree::{HasTree, take_in, tree_now},
 };
 
 /// How many events one look at a run brings, at most.
@@ -47,6 +47,18 @@ pub struct RunWorkflow {
     over: bool,
     /// Actors that were stopped before their end.
     stopped: BTreeMap<String, StoppedActor>,
+    /// What the working folder has come to, where it goes from host to host.
+    tree: Option<Tree>,
+}
+
+impl HasTree for RunWorkflow {
+    fn tree(&self) -> &Option<Tree> {
+        &self.tree
+    }
+
+    fn set_tree(&mut self, tree: Tree) {
+        self.tree = Some(tree);
+    }
 }
 
 #[workflow_methods]
@@ -54,19 +66,21 @@ impl RunWorkflow {
     /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
     #[run(name = "aime.run")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, begin: RunBegin) -> WorkflowResult<RunResult> {
-        let RunBegin { mut begin, queues, stopped } = begin;
-        ctx.state_mut(|run| run.stopped = stopped.into_iter().collect());
+        let RunBegin { mut begin, queues, stopped, tree } = begin;
+        ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
         loop {
             let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
             let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await.map_err(ApplicationFailure::new)?;
-            carrier.errands.done().await;
+            if let Carried::Ended(_) = carried {
+                carrier.errands.done().await;
+            }
             let RunCarrier { facts, events, .. } = carrier;
             match carried {
-                Carried::Left { not_begun } => {
-                    let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+                Carried::Left { not_begun, then } => {
+                    let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
-                    let onwards = RunBegin { begin: begin.clone(), queues: queues.clone(), stopped };
+                    let onwards = RunBegin { begin: begin.clone(), queues: queues.clone(), stopped, tree: tree_now(ctx) };
                     ctx.continue_as_new(onwards, ContinueAsNewOptions::default())?;
                 }
                 Carried::Ended(ended) => {
@@ -95,7 +109,7 @@ impl RunWorkflow {
     pub fn watch(&self, _: &WorkflowContextView, from: usize) -> Watched {
         let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
         let (result, bounds) = (self.result.clone(), self.bounds.clone());
-        Watched { events, all: self.events.len(), result, over: self.over, bounds }
+        Watched { events, all: self.events.len(), result, over: self.over, bounds, tree: self.tree.clone() }
     }
 
     /// Where the run stands.
@@ -133,6 +147,22 @@ async fn left(ctx: &WorkflowContext<RunWorkflow>) -> Vec<RunFact> {
 /// The wish of somebody who cancels the workflow itself.
 fn cancel() -> RunFact {
     RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".to_owned() }
+}
+
+/// The end of a call that was begun on a host that is lost.
+fn in_doubt(id: EffectId, lost: &str) -> RunFact {
+    let error = format!("the call was begun ({id}) and its outcome is unknown: {lost}");
+    let conclusion = Conclusion {
+        outcome: Outcome::InDoubt,
+        summary: error.clone(),
+        text: None,
+        result: serde_json::Value::Null,
+        references: Vec::new(),
+        error: Some(error),
+        cause: None,
+        origins: Vec::new(),
+    };
+    RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 }
 }
 
 struct RunCarrier {
@@ -274,14 +304,32 @@ impl RunCarrier {
     fn activity(&mut self, id: EffectId, effect: RunEffect, begun_before: bool) -> Begun<RunMachine> {
         let tools = &self.input().tools;
         let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSheet| sheet.name() == name);
-        let queue = self.queues.name(Capability::of_effect(&effect, sheet));
-        let options = options(&queue, &id, self.cancels.token(&id));
-        let order = RunOrder { so_far: self.ledger.borrow().so_far.clone(), order: EffectOrder { id: id.clone(), effect, begun_before } };
-        let (ctx, input) = (self.ctx.clone(), self.input().clone());
+        let capability = Capability::of_effect(&effect, sheet);
+        let repeatable = match &effect {
+            RunEffect::CallTool { tool, .. } => sheet(tool).is_some_and(aime_tools::ToolSheet::repeatable),
+            _ => true,
+        };
+        let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));
+        let calls = matches!(effect, RunEffect::CallTool { .. });
+        let so_far = self.ledger.borrow().so_far.clone();
+        let order = RunOrder { so_far, order: EffectOrder { id: id.clone(), effect, begun_before }, tree: tree_now(&self.ctx) };
+        let (ctx, input, queues) = (self.ctx.clone(), self.input().clone(), self.queues.clone());
         let facts = async move {
-            vec![match ctx.execute_activity(Effects::of_run, (input, order), options).await {
+            // Only a call of a tool changes the folder.
+            let done = match order.tree.clone().filter(|_| calls) {
+                None => ctx.execute_activity(Effects::of_run, (input, order), options).await,
+                Some(tree) => match ctx.execute_activity(Effects::call_of_run, (input, order), options).await {
+                    Err(error) => Err(error),
+                    Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
+                        Ok(()) => fact,
+                        Err(message) => RunFact::EffectFailed { id: id.clone(), message },
+                    }),
+                },
+            };
+            vec![match done {
                 Ok(fact) => fact,
                 Err(ActivityExecutionError::Cancelled(_)) => RunMachine::revoked(&id, &Reason::Cancelled),
+                Err(error) if begun_and_lost(&error) && !repeatable => in_doubt(id, &lost(&queue, &error)),
                 Err(error) => RunFact::EffectFailed { id, message: lost(&queue, &error) },
             }]
         };
@@ -345,6 +393,10 @@ impl Carrier<RunMachine> for RunCarrier {
     fn took(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
         self.pass_on(facts, events);
         self.remember(facts, events);
+    }
+
+    fn settle(&mut self, context: &mut Context<'_>) -> bool {
+        self.errands.poll(context)
     }
 
     fn wants_to_leave(&self) -> bool {

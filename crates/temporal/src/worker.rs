@@ -7,7 +7,7 @@ use futures::future::try_join_all;
 use temporalio_client::Client;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
 
-use crate::{ActorWorkflow, Capability, Effects, HEARTBEAT, Queues, RunWorkflow};
+use crate::{ActorWorkflow, Capability, Effects, HEARTBEAT, Queues, RunWorkflow, Trees};
 
 /// How long a workflow's task may wait for the worker that has the workflow in memory, before any other may take it. This is how long the
 /// loss of a worker holds up a run.
@@ -24,6 +24,15 @@ pub struct WorkError {
     why: String,
 }
 
+/// What a worker carries effects out with.
+#[derive(Clone)]
+pub struct Equipment {
+    /// Models, tools, the working folder.
+    pub orchestrator: Orchestrator,
+    /// Where states of folders of runs are checked out into the working folder: those.
+    pub trees: Option<Trees>,
+}
+
 /// Serves capabilities until `stop` is ready: then it takes nothing new, gives what is under way some seconds to end, and returns. What has not
 /// ended by then is given to another worker. Must be awaited within a tokio runtime.
 ///
@@ -31,7 +40,7 @@ pub struct WorkError {
 /// [`WorkError`] when it serves nothing, or the engine refuses it for good.
 pub async fn work(
     client: Client,
-    orchestrator: Option<Orchestrator>,
+    equipment: Option<Equipment>,
     serves: &BTreeSet<Capability>,
     queues: &Queues,
     stop: impl Future<Output = ()>,
@@ -43,13 +52,13 @@ pub async fn work(
         let options = WorkerOptions::new(queues.name(*capability))
             .sticky_queue_schedule_to_start_timeout(STICKY)
             .max_heartbeat_throttle_interval(HEARTBEAT);
-        let options = match (capability, &orchestrator) {
+        let options = match (capability, equipment.clone()) {
             (Capability::Runs, _) => options
                 .register_workflow::<RunWorkflow>()
                 .and_then(|options| options.register_workflow::<ActorWorkflow>())
                 .map_err(|error| failed("drive runs")(&error))?
                 .build(),
-            (_, Some(orchestrator)) => options.register_activities(Effects::new(orchestrator.clone())).build(),
+            (_, Some(Equipment { orchestrator, trees })) => options.register_activities(Effects::new(orchestrator, trees)).build(),
             (_, None) => return Err(failed("do anything but drive runs")(&"it has no parts")),
         };
         workers.push(Worker::new(&runtime, client.clone(), options).map_err(|error| failed("begin")(&error))?);

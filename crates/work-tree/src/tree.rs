@@ -57,6 +57,12 @@ impl WorkTree {
         Ok(Self { git })
     }
 
+    /// Where the states are kept.
+    #[must_use]
+    pub fn repository(&self) -> &Path {
+        &self.git.repository
+    }
+
     /// Takes the folder for check-outs, which delete what is in it.
     ///
     /// # Errors
@@ -76,12 +82,16 @@ impl WorkTree {
         write(&holder, "").await
     }
 
-    /// Makes a commit of what stands in the folder, after `onto`, whose index the folder must have; `onto` itself where nothing has changed.
-    /// Of what is ignored the folders `also` are taken, relative to the folder, where they are there.
+    /// Makes a commit of what stands in the folder, after `onto`; `onto` itself where nothing has changed. Of what is ignored the folders
+    /// `also` are taken, relative to the folder, where they are there, and with them what was taken so in states before.
     ///
     /// # Errors
     /// [`WorkTreeError`], as where a file cannot be read.
     pub async fn record(&self, onto: Option<&Commit>, also: &[PathBuf]) -> Result<Commit, WorkTreeError> {
+        if onto.is_none() {
+            let forget = ["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", OWN];
+            self.git.must("forget what was kept", &forget).await?;
+        }
         let others = self.git.must("list what is new", &["ls-files", "--others", "--exclude-standard", "-z"]).await?;
         let mut paths = b".\0".to_vec();
         // Only a repository in the folder is listed with a slash. To add one fails, or adds no more than its name.

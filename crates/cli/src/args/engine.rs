@@ -1,6 +1,6 @@
 //! What can be typed about engines.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use aime_temporal::{Capability, Place, Queues};
 use clap::Args;
@@ -20,6 +20,12 @@ pub(crate) struct EngineArgs {
     /// The name of the working folder, where not all workers share it: only those of this name do what needs it
     #[arg(long, value_name = "NAME", global = true, help_heading = ENGINE)]
     pub(crate) place: Option<String>,
+    /// Hand the working folder over as states of git, which workers that say the same check out; needs --blobs, and git on every host
+    #[arg(long, global = true, conflicts_with = "place", requires = "blobs", help_heading = ENGINE)]
+    pub(crate) trees: bool,
+    /// How long it is waited for a worker of --place before its host counts as lost, such as 90s, 10m; 10m unless given
+    #[arg(long, value_name = "TIME", global = true, requires = "place", value_parser = super::parse_duration, help_heading = ENGINE)]
+    pub(crate) lost_after: Option<Duration>,
     /// What the names of the queues begin with
     #[arg(long, value_name = "PREFIX", global = true, default_value = "aime", help_heading = ENGINE)]
     pub(crate) queues: String,
@@ -27,7 +33,9 @@ pub(crate) struct EngineArgs {
 
 impl EngineArgs {
     pub(crate) fn queues(&self) -> Queues {
-        Queues { prefix: self.queues.clone(), place: self.place.clone() }
+        let queues =
+            Queues { prefix: self.queues.clone(), place: self.place.clone(), lost_after_s: self.lost_after.map(|time| time.as_secs()) };
+        if self.trees { queues.of_trees() } else { queues }
     }
 }
 

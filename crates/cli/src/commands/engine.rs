@@ -1,11 +1,13 @@
 //! Runs on an engine: the same commands, and workers.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_durable::{Clock as _, SystemClock};
 use aime_orchestrator::{NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
 use aime_progress::{EvidenceId, RunId, TaskId, Timestamp};
-use aime_temporal::{Access, Capability, EngineError, Place, Runs, Watched, connect, work};
+use aime_temporal::{
+    Access, Blobs, Capability, EngineError, Equipment, Place, Runs, Side, TakenBack, Tree, TreeError, Trees, Watched, connect, work,
+};
 
 use super::run::{Carry, bounds, interrupted, run, tell, tell_model};
 use crate::{
@@ -64,8 +66,12 @@ pub(super) async fn carry_out(carry: Carry, on: &Place, request: RunRequest, glo
     let runs = runs(on, global, setup).await?;
     let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
     let input = orchestrator.input(request).map_err(|error| super::run::failure_of(&error))?;
-    runs.start(SystemClock.now(), input).await.map_err(|error| failure_of(&error))?;
-    watch(&runs, &run, 0, output, global).await
+    let tree = match global.engine.trees {
+        true => Some(trees(Side::Client, global, setup).await?.hand_over(run.as_str()).await.map_err(|error| tree_failure(&error))?),
+        false => None,
+    };
+    runs.start(SystemClock.now(), input, tree).await.map_err(|error| failure_of(&error))?;
+    watch(&runs, &run, 0, output, global, setup).await
 }
 
 async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) -> Result<u8, Failure> {
@@ -82,12 +88,12 @@ async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) ->
             tokio::time::sleep(LOOK).await;
         }
     }
-    watch(&runs, &run, seen.all, args.output, global).await
+    watch(&runs, &run, seen.all, args.output, global, setup).await
 }
 
 /// Shows what happens in a run until it has ended or is left. The first Ctrl-C stops the run so that it can be resumed; the second only ends the
 /// watching.
-async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &Global) -> Result<u8, Failure> {
+async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     // The view's keys act on runs of this machine alone: a run of an engine is shown in lines.
     let sight = Sight { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
     let screen = Screen::new(Form::of(output, sight), run);
@@ -106,7 +112,7 @@ async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &G
                 continue;
             }
         };
-        let Watched { events, all, result, .. } = match looked {
+        let Watched { events, all, result, tree, .. } = match looked {
             Ok(watched) => watched,
             Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
             Err(error) => {
@@ -129,16 +135,51 @@ async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &G
         }
         if let Some(result) = result.filter(|_| seen >= all) {
             screen.close();
+            if let Some(tree) = tree {
+                take_back(run, &tree, global, setup).await?;
+            }
             return tell(&result, output);
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
+/// Brings what a run has done to its folder into this one, where it began here.
+async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<(), Failure> {
+    let trees = trees(Side::Client, global, setup).await?;
+    match trees.take_back(run.as_str(), tree).await.map_err(|error| tree_failure(&error))? {
+        TakenBack::Taken => {}
+        TakenBack::Elsewhere => output::note("the run began in another folder: what it did to files is not brought into this one"),
+        TakenBack::Conflict { paths, commit } => {
+            output::note(&format!(
+                "nothing was changed here: {} changed here and in the run; `git --git-dir={} show {commit}:PATH` prints a file as the run left it",
+                paths.join(", "),
+                trees.repository().display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The working folder with its states, which are kept where no command that runs in the folder can write.
+async fn trees(side: Side, global: &Global, setup: &Setup) -> Result<Trees, Failure> {
+    let Some(state) = setup.places.state_folder().filter(|state| !state.starts_with(&setup.folder)) else {
+        return Err(Failure::usage("there is no place outside of the working folder where its states could be kept")
+            .hint("set XDG_STATE_HOME to a folder of your own"));
+    };
+    let path = setup.environment.text("PATH").unwrap_or_default().into();
+    let opened = Trees::open(side, &setup.folder, &state.join("trees"), path, blobs(global, setup)).await;
+    opened.map_err(|error| tree_failure(&error))
+}
+
+fn tree_failure(error: &TreeError) -> Failure {
+    Failure::caused(code::USAGE, error)
+}
+
 /// Serves an engine until Ctrl-C or TERM.
 pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let serves: BTreeSet<Capability> = if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.into_iter().collect() };
-    let orchestrator = if serves.iter().all(|capability| *capability == Capability::Runs) {
+    let equipment = if serves.iter().all(|capability| *capability == Capability::Runs) {
         None
     } else {
         let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
@@ -150,12 +191,17 @@ pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> 
             }
             _ => None,
         };
-        Some(Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?))
+        let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
+        let trees = match global.engine.trees {
+            true => Some(trees(Side::Worker, global, setup).await?),
+            false => None,
+        };
+        Some(Equipment { orchestrator, trees })
     };
     let client = client(&args.temporal, global, setup).await?;
     let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
     output::note(&format!("worker  serves {} in {}", words.join(", "), setup.folder.display()));
-    let served = work(client, orchestrator, &serves, &global.engine.queues(), interrupted()).await;
+    let served = work(client, equipment, &serves, &global.engine.queues(), interrupted()).await;
     served.map_err(|error| Failure::caused(code::USAGE, &error))?;
     Ok(0)
 }
@@ -173,9 +219,17 @@ async fn runs(on: &Place, global: &Global, setup: &Setup) -> Result<Runs, Failur
 }
 
 async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
-    let blobs = global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"));
+    let blobs = blobs_folder(global, setup);
     let api_key = setup.environment.text(API_KEY).map(str::to_owned);
     connect(Access { place: place.clone(), blobs, api_key }).await.map_err(|error| failure_of(&error))
+}
+
+fn blobs_folder(global: &Global, setup: &Setup) -> PathBuf {
+    global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"))
+}
+
+fn blobs(global: &Global, setup: &Setup) -> Blobs {
+    Blobs::new(blobs_folder(global, setup))
 }
 
 /// A name for words of a person.
@@ -190,6 +244,6 @@ fn failure_of(error: &EngineError) -> Failure {
         EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
         EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
         EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
-        EngineError::Client(_) => failure,
+        EngineError::Client(_) | EngineError::KeyInTheClear => failure,
     }
 }

@@ -124,7 +124,10 @@ fn whenever_it_leaves_its_history_it_ends_alike_and_repeats_nothing() {
         let mut first = Here::new(fresh());
         first.leave_after = leave_after;
         let not_begun = match first.go() {
-            Some(Carried::Left { not_begun }) => not_begun,
+            Some(Carried::Left { not_begun, then }) => {
+                assert_eq!(then, [], "nothing came from outside");
+                not_begun
+            }
             // What held it there lasted until the end.
             Some(Carried::Ended(_)) => continue,
             None => panic!("it waits for ever"),

@@ -16,8 +16,11 @@ use temporalio_sdk::{
 
 use super::{Ledger, RunCarrier, RunWorkflow};
 use crate::{
-    ActorBegin, ActorEnd, ActorWorkflow, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor,
-    actor::lost, actor_workflow, deeds::now, options,
+    ActorBegin, ActorEnd, ActorWorkflow, Back, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor,
+    actor_workflow,
+    deeds::now,
+    effect::lost,
+    tree::{take_in, tree_now},
 };
 
 /// One attempt at a task.
@@ -62,16 +65,23 @@ impl Attempt {
         };
         let workflow = actor_workflow(self.ctx.workflow_id(), &self.order.task, self.order.execution);
         self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
-        let machine = begin.begin.clone();
+        let (machine, from) = (begin.begin.clone(), begin.tree.clone());
         let ended = self.drive(begin, workflow).await;
         self.actors.borrow_mut().remove(&self.order.task);
-        let ActorEnd { conclusion, stopped, reports } = match ended {
+        let ActorEnd { conclusion, stopped, reports, tree } = match ended {
             Ok(ended) => ended,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
+        };
+        let joined = match (from, tree) {
+            (Some(from), Some(tree)) => take_in(&self.ctx, &self.queues, &self.id, &from, Back::Tree { tree }).await,
+            _ => Ok(()),
         };
         if let Some(journal) = stopped {
             let begin = Begin { journal: Some(journal), ..machine };
             self.ctx.state_mut(|run| run.stopped.insert(self.name.clone(), StoppedActor { begin, reports }));
+        }
+        if let Err(message) = joined {
+            return vec![RunFact::EffectFailed { id: self.id, message }];
         }
         let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
         vec![self.judge(conclusion, duration_ms).await]
@@ -91,16 +101,18 @@ impl Attempt {
                 let unheard = said.into_iter().filter(|told| !heard(told)).map(|said| ActorFact::Told { said });
                 journal.then = unheard.chain([ActorFact::Resumed {}]).collect();
             }
-            return Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports, created: None });
+            let tree = tree_now(&self.ctx);
+            return Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports, created: None, tree });
         }
         let queue = self.queues.name(Capability::Planner);
-        let order = MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said };
-        let options = options(&queue, &self.id, self.stop.clone());
+        let tree = tree_now(&self.ctx);
+        let order = MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said, tree: tree.clone() };
+        let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::make, (self.input.clone(), order), options).await {
             Ok(Making::Made { actor }) => {
                 let begin = Begin::<ActorMachine>::fresh(now(&self.ctx), actor.input);
                 let created = Some(actor.created);
-                Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports: 0, created })
+                Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports: 0, created, tree })
             }
             Ok(Making::Ended { fact }) => Err(*fact),
             Err(error) => Err(self.failed(&queue, &error)),
@@ -136,8 +148,9 @@ impl Attempt {
             let ledger = self.ledger.borrow();
             (ledger.so_far.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
         };
-        let order = JudgeOrder { so_far, id: self.id.clone(), spec: self.order.brief.spec.clone(), conclusion, calls, duration_ms };
-        let options = options(&queue, &self.id, self.stop.clone());
+        let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), tree_now(&self.ctx));
+        let order = JudgeOrder { so_far, id, spec, conclusion, calls, duration_ms, tree };
+        let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::judge, (self.input.clone(), order), options).await {
             Ok(fact) => fact,
             Err(error) => self.failed(&queue, &error),

@@ -1,0 +1,291 @@
+//! Working folders that go from host to host: a state travels by its name, and what it holds stays in the store of blobs.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use aime_work_tree::{Commit, Merged, WorkTree, WorkTreeError};
+use serde::{Deserialize, Serialize};
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    task::spawn_blocking,
+};
+
+use crate::{BlobError, Blobs};
+
+/// After so many states that hold only what changed comes one that holds all, so that a new host need not read the whole past.
+const WHOLE_EVERY: u32 = 64;
+/// The form of what is stored.
+const VERSION: u32 = 1;
+
+/// A state of a working folder, by names alone: what travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    /// The state.
+    pub commit: Commit,
+    /// The blob of what it adds to the one before it.
+    pub bundle: String,
+    /// How many blobs are read before it, at most.
+    #[serde(default)]
+    pub links: u32,
+}
+
+/// The first line of the blob of a bundle; the bundle follows.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    version: u32,
+    /// What it builds on.
+    #[serde(default)]
+    onto: Option<Tree>,
+}
+
+/// What came of joining two states.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "joined", rename_all = "snake_case")]
+pub enum Joined {
+    /// Both, in one.
+    Clean {
+        /// That one.
+        tree: Tree,
+    },
+    /// Both changed these paths, each in its own way.
+    Conflict {
+        /// The paths.
+        paths: Vec<String>,
+    },
+}
+
+/// What a folder has come to by work that was done in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "back", rename_all = "snake_case")]
+pub enum Back {
+    /// This state.
+    Tree {
+        /// It.
+        tree: Tree,
+    },
+    /// It could not be handed back.
+    Lost {
+        /// Why.
+        why: String,
+    },
+}
+
+/// What came of taking the work of a run into the folder where it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TakenBack {
+    /// It is there now, or was before.
+    Taken,
+    /// The run did not begin in this folder.
+    Elsewhere,
+    /// Somebody changed the same files meanwhile: nothing was touched.
+    Conflict {
+        /// The files.
+        paths: Vec<String>,
+        /// What the run has come to, in the repository of the folder.
+        commit: Commit,
+    },
+}
+
+/// Why a folder could not be handed over.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// `git` could not do it.
+    #[error(transparent)]
+    WorkTree(#[from] WorkTreeError),
+    /// What it holds could not be stored or found.
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+    /// What is stored was written by a later version, or is something else.
+    #[error("the blob {bundle} holds no state of a folder that this version reads")]
+    Form {
+        /// Its name.
+        bundle: String,
+    },
+    /// The process ends.
+    #[error("it was given up")]
+    GivenUp,
+}
+
+/// A folder of this host with its states, and where those are that come from other hosts. Cheap to clone; clones take turns.
+#[derive(Debug, Clone)]
+pub struct Trees {
+    folder: WorkTree,
+    blobs: Blobs,
+    turn: Arc<Mutex<()>>,
+}
+
+/// A state that was checked out, for as long as it is worked on.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    trees: Trees,
+    tree: Tree,
+    run: String,
+    _turn: OwnedMutexGuard<()>,
+}
+
+/// What a folder is to its states.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Runs begin from it, and what they do is brought back.
+    Client,
+    /// States are checked out into it, over all that is there: it must be empty at first.
+    Worker,
+}
+
+impl Trees {
+    /// A folder and its states, which are kept beneath `state`: a place where nobody who works in the folder can write. `path` is the `PATH`
+    /// on which `git` is found.
+    ///
+    /// # Errors
+    /// [`TreeError`], as for a folder of a worker that holds anything.
+    pub async fn open(side: Side, folder: &Path, state: &Path, path: OsString, blobs: Blobs) -> Result<Self, TreeError> {
+        let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
+        let kept = match side {
+            Side::Client => "client.git",
+            Side::Worker => "worker.git",
+        };
+        let tree = WorkTree::open(folder, &state.join(name.as_str()).join(kept), path).await?;
+        if side == Side::Worker {
+            tree.claim().await?;
+        }
+        Ok(Self::new(tree, blobs))
+    }
+
+    /// Where its states are kept.
+    #[must_use]
+    pub fn repository(&self) -> &Path {
+        self.folder.repository()
+    }
+
+    /// Of a folder, with this store.
+    #[must_use]
+    pub(crate) fn new(folder: WorkTree, blobs: Blobs) -> Self {
+        Self { folder, blobs, turn: Arc::default() }
+    }
+
+    /// Hands over what stands in the folder, and remembers it as where a run began.
+    ///
+    /// # Errors
+    /// [`TreeError`].
+    pub async fn hand_over(&self, run: &str) -> Result<Tree, TreeError> {
+        let _turn = self.turn.lock().await;
+        let commit = self.folder.record(None, &[]).await?;
+        self.folder.remember(&began(run), &commit).await?;
+        self.stored(commit, None).await
+    }
+
+    /// Takes what a run has come to into the folder where it began. What was changed there meanwhile stays, and is joined with it.
+    ///
+    /// # Errors
+    /// [`TreeError`], as where a file is in the way that the run has made too; then nothing has changed.
+    pub async fn take_back(&self, run: &str, tree: &Tree) -> Result<TakenBack, TreeError> {
+        let _turn = self.turn.lock().await;
+        let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(TakenBack::Elsewhere) };
+        if before == tree.commit {
+            return Ok(TakenBack::Taken);
+        }
+        self.fetch(tree).await?;
+        let now = self.folder.record(Some(&before), &[]).await?;
+        let both = if now == before { Merged::Clean(tree.commit.clone()) } else { self.folder.merge(&now, &tree.commit).await? };
+        match both {
+            Merged::Conflict(paths) => Ok(TakenBack::Conflict { paths, commit: tree.commit.clone() }),
+            Merged::Clean(both) => {
+                self.folder.update(&now, &both).await?;
+                self.folder.remember(&began(run), &tree.commit).await?;
+                Ok(TakenBack::Taken)
+            }
+        }
+    }
+
+    /// Joins two states. The folder is not touched.
+    pub(crate) async fn join(&self, ours: &Tree, theirs: &Tree) -> Result<Joined, TreeError> {
+        let _turn = self.turn.lock().await;
+        self.fetch(ours).await?;
+        self.fetch(theirs).await?;
+        match self.folder.merge(&ours.commit, &theirs.commit).await? {
+            Merged::Conflict(paths) => Ok(Joined::Conflict { paths }),
+            Merged::Clean(both) => Ok(Joined::Clean { tree: self.stored(both, Some(ours)).await? }),
+        }
+    }
+
+    /// Waits until nobody else works in the folder, and puts a state into it.
+    pub(crate) async fn stand(&self, tree: &Tree, run: &str) -> Result<Standing, TreeError> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        self.fetch(tree).await?;
+        self.folder.check_out(&tree.commit, run).await?;
+        Ok(Standing { trees: self.clone(), tree: tree.clone(), run: run.to_owned(), _turn: turn })
+    }
+
+    /// Brings a state here, with those that it builds on.
+    async fn fetch(&self, tree: &Tree) -> Result<(), TreeError> {
+        let mut missing = Vec::new();
+        let mut next = Some(tree.clone());
+        while let Some(tree) = next {
+            if self.folder.has(&tree.commit).await? {
+                break;
+            }
+            next = self.read(&tree.bundle).await?.0.onto;
+            missing.push(tree);
+        }
+        for tree in missing.into_iter().rev() {
+            let (_, bundle) = self.read(&tree.bundle).await?;
+            self.folder.take(&bundle, &tree.commit).await?;
+        }
+        Ok(())
+    }
+
+    /// Stores a commit for other hosts.
+    async fn stored(&self, commit: Commit, onto: Option<&Tree>) -> Result<Tree, TreeError> {
+        let onto = onto.filter(|onto| onto.links + 1 < WHOLE_EVERY);
+        let bundle = self.folder.bundle(&commit, onto.map(|onto| &onto.commit)).await?;
+        let header = Header { version: VERSION, onto: onto.cloned() };
+        let mut bytes = serde_json::to_vec(&header).unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend(bundle);
+        let blobs = self.blobs.clone();
+        let bundle = spawn_blocking(move || blobs.put(&bytes)).await.map_err(|_| TreeError::GivenUp)??;
+        Ok(Tree { commit, bundle, links: onto.map_or(0, |onto| onto.links + 1) })
+    }
+
+    async fn read(&self, bundle: &str) -> Result<(Header, Vec<u8>), TreeError> {
+        let (blobs, name) = (self.blobs.clone(), bundle.to_owned());
+        let bytes = spawn_blocking(move || blobs.get(&name)).await.map_err(|_| TreeError::GivenUp)??;
+        let form = || TreeError::Form { bundle: bundle.to_owned() };
+        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(form)?;
+        let (header, rest) = bytes.split_at(end);
+        let header: Header = serde_json::from_slice(header).map_err(|_| form())?;
+        if header.version != VERSION {
+            return Err(form());
+        }
+        Ok((header, rest.get(1..).unwrap_or_default().to_vec()))
+    }
+}
+
+impl Standing {
+    /// What the folder has come to.
+    pub(crate) async fn hand_back(self) -> Back {
+        match self.state().await {
+            Ok(tree) => Back::Tree { tree },
+            Err(error) => Back::Lost { why: error.to_string() },
+        }
+    }
+
+    async fn state(&self) -> Result<Tree, TreeError> {
+        // What tools keep of long outputs is read by later calls.
+        let kept = PathBuf::from(format!(".aime/runs/{}", self.run));
+        let commit = self.trees.folder.record(Some(&self.tree.commit), &[kept]).await?;
+        if commit == self.tree.commit { Ok(self.tree.clone()) } else { self.trees.stored(commit, Some(&self.tree)).await }
+    }
+}
+
+/// Where a run began, or what was last taken of it.
+fn began(run: &str) -> String {
+    format!("runs/{run}")
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
