@@ -42,6 +42,9 @@ pub(crate) struct ScenarioArguments {
     /// with the dashboard in Chromium, which is installed; `temporal` carries runs out on an engine, which is fetched, and kills its processes; all
     /// scripted ones by default
     name: Option<String>,
+    /// With `temporal`: keep the histories of its runs as those that the tests of `aime-temporal` replay
+    #[arg(long)]
+    record: bool,
     #[command(flatten)]
     model: ModelArguments,
 }
@@ -54,7 +57,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
         Some(SERVERS) => mcp::drive(),
         Some(EDITOR) => acp::drive(),
         Some(BROWSER) => browser::drive(),
-        Some(ENGINE) => temporal::drive(),
+        Some(ENGINE) => temporal::drive(arguments.record),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }
 }

@@ -1,14 +1,14 @@
 //! Runs on an engine, from outside: started, watched, answered, stopped.
 
-use std::{path::PathBuf, str::FromStr, time::Duration};
+use std::{str::FromStr, time::Duration};
 
 use aime_durable::UnixMillis;
 use aime_orchestrator::{RunFact, RunInput};
 use aime_progress::{ProgressState, RunId};
 use futures::StreamExt as _;
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowHandle, WorkflowIdReusePolicy, WorkflowListOptions,
-    WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowHandle, WorkflowIdReusePolicy,
+    WorkflowListOptions, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
     errors::{ClientConnectError, ClientError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
 };
 
@@ -70,9 +70,12 @@ pub enum EngineError {
         #[source]
         source: Box<ClientConnectError>,
     },
-    /// The key would be sent where everybody on the way reads it.
-    #[error("a key is sent over TLS alone: write temporals://HOST:PORT, or take the key away")]
-    KeyInTheClear,
+    /// What is for TLS was given without: a key would be read by everybody on the way.
+    #[error("{what} is for TLS alone: write temporals://HOST:PORT, or leave it out")]
+    NoTls {
+        /// What.
+        what: &'static str,
+    },
     /// A client for the namespace could not be made.
     #[error("no client for this namespace: {0}")]
     Client(String),
@@ -103,25 +106,47 @@ pub enum EngineError {
 pub struct Access {
     /// Where it is.
     pub place: Place,
-    /// The folder of what is large, which all workers and clients share.
-    pub blobs: PathBuf,
+    /// What is large, in a folder that all workers and clients share. Where it is sealed, so is all that goes to the engine.
+    pub blobs: Blobs,
     /// A key, where the engine wants one.
     pub api_key: Option<String>,
+    /// Who is trusted by TLS, and who we are.
+    pub certificates: Certificates,
+}
+
+/// Who is trusted by TLS, and who we are. All of it is PEM.
+#[derive(Clone, Default)]
+pub struct Certificates {
+    /// Whose word on the engine is taken; those whom the system trusts where there is none.
+    pub authority: Option<Vec<u8>>,
+    /// Our certificate and its private key, where the engine wants to know who we are.
+    pub own: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Certificates {
+    fn tls(self) -> TlsOptions {
+        let own = self.own.map(|(certificate, key)| ClientTlsOptions::builder().client_cert(certificate).client_private_key(key).build());
+        TlsOptions::builder().maybe_server_root_ca_cert(self.authority).maybe_client_tls_options(own).build()
+    }
 }
 
 /// Connects to an engine.
 ///
 /// # Errors
-/// [`EngineError::Connect`] when it cannot be reached within 10 s; [`EngineError::KeyInTheClear`] for a key without TLS.
+/// [`EngineError::Connect`] when it cannot be reached within 10 s; [`EngineError::NoTls`] for a key or certificates without TLS.
 pub async fn connect(access: Access) -> Result<Client, EngineError> {
-    let Access { place: Place { url, namespace }, blobs, api_key } = access;
-    let tls = (url.scheme() == "https").then(TlsOptions::default);
-    if api_key.is_some() && tls.is_none() {
-        return Err(EngineError::KeyInTheClear);
+    let Access { place: Place { url, namespace }, blobs, api_key, certificates } = access;
+    let secure = url.scheme() == "https";
+    if !secure && api_key.is_some() {
+        return Err(EngineError::NoTls { what: "a key" });
     }
+    if !secure && (certificates.authority.is_some() || certificates.own.is_some()) {
+        return Err(EngineError::NoTls { what: "a certificate" });
+    }
+    let tls = secure.then(|| certificates.tls());
     let options = ConnectionOptions::new(url.clone()).connect_timeout(CONNECT).maybe_tls_options(tls).maybe_api_key(api_key).build();
     let connection = Connection::connect(options).await.map_err(|source| EngineError::Connect { url, source: Box::new(source) })?;
-    let options = ClientOptions::new(namespace).data_converter(BlobCodec::converter(Blobs::new(blobs))).build();
+    let options = ClientOptions::new(namespace).data_converter(BlobCodec::converter(blobs)).build();
     Client::new(connection, options).map_err(|error| EngineError::Client(error.to_string()))
 }
 
@@ -224,7 +249,18 @@ fn unqueried(run: &RunId, error: &WorkflowQueryError) -> EngineError {
 
 #[cfg(test)]
 mod tests {
-    use super::Place;
+    use super::{Access, Certificates, EngineError, Place, connect};
+    use crate::Blobs;
+
+    #[tokio::test]
+    async fn no_key_is_sent_in_plain_text() {
+        let (key, own) = (Some("key".to_owned()), Some((b"certificate".to_vec(), b"key".to_vec())));
+        for (api_key, certificates) in [(key, Certificates::default()), (None, Certificates { own, ..Certificates::default() })] {
+            let place: Place = "temporal://127.0.0.1:1".parse().unwrap();
+            let refused = connect(Access { place, blobs: Blobs::new("blobs"), api_key, certificates }).await;
+            assert!(matches!(refused, Err(EngineError::NoTls { .. })));
+        }
+    }
 
     #[test]
     fn addresses_are_read() {

@@ -1,4 +1,5 @@
-//! Payloads on their way to and from the engine: what is large stays in the store of blobs, and only its name travels.
+//! Payloads on their way to and from the engine: what is large stays in the store of blobs, and only its name travels; where there is a key,
+//! what travels is sealed.
 
 use std::sync::Arc;
 
@@ -11,17 +12,18 @@ use temporalio_common::{
 };
 use tokio::task::spawn_blocking;
 
-use crate::{BlobError, Blobs};
+use crate::{BlobError, Blobs, SealError};
 
 /// A payload of more bytes travels by its name.
 pub const INLINE: usize = 32 * 1024;
 
 const ENCODING: &str = "encoding";
 const BY_NAME: &[u8] = b"aime/blob-v1";
+const SEALED: &[u8] = b"aime/sealed-v1";
 /// The encoding that the payload itself has.
 const INNER: &str = "aime-inner-encoding";
 
-/// Stores payloads of more than [`INLINE`] bytes as blobs.
+/// Stores payloads of more than [`INLINE`] bytes as blobs, and seals all others where the store seals.
 #[derive(Debug, Clone)]
 pub struct BlobCodec {
     blobs: Blobs,
@@ -34,29 +36,37 @@ impl BlobCodec {
         Self { blobs }
     }
 
-    /// JSON, with what is large in this store.
+    /// JSON, with what is large in this store. Where it seals, words of failures are sealed too.
     #[must_use]
     pub fn converter(blobs: Blobs) -> DataConverter {
-        DataConverter::new(PayloadConverter::default(), DefaultFailureConverter::default(), Arc::new(Self::new(blobs)))
+        let failures = DefaultFailureConverter::new(blobs.seal().is_some());
+        DataConverter::new(PayloadConverter::default(), failures, Arc::new(Self::new(blobs)))
     }
 
     fn shrink(&self, mut payload: Payload) -> Result<Payload, BlobError> {
-        if payload.data.len() <= INLINE {
-            return Ok(payload);
-        }
-        let name = self.blobs.put(&payload.data)?;
-        if let Some(encoding) = payload.metadata.insert(ENCODING.to_owned(), BY_NAME.to_vec()) {
+        let (encoding, data) = match self.blobs.seal() {
+            None if payload.data.len() <= INLINE => return Ok(payload),
+            Some(seal) if payload.data.len() <= INLINE => {
+                (SEALED, seal.seal(&payload.data).map_err(|source| BlobError::Seal { name: "a payload".to_owned(), source })?)
+            }
+            _ => (BY_NAME, self.blobs.put(&payload.data)?.into_bytes()),
+        };
+        if let Some(encoding) = payload.metadata.insert(ENCODING.to_owned(), encoding.to_vec()) {
             payload.metadata.insert(INNER.to_owned(), encoding);
         }
-        payload.data = name.into_bytes();
+        payload.data = data;
         Ok(payload)
     }
 
     fn expand(&self, mut payload: Payload) -> Result<Payload, BlobError> {
-        if payload.metadata.get(ENCODING).map(Vec::as_slice) != Some(BY_NAME) {
-            return Ok(payload);
-        }
-        payload.data = self.blobs.get(&String::from_utf8_lossy(&payload.data))?;
+        payload.data = match payload.metadata.get(ENCODING).map(Vec::as_slice) {
+            Some(BY_NAME) => self.blobs.get(&String::from_utf8_lossy(&payload.data))?,
+            Some(SEALED) => {
+                let failed = |source| BlobError::Seal { name: "a payload".to_owned(), source };
+                self.blobs.seal().ok_or_else(|| failed(SealError::NoKeyGiven))?.open(&payload.data).map_err(failed)?
+            }
+            _ => return Ok(payload),
+        };
         match payload.metadata.remove(INNER) {
             Some(encoding) => payload.metadata.insert(ENCODING.to_owned(), encoding),
             None => payload.metadata.remove(ENCODING),
@@ -111,6 +121,23 @@ mod tests {
             let travels = codec.shrink(payload.clone()).unwrap();
             assert_eq!(travels.data.len() < 100, stored || bytes == 0, "{bytes}");
             assert_eq!(codec.expand(travels).unwrap(), payload);
+        }
+    }
+
+    #[test]
+    fn with_a_key_nothing_travels_in_plain_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let seal = crate::Seal::read(&"7".repeat(64)).unwrap();
+        let (sealed, plain) = (BlobCodec::new(Blobs::new(folder.path()).sealed(Some(seal))), BlobCodec::new(Blobs::new(folder.path())));
+        for bytes in [1, INLINE, INLINE + 1] {
+            let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
+            let payload = Payload { metadata, data: b"secret".repeat(bytes), ..Payload::default() };
+            let travels = sealed.shrink(payload.clone()).unwrap();
+            assert!(!travels.data.windows(6).any(|part| part == b"secret"), "{bytes}");
+            assert!(plain.expand(travels.clone()).is_err(), "{bytes}");
+            assert_eq!(sealed.expand(travels).unwrap(), payload);
+            // What was sent before there was a key is still read.
+            assert_eq!(sealed.expand(plain.shrink(payload.clone()).unwrap()).unwrap(), payload);
         }
     }
 }

@@ -13,6 +13,7 @@ mod effect;
 mod orders;
 mod queues;
 mod run;
+mod seal;
 mod tree;
 mod trees;
 mod worker;
@@ -22,7 +23,7 @@ pub use actor::ActorWorkflow;
 pub use begin::{Begin, Dated, SoFar};
 pub use blobs::{BlobError, Blobs};
 pub use carry::{Begun, Carried, Carrier, carry};
-pub use client::{Access, EngineError, ListedRun, Place, PlaceError, Runs, connect};
+pub use client::{Access, Certificates, EngineError, ListedRun, Place, PlaceError, Runs, connect};
 pub use codec::{BlobCodec, INLINE};
 pub use desk::{Desk, Step, TemporalHost, Wish};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
@@ -32,6 +33,7 @@ pub use orders::{
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;
+pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
 pub use trees::{Back, Joined, Side, TakenBack, Tree, TreeError, Trees};

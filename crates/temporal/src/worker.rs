@@ -5,7 +5,13 @@ use std::{collections::BTreeSet, time::Duration};
 use aime_orchestrator::Orchestrator;
 use futures::future::try_join_all;
 use temporalio_client::Client;
-use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
+use temporalio_sdk::{
+    Runtime, Worker, WorkerOptions,
+    runtime::{
+        RuntimeOptions,
+        worker_tuner::{FixedSizeSlotSupplier, TunerHolder},
+    },
+};
 
 use crate::{ActorWorkflow, Capability, Effects, HEARTBEAT, Queues, RunWorkflow, Trees};
 
@@ -33,6 +39,17 @@ pub struct Equipment {
     pub trees: Option<Trees>,
 }
 
+/// A folder into which states are checked out holds one at a time: what would have to wait for it is left to other workers.
+fn one_at_a_time() -> TunerHolder {
+    let one = FixedSizeSlotSupplier::new(1);
+    TunerHolder::builder()
+        .workflow_task_slot_supplier(one)
+        .activity_task_slot_supplier(one)
+        .local_activity_task_slot_supplier(one)
+        .nexus_task_slot_supplier(one)
+        .build()
+}
+
 /// Serves capabilities until `stop` is ready: then it takes nothing new, gives what is under way some seconds to end, and returns. What has not
 /// ended by then is given to another worker. Must be awaited within a tokio runtime.
 ///
@@ -48,10 +65,12 @@ pub async fn work(
     let failed = |what: &'static str| move |error: &dyn std::fmt::Display| WorkError { what, why: error.to_string() };
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).map_err(|error| failed("begin")(&error))?;
     let mut workers = Vec::new();
+    let takes_turns = equipment.as_ref().is_some_and(|equipment| equipment.trees.is_some());
     for capability in serves {
         let options = WorkerOptions::new(queues.name(*capability))
             .sticky_queue_schedule_to_start_timeout(STICKY)
-            .max_heartbeat_throttle_interval(HEARTBEAT);
+            .max_heartbeat_throttle_interval(HEARTBEAT)
+            .maybe_tuner((takes_turns && capability.is_bound()).then(one_at_a_time));
         let options = match (capability, equipment.clone()) {
             (Capability::Runs, _) => options
                 .register_workflow::<RunWorkflow>()

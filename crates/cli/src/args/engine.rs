@@ -17,6 +17,18 @@ pub(crate) struct EngineArgs {
     /// The folder of what is large, which workers and clients share; .aime/blobs of the working folder unless given
     #[arg(long, value_name = "DIR", global = true, help_heading = ENGINE)]
     pub(crate) blobs: Option<PathBuf>,
+    /// A file of keys with which all is encrypted that goes to the engine and to --blobs; or AIME_TEMPORAL_PAYLOAD_KEY holds one
+    #[arg(long, value_name = "FILE", global = true, help_heading = ENGINE)]
+    pub(crate) payload_key: Option<PathBuf>,
+    /// Whose certificates are trusted in the engine, as PEM, beside temporals://; those that the system trusts unless given
+    #[arg(long, value_name = "FILE", global = true, help_heading = ENGINE)]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// The certificate that is shown to the engine, as PEM
+    #[arg(long, value_name = "FILE", global = true, requires = "tls_key", help_heading = ENGINE)]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its private key, as PEM
+    #[arg(long, value_name = "FILE", global = true, requires = "tls_cert", help_heading = ENGINE)]
+    pub(crate) tls_key: Option<PathBuf>,
     /// The name of the working folder, where not all workers share it: only those of this name do what needs it
     #[arg(long, value_name = "NAME", global = true, help_heading = ENGINE)]
     pub(crate) place: Option<String>,

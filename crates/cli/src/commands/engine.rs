@@ -1,12 +1,18 @@
 //! Runs on an engine: the same commands, and workers.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use aime_durable::{Clock as _, SystemClock};
 use aime_orchestrator::{NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
 use aime_progress::{EvidenceId, RunId, TaskId, Timestamp};
 use aime_temporal::{
-    Access, Blobs, Capability, EngineError, Equipment, Place, Runs, Side, TakenBack, Tree, TreeError, Trees, Watched, connect, work,
+    Access, Blobs, Capability, Certificates, EngineError, Equipment, Place, Runs, Seal, Side, TakenBack, Tree, TreeError, Trees, Watched,
+    connect, work,
 };
 
 use super::run::{Carry, bounds, interrupted, run, tell, tell_model};
@@ -25,6 +31,9 @@ const LOOK: Duration = Duration::from_millis(300);
 const AWAY: usize = 200;
 /// The variable of the key, where an engine wants one.
 const API_KEY: &str = "AIME_TEMPORAL_API_KEY";
+
+/// The variable of a key by which all is sealed that goes to the engine and to the store of blobs.
+const PAYLOAD_KEY: &str = "AIME_TEMPORAL_PAYLOAD_KEY";
 
 /// A command whose run is on an engine.
 pub(super) async fn command(command: Command, global: &Global, setup: &Setup) -> Result<u8, Failure> {
@@ -168,7 +177,7 @@ async fn trees(side: Side, global: &Global, setup: &Setup) -> Result<Trees, Fail
             .hint("set XDG_STATE_HOME to a folder of your own"));
     };
     let path = setup.environment.text("PATH").unwrap_or_default().into();
-    let opened = Trees::open(side, &setup.folder, &state.join("trees"), path, blobs(global, setup)).await;
+    let opened = Trees::open(side, &setup.folder, &state.join("trees"), path, blobs(global, setup)?).await;
     opened.map_err(|error| tree_failure(&error))
 }
 
@@ -219,17 +228,28 @@ async fn runs(on: &Place, global: &Global, setup: &Setup) -> Result<Runs, Failur
 }
 
 async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
-    let blobs = blobs_folder(global, setup);
     let api_key = setup.environment.text(API_KEY).map(str::to_owned);
-    connect(Access { place: place.clone(), blobs, api_key }).await.map_err(|error| failure_of(&error))
+    let engine = &global.engine;
+    let read = |file: &Option<PathBuf>| file.as_deref().map(|file| read_file(file)).transpose();
+    let own = read(&engine.tls_cert)?.zip(read(&engine.tls_key)?);
+    let certificates = Certificates { authority: read(&engine.tls_ca)?, own };
+    let access = Access { place: place.clone(), blobs: blobs(global, setup)?, api_key, certificates };
+    connect(access).await.map_err(|error| failure_of(&error))
 }
 
-fn blobs_folder(global: &Global, setup: &Setup) -> PathBuf {
-    global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"))
+/// Where what is large is stored, and by which keys all is sealed.
+fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
+    let keys = match &global.engine.payload_key {
+        Some(file) => Some((String::from_utf8_lossy(&read_file(file)?).into_owned(), file.display().to_string())),
+        None => setup.environment.text(PAYLOAD_KEY).map(|keys| (keys.to_owned(), PAYLOAD_KEY.to_owned())),
+    };
+    let seal = keys.map(|(keys, whence)| Seal::read(&keys).map_err(|error| Failure::usage(format!("{whence}: {error}")))).transpose()?;
+    let folder = global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"));
+    Ok(Blobs::new(folder).sealed(seal))
 }
 
-fn blobs(global: &Global, setup: &Setup) -> Blobs {
-    Blobs::new(blobs_folder(global, setup))
+fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(file).map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display())))
 }
 
 /// A name for words of a person.
@@ -244,6 +264,6 @@ fn failure_of(error: &EngineError) -> Failure {
         EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
         EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
         EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
-        EngineError::Client(_) | EngineError::KeyInTheClear => failure,
+        EngineError::Client(_) | EngineError::NoTls { .. } => failure,
     }
 }

@@ -23,6 +23,10 @@ struct Here {
     events: Vec<Dated<ToyEvent>>,
     /// Leaves after so many facts.
     leave_after: usize,
+    /// Whether all is told that is to be told elsewhere.
+    settled: bool,
+    /// What comes from outside.
+    arrives: Vec<ToyFact>,
     begun: Vec<Started>,
 }
 
@@ -38,6 +42,8 @@ impl Here {
             facts,
             events: replayed,
             leave_after: usize::MAX,
+            settled: true,
+            arrives: Vec::new(),
             begun: Vec::new(),
         }
     }
@@ -89,7 +95,11 @@ impl Carrier<Toy> for Here {
     }
 
     fn arrived(&mut self, _: &mut Context<'_>) -> Vec<ToyFact> {
-        Vec::new()
+        std::mem::take(&mut self.arrives)
+    }
+
+    fn settle(&mut self, _: &mut Context<'_>) -> bool {
+        self.settled
     }
 
     fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
@@ -141,4 +151,21 @@ fn whenever_it_leaves_its_history_it_ends_alike_and_repeats_nothing() {
         let again = first.begun.iter().map(|begun| &begun.id).find(|id| second.begun.iter().any(|begun| begun.id == **id));
         assert_eq!(again, None, "left after {leave_after}");
     }
+}
+
+#[test]
+fn what_arrives_as_it_leaves_is_not_lost() {
+    let mut here = Here::new(fresh());
+    let arrived = vec![ToyFact::Done { id: EffectId::new("from outside"), value: LATE }];
+    (here.leave_after, here.arrives) = (0, arrived.clone());
+    let Some(Carried::Left { then, .. }) = here.go() else { panic!("it has not left") };
+    assert_eq!(then, arrived);
+}
+
+#[test]
+fn it_does_not_leave_before_all_is_told() {
+    let mut here = Here::new(fresh());
+    (here.leave_after, here.settled) = (0, false);
+    let Some(Carried::Ended(ended)) = here.go() else { panic!("it has left") };
+    assert_eq!(ended.output, INPUT.expected());
 }

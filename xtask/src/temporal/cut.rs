@@ -1,0 +1,127 @@
+//! A worker that the network cuts off for longer than its heartbeat, and that comes back.
+
+use std::fs;
+use std::io::copy;
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::thread::spawn;
+
+use aime_scripted_server::ScriptedServer;
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use super::{World, compared, gate, script, tool, until};
+use crate::services::Server;
+
+/// Addresses that are for tries like this (RFC 2544): this side, and that of the worker.
+const HERE: &str = "198.18.77.1";
+const THERE: &str = "198.18.77.2";
+
+/// A network of its own, with one cable to this one. Gone when it is dropped.
+struct Cable {
+    space: String,
+    here: String,
+    there: String,
+}
+
+impl Cable {
+    /// Lays it; none, with the reason, where that is not allowed.
+    fn lay() -> Result<Result<Self, String>> {
+        let number = std::process::id();
+        let cable = Self { space: format!("aime-{number}"), here: format!("aimeh{number}"), there: format!("aimet{number}") };
+        let Ok(made) = Command::new("ip").args(["netns", "add", &cable.space]).stdin(Stdio::null()).output() else {
+            return Ok(Err("there is no `ip`; install iproute2".to_owned()));
+        };
+        if !made.status.success() {
+            return Ok(Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()));
+        }
+        let (space, here, there) = (cable.space.as_str(), cable.here.as_str(), cable.there.as_str());
+        for arguments in [
+            &["link", "add", here, "type", "veth", "peer", "name", there, "netns", space][..],
+            &["address", "add", &format!("{HERE}/30"), "dev", here],
+            &["link", "set", here, "up"],
+            &["-netns", space, "address", "add", &format!("{THERE}/30"), "dev", there],
+            &["-netns", space, "link", "set", there, "up"],
+            &["-netns", space, "link", "set", "lo", "up"],
+        ] {
+            ip(arguments)?;
+        }
+        Ok(Ok(cable))
+    }
+
+    /// Cuts it, or mends it.
+    fn set(&self, state: &str) -> Result<()> {
+        ip(&["link", "set", &self.here, state])
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        drop(ip(&["netns", "delete", &self.space]));
+    }
+}
+
+/// Passes on what comes over the cable to a server that is served to this machine alone, for as long as this process lives. Gives the address.
+fn forward(server: String) -> Result<String> {
+    let listener = TcpListener::bind((HERE, 0))?;
+    let address = listener.local_addr()?.to_string();
+    spawn(move || {
+        for far in listener.incoming().flatten() {
+            let Ok(near) = TcpStream::connect(&server) else { continue };
+            let (Ok(mut back), Ok(mut forth)) = (near.try_clone(), far.try_clone()) else { continue };
+            let (mut far, mut near) = (far, near);
+            spawn(move || copy(&mut far, &mut near));
+            spawn(move || copy(&mut back, &mut forth));
+        }
+    });
+    Ok(address)
+}
+
+fn ip(arguments: &[&str]) -> Result<()> {
+    let output = Command::new("ip").args(arguments).stdin(Stdio::null()).output().context("ip does not start")?;
+    if !output.status.success() {
+        bail!("ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(())
+}
+
+impl World {
+    /// Cuts a worker off in a call that must not be repeated, until another worker has taken the call for one in doubt.
+    pub(super) fn a_worker_cut_off(&self) -> Result<String> {
+        let cable = match Cable::lay()? {
+            Ok(cable) => cable,
+            Err(why) => return Ok(format!("no worker was CUT OFF, which needs root and network namespaces: {why}")),
+        };
+        let plan = json!({"goal": "one thing", "tasks": [tool("off", &gate("off"), &[])]});
+        let folder = self.root.join("off");
+        fs::write(folder.join("plan.json"), plan.to_string())?;
+        let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
+        let (url, engine) = (model.url(), Server::start(&folder)?);
+        let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
+        let _drives = self.worker("off", "off-runs", &url, &address, "runs,planner,tools.files")?;
+        let from_there = forward(address.clone())?;
+        let far = ["worker", "--temporal", &from_there, "--serve", "tools.shell"];
+        let _far = self.start_by(&["ip", "netns", "exec", &cable.space], "off", "off-far", &url, &far)?;
+        let go = ["run", "--plan", "plan.json", "--run-id", "off", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+        let client = self.start("off", "off-client", &url, &go)?;
+        self.appears("off/at-off")?;
+        cable.set("down")?;
+        let _near = self.worker("off", "off-near", &url, &address, "tools.shell")?;
+        let result = client.ended(1)?;
+        let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
+        ensure!(told.contains("unknown"), "the doubt is not told: {result:#}");
+        cable.set("up")?;
+        fs::write(folder.join("go-off"), "")?;
+        until("the command of the worker that was cut off ends", || Ok(fs::read_to_string(folder.join("log"))?.ends_with("off ended\n")))?;
+        let again = self.start("off", "off-again", &url, &["resume", "off", "--on", &on, "--output", "json"])?.ended(1)?;
+        ensure!(
+            compared(again.clone()) == compared(result.clone()),
+            "what a worker says too late has changed the result: {again:#}\nwhere it was {result:#}"
+        );
+        let log = fs::read_to_string(folder.join("log"))?;
+        ensure!(log == "off\noff ended\n", "the call was repeated: {log:?}");
+        Ok("a worker was cut off for longer than its heartbeat: its call is told to be in doubt, is not repeated, and its late answer changes \
+            nothing"
+            .to_owned())
+    }
+}
