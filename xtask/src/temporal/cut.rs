@@ -10,7 +10,7 @@ use aime_scripted_server::ScriptedServer;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::{World, compared, gate, script, tool, until};
+use super::{World, compared, gate, script, tool};
 use crate::services::Server;
 
 /// Addresses that are for tries like this (RFC 2544): this side, and that of the worker.
@@ -110,17 +110,17 @@ impl World {
         let result = client.ended(1)?;
         let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
         ensure!(told.contains("unknown"), "the doubt is not told: {result:#}");
+        // It hears that the call is not its own any more, or says too late what came of it.
         cable.set("up")?;
         fs::write(folder.join("go-off"), "")?;
-        until("the command of the worker that was cut off ends", || Ok(fs::read_to_string(folder.join("log"))?.ends_with("off ended\n")))?;
         let again = self.start("off", "off-again", &url, &["resume", "off", "--on", &on, "--output", "json"])?.ended(1)?;
         ensure!(
             compared(again.clone()) == compared(result.clone()),
             "what a worker says too late has changed the result: {again:#}\nwhere it was {result:#}"
         );
         let log = fs::read_to_string(folder.join("log"))?;
-        ensure!(log == "off\noff ended\n", "the call was repeated: {log:?}");
-        Ok("a worker was cut off for longer than its heartbeat: its call is told to be in doubt, is not repeated, and its late answer changes \
+        ensure!(log.matches("off\n").count() == 1, "the call was repeated: {log:?}");
+        Ok("a worker was cut off for longer than its heartbeat: its call is told to be in doubt, is not repeated, and its return changes \
             nothing"
             .to_owned())
     }
