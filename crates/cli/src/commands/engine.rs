@@ -230,7 +230,7 @@ async fn runs(on: &Place, global: &Global, setup: &Setup) -> Result<Runs, Failur
 async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
     let api_key = setup.environment.text(API_KEY).map(str::to_owned);
     let engine = &global.engine;
-    let read = |file: &Option<PathBuf>| file.as_deref().map(|file| read_file(file)).transpose();
+    let read = |file: &Option<PathBuf>| file.as_deref().map(read_file).transpose();
     let own = read(&engine.tls_cert)?.zip(read(&engine.tls_key)?);
     let certificates = Certificates { authority: read(&engine.tls_ca)?, own };
     let access = Access { place: place.clone(), blobs: blobs(global, setup)?, api_key, certificates };
