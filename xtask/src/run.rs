@@ -16,7 +16,8 @@ use crate::workspace::build_aime;
 
 /// What aime is told of a model behind the server: on two busy cores a plan takes a minute, and a small model that begins to repeat itself does not
 /// stop by itself.
-const SERVER_LIMITS: [(&str, &str); 3] = [
+const SERVER_LIMITS: [(&str, &str); 4] = [
+    ("AIME__MODELS__DEFAULT__SMALL", "true"),
     ("AIME__MODELS__DEFAULT__TIMEOUT_SECONDS", "600"),
     ("AIME__MODELS__DEFAULT__CONTEXT_TOKENS", "8192"),
     ("AIME__MODELS__DEFAULT__MAX_OUTPUT_TOKENS", "1024"),

@@ -62,6 +62,12 @@ pub struct ActorMachine {
     /// It repeats itself: the next request asks for its conclusion.
     #[serde(default)]
     must_conclude: bool,
+    /// The tool whose call it repeats: the next request does not offer it.
+    #[serde(default)]
+    withheld: Option<String>,
+    /// Files that the task names, and that no call has named yet.
+    #[serde(default)]
+    unnamed_files: Vec<String>,
     /// What the next request says at its end, besides the standing reminders.
     notes: Vec<String>,
     /// What people said that the actor has not seen yet.
@@ -172,6 +178,8 @@ impl ActorMachine {
             router: ToolRouter::hinting_after(input.settings.failures_before_hint),
             repeats: Repeats::default(),
             must_conclude: false,
+            withheld: None,
+            unnamed_files: input.named_files.clone(),
             notes: Vec::new(),
             said: input.told.clone(),
             heard: Vec::new(),

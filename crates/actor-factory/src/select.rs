@@ -171,6 +171,21 @@ pub(crate) fn must_write_files(task: &TaskSpec) -> bool {
     words.ask_to_write() && (words.any(&FILES) || words.names_a_file)
 }
 
+/// The files that a task names which asks for a file: their names in lower case, without folders, each once.
+pub(crate) fn named_files(task: &TaskSpec) -> Vec<String> {
+    if !must_write_files(task) {
+        return Vec::new();
+    }
+    let text = task.description.to_lowercase();
+    let names = text.split_whitespace().filter(|word| is_file_name(word) && !word.contains("://"));
+    let bare = |word: &str| {
+        let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
+        name.trim_matches(|c: char| !c.is_alphanumeric() && c != '.' && c != '_').trim_end_matches('.').to_owned()
+    };
+    let mut seen = BTreeSet::new();
+    names.map(bare).filter(|name| seen.insert(name.clone())).collect()
+}
+
 fn needs(words: &Words) -> BTreeSet<&'static str> {
     let mut needs: BTreeSet<_> = NEEDS.iter().filter(|(_, asks)| words.any(asks)).map(|(need, _)| *need).collect();
     if words.ask_to_write() {

@@ -146,6 +146,9 @@ pub struct ActorInput {
     pub notes: BTreeMap<String, String>,
     /// Whether the task asks for a file: an answer in words before any call is then not the result.
     pub must_write_files: bool,
+    /// The files that such a task names, without their folders and in lower case: one that no call has named may have been forgotten.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub named_files: Vec<String>,
     /// How it behaves.
     #[serde(default)]
     pub settings: ActorSettings,

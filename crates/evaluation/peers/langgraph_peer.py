@@ -13,7 +13,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
-from peer import API_KEY, BASE_URL, GOAL, MODEL, STEPS, TOOLS, run
+from peer import API_KEY, BASE_URL, GOAL, MAX_OUTPUT_TOKENS, MODEL, STEPS, TOOLS, run
 from pydantic import BaseModel, Field
 
 
@@ -51,7 +51,15 @@ def listed(lines):
 
 
 def parts(usage):
-    model = ChatOpenAI(model=MODEL, base_url=BASE_URL, api_key=API_KEY, temperature=0.2, callbacks=[Counting(usage)], timeout=600)
+    model = ChatOpenAI(
+        model=MODEL,
+        base_url=BASE_URL,
+        api_key=API_KEY,
+        temperature=0.2,
+        max_tokens=MAX_OUTPUT_TOKENS,
+        callbacks=[Counting(usage)],
+        timeout=600,
+    )
     agent = create_agent(model, [tool(one, parse_docstring=True) for one in TOOLS])
 
     def execute(prompt):

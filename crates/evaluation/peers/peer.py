@@ -11,6 +11,8 @@ BASE_URL = os.environ["OPENAI_BASE_URL"]
 API_KEY = os.environ.get("OPENAI_API_KEY") or "none"
 MODEL = os.environ.get("AIME_MODEL") or "default"
 MAX_TOKENS = int(os.environ.get("MAX_TOKENS") or 0)
+# What aime is told of one answer of the model holds for its peers too.
+MAX_OUTPUT_TOKENS = int(os.environ.get("AIME__MODELS__DEFAULT__MAX_OUTPUT_TOKENS") or 0) or None
 STEPS = 20
 SHOWN = 8_000
 

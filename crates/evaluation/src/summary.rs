@@ -54,8 +54,46 @@ pub struct Summary {
     pub levels: BTreeMap<u8, Vec<(String, Cell)>>,
     /// How many of its tasks each way reached at least once, and how many at least one way did.
     pub best_by_hand: u32,
+    /// On how many tasks `auto` reached the goal, and on how many of the same at least one mode that was chosen by hand did; nothing where not
+    /// both were tried.
+    pub auto: Option<AutoMode>,
     /// By task, the ways that reached it each time it was tried.
     pub by_task: BTreeMap<String, Vec<String>>,
+}
+
+/// What choosing the mode by rules gave, beside choosing it by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct AutoMode {
+    /// Tasks that both were tried on.
+    pub tasks: u32,
+    /// Of these, those that `auto` reached at least once.
+    pub reached: u32,
+    /// Of these, those that at least one mode chosen by hand reached at least once.
+    pub by_hand: u32,
+}
+
+impl AutoMode {
+    fn of(suite: &Suite, variants: &[Variant], outcomes: &[Outcome]) -> Option<Self> {
+        let plain = |variant: &Variant| variant.agent.is_none() && variant.fault.is_none() && variant.replanning.is_none();
+        let (auto, by_hand): (Vec<&Variant>, Vec<&Variant>) = variants
+            .iter()
+            .filter(|variant| plain(variant) && variant.mode.is_some())
+            .partition(|variant| variant.mode.as_deref() == Some("auto"));
+        let mut found = Self { tasks: 0, reached: 0, by_hand: 0 };
+        for task in &suite.tasks {
+            let tried = |ways: &[&Variant]| -> Vec<bool> {
+                let of = outcomes.iter().filter(|outcome| outcome.task == task.name && ways.contains(&&outcome.variant));
+                of.map(|outcome| outcome.reached).collect()
+            };
+            let (auto, by_hand) = (tried(&auto), tried(&by_hand));
+            if !auto.is_empty() && !by_hand.is_empty() {
+                found.tasks += 1;
+                found.reached += u32::from(auto.contains(&true));
+                found.by_hand += u32::from(by_hand.contains(&true));
+            }
+        }
+        (found.tasks > 0).then_some(found)
+    }
 }
 
 impl Cell {
@@ -120,6 +158,7 @@ impl Summary {
                 .collect(),
             levels: levels.into_iter().map(|level| (level, of_tasks(&tasks(&|task| task.level == level)))).collect(),
             best_by_hand: u32::try_from(everything.iter().filter(|name| once(name)).count()).unwrap_or(u32::MAX),
+            auto: AutoMode::of(suite, variants, outcomes),
             by_task,
         }
     }
@@ -150,6 +189,12 @@ impl Summary {
                 text,
                 "\n{} of {} tasks were reached by at least one way: what the best way chosen by hand for each could reach.",
                 self.best_by_hand, self.tasks
+            );
+        }
+        if let Some(AutoMode { tasks, reached, by_hand }) = self.auto {
+            let _ = writeln!(
+                text,
+                "\nOf {tasks} tasks `auto` reached {reached}; {by_hand} were reached by at least one of the modes that were chosen by hand."
             );
         }
         text

@@ -16,8 +16,9 @@ use super::fetch::Ready;
 /// How long a model may take to be loaded.
 const LOADING: Duration = Duration::from_secs(300);
 
-/// The tokens of context, over both slots. An actor and the planner each fit in half of it.
-const CONTEXT: &str = "16384";
+/// The tokens of context, over all slots. An actor, the planner and a judge each keep one of their own, so that none computes its prompt anew.
+const CONTEXT: &str = "32768";
+const SLOTS: &str = "4";
 
 /// A running model server. It ends when this is dropped, and when this process ends in any way.
 pub(crate) struct Server {
@@ -39,7 +40,7 @@ impl Server {
         let mut keeper = Command::new("python3");
         keeper.args(["-I", "-c", include_str!("keep.py")]).arg(&ready.program);
         keeper.arg("--model").arg(&ready.model).args(["--alias", "local", "--host", "127.0.0.1", "--port", &port.to_string()]);
-        keeper.args(["--ctx-size", CONTEXT, "--parallel", "2", "--threads", &threads, "--n-gpu-layers", "0", "--jinja", "--no-webui"]);
+        keeper.args(["--ctx-size", CONTEXT, "--parallel", SLOTS, "--threads", &threads, "--n-gpu-layers", "0", "--jinja", "--no-webui"]);
         // Small models that write long texts at a low temperature fall into repeating themselves.
         keeper.args(["--repeat-penalty", "1.1"]);
         if let Some(template) = &ready.template {

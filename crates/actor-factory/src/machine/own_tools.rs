@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ActorMachine, QuestionKind,
-    turn::{Call, TERMINATE, TODO},
+    turn::{Call, TERMINATE, TODO, UPDATE_PROGRESS},
 };
 use crate::text::{cut, id_text};
 
@@ -16,6 +16,11 @@ const LONGEST: usize = 4_000;
 const NOT_YET: &str =
     "not ended: one failed call is no reason to give up. Make a better call, use another tool, or answer from what you know";
 const SAID_MEANWHILE: &str = "not ended: a person has said something meanwhile. It follows; take it into account before you end";
+/// What an actor is told that reports that it is done: many models take that for the end.
+pub(super) const NOT_ENDED: &str =
+    "Reported. That does not end the task: call `terminate` with status `success` and the result as its message.";
+/// Words of a status that says so.
+const DONE: [&str; 9] = ["completed", "complete", "done", "finished", "success", "succeeded", "完成", "已完成", "成功"];
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
 impl ActorMachine {
@@ -23,7 +28,7 @@ impl ActorMachine {
         self.started(index, out);
         let answer = match call.name.as_str() {
             TODO => self.replace_todos(&call.parameters, out),
-            "update_progress" => self.report(&call.parameters, out).map_err(|error| error.to_string()),
+            UPDATE_PROGRESS => self.report(&call.parameters, out).map_err(|error| error.to_string()),
             "report_evidence" => self.add_evidence(index, &call.parameters, at, out),
             "ask_human" => match AskHuman::parse(&call.parameters) {
                 Ok(asked) if self.input.attended => return self.ask(index, asked.question, QuestionKind::Question, out),
@@ -60,8 +65,9 @@ impl ActorMachine {
         let mut report = UpdateProgress::parse(parameters)?.report;
         report.message = cut(&report.message, LONGEST);
         report.status = cut(&report.status, 100);
+        let is_done = DONE.contains(&report.status.trim().to_lowercase().as_str());
         out.emit(ProgressEvent::ProgressReported { task: self.input.spec.task.clone(), report });
-        Ok("Reported.".to_owned())
+        Ok(if is_done { NOT_ENDED } else { "Reported." }.to_owned())
     }
 
     fn add_evidence(
@@ -104,6 +110,13 @@ impl ActorMachine {
         }
     }
 
+    /// A file that the task names and no call has. Told once: what a script names by itself is in no call.
+    fn forgotten_file(&mut self) -> Option<String> {
+        let files = std::mem::take(&mut self.unnamed_files);
+        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        files.into_iter().find(|file| !calls.clone().any(|call| call.names(file)))
+    }
+
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
@@ -115,8 +128,17 @@ impl ActorMachine {
         {
             return Err(format!("not ended: `{failed}` failed in this turn. Read its result first"));
         }
+        if said.success
+            && let Some(file) = self.forgotten_file()
+        {
+            return Err(format!(
+                "not ended: the task names `{file}`, and none of your calls did. If it is still to be made or changed, do that now; \
+                 if all is done, call `terminate` again"
+            ));
+        }
         // Small models take the first error for the end of all things.
-        let gives_up_at_once = !said.success && self.last_failed && self.calls_ok == 0 && !self.denied && self.input.nudge_each_step;
+        let gives_up_at_once =
+            !said.success && self.last_failed && self.calls_ok == 0 && !self.denied && !self.must_conclude && self.input.nudge_each_step;
         if gives_up_at_once && !std::mem::replace(&mut self.urged, true) {
             return Err(NOT_YET.to_owned());
         }

@@ -6,7 +6,8 @@ use aime_progress::{CallOutcome, Origin};
 
 use super::{
     ActorMachine, ActorStep,
-    turn::{CallState, TERMINATE, TODO},
+    own_tools::NOT_ENDED,
+    turn::{CallState, TERMINATE, TODO, UPDATE_PROGRESS},
 };
 use crate::{marks::marked, notes::Note, prompts::TODO_REMINDER};
 
@@ -17,16 +18,18 @@ impl ActorMachine {
             return;
         };
         let mut most_repeated = (0, String::new(), false);
-        let mut updated = false;
+        let (mut updated, mut done_again) = (false, false);
         self.last_failed = turn.calls.iter().any(|call| call.failed());
         let mut results = Vec::new();
         for call in turn.calls {
+            self.unnamed_files.retain(|file| !call.names(file));
             let CallState::Done { text, outcome } = call.state else {
                 continue;
             };
             self.router.record(&call.name, outcome == CallOutcome::Ok);
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
             let count = self.repeats.record(&call.name, &call.parameters, &text);
+            done_again |= call.name == UPDATE_PROGRESS && text == NOT_ENDED && count > 1;
             if count > most_repeated.0 {
                 most_repeated = (count, call.name.clone(), outcome == CallOutcome::Ok);
             }
@@ -59,13 +62,16 @@ impl ActorMachine {
             self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
             return;
         }
+        self.withheld = None;
         if count >= self.input.settings.stuck_after {
             let note = if succeeded { Note::Repeated } else { Note::Stuck };
             let note = note.text(&self.input.notes, &[("name", &name), ("count", &count.to_string())]);
             self.nudged("stuck", &note, out);
             self.notes.push(note);
+            // Small models read the note, and make the call again.
+            self.withheld = Some(name);
         }
-        self.must_conclude = count >= self.input.settings.conclude_after && self.sheet(TERMINATE).is_some();
+        self.must_conclude = (done_again || count >= self.input.settings.conclude_after) && self.sheet(TERMINATE).is_some();
         self.hint(out);
         self.go(ActorStep::Results);
         self.next_step(at, out);

@@ -57,11 +57,15 @@ impl ActorMachine {
         out.issue(id, ActorEffect::Model(request));
     }
 
-    /// The tools of the next request. One that repeats itself gets none but the one that ends it: servers that heed no named choice heed that.
+    /// The tools of the next request. An actor that repeats a call gets all but that one, and in the end none but the one that ends it: servers
+    /// that heed no named choice heed that.
     fn offered(&self) -> Arc<[ToolDefinition]> {
-        match self.tools.iter().find(|tool| self.must_conclude && tool.name == TERMINATE) {
-            Some(terminate) => Arc::from([terminate.clone()]),
-            None => Arc::clone(&self.tools),
+        if let Some(terminate) = self.tools.iter().find(|tool| self.must_conclude && tool.name == TERMINATE) {
+            return Arc::from([terminate.clone()]);
+        }
+        match &self.withheld {
+            Some(repeated) if repeated != TERMINATE => self.tools.iter().filter(|tool| tool.name != *repeated).cloned().collect(),
+            _ => Arc::clone(&self.tools),
         }
     }
 

@@ -14,6 +14,8 @@ use crate::ActorSpec;
 pub(super) const TERMINATE: &str = "terminate";
 /// The tool that replaces the TODO list.
 pub(super) const TODO: &str = "todo";
+/// The tool that says how the work goes.
+pub(super) const UPDATE_PROGRESS: &str = "update_progress";
 
 const CUT_OFF: &str = "Error: cut by the length limit; ask for less at once";
 
@@ -63,6 +65,11 @@ pub(super) enum CallState {
 }
 
 impl Call {
+    /// Whether its parameters name a file, given in lower case. Words about the work name none.
+    pub(super) fn names(&self, file: &str) -> bool {
+        ![TERMINATE, TODO, UPDATE_PROGRESS].contains(&self.name.as_str()) && self.arguments.to_lowercase().contains(file)
+    }
+
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {
         let sheet = spec.tool(&call.name);
         let read = read_arguments(&call.arguments, sheet.map(|sheet| sheet.definition.parameters.as_ref()));

@@ -123,6 +123,21 @@ fn files_to_write_are_recognised() {
     }
 }
 
+#[test]
+fn files_that_a_task_names_are_listed() {
+    let cases: [(&str, &[&str]); 6] = [
+        ("Make the folder src with the files a.txt and `B.txt`, each with ok.", &["a.txt", "b.txt"]),
+        ("Write site/index.html, and link it in site/index.html. See https://example.org/a.html", &["index.html"]),
+        ("Create greet/__init__.py", &["__init__.py"]),
+        ("把 1.txt 的内容写到 out.txt", &["1.txt", "out.txt"]),
+        ("What is in report.md?", &[]),
+        ("Fix the script", &[]),
+    ];
+    for (description, expected) in cases {
+        assert_eq!(named_files(&task(description)), expected, "{description}");
+    }
+}
+
 proptest! {
     #[test]
     fn whoever_must_write_can_write(

@@ -131,6 +131,7 @@ said-failure-fault = fault of the program
 said-table-tasks = {$number} tasks
 said-table-held-out = On the tasks that were held out:
 said-table-best = {$number} of {$number-all} tasks were reached by at least one way: what the best way chosen by hand for each could reach.
+said-table-auto = Of {$number} tasks `auto` reached {$number-reached}; {$number-hand} were reached by at least one of the modes that were chosen by hand.
 said-eval-config = `aime eval` writes a --config file of its own for each trial
 said-eval-config-mend = put these settings into your own config.toml, or into AIME__SECTION__KEY variables
 said-eval-unusable = cannot use {$folder}: {$error}

@@ -131,6 +131,7 @@ said-failure-fault = 程序故障
 said-table-tasks = {$number} 个任务
 said-table-held-out = 在留作检验的任务上：
 said-table-best = {$number-all} 个任务中有 {$number} 个至少有一种方式达到：逐个挑选最佳方式所能达到的程度。
+said-table-auto = {$number} 个任务中，`auto` 达到 {$number-reached} 个；手动选择的模式中至少有一种达到的有 {$number-hand} 个。
 said-eval-config = `aime eval` 为每次试验写自己的 --config 文件
 said-eval-config-mend = 请把这些设置写进你自己的 config.toml，或 AIME__SECTION__KEY 变量
 said-eval-unusable = 无法使用 {$folder}：{$error}

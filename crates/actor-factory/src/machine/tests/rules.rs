@@ -330,7 +330,10 @@ fn repetition_is_told_and_at_last_fails() {
 fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
     let mut play = Play::start(input());
     for step in 1..=6 {
-        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len(), "{step}");
+        // From the third time on it is not offered what it repeats.
+        let offers = play.requests.last().unwrap().tools.iter().any(|tool| tool.name == "write_file");
+        assert_eq!(offers, step <= 3, "{step}");
+        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len() - usize::from(!offers), "{step}");
         play.calls(vec![write("a", "a.txt")]).tool(&format!("t/1/{step}/1"), "written");
     }
     let request = play.requests.last().unwrap();
@@ -342,6 +345,42 @@ fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
     assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len());
     play.calls(vec![call("c", "terminate", &json!({"status": "success", "message": "a.txt is written"}))]);
     assert_eq!(play.output.unwrap().outcome, Outcome::Success);
+}
+
+#[test]
+fn who_reports_that_it_is_done_is_told_what_ends_a_task_and_asked_for_it_when_it_says_so_again() {
+    for (status, is_done) in [("Completed", true), (" done ", true), ("已完成", true), ("in_progress", false), ("half done", false)] {
+        let mut play = Play::start(input());
+        let report = || vec![call("r", "update_progress", &json!({"status": status, "message": "It is written."}))];
+        play.calls(report());
+        assert_eq!(play.results().last().unwrap().contains("call `terminate`"), is_done, "{status}");
+        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len(), "once is no circle: {status}");
+        play.calls(report());
+        let offered = play.requests.last().unwrap().tools.len();
+        assert_eq!(offered, if is_done { 1 } else { input().spec.tools.len() }, "{status}");
+    }
+}
+
+#[test]
+fn who_forgets_a_file_that_its_task_names_is_told_once() {
+    let begin = || Play::start(ActorInput { named_files: vec!["a.txt".to_owned(), "b.txt".to_owned()], ..input() });
+    let end = || vec![terminate("success", "a.txt and b.txt are written")];
+    let mut play = begin();
+    play.calls(vec![write("w", "src/A.txt")]).tool("t/1/1/1", "written");
+    play.calls(end());
+    assert!(play.results().last().unwrap().contains("the task names `b.txt`"), "{:?}", play.results());
+    play.calls(end());
+    assert_eq!(play.output.unwrap().outcome, Outcome::Success, "what a script names by itself is in no call");
+    // Each is named, one in the turn of the end.
+    let mut play = begin();
+    play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
+    play.calls([vec![write("v", "b.txt")], end()].concat()).tool("t/1/2/1", "written");
+    assert_eq!(play.output.unwrap().outcome, Outcome::Success);
+    // Whoever gives up need not have named them.
+    let mut play = begin();
+    play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "text");
+    play.calls(vec![terminate("failure", "it cannot be done")]);
+    assert_eq!(play.output.unwrap().outcome, Outcome::Failure);
 }
 
 #[test]

@@ -15,7 +15,11 @@ async fn bash_tells_output_errors_and_exit_code() {
         ("echo out; echo err >&2; exit 3", "Error: out\n[stderr]\nerr\nexit code 3"),
         ("printf out; exit 1", "Error: out\nexit code 1"),
         ("exit 2", "Error: exit code 2"),
+        ("grep nothing a.txt", "Error: exit code 1, and nothing was printed: grep has found nothing"),
         ("kill -9 $$", "Error: ended by signal 9"),
+        ("wc -c < a.txt > n.txt; : > none.txt", "`n.txt` is now:\n6\n\n`none.txt` is empty now."),
+        ("echo far > /dev/null", "(empty)"),
+        ("ln -s /dev/null link; echo far > link", "(empty)"),
         ("cat", "(empty)"),
     ];
     for (command, expected) in table {

@@ -1,0 +1,130 @@
+//! `cargo xtask evaluate`: aime and its peers on the same tasks, with the same model, tools of the same kind and the same bounds.
+//!
+//! The model is the one that the environment names (`OPENAI_BASE_URL`), and with none the small one, served for the length of the evaluation.
+//! What it does is divided into [parts](parts::PARTS), each of which goes on where it was stopped.
+
+mod parts;
+mod tables;
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::Args;
+
+use self::parts::{PARTS, Part};
+use crate::install::python_packages;
+use crate::run::{ModelArguments, Prepared};
+use crate::workspace::{root, shown};
+
+/// What the peers need, each package by its hash.
+const REQUIREMENTS: &str = include_str!("../../../crates/evaluation/peers/requirements.txt");
+const SCRIPTS: [(&str, &str); 3] = [
+    ("peer.py", include_str!("../../../crates/evaluation/peers/peer.py")),
+    ("smolagents_peer.py", include_str!("../../../crates/evaluation/peers/smolagents_peer.py")),
+    ("langgraph_peer.py", include_str!("../../../crates/evaluation/peers/langgraph_peer.py")),
+];
+/// The name of each, and its script with what it is given.
+const PEERS: [(&str, &str); 3] = [
+    ("smolagents", "smolagents_peer.py"),
+    ("langgraph-plan-and-execute", "langgraph_peer.py plan-and-execute"),
+    ("openmanus-planning-flow", "langgraph_peer.py planning-flow"),
+];
+
+/// Which parts, in which ways.
+#[derive(Args)]
+pub(crate) struct EvaluateArguments {
+    #[command(flatten)]
+    model: ModelArguments,
+    /// Only these parts of it; all of them by default
+    #[arg(value_parser = parts::named, conflicts_with = "rest")]
+    part: Vec<&'static Part>,
+    /// Leave the peers out
+    #[arg(long)]
+    alone: bool,
+    /// Go on from the trials that the docs were made from, and write trials and tables into the docs
+    #[arg(long, conflicts_with = "rest")]
+    docs: bool,
+    /// Instead of the parts: what `aime eval` is given
+    #[arg(last = true)]
+    rest: Vec<String>,
+}
+
+/// Tries all, and answers the exit code of `aime eval`: of the first part that did not come to its end.
+pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
+    let EvaluateArguments { mut model, part, alone, docs, rest } = arguments;
+    let folder = root().join("target").join("evaluation");
+    fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
+    // Peers know nothing of a model in aime's process.
+    model.server |= env::var_os("OPENAI_BASE_URL").is_none();
+    let parts = if part.is_empty() { PARTS.iter().collect() } else { part };
+    let with_peers = !alone && (!rest.is_empty() || parts.iter().any(|part| part.peers));
+    let python = if with_peers { Some(peers(&folder)?) } else { None };
+    let prepared = Prepared::new(&model)?;
+    let begin = || -> Result<Command> {
+        let mut command = prepared.aime();
+        command.current_dir(&folder).arg("eval");
+        Ok(command)
+    };
+    if !rest.is_empty() {
+        let mut command = begin()?;
+        command.args(rest);
+        if let Some(python) = &python {
+            beside(&mut command, python)?;
+        }
+        return ran(&mut command).map(exit);
+    }
+    for part in parts {
+        let kept = folder.join(part.name);
+        if docs {
+            tables::begin_from_docs(part, &kept)?;
+        }
+        let mut command = begin()?;
+        command.args(part.arguments).arg("-o").arg(&kept);
+        if let Some(python) = python.as_ref().filter(|_| part.peers) {
+            beside(&mut command, python)?;
+        }
+        let code = ran(&mut command)?;
+        if docs {
+            tables::write_docs(part, &kept)?;
+        }
+        if code != 0 {
+            return Ok(exit(code));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Installs what the peers need, and answers the folder of it.
+fn peers(folder: &Path) -> Result<PathBuf> {
+    python_packages(folder, "python", REQUIREMENTS)?;
+    let place = folder.join("python");
+    for (name, text) in SCRIPTS {
+        fs::write(place.join(name), text).with_context(|| format!("could not write {name}"))?;
+    }
+    Ok(place)
+}
+
+/// Tells `aime eval` of the peers.
+fn beside(command: &mut Command, python: &Path) -> Result<()> {
+    // What an agent may read is what programs on its path need.
+    let path = env::var_os("PATH").unwrap_or_default();
+    let path = env::join_paths(std::iter::once(python.join("bin")).chain(env::split_paths(&path)))?;
+    command.env("PATH", path).env("VIRTUAL_ENV", python);
+    for (name, script) in PEERS {
+        command.arg("--agent").arg(OsString::from(format!("{name}=exec python -B \"$VIRTUAL_ENV\"/{script}")));
+    }
+    Ok(())
+}
+
+fn ran(command: &mut Command) -> Result<i32> {
+    eprintln!("$ {}", shown(command));
+    Ok(command.status().context("could not start aime")?.code().unwrap_or(130))
+}
+
+fn exit(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(130))
+}

@@ -1,0 +1,72 @@
+//! What the tables of the docs are made of.
+
+/// A comparison: one call of `aime eval`, and one table of the docs.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Its name, and that of its trials in the docs.
+    pub(crate) name: &'static str,
+    /// What `aime eval` is given.
+    pub(crate) arguments: &'static [&'static str],
+    /// Whether peers are tried beside aime.
+    pub(crate) peers: bool,
+}
+
+/// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
+pub(crate) const PARTS: [Part; 5] = [
+    Part {
+        name: "modes",
+        arguments: &[
+            "core", "--sample", "12", "--jobs", "2", "--mode", "direct", "--mode", "simple", "--mode", "complex", "--mode", "emergent",
+            "--mode", "auto",
+        ],
+        peers: true,
+    },
+    Part { name: "tuned", arguments: &["core", "--tuned", "--jobs", "2", "--mode", "direct"], peers: false },
+    Part { name: "held-out", arguments: &["core", "--held-out", "--jobs", "2", "--mode", "direct", "--mode", "auto"], peers: false },
+    Part {
+        name: "wrong-plan",
+        arguments: &[
+            "core",
+            "--jobs",
+            "2",
+            "--mode",
+            "complex",
+            "--fault",
+            "wrong-plan",
+            "--replanning",
+            "on",
+            "--replanning",
+            "off",
+            "--replanning",
+            "task-failed",
+            "--replanning",
+            "blocked",
+            "--replanning",
+            "evidence",
+        ],
+        peers: false,
+    },
+    Part {
+        name: "late-information",
+        arguments: &[
+            "core",
+            "--jobs",
+            "2",
+            "--mode",
+            "complex",
+            "--fault",
+            "late-information",
+            "--replanning",
+            "on",
+            "--replanning",
+            "off",
+        ],
+        peers: false,
+    },
+];
+
+/// The part of a name.
+pub(crate) fn named(name: &str) -> Result<&'static Part, String> {
+    let names = || PARTS.iter().map(|part| part.name).collect::<Vec<_>>().join(", ");
+    PARTS.iter().find(|part| part.name == name).ok_or_else(|| format!("there are: {}", names()))
+}
