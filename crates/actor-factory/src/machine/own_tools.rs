@@ -132,8 +132,7 @@ impl ActorMachine {
             && let Some(file) = self.forgotten_file()
         {
             return Err(format!(
-                "not ended: the task names `{file}`, and none of your calls did. If it is still to be read, made or changed, do that now; \
-                 if all is done, call `terminate` again"
+                "not ended: the task also names `{file}`, and none of your calls did. Do that part now; if all is done, call `terminate` again"
             ));
         }
         // Small models take the first error for the end of all things.

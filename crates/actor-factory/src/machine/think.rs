@@ -180,10 +180,7 @@ impl ActorMachine {
         } else {
             self.plain_in_row = 0;
             let cut_off = response.finish == FinishReason::Length;
-            let mut turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
-            if self.input.limits.small {
-                turn.refuse_unseen(self.history.messages());
-            }
+            let turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
             self.remember_beside(&content, &turn);
             self.history.push(Message::Assistant { content, tool_calls: turn.spoken() });
             self.turn = Some(turn);

@@ -1,9 +1,7 @@
 //! One turn: the calls of one answer, and which may begin.
 
-use std::sync::Arc;
-
 use aime_durable::EffectId;
-use aime_llm::{Message, ToolCall, read_arguments};
+use aime_llm::{ToolCall, read_arguments};
 use aime_progress::{CallOutcome, Origin, QuestionId};
 use aime_tools::{DELEGATE_TASK, HandledBy, ToolSheet};
 use serde::{Deserialize, Serialize};
@@ -18,8 +16,6 @@ pub(super) const TERMINATE: &str = "terminate";
 pub(super) const TODO: &str = "todo";
 /// The tool that says how the work goes.
 pub(super) const UPDATE_PROGRESS: &str = "update_progress";
-/// The tool that changes a part of a file.
-const EDIT_FILE: &str = "edit_file";
 
 const CUT_OFF: &str = "Error: cut by the length limit; ask for less at once";
 
@@ -126,28 +122,6 @@ impl Turn {
         let harmless = |sheet: &ToolSheet| sheet.read_only || own(sheet);
         let parallel = calls.iter().filter_map(|call| spec.tool(&call.name)).all(harmless);
         Self { number, calls, parallel, broken: false }
-    }
-
-    /// Refuses to replace text of files that no call before has named: small models guess what stands in them.
-    pub(super) fn refuse_unseen(&mut self, history: &[Arc<Message>]) {
-        let before = |file: &str| {
-            let calls = history.iter().filter_map(|message| match &**message {
-                Message::Assistant { tool_calls, .. } => Some(tool_calls),
-                _ => None,
-            });
-            calls.flatten().any(|call| call.arguments.to_lowercase().contains(file))
-        };
-        let mut named = String::new();
-        for call in &mut self.calls {
-            let arguments = call.arguments.to_lowercase();
-            let text = |name: &str| call.parameters.get(name).and_then(Value::as_str).unwrap_or_default();
-            let (path, replaces) = (text("path"), !text("old_text").is_empty());
-            let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-            if call.name == EDIT_FILE && replaces && call.fault.is_none() && !named.contains(&file) && !before(&file) {
-                call.fault = Some(format!("Error: nothing is changed: see what stands in `{path}` first, with `read_file`"));
-            }
-            named.push_str(&arguments);
-        }
     }
 
     /// The calls as they stand in the history.
