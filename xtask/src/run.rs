@@ -14,8 +14,8 @@ use clap::Args;
 use crate::model::{Name, Server, setup};
 use crate::workspace::build_aime;
 
-/// What aime is told of a model behind the server: on two busy cores a plan takes a minute, and a small model that begins to repeat itself does not
-/// stop by itself.
+/// What aime is told of a model behind the server: it is a small one; on two busy cores a plan takes a minute; and one that begins to repeat itself
+/// does not stop by itself.
 const SERVER_LIMITS: [(&str, &str); 4] = [
     ("AIME__MODELS__DEFAULT__SMALL", "true"),
     ("AIME__MODELS__DEFAULT__TIMEOUT_SECONDS", "600"),

@@ -245,3 +245,39 @@ fn table(head: &str, cells: &[(String, Cell)]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choosing_by_rules_is_set_beside_choosing_by_hand() {
+        let mut suite = Suite::core().unwrap();
+        suite.tasks.truncate(3);
+        let names: Vec<String> = suite.tasks.iter().map(|task| task.name.clone()).collect();
+        let way = |mode: &str| Variant { mode: Some(mode.to_owned()), ..Variant::default() };
+        let trial = |task: usize, variant: Variant, reached: bool| -> Outcome {
+            let line = serde_json::json!({
+                "schema": "aime.trial/v1", "task": names[task], "variant": variant, "repeat": 1, "reached": reached, "claimed": true, "seconds": 1,
+            });
+            serde_json::from_value(line).unwrap()
+        };
+        let peer = Variant { agent: Some("peer".to_owned()), ..Variant::default() };
+        let outcomes = [
+            trial(0, way("auto"), true),
+            trial(0, way("direct"), true),
+            trial(1, way("auto"), false),
+            trial(1, way("direct"), false),
+            trial(1, way("complex"), true),
+            // By hand alone, and by another agent: nothing to set beside it.
+            trial(2, way("direct"), true),
+            trial(1, peer.clone(), true),
+        ];
+        let variants = [way("direct"), way("complex"), way("auto"), peer];
+        let summary = Summary::new(&suite, &variants, &outcomes);
+        assert_eq!(summary.auto, Some(AutoMode { tasks: 2, reached: 1, by_hand: 2 }));
+        assert!(summary.to_markdown().contains("Of 2 tasks `auto` reached 1; 2 were reached by at least one of the modes"), "{summary:?}");
+        let (by_hand, _) = variants.split_at(2);
+        assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, None);
+    }
+}

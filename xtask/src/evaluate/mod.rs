@@ -62,7 +62,7 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     model.server |= env::var_os("OPENAI_BASE_URL").is_none();
     let parts = if part.is_empty() { PARTS.iter().collect() } else { part };
     let with_peers = !alone && (!rest.is_empty() || parts.iter().any(|part| part.peers));
-    let python = if with_peers { Some(peers(&folder)?) } else { None };
+    let peers = if with_peers { Some(install_peers(&folder)?) } else { None };
     let prepared = Prepared::new(&model)?;
     let begin = || -> Result<Command> {
         let mut command = prepared.aime();
@@ -72,8 +72,8 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     if !rest.is_empty() {
         let mut command = begin()?;
         command.args(rest);
-        if let Some(python) = &python {
-            beside(&mut command, python)?;
+        if let Some(peers) = &peers {
+            beside(&mut command, peers)?;
         }
         return ran(&mut command).map(exit);
     }
@@ -84,8 +84,8 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
         }
         let mut command = begin()?;
         command.args(part.arguments).arg("-o").arg(&kept);
-        if let Some(python) = python.as_ref().filter(|_| part.peers) {
-            beside(&mut command, python)?;
+        if let Some(peers) = peers.as_ref().filter(|_| part.peers) {
+            beside(&mut command, peers)?;
         }
         let code = ran(&mut command)?;
         if docs {
@@ -98,22 +98,31 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Installs what the peers need, and answers the folder of it.
-fn peers(folder: &Path) -> Result<PathBuf> {
-    python_packages(folder, "python", REQUIREMENTS)?;
+/// Python with what the peers need.
+struct Peers {
+    /// Its environment, with their scripts.
+    place: PathBuf,
+    /// Its programs.
+    programs: PathBuf,
+}
+
+/// Installs what the peers need.
+fn install_peers(folder: &Path) -> Result<Peers> {
+    let python = python_packages(folder, "python", REQUIREMENTS)?;
+    let programs = python.parent().context("Python was installed in no folder")?.to_path_buf();
     let place = folder.join("python");
     for (name, text) in SCRIPTS {
         fs::write(place.join(name), text).with_context(|| format!("could not write {name}"))?;
     }
-    Ok(place)
+    Ok(Peers { place, programs })
 }
 
 /// Tells `aime eval` of the peers.
-fn beside(command: &mut Command, python: &Path) -> Result<()> {
+fn beside(command: &mut Command, peers: &Peers) -> Result<()> {
     // What an agent may read is what programs on its path need.
     let path = env::var_os("PATH").unwrap_or_default();
-    let path = env::join_paths(std::iter::once(python.join("bin")).chain(env::split_paths(&path)))?;
-    command.env("PATH", path).env("VIRTUAL_ENV", python);
+    let path = env::join_paths(std::iter::once(peers.programs.clone()).chain(env::split_paths(&path)))?;
+    command.env("PATH", path).env("VIRTUAL_ENV", &peers.place);
     for (name, script) in PEERS {
         command.arg("--agent").arg(OsString::from(format!("{name}=exec python -B \"$VIRTUAL_ENV\"/{script}")));
     }

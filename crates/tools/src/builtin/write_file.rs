@@ -30,11 +30,13 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
     if content.contains('\0') {
         return Err(ToolError::InvalidParameters("content holds a NUL byte; write_file writes text only".to_owned()));
     }
+    let before = context.folder.read(path).map_or(0, |bytes| String::from_utf8_lossy(&bytes).lines().count());
     let written = context.folder.write(path, content.as_bytes())?;
     let path = written.path.to_string_lossy().into_owned();
     let verb = if written.created { "Created" } else { "Wrote" };
+    let instead = if before == 0 { String::new() } else { format!(", in the place of {}", counted(before, "line")) };
     Ok(ToolOutput {
-        text: format!("{verb} `{path}`: {}, {}.", counted(content.lines().count(), "line"), counted(content.len(), "byte")),
+        text: format!("{verb} `{path}`: {}, {}{instead}.", counted(content.lines().count(), "line"), counted(content.len(), "byte")),
         value: json!({"path": path, "bytes": content.len(), "created": written.created}),
         references: vec![path],
     })
