@@ -72,14 +72,22 @@ impl Default for TaskBounds {
 }
 
 impl Suite {
-    /// Keeps at most so many tasks, spread evenly over the categories and their levels: the same ones each time.
+    /// Keeps at most so many tasks, spread evenly over the categories and their levels: the same ones each time, and in a larger sample those of
+    /// the smaller one (the sequence of van der Corput, 1935).
     pub fn sample(&mut self, wanted: usize) {
         let all = self.tasks.len();
         if wanted >= all {
             return;
         }
         self.tasks.sort_by(|one, other| (&one.category, one.level, &one.name).cmp(&(&other.category, other.level, &other.name)));
-        let chosen: BTreeSet<usize> = (0..wanted).map(|which| (2 * which + 1) * all / (2 * wanted)).collect();
+        let place = |which: u64| usize::try_from((u128::from(which.reverse_bits()) * all as u128) >> 64).unwrap_or_default();
+        let mut chosen = BTreeSet::new();
+        for which in 0.. {
+            if chosen.len() == wanted {
+                break;
+            }
+            chosen.insert(place(which));
+        }
         let mut index = 0..;
         self.tasks.retain(|_| index.next().is_some_and(|index| chosen.contains(&index)));
         self.tasks.sort_by(|one, other| (one.level, &one.name).cmp(&(other.level, &other.name)));

@@ -16,7 +16,7 @@ pub(crate) const PARTS: [Part; 5] = [
     Part {
         name: "modes",
         arguments: &[
-            "core", "--sample", "12", "--jobs", "2", "--mode", "direct", "--mode", "simple", "--mode", "complex", "--mode", "emergent",
+            "core", "--sample", "8", "--jobs", "2", "--mode", "direct", "--mode", "simple", "--mode", "complex", "--mode", "emergent",
             "--mode", "auto",
         ],
         peers: true,

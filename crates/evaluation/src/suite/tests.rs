@@ -82,6 +82,7 @@ fn a_sample_is_spread_over_categories_and_levels_and_always_the_same() {
     assert_eq!(twelve, sampled(12));
     assert_eq!(twelve.len(), 12);
     assert!(of(&twelve, |task| task.category.clone()) >= 5 && of(&twelve, |task| task.level.to_string()) >= 4, "{twelve:?}");
+    assert!((1..59).all(|wanted| sampled(wanted).iter().all(|task| sampled(wanted + 1).contains(task))), "a larger one holds the smaller");
     for (wanted, got) in [(0, 0), (1, 1), (59, 59), (1_000, Suite::core().unwrap().tasks.len())] {
         assert_eq!(sampled(wanted).len(), got, "{wanted}");
     }
