@@ -65,9 +65,12 @@ pub struct ActorMachine {
     /// The tool whose call it repeats: the next request does not offer it.
     #[serde(default)]
     withheld: Option<String>,
-    /// Files that the task names, and that no call has named yet.
+    /// Files that the task names, and that no call that succeeded has named yet.
     #[serde(default)]
     unnamed_files: Vec<String>,
+    /// How often it was told of one at its end.
+    #[serde(default)]
+    reminders: u32,
     /// What the next request says at its end, besides the standing reminders.
     notes: Vec<String>,
     /// What people said that the actor has not seen yet.
@@ -180,6 +183,7 @@ impl ActorMachine {
             must_conclude: false,
             withheld: None,
             unnamed_files: input.named_files.clone(),
+            reminders: 0,
             notes: Vec::new(),
             said: input.told.clone(),
             heard: Vec::new(),

@@ -21,6 +21,8 @@ pub(super) const NOT_ENDED: &str =
     "Reported. That does not end the task: call `terminate` with status `success` and the result as its message.";
 /// Words of a status that says so.
 const DONE: [&str; 9] = ["completed", "complete", "done", "finished", "success", "succeeded", "完成", "已完成", "成功"];
+/// How often a small model is told of files that it forgot.
+const MOST_REMINDERS: u32 = 3;
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
 impl ActorMachine {
@@ -110,11 +112,13 @@ impl ActorMachine {
         }
     }
 
-    /// A file that the task names and no call has. Told once: what a script names by itself is in no call.
+    /// A file that the task names and no call that succeeded has. What a script names by itself is in no call, so it is told only so often.
     fn forgotten_file(&mut self) -> Option<String> {
-        let files = std::mem::take(&mut self.unnamed_files);
-        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
-        files.into_iter().find(|file| !calls.clone().any(|call| call.names(file)))
+        let most = if self.input.limits.small { MOST_REMINDERS } else { 1 };
+        let named = |file: &String| self.turn.iter().flat_map(|turn| &turn.calls).any(|call| call.has_named(file));
+        let forgotten = self.unnamed_files.iter().find(|file| self.reminders < most && !named(file)).cloned();
+        self.reminders += u32::from(forgotten.is_some());
+        forgotten
     }
 
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
@@ -132,7 +136,7 @@ impl ActorMachine {
             && let Some(file) = self.forgotten_file()
         {
             return Err(format!(
-                "not ended: the task also names `{file}`, and none of your calls did. Do that part now; if all is done, call `terminate` again"
+                "not ended: the task also names `{file}`, and no call of yours that succeeded did. Do that part now; if all is done, call `terminate` again"
             ));
         }
         // Small models take the first error for the end of all things.

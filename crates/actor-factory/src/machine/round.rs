@@ -22,7 +22,7 @@ impl ActorMachine {
         self.last_failed = turn.calls.iter().any(|call| call.failed());
         let mut results = Vec::new();
         for call in turn.calls {
-            self.unnamed_files.retain(|file| !call.names(file));
+            self.unnamed_files.retain(|file| !call.has_named(file));
             let CallState::Done { text, outcome } = call.state else {
                 continue;
             };

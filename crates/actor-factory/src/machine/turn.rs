@@ -65,9 +65,11 @@ pub(super) enum CallState {
 }
 
 impl Call {
-    /// Whether its parameters name a file, given in lower case. Words about the work name none.
-    pub(super) fn names(&self, file: &str) -> bool {
-        ![TERMINATE, TODO, UPDATE_PROGRESS].contains(&self.name.as_str()) && self.arguments.to_lowercase().contains(file)
+    /// Whether it succeeded, and its parameters name a file, given in lower case. Words about the work name none.
+    pub(super) fn has_named(&self, file: &str) -> bool {
+        let about = [TERMINATE, TODO, UPDATE_PROGRESS].contains(&self.name.as_str());
+        let succeeded = matches!(self.state, CallState::Done { outcome: CallOutcome::Ok, .. });
+        !about && succeeded && self.arguments.to_lowercase().contains(file)
     }
 
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {

@@ -1,6 +1,6 @@
 //! `bash`.
 
-use std::{fs, io::Read, path::Path, time::Duration};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
             what: "the command",
         };
         match command::call(command, &context).await {
-            Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: written(&text, context.working_folder()), ..output }),
+            Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: written(&text, &context), ..output }),
             Err(ToolError::Failed(failure)) if failure == NOTHING_FOUND && text.contains("grep") => {
                 Err(ToolError::Failed(format!("{failure}, and nothing was printed: grep has found nothing")))
             }
@@ -51,15 +51,12 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
 
 /// What a command that printed nothing has written: the beginnings of the files that its output went to, as far as they are text in the working
 /// folder. A model that sees nothing at all makes the call again, or invents what came of it.
-fn written(command: &str, folder: &Path) -> String {
+fn written(command: &str, context: &ToolContext) -> String {
     let files = redirected(command);
     let told = files.iter().filter_map(|file| {
-        let path = folder.join(file).canonicalize().ok().filter(|path| path.starts_with(folder) && path.is_file())?;
-        let mut beginning = String::new();
-        // Four bytes are the longest character.
-        fs::File::open(path).ok()?.take(4 * SHOWN as u64 + 1).read_to_string(&mut beginning).ok()?;
-        let shown: String = beginning.chars().take(SHOWN).collect();
-        let rest = if shown.len() < beginning.len() { "…" } else { "" };
+        let text = String::from_utf8(context.folder.read(file).ok()?).ok()?;
+        let shown: String = text.chars().take(SHOWN).collect();
+        let rest = if shown.len() < text.len() { "…" } else { "" };
         Some(if shown.is_empty() { format!("`{file}` is empty now.") } else { format!("`{file}` is now:\n{shown}{rest}") })
     });
     told.collect::<Vec<_>>().join("\n")

@@ -58,13 +58,16 @@ pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolErr
     })
 }
 
-/// A file in the same folder with a name like the one that is missing.
+/// A file in the same folder with a name like the one that is missing. All names of one or two letters are alike: whoever says `b.txt` does not mean
+/// `a.txt`.
 fn like(context: &ToolContext, path: &str) -> Option<String> {
     let relative = context.folder.relative(path).ok()?;
     let parent = relative.parent()?;
     let listed = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     let entries = context.folder.read_dir(listed).ok()?;
-    let names: Vec<_> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
+    let stem = relative.file_stem()?;
+    let says_much = |name: &&str| stem.len() > 2 || Path::new(name).file_stem() == Some(stem);
+    let names: Vec<_> = entries.iter().filter_map(|entry| entry.name.to_str()).filter(says_much).collect();
     let wanted = relative.file_name()?.to_str()?;
     Some(parent.join(nearest(wanted, names)?).to_string_lossy().into_owned())
 }

@@ -362,22 +362,38 @@ fn who_reports_that_it_is_done_is_told_what_ends_a_task_and_asked_for_it_when_it
 }
 
 #[test]
-fn who_forgets_a_file_that_its_task_names_is_told_once() {
-    let begin = || Play::start(ActorInput { named_files: vec!["a.txt".to_owned(), "b.txt".to_owned()], ..input() });
+fn who_forgets_a_file_that_its_task_names_is_told_so() {
+    let named = ["a.txt", "b.txt"].map(str::to_owned).to_vec();
+    let begin = |small: bool| {
+        let mut input = ActorInput { named_files: named.clone(), ..input() };
+        input.limits.small = small;
+        Play::start(input)
+    };
     let end = || vec![terminate("success", "a.txt and b.txt are written")];
-    let mut play = begin();
-    play.calls(vec![write("w", "src/A.txt")]).tool("t/1/1/1", "written");
+    let told = |play: &Play| play.results().last().is_some_and(|result| result.contains("the task also names `b.txt`"));
+    for (small, times) in [(false, 1), (true, 3)] {
+        let mut play = begin(small);
+        play.calls(vec![write("w", "src/A.txt")]).tool("t/1/1/1", "written");
+        for _ in 0..times {
+            play.calls(end());
+            assert!(told(&play), "{:?}", play.results());
+        }
+        play.calls(end());
+        assert_eq!(play.output.unwrap().outcome, Outcome::Success, "what a script names by itself is in no call");
+    }
+    // A call that fails is not enough.
+    let mut play = begin(true);
+    play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
+    play.calls(vec![read("r", "b.txt")]).tool_error("t/1/2/1", "there is no such file");
     play.calls(end());
-    assert!(play.results().last().unwrap().contains("the task also names `b.txt`"), "{:?}", play.results());
-    play.calls(end());
-    assert_eq!(play.output.unwrap().outcome, Outcome::Success, "what a script names by itself is in no call");
+    assert!(told(&play));
     // Each is named, one in the turn of the end.
-    let mut play = begin();
+    let mut play = begin(false);
     play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
     play.calls([vec![write("v", "b.txt")], end()].concat()).tool("t/1/2/1", "written");
     assert_eq!(play.output.unwrap().outcome, Outcome::Success);
     // Whoever gives up need not have named them.
-    let mut play = begin();
+    let mut play = begin(true);
     play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "text");
     play.calls(vec![terminate("failure", "it cannot be done")]);
     assert_eq!(play.output.unwrap().outcome, Outcome::Failure);

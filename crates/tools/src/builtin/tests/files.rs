@@ -16,7 +16,7 @@ async fn read_file_gives_plain_text_and_says_what_is_left() {
         (json!({"path": "empty"}), "(empty)"),
         (json!({"path": "a.txt", "offset": 5}), "Error: `a.txt` has 4 lines; offset 5 is behind its end"),
         (json!({"path": "a.txt", "offset": 0}), "Error: The parameters do not fit: `offset` must be at least 1, not 0."),
-        (json!({"path": "b.txt"}), "Error: `b.txt` does not exist; did you mean `a.txt`?"),
+        (json!({"path": "b.txt"}), "Error: `b.txt` does not exist"),
         (json!({"path": "src/Main.rs"}), "Error: `src/Main.rs` does not exist; did you mean `src/main.rs`?"),
         (json!({"path": "far/away.xyz"}), "Error: `far/away.xyz` does not exist"),
         (json!({"path": "src"}), "Error: `src` is a folder, not a file; use `list_dir`"),
