@@ -92,6 +92,9 @@ pub struct ActorMachine {
     /// A call of the last turn failed.
     #[serde(default)]
     last_failed: bool,
+    /// Calls that failed, one after the other.
+    #[serde(default)]
+    failed_in_row: u32,
     /// It wanted to give up at the first failure, and was told to try another way.
     #[serde(default)]
     urged: bool,
@@ -193,6 +196,7 @@ impl ActorMachine {
             references: Vec::new(),
             calls_ok: 0,
             last_failed: false,
+            failed_in_row: 0,
             urged: false,
             denied: false,
             origins: input.first_origins(),

@@ -27,6 +27,7 @@ impl ActorMachine {
                 continue;
             };
             self.router.record(&call.name, outcome == CallOutcome::Ok);
+            self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
             let count = self.repeats.record(&call.name, &call.parameters, &text);
             done_again |= call.name == UPDATE_PROGRESS && text == NOT_ENDED && count > 1;
@@ -71,7 +72,10 @@ impl ActorMachine {
             // Small models read the note, and make the call again.
             self.withheld = Some(name);
         }
-        self.must_conclude = (done_again || count >= self.input.settings.conclude_after) && self.sheet(TERMINATE).is_some();
+        let most = self.input.settings.conclude_after;
+        // Others than small models learn from failures, for longer.
+        let hopeless = self.failed_in_row >= if self.input.limits.small { most } else { 2 * most };
+        self.must_conclude = (done_again || hopeless || count >= most) && self.sheet(TERMINATE).is_some();
         self.hint(out);
         self.go(ActorStep::Results);
         self.next_step(at, out);

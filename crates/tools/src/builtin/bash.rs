@@ -10,6 +10,8 @@ use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
 /// What a failure says where a program has ended with code 1 and said nothing, as grep does.
 const NOTHING_FOUND: &str = "exit code 1";
+/// What is said of a command that has ended well without a word, as `grep -q` does.
+const SILENT: &str = "(nothing printed, exit code 0)";
 /// Characters of a written file that are shown.
 const SHOWN: usize = 400;
 
@@ -59,7 +61,8 @@ fn written(command: &str, context: &ToolContext) -> String {
         let rest = if shown.len() < text.len() { "…" } else { "" };
         Some(if shown.is_empty() { format!("`{file}` is empty now.") } else { format!("`{file}` is now:\n{shown}{rest}") })
     });
-    told.collect::<Vec<_>>().join("\n")
+    let told = told.collect::<Vec<_>>().join("\n");
+    if told.is_empty() { SILENT.to_owned() } else { told }
 }
 
 /// The files that the output of a command goes to: what stands behind `>` and `>>` outside of quotes, each once. Names that the shell makes out of

@@ -52,10 +52,25 @@ pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolErr
             FileError::NotFound { .. } => like(context, path).map(|like| format!("; did you mean `{like}`?")),
             FileError::NotAFile { kind: EntryKind::Folder, .. } => Some("; use `list_dir`".to_owned()),
             FileError::TooLarge { .. } => Some("; use `grep`, or `bash` with head, tail or sed".to_owned()),
-            _ => None,
+            _ => return explained(context, path, error),
         };
         ToolError::from(error).map_text(|text| text + mend.as_deref().unwrap_or_default())
     })
+}
+
+/// Names the part of a path that is a file where a folder must be.
+pub(super) fn explained(context: &ToolContext, path: &str, error: FileError) -> ToolError {
+    let is_file = |part: &&Path| context.folder.read(part).is_ok();
+    let file = match (&error, context.folder.relative(path)) {
+        (FileError::NotAFolder { .. }, Ok(relative)) => relative.ancestors().skip(1).find(is_file).map(Path::to_path_buf),
+        _ => None,
+    };
+    match file {
+        Some(file) => {
+            ToolError::Failed(format!("`{path}` cannot be: `{0}` is a file. Delete `{0}` to have a folder in its place", file.display()))
+        }
+        None => ToolError::from(error),
+    }
 }
 
 /// A file in the same folder with a name like the one that is missing. All names of one or two letters are alike: whoever says `b.txt` does not mean

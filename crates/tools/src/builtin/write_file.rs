@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::files::{blocking, counted};
+use super::files::{blocking, counted, explained};
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
         return Err(ToolError::InvalidParameters("content holds a NUL byte; write_file writes text only".to_owned()));
     }
     let before = context.folder.read(path).map_or(0, |bytes| String::from_utf8_lossy(&bytes).lines().count());
-    let written = context.folder.write(path, content.as_bytes())?;
+    let written = context.folder.write(path, content.as_bytes()).map_err(|error| explained(context, path, error))?;
     let path = written.path.to_string_lossy().into_owned();
     let verb = if written.created { "Created" } else { "Wrote" };
     let instead = if before == 0 { String::new() } else { format!(", in the place of {}", counted(before, "line")) };

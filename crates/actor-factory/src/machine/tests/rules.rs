@@ -317,7 +317,7 @@ fn repetition_is_told_and_at_last_fails() {
     for step in 1..=20 {
         assert_eq!(play.output, None, "{step}");
         let prompt = play.next_step_prompt().unwrap_or_default();
-        let (told, asked) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You repeat yourself"));
+        let (told, asked) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You go in circles"));
         assert_eq!((told, asked), ((4..=6).contains(&step), step > 6), "{step}: {prompt}");
         play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
     }
@@ -397,6 +397,20 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
     play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "text");
     play.calls(vec![terminate("failure", "it cannot be done")]);
     assert_eq!(play.output.unwrap().outcome, Outcome::Failure);
+}
+
+#[test]
+fn who_only_fails_is_asked_for_the_conclusion() {
+    for (small, most) in [(true, 6), (false, 12)] {
+        let mut input = input();
+        input.limits.small = small;
+        let mut play = Play::start(input);
+        for step in 1..=most {
+            assert!(play.requests.last().unwrap().tools.len() > 1, "{small} {step}");
+            play.calls(vec![read("r", &format!("{step}.txt"))]).tool_error(&format!("t/1/{step}/1"), "no such file");
+        }
+        assert_eq!(play.requests.last().unwrap().tools.len(), 1, "{small}");
+    }
 }
 
 #[test]

@@ -11,16 +11,16 @@ async fn bash_tells_output_errors_and_exit_code() {
     assert_eq!(output.text, "hello\n[stderr]\ncareful\n");
     assert_eq!(output.value, json!({"exit_code": 0, "stdout": "hello\n", "stderr": "careful\n"}));
     let table = [
-        ("true", "(empty)"),
+        ("true", "(nothing printed, exit code 0)"),
         ("echo out; echo err >&2; exit 3", "Error: out\n[stderr]\nerr\nexit code 3"),
         ("printf out; exit 1", "Error: out\nexit code 1"),
         ("exit 2", "Error: exit code 2"),
         ("grep nothing a.txt", "Error: exit code 1, and nothing was printed: grep has found nothing"),
         ("kill -9 $$", "Error: ended by signal 9"),
         ("wc -c < a.txt > n.txt; : > none.txt", "`n.txt` is now:\n6\n\n`none.txt` is empty now."),
-        ("echo far > /dev/null", "(empty)"),
-        ("ln -s /dev/null link; echo far > link", "(empty)"),
-        ("cat", "(empty)"),
+        ("echo far > /dev/null", "(nothing printed, exit code 0)"),
+        ("ln -s /dev/null link; echo far > link", "(nothing printed, exit code 0)"),
+        ("cat", "(nothing printed, exit code 0)"),
     ];
     for (command, expected) in table {
         assert_eq!(place.text("bash", json!({"command": command})).await, expected, "{command}");

@@ -86,7 +86,7 @@ async fn write_file_makes_and_replaces() {
     assert_eq!(old.value, json!({"path": "old.txt", "bytes": 0, "created": false}));
     assert_eq!(place.content("old.txt"), "");
     let text = place.text("write_file", json!({"path": "old.txt/x", "content": ""})).await;
-    assert_eq!(text, "Error: `old.txt/x` is not a folder, or a part of that path is not");
+    assert_eq!(text, "Error: `old.txt/x` cannot be: `old.txt` is a file. Delete `old.txt` to have a folder in its place");
 }
 
 #[tokio::test]
