@@ -41,6 +41,8 @@ impl Server {
         keeper.args(["-I", "-c", include_str!("keep.py")]).arg(&ready.program);
         keeper.arg("--model").arg(&ready.model).args(["--alias", "local", "--host", "127.0.0.1", "--port", &port.to_string()]);
         keeper.args(["--ctx-size", CONTEXT, "--parallel", SLOTS, "--threads", &threads, "--n-gpu-layers", "0", "--jinja", "--no-webui"]);
+        // What was computed for other beginnings is kept in memory, by default in 8 GB of it.
+        keeper.args(["--cache-ram", "1024"]);
         // Small models that write long texts at a low temperature fall into repeating themselves.
         keeper.args(["--repeat-penalty", "1.1"]);
         if let Some(template) = &ready.template {
