@@ -112,7 +112,7 @@ help-scroll = 滚动
 help-back = 返回；指针重新跟随进展
 help-redraw = 重画。Ctrl-Z：转到后台
 help-help = 本页，再按返回
-help-marks = [ ] 等待  [>] 进行  [x] 完成  [!] 失败  [?] 受阻  [-] 跳过  [<] 撤回
+help-marks = [ ] 等待  [>] 进行  [x] 完成  [!] 失败  [?] 受阻  [-] 跳过  [<] 回滚
 
 # 清单的底部。
 live-foot = {$elapsed} · {$requests}共 {$tokens} 个 token{$cost} · Ctrl-C 停止 · 运行 {$run}

@@ -37,7 +37,7 @@ status-ready = 就绪
 status-running = 进行中
 status-blocked = 受阻
 status-skipped = 已跳过
-status-rolled-back = 已撤回
+status-rolled-back = 已回滚
 
 # 运行结束时，最后一行里的说法。
 ended-completed = 已完成

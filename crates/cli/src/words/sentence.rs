@@ -163,7 +163,7 @@ fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &st
 }
 
 /// A value as it stands in the sentence of the language. How its name begins says what it must be: a number, one word, something in quotes, or a
-/// sentence that is known itself; a reason is told in the language if it is known. Any other name takes anything.
+/// sentence that is known itself; a reason is told in the language if it is known, and so is what has run out. Any other name takes anything.
 fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
     let within = || said_within(language, value, depth - 1);
     let fits = match name.split('-').next() {
@@ -172,6 +172,7 @@ fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<Str
         Some("quoted") => value.len() > 1 && value.starts_with('"') && value.ends_with('"'),
         Some("known") => return if let Cow::Owned(said) = within() { Some(said) } else { None },
         Some("reason") => return Some(within().into_owned()),
+        Some("bound") => return Some(super::named("bound", value)),
         _ => true,
     };
     fits.then(|| value.to_owned())
