@@ -320,6 +320,23 @@ fn plain_lines_ask_and_tell_everything_in_the_order_in_which_it_happens() {
 }
 
 #[test]
+fn what_was_typed_before_a_question_stands_there_is_no_answer_to_it() {
+    let asks = bash("echo ran >> log").in_pieces_of(16).held_back(1);
+    let script = Script::new().on(When::tools().and_turn(0), [asks]).on(When::tools(), [gives_up("I was not allowed to")]);
+    let world = World::with(script);
+    let Some(mut terminal) = world.terminal(&format!("exec {RUN} --plain"), SIZE) else { return };
+    world.wait_for_requests(1);
+    terminal.types("y\rtyped ahead\r");
+    // The terminal has it.
+    terminal.shows(&["y\ntyped ahead"]);
+    world.server().release();
+    terminal.shows(&["[N]o >"]);
+    terminal.types("n\r");
+    terminal.ends().must(1);
+    assert!(!world.exists("log"), "nobody has seen what was asked");
+}
+
+#[test]
 fn without_colours_there_are_none() {
     // Of the eight colours, or of 256.
     let coloured = |raw: &str| {

@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeMap,
     io::{BufRead, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use aime_orchestrator::{HumanChannel, HumanQuestion};
 use aime_progress::QuestionId;
+use aime_terminal::forget_typed;
 use aime_tools::offers_always;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
@@ -48,29 +49,60 @@ impl HumanChannel for AtTerminal {
 /// Asks on the whole screen, which shows the question from the run's events: an answer that is given there comes here.
 #[derive(Default)]
 pub(crate) struct OnScreen {
-    waiting: Mutex<BTreeMap<QuestionId, oneshot::Sender<String>>>,
+    asked: Mutex<Asked>,
+}
+
+#[derive(Default)]
+struct Asked {
+    waiting: BTreeMap<QuestionId, (HumanQuestion, oneshot::Sender<String>)>,
+    /// Who asks since the screen is gone.
+    instead: Option<Arc<dyn HumanChannel>>,
 }
 
 impl OnScreen {
+    fn asked(&self) -> MutexGuard<'_, Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Passes an answer on. Gives it back where nobody waits for it here.
     pub(crate) fn answer(&self, question: &QuestionId, text: String) -> Result<(), String> {
-        match self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(question) {
-            Some(asked) => asked.send(text),
+        match self.asked().waiting.remove(question) {
+            Some((_, asked)) => asked.send(text),
             None => Err(text),
+        }
+    }
+
+    /// The screen is gone: what is open is asked by another, one after the other, and so is what comes. Returns when all of it is answered.
+    pub(crate) async fn lose(&self, instead: Arc<dyn HumanChannel>) {
+        let waiting = {
+            let mut asked = self.asked();
+            asked.instead = Some(Arc::clone(&instead));
+            std::mem::take(&mut asked.waiting)
+        };
+        for (question, answered) in waiting.into_values().filter(|(_, answered)| !answered.is_closed()) {
+            // Where nobody answers, `answered` is dropped, and the run knows it.
+            if let Some(answer) = instead.ask(question).await {
+                drop(answered.send(answer));
+            }
         }
     }
 }
 
 impl HumanChannel for OnScreen {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+        let mut asked = self.asked();
+        if let Some(instead) = asked.instead.clone() {
+            return Box::pin(async move { instead.ask(question).await });
+        }
         let (answered, answer) = oneshot::channel();
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(question.id, answered);
+        asked.waiting.insert(question.id.clone(), (question, answered));
         Box::pin(async { answer.await.ok() })
     }
 }
 
-/// Nothing at all (the end of the input) means that nobody is there.
+/// Nothing at all (the end of the input) means that nobody is there. What was typed at a terminal before the question stands there is no answer.
 fn read_answer(question: &HumanQuestion) -> Option<String> {
+    forget_typed();
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
     output::tell(&format!("\n{BOLD}{}{who}{BOLD:#}: {}", named("kind", &question.kind), output::plain(&asked(&question.text))));
     let approval = question.kind == "approval";
@@ -93,6 +125,7 @@ fn read_answer(question: &HumanQuestion) -> Option<String> {
 pub(crate) async fn answers(question: &str) -> Option<String> {
     let question = output::plain(question).into_owned();
     let asked = tokio::task::spawn_blocking(move || {
+        forget_typed();
         let mut stderr = anstream::stderr();
         drop(write!(stderr, "{question}\n> "));
         drop(stderr.flush());
@@ -113,6 +146,7 @@ pub(crate) async fn agrees(question: &str) -> bool {
 pub(crate) async fn confirms(question: &str) -> bool {
     let question = format!("{} {}", said(question), msg!("prompt-yes"));
     let asked = tokio::task::spawn_blocking(move || {
+        forget_typed();
         let mut stderr = anstream::stderr();
         drop(write!(stderr, "{question} "));
         drop(stderr.flush());
@@ -121,4 +155,33 @@ pub(crate) async fn confirms(question: &str) -> bool {
         read > 0 && !meant(line.trim().to_owned()).to_lowercase().starts_with('n')
     });
     asked.await.unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers with what it was asked, in big letters; to nothing it gives no answer.
+    struct Echo;
+
+    impl HumanChannel for Echo {
+        fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
+            Box::pin(async move { Some(question.text.to_uppercase()).filter(|text| !text.is_empty()) })
+        }
+    }
+
+    fn question(id: &str, text: &str) -> HumanQuestion {
+        HumanQuestion { id: QuestionId::new(id).unwrap(), kind: "approval".to_owned(), task: None, text: text.to_owned() }
+    }
+
+    #[tokio::test]
+    async fn what_is_open_when_the_screen_is_lost_is_asked_elsewhere() {
+        let screen = OnScreen::default();
+        let (open, refused, withdrawn) = (screen.ask(question("a", "may I")), screen.ask(question("b", "")), screen.ask(question("c", "never")));
+        drop(withdrawn);
+        screen.lose(Arc::new(Echo)).await;
+        assert_eq!((open.await.as_deref(), refused.await), (Some("MAY I"), None));
+        assert_eq!(screen.ask(question("d", "later")).await.as_deref(), Some("LATER"));
+        assert_eq!(screen.answer(&QuestionId::new("a").unwrap(), "yes".to_owned()), Err("yes".to_owned()), "nobody waits for it twice");
+    }
 }

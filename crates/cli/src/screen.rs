@@ -100,6 +100,13 @@ impl Screen {
         }
     }
 
+    /// What moves cannot be shown any more: lines are.
+    pub(crate) fn lose(&self) {
+        if let Self::Whole(whole) = self {
+            whole.lose();
+        }
+    }
+
     /// Ends the moving part; the plan as it stands stays on the screen.
     pub(crate) fn close(&self) {
         match self {

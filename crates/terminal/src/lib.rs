@@ -17,5 +17,5 @@ pub use order::tree_order;
 pub use screen::{Act, Limits, Part, Screen};
 pub use text::{clock, first_line, fit, plain, span};
 pub use theme::Theme;
-pub use view::{Heard, Tty, View};
+pub use view::{Heard, Tty, View, forget_typed};
 pub use words::{Help, Hint, Phrase, Words, english};

@@ -57,6 +57,8 @@ pub enum Act {
     Suspend,
     /// Draw everything anew.
     Redraw,
+    /// The screen is gone for good, and nobody sees what is asked on it any more.
+    Lost,
 }
 
 /// What the process of the screen has to do with the run.

@@ -15,6 +15,7 @@ use std::{
 use aime_progress::{ProgressEvent, Timestamp};
 use ratatui_crossterm::crossterm::event;
 
+pub use self::device::forget_typed;
 use self::device::Device;
 use crate::{Act, Key, Screen, Theme};
 
@@ -26,7 +27,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// Opens the stream that leads to the terminal, such as standard error.
 pub type Tty = fn() -> Box<dyn Write + Send>;
 
-/// Gets what a person wants.
+/// Gets what a person wants; [`Act::Lost`] where the terminal cannot be drawn any more, or a panic has taken it back.
 pub type Heard = Box<dyn Fn(Act) + Send>;
 
 /// A screen that is shown. The terminal is as it was before once this is closed or dropped, or after a panic anywhere in the process.
@@ -57,7 +58,7 @@ impl View {
         let mut device = Device::new(tty, theme.has_color());
         device.enter()?;
         let (news, told) = mpsc::channel();
-        let showing = Showing { screen, theme, device, told, heard, changed: true, drawn: None };
+        let showing = Showing { screen, theme, device, told, heard: Listener(heard), changed: true, drawn: None };
         let thread = thread::Builder::new().name("view".to_owned()).spawn(move || showing.show())?;
         Ok(Some(Self { news, showing: Mutex::new(Some(thread)) }))
     }
@@ -77,7 +78,7 @@ impl View {
         self.tell(News::Driven(driven));
     }
 
-    /// Gives the terminal back, and the screen as it stood; nothing where that was done before.
+    /// Gives the terminal back, and the screen as it stood; nothing where that was done before, or the screen has come to a panic.
     pub fn close(&self) -> Option<Screen> {
         let showing = self.showing.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         self.tell(News::Close);
@@ -96,13 +97,24 @@ impl Drop for View {
     }
 }
 
+/// Who is told what a person wants, and of a panic in the view itself.
+struct Listener(Heard);
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            (self.0)(Act::Lost);
+        }
+    }
+}
+
 /// What the thread of a view holds.
 struct Showing {
     screen: Screen,
     theme: Theme,
     device: Device,
     told: Receiver<News>,
-    heard: Heard,
+    heard: Listener,
     changed: bool,
     drawn: Option<Instant>,
 }
@@ -113,6 +125,7 @@ impl Showing {
             if self.look().is_err() {
                 // The terminal is gone, or a panic has taken it back: what is told is taken in all the same.
                 self.device.leave();
+                (self.heard.0)(Act::Lost);
                 while let Ok(news) = self.told.recv() {
                     if !self.take(news) {
                         break;
@@ -203,7 +216,7 @@ impl Showing {
                 self.device.suspend();
             }
             Some(Act::Redraw) => self.device.clear()?,
-            Some(act) => (self.heard)(act),
+            Some(act) => (self.heard.0)(act),
             None => {}
         }
         Ok(())
@@ -213,4 +226,44 @@ impl Showing {
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress::RunId;
+
+    use super::*;
+    use crate::{Limits, Part};
+
+    /// A view on a terminal that a panic has taken back, what it is told by, and what it wants.
+    fn lost() -> (Showing, Sender<News>, Receiver<Act>) {
+        let screen = Screen::new(RunId::new("r").unwrap(), Part::Drives, Limits::default());
+        let device = Device::new(|| Box::new(io::sink()), false);
+        thread::spawn(|| panic!("on purpose")).join().unwrap_err();
+        let ((news, told), (heard, acts)) = (mpsc::channel(), mpsc::channel());
+        let heard = Listener(Box::new(move |act| heard.send(act).unwrap()));
+        (Showing { screen, theme: Theme::new(false), device, told, heard, changed: true, drawn: None }, news, acts)
+    }
+
+    #[test]
+    fn who_listens_is_told_once_that_the_screen_is_gone() {
+        let (showing, news, acts) = lost();
+        let shown = thread::spawn(move || showing.show());
+        assert_eq!(acts.recv().unwrap(), Act::Lost);
+        news.send(News::Driven(false)).unwrap();
+        news.send(News::Close).unwrap();
+        shown.join().unwrap();
+        assert!(acts.recv().is_err(), "and of nothing else");
+    }
+
+    #[test]
+    fn a_panic_of_the_view_itself_is_told_too() {
+        let (showing, _news, acts) = lost();
+        let shown = thread::spawn(move || {
+            let _showing = showing;
+            panic!("on purpose");
+        });
+        shown.join().unwrap_err();
+        assert_eq!(acts.recv().unwrap(), Act::Lost);
+    }
 }

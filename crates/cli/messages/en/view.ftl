@@ -70,6 +70,7 @@ view-nobody-hears = {$task} has no actor who could hear it; t tells the run
 view-has-settled = {$task} is {$status}
 view-is-the-run = {$task} is all that the run does; X ends the run
 view-held = that key was just pressed: let go of it, and press it again
+view-lost = the screen is gone; what happens from here on stands in lines
 view-not-done = not done: {$error}
 
 # Keys at the foot.

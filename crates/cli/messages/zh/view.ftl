@@ -70,6 +70,7 @@ view-nobody-hears = {$task} 没有执行者能听到；按 t 对运行说话
 view-has-settled = {$task} {$status}
 view-is-the-run = 这个运行只有 {$task} 一个任务；按 X 结束运行
 view-held = 这个键刚按过：请先松开，再按一次
+view-lost = 画面已无法显示；以下逐行说明经过
 view-not-done = 没有做成：{$error}
 
 # 底部的按键。

@@ -15,7 +15,7 @@ use tokio::sync::{
 use crate::{
     failure::Failure,
     output::{BOLD, plain},
-    person::OnScreen,
+    person::{AtTerminal, OnScreen},
     screen::{Screen, head},
     wiring::Setup,
     words::{msg, said as in_words},
@@ -73,6 +73,15 @@ impl Hearing {
                 }
                 Act::Interrupt | Act::Leave => {
                     self.stops.notify_one();
+                    continue;
+                }
+                Act::Lost => {
+                    self.screen.lose();
+                    if let Some(asked) = self.asked.clone() {
+                        // A person may take their time, and what they do meanwhile is heard.
+                        let terminal = Arc::new(AtTerminal::new(self.screen.pause()));
+                        tokio::spawn(async move { asked.lose(terminal).await });
+                    }
                     continue;
                 }
                 // The view's own.

@@ -33,6 +33,7 @@ pub(crate) struct Whole {
 struct News {
     lines: VecDeque<String>,
     left_out: usize,
+    /// There is no screen any more: what is said stands in lines.
     closed: bool,
 }
 
@@ -55,8 +56,13 @@ impl Whole {
 
     pub(crate) fn show(&self, published: &PublishedEvent) {
         let line = line_of(published);
-        if let Some(line) = line.as_ref().filter(|_| is_news(&published.event)) {
-            self.news().keep(line.clone());
+        if let Some(line) = &line {
+            let mut news = self.news();
+            if news.closed {
+                output::line(line);
+            } else if is_news(&published.event) {
+                news.keep(line.clone());
+            }
         }
         self.view.take(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
     }
@@ -76,15 +82,19 @@ impl Whole {
         self.view.set_driven(driven);
     }
 
+    /// The screen is gone: from here on every event is a line.
+    pub(crate) fn lose(&self) {
+        let mut news = self.news();
+        news.leave_behind();
+        output::note(&msg!("view-lost"));
+    }
+
     /// Gives the terminal back, once, and leaves behind what is worth it.
     pub(crate) fn close(&self) {
         let mut news = self.news();
-        news.closed = true;
-        let Some(screen) = self.view.close() else { return };
-        if news.left_out > 0 {
-            output::note(&msg!("view-lines-before", lines = count(news.left_out, "line")));
-        }
-        news.lines.drain(..).for_each(|line| output::note(&line));
+        let screen = self.view.close();
+        news.leave_behind();
+        let Some(screen) = screen else { return };
         if let Some(state) = screen.state().filter(|state| !state.tasks.is_empty()) {
             output::note(&format!("{}\n", last(state, size().1)));
         }
@@ -92,6 +102,16 @@ impl Whole {
 }
 
 impl News {
+    /// What was kept is on the screen of before, and so is what comes.
+    fn leave_behind(&mut self) {
+        self.closed = true;
+        let left_out = std::mem::take(&mut self.left_out);
+        if left_out > 0 {
+            output::note(&msg!("view-lines-before", lines = count(left_out, "line")));
+        }
+        self.lines.drain(..).for_each(|line| output::note(&line));
+    }
+
     fn keep(&mut self, line: String) {
         if self.lines.len() >= MOST_NEWS {
             self.lines.pop_front();

@@ -152,6 +152,16 @@ pub(super) const fn in_foreground() -> bool {
     true
 }
 
+/// Throws away what was typed on the terminal of standard input and read by nobody yet: it was no answer to what is asked from here on. A pipe
+/// loses nothing. On systems other than Unix nothing is thrown away.
+pub fn forget_typed() {
+    #[cfg(unix)]
+    {
+        // What is no terminal refuses.
+        let _ = nix::sys::termios::tcflush(io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{sync::Mutex, thread};
