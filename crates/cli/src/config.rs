@@ -241,6 +241,8 @@ pub(crate) struct RunConfig {
     pub(crate) max_actors: u32,
     /// Whether runs are shown as plain lines, also on a terminal.
     pub(crate) plain: bool,
+    /// Characters of the project's `AGENTS.md` that stand in a prompt.
+    pub(crate) project_chars: usize,
 }
 
 impl Default for RunConfig {
@@ -255,6 +257,7 @@ impl Default for RunConfig {
             max_tool_calls: bounds.max_tool_calls,
             max_actors: bounds.max_actors,
             plain: false,
+            project_chars: 20_000,
         }
     }
 }

@@ -24,10 +24,10 @@ use aime_actors::ActorFactory;
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
 use aime_memory::{MemorySettings, PromptBounds};
-use aime_orchestrator::{HumanChannel, KeptPlans, Models, Parts, RunMemory, RunMemorySettings};
+use aime_orchestrator::{HumanChannel, KeptPlans, Models, Parts, ProjectWords, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_redact::Redactor;
-use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, FileError, clean_environment};
+use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment};
 use aime_tools::{BuiltinSettings, PermissionRules, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
 
 use crate::{
@@ -173,10 +173,27 @@ impl Setup {
         registry
     }
 
+    /// What the project says of itself, as it stands in prompts; what is left out of it is told to the user.
+    pub(crate) fn project(&self) -> String {
+        let read = ConfinedFolder::open(&self.folder).and_then(|folder| ProjectWords::read(&folder, self.config.run.project_chars));
+        match read {
+            Ok(ProjectWords { text, left_out }) => {
+                if left_out > 0 {
+                    output::note(&format!("AGENTS.md is long: {left_out} of its lines are left out of prompts (run.project_chars)"));
+                }
+                text
+            }
+            Err(error) => {
+                output::note(&format!("without AGENTS.md: {error}"));
+                String::new()
+            }
+        }
+    }
+
     /// The skills: the user's own, then the project's. They are text for a model, as `AGENTS.md` is, so no trust is asked for.
     pub(crate) fn skills(&self) -> &FoundSkills {
-        let own = || self.places.user_folder().map(|folder| folder.join("skills"));
-        let of_the_project = || [".agents", ".aime"].map(|folder| self.folder.join(folder).join("skills"));
+        let own = || self.places.user_folder().map(|folder| (folder.join("skills"), None));
+        let of_the_project = || [".agents", ".aime"].map(|folder| (self.folder.join(folder).join("skills"), Some(self.folder.as_path())));
         self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
     }
 
@@ -317,7 +334,8 @@ impl Setup {
             tiers: Arc::new(Tiers::new()),
             kept_plans: self.config.planning.cache.then(|| self.kept_plans()),
             memory: self.memory().map(RunMemory::new).map(Arc::new),
-            project: project_context(&self.folder),
+            project: self.project(),
+            project_chars: self.config.run.project_chars,
             undo: self.config.undo.enabled.then(|| self.config.undo.settings()),
             trust_files: self.config.permissions.trust_files,
             redactor: self.redactor.clone(),
@@ -338,14 +356,3 @@ pub(crate) fn working_folder(directory: Option<&Path>) -> Result<PathBuf, Failur
     if folder.is_dir() { Ok(folder) } else { Err(Failure::usage(format!("{} is not a folder", folder.display())).hint(mend)) }
 }
 
-/// What the project says of itself. A link that leads out of the folder is not followed: what is read stands in every prompt.
-pub(crate) fn project_context(folder: &Path) -> String {
-    match ConfinedFolder::open(folder).and_then(|folder| folder.read("AGENTS.md")) {
-        Ok(text) => String::from_utf8_lossy(&text).into_owned(),
-        Err(FileError::NotFound { .. }) => String::new(),
-        Err(error) => {
-            output::note(&format!("without AGENTS.md: {error}"));
-            String::new()
-        }
-    }
-}

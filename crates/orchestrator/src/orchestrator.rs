@@ -11,7 +11,7 @@ use futures::FutureExt as _;
 
 use self::execute::Start;
 use crate::{
-    Bounds, Parts, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
+    Bounds, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
     inbox::{CANCELLED, fact_in},
     questions::Answers,
     runner::plan::ToolsOfPlans,
@@ -76,7 +76,7 @@ impl Orchestrator {
     pub fn with_folder_read_anew(&self) -> Self {
         let folder = &self.parts.tool_context.folder;
         learn_secrets_of(folder, &self.parts.redactor);
-        let project = folder.read("AGENTS.md").ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+        let project = ProjectWords::read(folder, self.parts.project_chars).unwrap_or_default().text;
         Self { parts: Parts { project, ..self.parts.clone() }, ..self.clone() }
     }
 

@@ -51,6 +51,8 @@ pub struct Parts {
     pub memory: Option<Arc<RunMemory>>,
     /// What the project says of itself, such as its `AGENTS.md`; may be empty.
     pub project: String,
+    /// How many characters of its `AGENTS.md` stand in a prompt, where it is read anew.
+    pub project_chars: usize,
     /// How much is kept of what tasks do to files, so that it can be undone; nothing is kept without.
     pub undo: Option<UndoSettings>,
     /// Whether the user vouches for the files of the working folder, as for words of their own.
@@ -116,6 +118,7 @@ impl Parts {
             kept_plans: None,
             memory: None,
             project: String::new(),
+            project_chars: crate::project::MOST_CHARS,
             undo: Some(UndoSettings::default()),
             hooks: Hooks::default(),
             human: Arc::new(NobodyThere),

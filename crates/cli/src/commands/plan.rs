@@ -21,7 +21,7 @@ use crate::{
     output::{self, BOLD, DIM},
     plan_formats,
     screen::{describe_plan, line_of},
-    wiring::{Setup, project_context},
+    wiring::Setup,
     words::{msg, named, row, said},
 };
 
@@ -111,7 +111,7 @@ async fn ask(
     let parts = checker_parts(setup)?;
     let request = PlanRequest {
         known,
-        project: project_context(&setup.folder),
+        project: setup.project(),
         tools: parts.tools.into(),
         actor_tools: parts.actor_tools,
         profiles: parts.profiles,

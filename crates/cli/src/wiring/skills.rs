@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_sandbox::ConfinedFolder;
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
 
 /// The largest `SKILL.md`, in bytes.
@@ -21,10 +22,11 @@ pub(crate) struct FoundSkills {
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads the skills of these folders; one of a later folder takes the place of one of the same name. A faulty one is left out and said.
-pub(super) fn find(folders: impl IntoIterator<Item = PathBuf>) -> FoundSkills {
+/// Reads the skills of these folders; one of a later folder takes the place of one of the same name. A faulty one is left out and said, and so is one
+/// that a link leads to out of the project of its folder, where it has one: what is read stands in prompts.
+pub(super) fn find<'a>(folders: impl IntoIterator<Item = (PathBuf, Option<&'a Path>)>) -> FoundSkills {
     let mut found = FoundSkills::default();
-    for folder in folders {
+    for (folder, project) in folders {
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => continue,
@@ -37,7 +39,7 @@ pub(super) fn find(folders: impl IntoIterator<Item = PathBuf>) -> FoundSkills {
         places.retain(|place| place.join("SKILL.md").is_file());
         places.sort();
         for place in places {
-            match read(&place) {
+            match read(&place, project) {
                 Ok(skill) => {
                     let name = skill.name.clone();
                     let files = files_of(&place);
@@ -53,14 +55,18 @@ pub(super) fn find(folders: impl IntoIterator<Item = PathBuf>) -> FoundSkills {
     found
 }
 
-fn read(place: &Path) -> Result<Skill, String> {
+fn read(place: &Path, project: Option<&Path>) -> Result<Skill, String> {
     let file = place.join("SKILL.md");
-    let unreadable = |error: std::io::Error| format!("{} cannot be read: {error}", file.display());
-    let size = fs::metadata(&file).map_err(unreadable)?.len();
+    let unreadable = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", file.display());
+    let size = fs::metadata(&file).map_err(|error| unreadable(&error))?.len();
     if size > LARGEST {
         return Err(format!("{} has {size} bytes, at most {LARGEST} are read: move what is long into files beside it", file.display()));
     }
-    let text = fs::read_to_string(&file).map_err(unreadable)?;
+    let bytes = match project {
+        Some(project) => ConfinedFolder::open(project).and_then(|folder| folder.read(&file)).map_err(|error| unreadable(&error))?,
+        None => fs::read(&file).map_err(|error| unreadable(&error))?,
+    };
+    let text = String::from_utf8(bytes).map_err(|error| unreadable(&error))?;
     Skill::parse(&file, &text).map_err(|error| error.to_string())
 }
 

@@ -183,25 +183,53 @@ fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
     assert!(setup.tools().get("load_skill").is_some());
 }
 
+#[cfg(unix)]
+#[test]
+fn no_skill_of_a_project_is_read_from_elsewhere() {
+    use std::os::unix::fs::symlink;
+
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nhow\n");
+    let world = World::new("");
+    world.file("elsewhere/out/SKILL.md", &skill("out"));
+    world.file("elsewhere/own/SKILL.md", &skill("own"));
+    world.file("work/kept/in/SKILL.md", &skill("in"));
+    let at = |path: &str| world.root.path().join(path);
+    for folder in ["work/.agents/skills/file", "config/aime/skills"] {
+        fs::create_dir_all(at(folder)).unwrap();
+    }
+    symlink(at("elsewhere/out/SKILL.md"), at("work/.agents/skills/file/SKILL.md")).unwrap();
+    symlink("../../../elsewhere/out", at("work/.agents/skills/out")).unwrap();
+    symlink("../../kept/in", at("work/.agents/skills/in")).unwrap();
+    // What a user links to is their own.
+    symlink(at("elsewhere/own"), at("config/aime/skills/own")).unwrap();
+    let setup = world.setup();
+    let found = setup.skills();
+    assert_eq!(found.catalog.iter().map(|known| known.skill.name.as_str()).collect::<Vec<_>>(), ["in", "own"]);
+    assert_eq!(found.notes.len(), 2, "{:?}", found.notes);
+    assert!(found.notes.iter().all(|note| note.starts_with("without a skill: ")), "{:?}", found.notes);
+}
+
 #[test]
 fn what_the_project_says_is_read_from_the_project_alone() {
     let world = World::new("");
     let work = world.root.path().join("work");
-    assert_eq!(project_context(&work), "");
+    assert_eq!(world.setup().project(), "");
     world.file("work/AGENTS.md", "say hello");
-    assert_eq!(project_context(&work), "say hello");
+    assert_eq!(world.setup().project(), "say hello");
     // What is no UTF-8 in it is replaced, and the rest read.
     fs::write(work.join("AGENTS.md"), b"say \xff hello").unwrap();
-    assert_eq!(project_context(&work), "say \u{fffd} hello");
+    assert_eq!(world.setup().project(), "say \u{fffd} hello");
+    world.file("work/AGENTS.md", &"a line of ten\n".repeat(2_000));
+    assert!(world.setup().project().ends_with("\n(572 more lines of AGENTS.md are left out here: read the file where they matter)"));
     #[cfg(unix)]
     {
         world.file("key", "very secret");
         fs::remove_file(work.join("AGENTS.md")).unwrap();
         std::os::unix::fs::symlink("../key", work.join("AGENTS.md")).unwrap();
-        assert_eq!(project_context(&work), "", "it leads out of the folder");
+        assert_eq!(world.setup().project(), "", "it leads out of the folder");
         fs::remove_file(work.join("AGENTS.md")).unwrap();
         world.file("work/docs/agents.md", "say hello here");
         std::os::unix::fs::symlink("docs/agents.md", work.join("AGENTS.md")).unwrap();
-        assert_eq!(project_context(&work), "say hello here");
+        assert_eq!(world.setup().project(), "say hello here");
     }
 }

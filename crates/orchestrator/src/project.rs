@@ -1,0 +1,67 @@
+//! What a project says of itself: its `AGENTS.md`.
+
+use aime_sandbox::{ConfinedFolder, FileError};
+
+/// The file.
+const FILE: &str = "AGENTS.md";
+/// How many of its characters stand in a prompt, unless a setting says otherwise: some 5,000 tokens.
+pub(crate) const MOST_CHARS: usize = 20_000;
+
+/// What stands in prompts of an `AGENTS.md`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectWords {
+    /// Its first lines; where others are left out, the last line says so.
+    pub text: String,
+    /// How many lines are left out.
+    pub left_out: usize,
+}
+
+impl ProjectWords {
+    /// Reads the `AGENTS.md` of a folder; no words where there is none. As many whole lines are kept as have `most` characters together. Bytes that
+    /// are no UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// [`FileError`], as for a link that leads out of the folder, which is not followed: what is read stands in every prompt.
+    pub fn read(folder: &ConfinedFolder, most: usize) -> Result<Self, FileError> {
+        match folder.read(FILE) {
+            Ok(bytes) => Ok(Self::of(&String::from_utf8_lossy(&bytes), most)),
+            Err(FileError::NotFound { .. }) => Ok(Self::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn of(text: &str, most: usize) -> Self {
+        let text = text.trim_end();
+        let (mut chars, mut bytes, mut lines) = (0, 0, 0);
+        for line in text.split_inclusive('\n') {
+            chars += line.chars().count();
+            if chars > most {
+                let left_out = text.lines().count() - lines;
+                let kept = text.get(..bytes).unwrap_or_default();
+                return Self { text: format!("{kept}({left_out} more lines of {FILE} are left out here: read the file where they matter)"), left_out };
+            }
+            (bytes, lines) = (bytes + line.len(), lines + 1);
+        }
+        Self { text: text.to_owned(), left_out: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ProjectWords;
+
+    #[test]
+    fn whole_lines_are_kept_and_the_rest_is_told() {
+        let said = |left_out| format!("({left_out} more lines of AGENTS.md are left out here: read the file where they matter)");
+        let cases = [
+            ("", 0, String::new(), 0),
+            ("one\ntwo\n", 7, "one\ntwo".to_owned(), 0),
+            ("one\ntwo\nthree", 12, format!("one\ntwo\n{}", said(1)), 1),
+            ("一二三\n四五\n\n六", 7, format!("一二三\n四五\n{}", said(2)), 2),
+            ("a line that is longer than all that may stand here", 10, said(1), 1),
+        ];
+        for (text, most, kept, left_out) in cases {
+            assert_eq!(ProjectWords::of(text, most), ProjectWords { text: kept, left_out }, "{text:?}");
+        }
+    }
+}
