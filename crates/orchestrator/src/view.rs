@@ -1,9 +1,9 @@
 //! A run, read from its journal.
 
-use aime_durable::{Journal, Recorded, replay};
+use aime_durable::{EventRecord, Journal, Recorded, replay};
 use aime_progress::{Inconsistency, ProgressState, RunId, Timestamp};
 
-use crate::{Bounds, OrchestratorError, PublishedEvent, RunInput, RunMachine, RunOutput};
+use crate::{Bounds, OrchestratorError, PublishedEvent, RunInput, RunMachine, RunOutput, RunStanding, standing};
 
 /// A run as its journal tells it.
 #[derive(Debug, Clone)]
@@ -54,4 +54,47 @@ pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError
         over,
         damage: loaded.damage,
     })
+}
+
+impl RunView {
+    /// Brings what was seen of a run before up to date, and gives how many events were read for it: those that are new, and all of them only where
+    /// what was seen is no beginning of what stands in the journal now. The rest is told by [`standing`], from a snapshot and what came after it.
+    ///
+    /// # Errors
+    /// [`OrchestratorError`] when there is no such run any more or the journal cannot be read; then nothing has changed.
+    pub fn renew(&mut self, journal: &Journal, run: &RunId) -> Result<usize, OrchestratorError> {
+        if let Some(new) = self.grown(journal, run) {
+            return Ok(new);
+        }
+        *self = view(journal, run)?;
+        Ok(self.events.len())
+    }
+
+    /// Takes in what is new, and how much that was; nothing where it does not follow.
+    fn grown(&mut self, journal: &Journal, run: &RunId) -> Option<usize> {
+        let RunStanding { input, state, output, bounds, actors, over, events, damage, inconsistencies, .. } = standing(journal, run).ok()?;
+        if damage.is_some() || self.damage.is_some() {
+            return None;
+        }
+        let new = events.checked_sub(self.events.len())?;
+        let read = |record: EventRecord| {
+            let event = serde_json::from_str(&record.body).ok()?;
+            Some(PublishedEvent { seq: record.seq, at: Timestamp::from_millis(record.at), event })
+        };
+        // The last one that is known is read once more: another run of the same name has another.
+        let last = self.events.last()?;
+        let records = journal.events(run.as_str(), last.seq, new.saturating_add(1)).ok()?;
+        let mut records = records.into_iter().map_while(read);
+        if records.next().as_ref() != Some(last) {
+            return None;
+        }
+        let more: Vec<PublishedEvent> = records.collect();
+        if more.len() != new {
+            return None;
+        }
+        self.input = input;
+        self.events.extend(more);
+        (self.state, self.output, self.bounds, self.actors, self.over, self.inconsistencies) = (state, output, bounds, actors, over, inconsistencies);
+        Some(new)
+    }
 }

@@ -23,6 +23,9 @@ use crate::{
     logs::outcome_word,
 };
 
+/// The most moments that are noted of one run, which is the limit of OpenTelemetry's own SDKs. Of others only the number is told.
+const MOST_NOTES: usize = 128;
+
 /// Which span it is, while it is open.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
@@ -243,12 +246,14 @@ impl Spans {
         }
     }
 
-    /// Notes a moment of the run.
+    /// Notes a moment of the run, the first [`MOST_NOTES`] of each root.
     fn note(&mut self, name: &str, attributes: Vec<KeyValue>) {
-        let event = Event { time_unix_nano: nanos(self.last), name: name.to_owned(), attributes, ..Event::default() };
-        if let Some(root) = &mut self.root {
-            root.events.push(event);
+        let Some(root) = &mut self.root else { return };
+        if root.events.len() >= MOST_NOTES {
+            root.dropped_events_count = root.dropped_events_count.saturating_add(1);
+            return;
         }
+        root.events.push(Event { time_unix_nano: nanos(self.last), name: name.to_owned(), attributes, ..Event::default() });
     }
 }
 

@@ -66,6 +66,25 @@ async fn a_fork_goes_on_from_a_version_and_repeats_nothing_of_before() {
 }
 
 #[tokio::test]
+async fn what_was_seen_of_a_run_is_brought_up_to_date_by_what_is_new() {
+    let bench = replanned().await;
+    let new: RunId = "fork".parse().unwrap();
+    fork(&bench.journal, &run_id(), 2, &new, 1).await.unwrap();
+    let mut seen = view(&bench.journal, &new).unwrap();
+    let before = seen.events.len();
+    assert_eq!(seen.renew(&bench.journal, &new).unwrap(), 0, "nothing has happened");
+    bench.orchestrator().resume(&new, None, control().0).await.unwrap();
+    let whole = view(&bench.journal, &new).unwrap();
+    assert_eq!(seen.renew(&bench.journal, &new).unwrap(), whole.events.len() - before);
+    assert_eq!((&seen.events, &seen.state, seen.over), (&whole.events, &whole.state, whole.over));
+    assert_eq!((seen.actors, &seen.bounds, &seen.output), (whole.actors, &whole.bounds, &whole.output));
+    // What was seen of another run is of no use.
+    let mut other = view(&bench.journal, &run_id()).unwrap();
+    assert_eq!(other.renew(&bench.journal, &new).unwrap(), whole.events.len());
+    assert_eq!((other.events, other.state), (whole.events, whole.state));
+}
+
+#[tokio::test]
 async fn what_is_not_there_cannot_be_forked() {
     let bench = replanned().await;
     let new: RunId = "new".parse().unwrap();

@@ -1,6 +1,6 @@
 //! What waits for what, as a picture from top to bottom: a task stands below those it waits for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use aime_progress::{EdgeType, ProgressState, Task, TaskId, TaskKind};
 use ratatui_core::text::{Line, Span};
@@ -14,10 +14,12 @@ const MOST: usize = 200;
 
 /// The picture, a task a line and lines between.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
-    let tasks = screen.state.as_ref().map(|state| (state, order(state))).filter(|(_, order)| !order.is_empty());
-    let Some((state, order)) = tasks else { return vec![eye.line(Tone::Dim, screen.says(Phrase::NoPlanToDraw))] };
-    let all = order.len();
+    let Some(state) = screen.state.as_ref().filter(|state| !state.tasks.is_empty()) else {
+        return vec![eye.line(Tone::Dim, screen.says(Phrase::NoPlanToDraw))];
+    };
     let edges = edges(state);
+    let order = order(state, &edges);
+    let all = order.len();
     let mut renderer = GraphRowRenderer::new().output().with_min_row_height(2).build_box_drawing().with_square_glyphs();
     let mut lines = Vec::new();
     for task in order.into_iter().take(MOST) {
@@ -51,48 +53,65 @@ fn first_line_whole(line: &str, width: usize) -> String {
     line.chars().take(width).collect()
 }
 
+/// What can only go on after each task, and whether it waits for it always.
+type Edges<'a> = HashMap<&'a TaskId, Vec<(&'a TaskId, bool)>>;
+
 /// The tasks, each after those it waits for; of several that could come next the one that the plan names first.
-fn order(state: &ProgressState) -> Vec<&Task> {
-    let edges = edges(state);
-    let mut waits: HashMap<&TaskId, usize> = HashMap::new();
-    edges.values().flatten().for_each(|(to, _)| *waits.entry(*to).or_default() += 1);
-    let mut left: Vec<&Task> = state.tasks.values().collect();
-    let mut order = Vec::with_capacity(left.len());
-    while !left.is_empty() {
-        // Where tasks wait for one another the first in the plan comes first.
-        let next = left.iter().position(|task| waits.get(&task.spec.id).is_none_or(|waits| *waits == 0)).unwrap_or(0);
-        let task = left.remove(next);
+fn order<'a>(state: &'a ProgressState, edges: &Edges<'a>) -> Vec<&'a Task> {
+    let places: HashMap<&TaskId, usize> = state.tasks.keys().zip(0..).collect();
+    let tasks: Vec<&Task> = state.tasks.values().collect();
+    let mut waits = vec![0_usize; tasks.len()];
+    let place = |id: &TaskId| places.get(id).copied().unwrap_or(usize::MAX);
+    for (to, _) in edges.values().flatten() {
+        waits.get_mut(place(to)).into_iter().for_each(|waits| *waits += 1);
+    }
+    let mut left: BTreeSet<usize> = (0..tasks.len()).collect();
+    let mut ready: BTreeSet<usize> = left.iter().copied().filter(|place| waits.get(*place) == Some(&0)).collect();
+    let mut order = Vec::with_capacity(tasks.len());
+    // Where tasks wait for one another the first in the plan comes first.
+    while let Some(next) = ready.pop_first().or_else(|| left.first().copied()) {
+        left.remove(&next);
+        let Some(task) = tasks.get(next) else { continue };
         for (to, _) in edges.get(&task.spec.id).into_iter().flatten() {
-            if let Some(waits) = waits.get_mut(*to) {
+            let to = place(to);
+            if let Some(waits) = waits.get_mut(to) {
                 *waits = waits.saturating_sub(1);
+                if *waits == 0 && left.contains(&to) {
+                    ready.insert(to);
+                }
             }
         }
-        order.push(task);
+        order.push(*task);
     }
     order
 }
 
-/// What can only go on after each task, and whether it waits for it always. A group stands after its parts; what a group waits for its parts
-/// wait for.
-fn edges(state: &ProgressState) -> HashMap<&TaskId, Vec<(&TaskId, bool)>> {
+/// The edges of a plan. A group stands after its parts; what a group waits for its parts wait for.
+fn edges(state: &ProgressState) -> Edges<'_> {
     let graph = state.graph();
     let key = |id: &TaskId| state.tasks.get_key_value(id).map(|(id, _)| id);
-    let mut edges: HashMap<&TaskId, Vec<(&TaskId, bool)>> = HashMap::new();
+    let (mut edges, mut known) = (Edges::new(), HashSet::new());
     let mut put = |from: &TaskId, to: &TaskId, waits: bool| {
-        if let (Some(from), Some(to)) = (key(from), key(to)) {
-            let known = edges.entry(from).or_default();
-            if from != to && !known.iter().any(|(other, _)| *other == to) {
-                known.push((to, waits));
-            }
+        if let (Some(from), Some(to)) = (key(from), key(to))
+            && from != to
+            && known.insert((from, to))
+        {
+            edges.entry(from).or_default().push((to, waits));
         }
     };
+    let mut kinds: HashMap<(&TaskId, &TaskId), EdgeType> = HashMap::new();
+    for edge in &state.edges {
+        kinds.entry((&edge.from, &edge.to)).or_insert(edge.kind);
+    }
+    let mut parts: HashMap<&TaskId, Vec<&TaskId>> = HashMap::new();
+    for (id, task) in &state.tasks {
+        task.spec.parent.iter().for_each(|group| parts.entry(group).or_default().push(id));
+    }
     for (id, task) in &state.tasks {
         for from in graph.dependencies(id) {
-            let typed = state.edges.iter().find(|edge| edge.from == *from && edge.to == *id).map(|edge| edge.kind);
-            let waits = !matches!(typed, Some(EdgeType::Conditional | EdgeType::Rollback));
+            let waits = !matches!(kinds.get(&(from, id)), Some(EdgeType::Conditional | EdgeType::Rollback));
             if task.spec.kind == TaskKind::Group {
-                let parts = state.tasks.values().filter(|part| part.spec.parent.as_ref() == Some(id));
-                parts.for_each(|part| put(from, &part.spec.id, waits));
+                parts.get(id).into_iter().flatten().for_each(|part| put(from, part, waits));
             } else {
                 put(from, id, waits);
             }
@@ -102,4 +121,30 @@ fn edges(state: &ProgressState) -> HashMap<&TaskId, Vec<(&TaskId, bool)>> {
         }
     }
     edges
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress::{PlanId, Timestamp};
+    use serde_json::json;
+
+    use super::*;
+    use crate::testing::event;
+
+    #[test]
+    fn tasks_stand_after_what_they_wait_for_and_else_as_the_plan_names_them() {
+        let task = |id: &str, after: &[&str]| json!({"id": id, "kind": "actor", "description": "x", "dependencies": after});
+        let part = |id: &str| json!({"id": id, "kind": "actor", "description": "x", "parent": "group"});
+        let group = json!({"id": "group", "kind": "group", "dependencies": ["first"]});
+        let tasks = json!([task("last", &["group", "second"]), group, part("b"), part("a"), task("second", &["first"]), task("first", &[])]);
+        let mut state = ProgressState::new(PlanId::new("p").unwrap(), "g".to_owned(), Timestamp::from_millis(0));
+        for told in [
+            json!({"type": "run_started", "plan_id": "p", "goal": "g"}),
+            json!({"type": "plan_created", "plan": {"goal": "g", "tasks": tasks}}),
+        ] {
+            state.apply(Timestamp::from_millis(1), &event(told)).unwrap();
+        }
+        let order: Vec<&str> = order(&state, &edges(&state)).into_iter().map(|task| task.spec.id.as_str()).collect();
+        assert_eq!(order, ["first", "b", "a", "group", "second", "last"]);
+    }
 }

@@ -2,12 +2,12 @@
 
 use std::{
     path::Path,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use aime_dashboard::{Act, Asked, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry};
 use aime_durable::{EventRecord, Journal, RunRecord};
-use aime_orchestrator::{PublishedEvent, RunResult, view};
+use aime_orchestrator::{PublishedEvent, RunResult, RunView, view};
 use aime_progress::{RunId, Timestamp};
 use aime_tools::offers_always;
 
@@ -28,6 +28,9 @@ use crate::{
     wiring::Setup,
 };
 
+/// Of so many runs it is kept what was seen of them, so that only what is new is read for the next page.
+const KEPT: usize = 8;
+
 /// The runs of one folder, and what carries out those that are started or resumed here.
 pub(super) struct FolderRuns {
     name: String,
@@ -36,11 +39,13 @@ pub(super) struct FolderRuns {
     host: Arc<Host>,
     /// Opened once there is one.
     journal: OnceLock<Journal>,
+    /// What was looked at, the last at the end.
+    seen: Mutex<Vec<(RunId, RunView)>>,
 }
 
 impl FolderRuns {
     pub(super) fn new(name: String, prefix: String, host: Host) -> Self {
-        Self { name, prefix, host: Arc::new(host), journal: OnceLock::new() }
+        Self { name, prefix, host: Arc::new(host), journal: OnceLock::new(), seen: Mutex::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -113,11 +118,34 @@ impl FolderRuns {
         Ok(self.records()?.into_iter().map(entry).collect())
     }
 
+    /// A run as it stands. What was seen of it before is taken out, and put back by [`Self::keep`].
+    fn see(&self, journal: &Journal, run: &RunId) -> Result<RunView, Refusal> {
+        let kept = {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = seen.iter().position(|(known, _)| known == run);
+            place.map(|place| seen.remove(place).1)
+        };
+        let seen = match kept {
+            Some(mut kept) => kept.renew(journal, run).map(|_| kept),
+            None => view(journal, run),
+        };
+        seen.map_err(|error| refusal(failure_of(&error)))
+    }
+
+    fn keep(&self, run: RunId, view: RunView) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another page may have looked at it meanwhile.
+        seen.retain(|(known, _)| *known != run);
+        seen.push((run, view));
+        let surplus = seen.len().saturating_sub(KEPT);
+        seen.drain(..surplus);
+    }
+
     pub(super) fn look(&self, run: &str) -> Result<Looked, Refusal> {
         let (journal, run) = self.find(run)?;
         // First: what is read after nobody carries it out is how it was left.
         let driven = steering::is_driven(&run, self.setup());
-        let seen = view(journal, &run).map_err(|error| refusal(failure_of(&error)))?;
+        let seen = self.see(journal, &run)?;
         let redactor = self.setup().redactor();
         let result = RunResult::new(run.clone(), &seen.state, &output_of(&run, &seen));
         let mut result = serde_json::to_value(result).map_err(|error| refusal(Failure::internal(error)))?;
@@ -130,7 +158,7 @@ impl FolderRuns {
             question: redactor.text(&output::plain(&question.question)).into_owned(),
             always: question.kind == "approval" && offers_always(&question.question),
         });
-        Ok(Looked {
+        let looked = Looked {
             run: self.named(run.as_str()),
             view: report_view(&run, &seen, self.setup()),
             result,
@@ -138,7 +166,9 @@ impl FolderRuns {
             seq: seen.events.last().map_or(0, |event| event.seq),
             driven,
             over: seen.over,
-        })
+        };
+        self.keep(run, seen);
+        Ok(looked)
     }
 
     pub(super) fn is_driven(&self, run: &str) -> Result<bool, Refusal> {
