@@ -139,7 +139,7 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
 /// Asks for a yes; nothing else is one.
 pub(crate) async fn agrees(question: &str) -> bool {
     let asked = format!("{} {}", said(question), msg!("prompt-no"));
-    answers(&asked).await.is_some_and(|answer| matches!(meant(answer).to_lowercase().as_str(), "y" | "yes"))
+    answers(&asked).await.is_some_and(|answer| meant(answer) == "yes")
 }
 
 /// Asks for a yes; anything but a no is one.

@@ -17,6 +17,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use aime_tools::Consent;
 use clap::ValueEnum;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -132,13 +133,13 @@ pub(crate) fn asked(question: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a person's answer to an approval means, in the words that runs know. Anything else is as it was typed.
+/// A person's answer to an approval as it is recorded: `yes`, `always`, `no`, or as it was typed where it is something else.
 pub(crate) fn meant(answer: String) -> String {
-    let word = match answer.trim_end_matches(['。', '！', '!', '.']).trim() {
-        "是" | "好" | "好的" | "可以" | "同意" | "允许" => "yes",
-        "总是" | "始终" | "一直" | "总是允许" | "始终允许" => "always",
-        "否" | "不" | "不行" | "不要" | "不可以" | "拒绝" => "no",
-        _ => return answer,
+    let word = match Consent::said(&answer) {
+        Some(Consent::Yes) => "yes",
+        Some(Consent::Always) => "always",
+        Some(Consent::No) => "no",
+        None => return answer,
     };
     word.to_owned()
 }

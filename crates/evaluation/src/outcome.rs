@@ -119,8 +119,8 @@ impl Failure {
 }
 
 impl Outcome {
-    /// Of the events that a run printed, one a line with the result last, and of what the check found.
-    pub(crate) fn new(trial: &Trial<'_>, printed: &str, code: Option<i32>, reached: bool, seconds: u64) -> Self {
+    /// Of the events that a run printed, one a line with the result last. As yet nothing was found to be reached.
+    pub(crate) fn new(trial: &Trial<'_>, printed: &str, code: Option<i32>, seconds: u64) -> Self {
         let lines: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let is_result = |line: &&Value| line.get("schema").and_then(Value::as_str) == Some("aime.result/v1");
         let result = lines.iter().rev().find(is_result);
@@ -132,9 +132,9 @@ impl Outcome {
             task: trial.task.name.clone(),
             variant: trial.variant.clone(),
             repeat: trial.repeat,
-            reached,
+            reached: false,
             claimed: code == Some(0) && result.is_some(),
-            failure: (!reached).then(|| Failure::of_exit(code, result.is_some())),
+            failure: Some(Failure::of_exit(code, result.is_some())),
             seconds,
             requests: number("/usage/requests"),
             input_tokens: number("/usage/input_tokens"),
@@ -147,6 +147,11 @@ impl Outcome {
             answer: text("/answer").unwrap_or_default(),
             error: text("/error/message"),
         }
+    }
+
+    /// The same with what the check found.
+    pub(crate) fn checked(self, reached: bool) -> Self {
+        Self { reached, failure: self.failure.filter(|_| !reached), ..self }
     }
 
     /// What tells it from other trials.

@@ -186,9 +186,9 @@ impl Program {
             ProcessEnd::TimedOut if variant.agent.is_some() => Some(OUT_OF_BOUNDS),
             _ => None,
         };
-        let told = Outcome::new(trial, &printed, code, false, seconds);
+        let told = Outcome::new(trial, &printed, code, seconds);
         let reached = check::reached(task, &work, &told.answer, &self.scripts).await?;
-        Ok(Some(Outcome::new(trial, &printed, code, reached, seconds)))
+        Ok(Some(told.checked(reached)))
     }
 
     /// A run of aime, with its settings and files in place.

@@ -140,6 +140,38 @@ pub fn always_note(always: &[PermissionRule]) -> String {
     if rules.is_empty() { String::new() } else { format!("\n{ALWAYS}{}", rules.join(", ")) }
 }
 
+/// What a person says to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    /// Yes to this one.
+    Yes,
+    /// Yes to this one, and to what the question says from now on.
+    Always,
+    /// No.
+    No,
+}
+
+impl Consent {
+    /// What the words of an answer say, in English or Chinese, in whatever case; nothing where they say something else.
+    #[must_use]
+    pub fn said(answer: &str) -> Option<Self> {
+        let answer = answer.trim().trim_end_matches(['.', '!', '。', '！']).trim_end().to_lowercase();
+        match answer.as_str() {
+            "y" | "yes" | "ok" | "okay" | "allow" | "allowed" | "approve" | "approved" | "sure" | "true" | "1" | "是" | "是的" | "好"
+            | "好的" | "行" | "可以" | "同意" | "允许" => Some(Self::Yes),
+            "a" | "always" | "all" | "总是" | "始终" | "一直" | "总是允许" | "始终允许" => Some(Self::Always),
+            "n" | "no" | "deny" | "refuse" | "否" | "不" | "不行" | "不要" | "不可以" | "拒绝" => Some(Self::No),
+            _ => None,
+        }
+    }
+
+    /// What an answer comes to: only a clear yes is one.
+    #[must_use]
+    pub fn of(answer: &str) -> Self {
+        Self::said(answer).unwrap_or(Self::No)
+    }
+}
+
 /// Whether a question offers "always".
 #[must_use]
 pub fn offers_always(question: &str) -> bool {
@@ -213,6 +245,22 @@ mod tests {
 
     fn parameters(value: Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn only_a_clear_yes_is_one_in_either_language() {
+        let table = [
+            (Some(Consent::Yes), &["y", " Yes. ", "OKAY", "1", "是", "好的！", "可以"][..]),
+            (Some(Consent::Always), &["a", "Always", "总是允许。"][..]),
+            (Some(Consent::No), &["n", "No!", "否", "不可以"][..]),
+            (None, &["", "yes, but slowly", "是的，但是慢点", "maybe", "yesterday"][..]),
+        ];
+        for (consent, answers) in table {
+            for answer in answers {
+                assert_eq!(Consent::said(answer), consent, "{answer:?}");
+                assert_eq!(Consent::of(answer), consent.unwrap_or(Consent::No), "{answer:?}");
+            }
+        }
     }
 
     #[test]

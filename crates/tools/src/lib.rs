@@ -25,7 +25,7 @@ mod typed;
 #[cfg(feature = "web")]
 mod web;
 
-pub use approval::{Approval, Decision, ProposedCall, always_note, decide, offers_always};
+pub use approval::{Approval, Consent, Decision, ProposedCall, always_note, decide, offers_always};
 pub use builtin::{BuiltinSettings, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_of_servers, tools_of};
 pub use channels::{AskPerson, TaskUndone, TellProgress, UndoTask};

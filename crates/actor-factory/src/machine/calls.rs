@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
-use aime_tools::{Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, Touches, always_note, decide, origin_of};
+use aime_tools::{Consent, Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, Touches, always_note, decide, origin_of};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -185,11 +185,11 @@ impl ActorMachine {
             return;
         };
         out.emit(ProgressEvent::QuestionAnswered { id: question, answer: answer.to_owned() });
-        match (kind, approves(answer)) {
+        match (kind, Consent::of(answer)) {
             (QuestionKind::Question, _) => self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out),
-            (QuestionKind::Approval, Approves::No) => self.deny(index, &format!("the user refused: {answer}"), out),
+            (QuestionKind::Approval, Consent::No) => self.deny(index, &format!("the user refused: {answer}"), out),
             (QuestionKind::Approval, yes) => {
-                if yes == Approves::Always {
+                if yes == Consent::Always {
                     self.allow_for_good(index, out);
                 }
                 if let Some(call) = self.call_mut(index) {
@@ -283,23 +283,5 @@ impl ActorMachine {
     pub(super) fn failed_before(&self, index: usize) -> Option<&str> {
         let calls = &self.turn.as_ref()?.calls;
         calls.iter().take(index).find(|call| call.failed()).map(|call| call.name.as_str())
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Approves {
-    Yes,
-    Always,
-    No,
-}
-
-/// Only a clear yes is one.
-fn approves(answer: &str) -> Approves {
-    let answer = answer.trim().trim_end_matches(['.', '!', '。', '！']).to_lowercase();
-    match answer.as_str() {
-        "y" | "yes" | "ok" | "okay" | "allow" | "allowed" | "approve" | "approved" | "sure" | "true" | "1" | "是" | "好" | "好的"
-        | "可以" | "同意" | "允许" => Approves::Yes,
-        "a" | "always" | "all" | "总是" | "始终允许" => Approves::Always,
-        _ => Approves::No,
     }
 }

@@ -316,7 +316,8 @@ fn answers_in_chinese_are_understood() {
         ("总是", "always"),
         ("否", "no"),
         ("不要！", "no"),
-        ("y", "y"),
+        ("y", "yes"),
+        ("Okay.", "yes"),
         ("是的，但是慢点", "是的，但是慢点"),
     ] {
         assert_eq!(meant(typed.to_owned()), word, "{typed}");

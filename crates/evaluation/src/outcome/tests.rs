@@ -15,7 +15,7 @@ fn outcome(printed: &str, code: Option<i32>, reached: bool) -> Outcome {
     let suite = Suite::read(folder.path()).unwrap();
     let variant = Variant::default();
     let trial = Trial { task: suite.tasks.first().unwrap(), variant: &variant, repeat: 1 };
-    Outcome::new(&trial, printed, code, reached, 7)
+    Outcome::new(&trial, printed, code, 7).checked(reached)
 }
 
 #[test]

@@ -304,14 +304,18 @@ impl RunMachine {
             };
             let Early { spec, stands } = self.early.remove(at);
             let task = spec.id;
-            self.set_task(&task, TaskStatus::Running, None, out);
             match stands {
-                Stands::Runs(id) => self.open.insert(id, Work::Task(task)),
+                Stands::Runs(id) => {
+                    self.set_task(&task, TaskStatus::Running, None, out);
+                    self.open.insert(id, Work::Task(task));
+                }
                 Stands::Done(done) => {
+                    self.set_task(&task, TaskStatus::Running, None, out);
                     let conclusion = self.with_origins(&task, done.conclusion);
                     self.tell_checks(Some(&task), &done.checks, out);
                     self.conclude(&task, &conclusion, out);
                 }
+                // It is the plan's to begin, as any other that is ready.
                 Stands::Waits => {}
             }
         }

@@ -4,6 +4,7 @@ use aime_durable::Reason;
 use aime_progress::{
     Evidence, EvidenceId, EvidenceKind, ProgressEvent, Question, QuestionId, Significance, TaskId, TaskKind, TaskStatus, TriggerReason,
 };
+use aime_tools::Consent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -207,14 +208,14 @@ impl RunMachine {
     }
 
     fn escalation_answered(&mut self, question: &QuestionId, text: &str, out: &mut Out) {
-        let answer = text.trim().to_lowercase();
-        if matches!(answer.as_str(), "stop" | "no" | "n" | "end" | "cancel" | "abort") {
+        let (answer, consent) = (text.trim().to_lowercase(), Consent::said(text));
+        if consent == Some(Consent::No) || matches!(answer.as_str(), "stop" | "end" | "cancel" | "abort" | "停止" | "结束" | "取消") {
             return self.end_by_person(out);
         }
         self.replans = 0;
         self.last_replan_at = None;
         self.announced.clear();
-        if matches!(answer.as_str(), "continue" | "yes" | "y" | "go on" | "") {
+        if consent.is_some() || matches!(answer.as_str(), "continue" | "go on" | "继续" | "") {
             return;
         }
         let Ok(id) = EvidenceId::new(format!("answer-{question}")) else { return };
@@ -271,26 +272,5 @@ impl RunMachine {
         let message = questions.join("\n\n");
         let error = Some(RunFailure { code: FailureCode::WaitingForHuman, message, hint });
         RunOutput { status: aime_progress::RunStatus::WaitingForHuman, error }
-    }
-}
-
-/// What a person says to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Consent {
-    /// To this one.
-    Yes,
-    /// To this one, and to what the question says from now on.
-    Always,
-    No,
-}
-
-impl Consent {
-    /// Only a clear yes is one.
-    fn of(answer: &str) -> Self {
-        match answer.trim().to_lowercase().as_str() {
-            "y" | "yes" | "ok" | "allow" | "approve" | "approved" | "true" | "1" | "是" | "好" | "允许" => Self::Yes,
-            "a" | "always" | "总是" | "始终允许" => Self::Always,
-            _ => Self::No,
-        }
     }
 }

@@ -8,10 +8,10 @@ use aime_progress::{
     TaskKind, TaskSpec, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
-use aime_tools::{Decision as Permission, ProposedCall, always_note, decide, origin_of};
+use aime_tools::{Consent, Decision as Permission, ProposedCall, always_note, decide, origin_of};
 use serde_json::Value;
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, origins::refers, people::Consent};
+use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, origins::refers};
 use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// How much of a tool's output stands in an event, in characters.

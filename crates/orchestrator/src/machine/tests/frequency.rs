@@ -89,7 +89,7 @@ fn a_cap_on_replans_asks_a_person() {
 
 #[test]
 fn a_person_who_says_continue_allows_more() {
-    for answer in ["continue", " Yes ", "go on", ""] {
+    for answer in ["continue", " Yes ", "go on", "继续", "好的。", ""] {
         let mut world = capped(|_| {});
         world.person(answer);
         assert_eq!(world.open(), "replan", "{answer}");
@@ -112,12 +112,14 @@ fn a_person_who_says_what_to_do_is_heard() {
 
 #[test]
 fn a_person_who_says_stop_ends_the_run() {
-    let mut world = capped(|_| {});
-    world.person("Stop");
-    assert_eq!(world.ended(), "goal_not_reached");
-    assert!(world.message().contains("a person ended the run"), "{}", world.message());
-    assert!(world.message().contains("t3 failed: it broke"), "{}", world.message());
-    assert_eq!((world.status("after").word(), world.machine.is_over()), ("skipped", true));
+    for answer in ["Stop", "no.", "停止", "不要"] {
+        let mut world = capped(|_| {});
+        world.person(answer);
+        assert_eq!(world.ended(), "goal_not_reached", "{answer}");
+        assert!(world.message().contains("a person ended the run"), "{}", world.message());
+        assert!(world.message().contains("t3 failed: it broke"), "{}", world.message());
+        assert_eq!((world.status("after").word(), world.machine.is_over()), ("skipped", true));
+    }
 }
 
 #[test]
