@@ -115,6 +115,17 @@ fn last_faults(refused: &[Refused]) -> String {
 }
 
 impl PlannerError {
+    /// Why a question has no answer; `refused` makes the error where every answer was refused.
+    pub(crate) fn of(error: StructuredError, model: String, refused: impl FnOnce(String, Vec<Refused>, Spent) -> Self) -> Self {
+        match error {
+            StructuredError::Refused { refused: all, spent, .. } => refused(model, all, spent::of(spent)),
+            StructuredError::Model { source, refused, spent, .. } => {
+                Self::Model { model, source: Box::new(source), refused, spent: spent::of(spent) }
+            }
+            other => Self::Question { reason: chain(&other) },
+        }
+    }
+
     /// What was spent before it failed.
     #[must_use]
     pub fn spent(&self) -> Spent {
@@ -237,15 +248,14 @@ impl Planner {
         let why = refused.last().map(|last| last.faults.join("; ")).unwrap_or_else(|| "the request was too long".to_owned());
         match self.ask_simplified(request, &context).await {
             Ok((checked, further, further_cost)) => {
-                refused.extend(further);
+                add_refused(&mut refused, further);
                 let fallback = Some(format!("simplified: no full plan could be used; the last fault was: {why}"));
                 let spent = spent::sum(cost, further_cost);
                 Ok(Planned { repairs: checked.repairs, refused, fallback, spent, model, ..Planned::new(checked.plan) })
             }
             Err(error) => {
                 let (further, further_cost) = self.refusals(error)?;
-                let before = refused.len();
-                refused.extend(further.into_iter().map(|one| Refused { attempt: one.attempt + u32::try_from(before).unwrap_or(0), ..one }));
+                add_refused(&mut refused, further);
                 cost = spent::sum(cost, further_cost);
                 if self.settings.fallback == Fallback::Fail {
                     return Err(PlannerError::NoPlan { model, refused, spent: cost });
@@ -340,10 +350,9 @@ impl Planner {
             AskError::Structured(StructuredError::Model { source: ModelError::ContextOverflow { .. }, refused, spent, .. }) => {
                 Ok((refused, spent::of(spent)))
             }
-            AskError::Structured(StructuredError::Model { source, refused, spent, .. }) => {
-                Err(PlannerError::Model { model, source: Box::new(source), refused, spent: spent::of(spent) })
+            AskError::Structured(other) => {
+                Err(PlannerError::of(other, model, |model, refused, spent| PlannerError::NoPlan { model, refused, spent }))
             }
-            AskError::Structured(other) => Err(PlannerError::Question { reason: chain(&other) }),
         }
     }
 }
@@ -370,6 +379,12 @@ impl From<StructuredError> for AskError {
     fn from(error: StructuredError) -> Self {
         Self::Structured(error)
     }
+}
+
+/// Adds what was refused of another question; attempts are counted on.
+fn add_refused(refused: &mut Vec<Refused>, further: Vec<Refused>) {
+    let before = u32::try_from(refused.len()).unwrap_or(0);
+    refused.extend(further.into_iter().map(|one| Refused { attempt: one.attempt + before, ..one }));
 }
 
 fn lines(faults: &[PlanFault]) -> Vec<String> {

@@ -1,5 +1,5 @@
 //! Checking a plan in layers: what can be read, the rules between tasks, tools and their parameters, profiles, the limits of the
-//! mode, and the rules that others add. All faults are told at once; only added rules see none but plans without other faults.
+//! mode, and the rules that others add. All faults are told at once, save that added rules are asked only of plans without other faults.
 
 mod mode;
 mod patch;
@@ -141,10 +141,9 @@ impl PlanChecker<'_> {
     /// Checks tool, parameters, profile and bundles of one task.
     pub(crate) fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
         self.check_tool(task, place, repairs, faults);
-        if let Some(name) = task.profile.clone().filter(|_| !self.profiles.is_empty()) {
-            let known = || self.profiles.iter().map(|profile| profile.name.as_str());
-            if known().any(|known| known == name) {
-            } else if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(&name)) {
+        let known = || self.profiles.iter().map(|profile| profile.name.as_str());
+        if let Some(name) = task.profile.clone().filter(|name| !self.profiles.is_empty() && !known().any(|known| known == name)) {
+            if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(&name)) {
                 repairs.push(format!("the profile {name:?} of `{}` was read as `{same}`", task.id));
                 task.profile = Some(same.to_owned());
             } else if self.mode.is_some() {

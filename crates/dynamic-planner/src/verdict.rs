@@ -68,13 +68,7 @@ pub async fn verdict(
     let name = model.name().to_owned();
     match ask(model, tiers, question, |value| read(&value)).await {
         Ok(answer) => Ok(Judged { verdict: answer.value, spent: spent::of(answer.spent), model: name }),
-        Err(aime_llm::StructuredError::Model { source, refused, spent, .. }) => {
-            Err(PlannerError::Model { model: name, source: Box::new(source), refused, spent: spent::of(spent) })
-        }
-        Err(aime_llm::StructuredError::Refused { refused, spent, .. }) => {
-            Err(PlannerError::NoVerdict { model: name, refused, spent: spent::of(spent) })
-        }
-        Err(other) => Err(PlannerError::Question { reason: other.to_string() }),
+        Err(error) => Err(PlannerError::of(error, name, |model, refused, spent| PlannerError::NoVerdict { model, refused, spent })),
     }
 }
 

@@ -17,7 +17,10 @@ mod stopping;
 mod taking;
 mod tasks;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_planner::Growth;
@@ -25,6 +28,7 @@ use aime_progress::{
     Census, Decision, FoldError, Frontier, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId, Timestamp,
     TriggerReason,
 };
+use aime_tools::ToolSheet;
 use serde::{Deserialize, Serialize};
 
 use self::open::Open;
@@ -294,6 +298,11 @@ impl RunMachine {
     /// What people said unasked so far.
     pub(crate) fn said(&self) -> &[people::Said] {
         &self.said
+    }
+
+    /// What a tool says of itself.
+    fn sheet(&self, tool: &str) -> Option<&Arc<ToolSheet>> {
+        self.input.tools.iter().find(|sheet| sheet.name() == tool)
     }
 
     /// What is due in the plan as it is now, and the state that it belongs to.

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use aime_llm::{Refused, StructuredError};
+use aime_llm::Refused;
 use aime_progress::{
     Evidence, Origin, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
     TriggerReason,
 };
 
-use super::{AskError, Planner, PlannerError, chain, request::choice};
+use super::{AskError, Planner, PlannerError, request::choice};
 use crate::{
     FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, cut},
     schema::{self, TaskShape},
-    spent,
 };
 
 /// The longest error, evidence or trigger in a prompt, in characters.
@@ -267,13 +266,9 @@ impl Planner {
         match answer.await {
             Ok(((patch, repairs), refused, spent)) => Ok(Replanned { patch, repairs, refused, spent, model }),
             Err(AskError::Prompt(error)) => Err(error.into()),
-            Err(AskError::Structured(error)) => Err(match error {
-                StructuredError::Refused { refused, spent, .. } => PlannerError::NoPatch { model, refused, spent: spent::of(spent) },
-                StructuredError::Model { source, refused, spent, .. } => {
-                    PlannerError::Model { model, source: Box::new(source), refused, spent: spent::of(spent) }
-                }
-                other => PlannerError::Question { reason: chain(&other) },
-            }),
+            Err(AskError::Structured(error)) => {
+                Err(PlannerError::of(error, model, |model, refused, spent| PlannerError::NoPatch { model, refused, spent }))
+            }
         }
     }
 }

@@ -5,11 +5,8 @@ use aime_progress::{
     lowering,
 };
 
-use super::{FailureCode, Out, Phase, RunMachine};
+use super::{FailureCode, Out, Phase, RunMachine, replanning::PERSON_PRIORITY};
 use crate::{RunFailure, RunOutput};
-
-/// What a person says goes before every trigger.
-const PRIORITY: u8 = 100;
 
 impl RunMachine {
     /// Ends the run: what is under way is stopped, and nothing can resume it. A run that was being left is cancelled instead.
@@ -54,7 +51,7 @@ impl RunMachine {
         };
         let kind = TriggerKind::Person;
         let detail = format!("a person cancelled {task}");
-        let triggers = vec![TriggerReason { kind, priority: PRIORITY, detail, tasks: vec![task.clone()], evidence: Vec::new() }];
+        let triggers = vec![TriggerReason { kind, priority: PERSON_PRIORITY, detail, tasks: vec![task.clone()], evidence: Vec::new() }];
         self.stop_cancelled(&patch, out);
         let (version, evidence, lowered) = (self.state.version + 1, Vec::new(), lowering(&self.state, &patch).unwrap_or_default());
         self.decision = Some(Decision { version, at: self.now, triggers, patch, evidence, lowered });

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::{
     Out, Phase, RunMachine, Work,
     origins::refers,
-    tasks::{PREVIEW_CHARS, end_of_call},
+    tasks::{PREVIEW_CHARS, attempt_name, end_of_call},
 };
 use crate::{EagerStart, RunEffect, fact::CriterionResult, settings::in_force};
 
@@ -121,7 +121,7 @@ impl RunMachine {
             let Some(early) = self.early.get_mut(at) else { return };
             let (spec, tool) = (early.spec.clone(), sheet.name().to_owned());
             let execution = *self.executions.entry(spec.id.clone()).or_insert(1);
-            let call = format!("{}/{execution}/1", spec.id);
+            let call = attempt_name(&spec.id, execution, 1);
             early.stands = Stands::Runs(EffectId::new(call.clone()));
             let started = ProgressEvent::ToolCallStarted {
                 task: spec.id.clone(),
@@ -167,7 +167,7 @@ impl RunMachine {
     }
 
     fn early_sheet(&self, spec: &TaskSpec) -> Option<&Arc<ToolSheet>> {
-        self.input.tools.iter().find(|sheet| Some(sheet.name()) == spec.tool.as_deref())
+        self.sheet(spec.tool.as_deref()?)
     }
 
     /// Where the texts come from that its call is made of.

@@ -142,7 +142,7 @@ impl RunMachine {
         self.remember(out);
     }
 
-    /// The answer without a model: what each task came to, failures first and in full.
+    /// The answer without a model: the failure in full, then the first line of what each task came to. One task alone that went well is told whole.
     pub(super) fn report(&self, failure: Option<&RunFailure>) -> String {
         let told: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
         if let ([task], None) = (told.as_slice(), failure) {

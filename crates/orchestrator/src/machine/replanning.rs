@@ -10,6 +10,11 @@ use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate_with, n
 use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
 use crate::{RunEffect, fact::Replanning};
 
+/// Criteria that do not hold go before what only may stand in the way, and after what surely does.
+const CRITERIA_PRIORITY: u8 = 85;
+/// What a person says goes before every trigger.
+pub(super) const PERSON_PRIORITY: u8 = 100;
+
 impl RunMachine {
     /// Whether this plan can be changed by a model at all.
     pub(super) fn can_replan(&self) -> bool {
@@ -20,7 +25,7 @@ impl RunMachine {
         self.decision.is_some() || self.open.replans()
     }
 
-    /// Nothing runs, nothing is ready, nothing is asked of a model.
+    /// Nothing runs and nothing is asked of a model: what is open are questions and timers.
     pub(super) fn idle(&self) -> bool {
         self.open.only_waits()
     }
@@ -35,7 +40,7 @@ impl RunMachine {
             let detail = format!("success criteria do not hold: {}", self.unmet.join("; "));
             reasons.push(TriggerReason {
                 kind: TriggerKind::CriteriaFailed,
-                priority: 85,
+                priority: CRITERIA_PRIORITY,
                 detail,
                 tasks: Vec::new(),
                 evidence: Vec::new(),
@@ -48,7 +53,7 @@ impl RunMachine {
             let words: Vec<&str> = said.iter().map(|evidence| evidence.content.as_str()).collect();
             reasons.push(TriggerReason {
                 kind: TriggerKind::Person,
-                priority: 100,
+                priority: PERSON_PRIORITY,
                 detail: format!("a person says: {}", words.join("; ")),
                 tasks: Vec::new(),
                 evidence: said.iter().map(|evidence| evidence.id.clone()).collect(),

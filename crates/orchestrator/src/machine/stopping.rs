@@ -1,10 +1,9 @@
 //! Leaving a run so that it can be resumed, and resuming it.
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus, Timestamp};
-use serde_json::Value;
+use aime_progress::{CallOutcome, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus, Timestamp};
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
+use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update, without_result};
 use crate::{Bounds, RunFailure, RunOutput};
 
 /// What is told of a call whose process has died.
@@ -109,21 +108,11 @@ impl RunMachine {
             return;
         }
         let tool = known.spec.tool.clone().unwrap_or_default();
-        let repeatable = self.input.tools.iter().any(|sheet| sheet.name() == tool && sheet.repeatable());
+        let repeatable = self.sheet(&tool).is_some_and(|sheet| sheet.repeatable());
         match begun {
             Some(id) if known.spec.kind == TaskKind::Tool && !repeatable => {
                 let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
-                let conclusion = Conclusion {
-                    outcome: Outcome::InDoubt,
-                    summary: error.clone(),
-                    text: None,
-                    result: Value::Null,
-                    references: Vec::new(),
-                    error: Some(error),
-                    cause: None,
-                    origins: Vec::new(),
-                };
-                self.conclude(task, &conclusion, out);
+                self.conclude(task, &without_result(Outcome::InDoubt, error, None), out);
             }
             _ => self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out),
         }

@@ -103,13 +103,16 @@ impl RunMachine {
         }
         self.set_task(task, TaskStatus::Running, None, out);
         let execution = *self.executions.entry(task.clone()).or_insert(1);
-        let id = format!("{task}/{execution}/{attempt}");
+        let id = attempt_name(task, execution, attempt);
         match kind {
             TaskKind::Tool => self.call_tool(task, id, out),
             TaskKind::Actor | TaskKind::Group => {
                 let (known, origins, marks) = (self.known.clone(), self.origins_of_actor(task), self.input.settings.trust.is_some());
                 let (frontier, state) = self.frontier();
-                let Some(brief) = ActorBrief::new(state, task, frontier.graph().dependencies(task), marks) else { return };
+                let Some(brief) = ActorBrief::new(state, task, frontier.graph().dependencies(task), marks) else {
+                    self.fault = Some(format!("nothing can be said of the task {task}"));
+                    return;
+                };
                 let effect = RunEffect::StartActor { brief: Box::new(brief), task: task.clone(), execution, origins, known };
                 self.issue(id, effect, Work::Task(task.clone()), out);
             }
@@ -120,7 +123,7 @@ impl RunMachine {
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let Some(spec) = self.state.tasks.get(task).map(|known| Box::new(known.spec.clone())) else { return };
         let name = spec.tool.clone().unwrap_or_default();
-        let Some(sheet) = self.input.tools.iter().find(|sheet| sheet.name() == name).map(Arc::clone) else {
+        let Some(sheet) = self.sheet(&name).map(Arc::clone) else {
             return self.cannot_begin(task, format!("Unknown tool: {name}"), None, out);
         };
         let parameters = match expand(&spec.parameters, Some(&sheet.definition.parameters), &self.state) {
@@ -257,11 +260,10 @@ impl RunMachine {
     /// Tells how the call of a tool task ended. Every call that was told of has an end.
     pub(super) fn tell_call_end(&mut self, task: &TaskId, outcome: CallOutcome, text: &str, duration_ms: u64, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool) else { return };
-        let call = format!("{task}/{}/{}", self.executions.get(task).copied().unwrap_or(1), known.attempts);
+        let call = attempt_name(task, self.executions.get(task).copied().unwrap_or(1), known.attempts);
         let output = text.chars().take(PREVIEW_CHARS).collect();
         let tool = known.spec.tool.clone().unwrap_or_default();
-        let sheet = self.input.tools.iter().find(|sheet| sheet.name() == tool);
-        let origin = sheet.and_then(|sheet| origin_of(sheet, &known.spec.parameters));
+        let origin = self.sheet(&tool).and_then(|sheet| origin_of(sheet, &known.spec.parameters));
         self.emit(ProgressEvent::ToolCallFinished { task: task.clone(), call, tool, outcome, output, origin, duration_ms }, out);
     }
 
@@ -299,25 +301,30 @@ impl RunMachine {
 
     fn attempt_failed(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
-        let model = conclusion.cause == Some(FailureCause::Model);
         let mut after = known.clone();
         after.failures += 1;
-        let allowed = if self.is_emergent() && self.can_replan() {
+        let grows = self.is_emergent() && self.can_replan();
+        let may_fail_so_often = if grows {
             self.growth.failed(task.as_str());
             after.failures < self.input.settings.growth.max_failures
         } else {
             may_retry(&after, &self.input.settings.triggers)
         };
-        let again = allowed && !matches!(conclusion.cause, Some(FailureCause::Denied));
+        let again = match conclusion.cause {
+            // It is the run that is left, not the task that is given up.
+            Some(FailureCause::Model) => true,
+            Some(FailureCause::Denied) => false,
+            _ => may_fail_so_often,
+        };
         let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
-        if self.is_emergent() && self.can_replan() && !again && !model {
+        if grows && !again {
             return self.hold_back(task, &error, out);
         }
-        self.change_task(task, TaskStatus::Failed, !again && !model, Some(error.clone()), out);
-        if again || model {
+        self.change_task(task, TaskStatus::Failed, !again, Some(error.clone()), out);
+        if again {
             self.set_task(task, TaskStatus::Pending, Some("to be tried again".to_owned()), out);
         }
-        if model {
+        if conclusion.cause == Some(FailureCause::Model) {
             let output = self.failed(FailureCode::ModelUnavailable, error, Some(super::ending::MODEL_HINT.to_owned()));
             self.leave(output, out);
         }
@@ -339,6 +346,11 @@ impl RunMachine {
         };
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }
+}
+
+/// The name of an attempt at a task, and so of the call of a tool task.
+pub(super) fn attempt_name(task: &TaskId, execution: u32, attempt: u32) -> String {
+    format!("{task}/{execution}/{attempt}")
 }
 
 pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion {
