@@ -177,7 +177,8 @@ mod tests {
     #[tokio::test]
     async fn what_is_open_when_the_screen_is_lost_is_asked_elsewhere() {
         let screen = OnScreen::default();
-        let (open, refused, withdrawn) = (screen.ask(question("a", "may I")), screen.ask(question("b", "")), screen.ask(question("c", "never")));
+        let (open, refused, withdrawn) =
+            (screen.ask(question("a", "may I")), screen.ask(question("b", "")), screen.ask(question("c", "never")));
         drop(withdrawn);
         screen.lose(Arc::new(Echo)).await;
         assert_eq!((open.await.as_deref(), refused.await), (Some("MAY I"), None));

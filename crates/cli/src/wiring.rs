@@ -355,4 +355,3 @@ pub(crate) fn working_folder(directory: Option<&Path>) -> Result<PathBuf, Failur
         .map_err(|error| Failure::usage(format!("the working folder {} cannot be used: {error}", wanted.display())).hint(mend))?;
     if folder.is_dir() { Ok(folder) } else { Err(Failure::usage(format!("{} is not a folder", folder.display())).hint(mend)) }
 }
-

@@ -38,7 +38,10 @@ impl ProjectWords {
             if chars > most {
                 let left_out = text.lines().count() - lines;
                 let kept = text.get(..bytes).unwrap_or_default();
-                return Self { text: format!("{kept}({left_out} more lines of {FILE} are left out here: read the file where they matter)"), left_out };
+                return Self {
+                    text: format!("{kept}({left_out} more lines of {FILE} are left out here: read the file where they matter)"),
+                    left_out,
+                };
             }
             (bytes, lines) = (bytes + line.len(), lines + 1);
         }

@@ -72,7 +72,8 @@ impl RunView {
 
     /// Takes in what is new, and how much that was; nothing where it does not follow.
     fn grown(&mut self, journal: &Journal, run: &RunId) -> Option<usize> {
-        let RunStanding { input, state, output, bounds, actors, over, events, damage, inconsistencies, .. } = standing(journal, run).ok()?;
+        let RunStanding { input, state, output, bounds, actors, over, events, damage, inconsistencies, .. } =
+            standing(journal, run).ok()?;
         if damage.is_some() || self.damage.is_some() {
             return None;
         }
@@ -94,7 +95,8 @@ impl RunView {
         }
         self.input = input;
         self.events.extend(more);
-        (self.state, self.output, self.bounds, self.actors, self.over, self.inconsistencies) = (state, output, bounds, actors, over, inconsistencies);
+        (self.state, self.output, self.bounds, self.actors, self.over, self.inconsistencies) =
+            (state, output, bounds, actors, over, inconsistencies);
         Some(new)
     }
 }

@@ -15,8 +15,8 @@ use std::{
 use aime_progress::{ProgressEvent, Timestamp};
 use ratatui_crossterm::crossterm::event;
 
-pub use self::device::forget_typed;
 use self::device::Device;
+pub use self::device::forget_typed;
 use crate::{Act, Key, Screen, Theme};
 
 /// The longest time for which nothing is looked at.

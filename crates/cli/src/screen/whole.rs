@@ -33,7 +33,8 @@ pub(crate) struct Whole {
 struct News {
     lines: VecDeque<String>,
     left_out: usize,
-    /// There is no screen any more: what is said stands in lines.
+    /// The screen broke before the end: what happens stands in lines.
+    lost: bool,
     closed: bool,
 }
 
@@ -58,7 +59,7 @@ impl Whole {
         let line = line_of(published);
         if let Some(line) = &line {
             let mut news = self.news();
-            if news.closed {
+            if news.lost && !news.closed {
                 output::line(line);
             } else if is_news(&published.event) {
                 news.keep(line.clone());
@@ -69,7 +70,7 @@ impl Whole {
 
     pub(crate) fn say(&self, text: &str) {
         let mut news = self.news();
-        if news.closed {
+        if news.closed || news.lost {
             output::note(text);
         } else {
             news.keep(text.to_owned());
@@ -85,6 +86,10 @@ impl Whole {
     /// The screen is gone: from here on every event is a line.
     pub(crate) fn lose(&self) {
         let mut news = self.news();
+        if news.closed {
+            return;
+        }
+        news.lost = true;
         news.leave_behind();
         output::note(&msg!("view-lost"));
     }
@@ -92,6 +97,7 @@ impl Whole {
     /// Gives the terminal back, once, and leaves behind what is worth it.
     pub(crate) fn close(&self) {
         let mut news = self.news();
+        news.closed = true;
         let screen = self.view.close();
         news.leave_behind();
         let Some(screen) = screen else { return };
@@ -102,9 +108,8 @@ impl Whole {
 }
 
 impl News {
-    /// What was kept is on the screen of before, and so is what comes.
+    /// Puts what was kept on the screen of before.
     fn leave_behind(&mut self) {
-        self.closed = true;
         let left_out = std::mem::take(&mut self.left_out);
         if left_out > 0 {
             output::note(&msg!("view-lines-before", lines = count(left_out, "line")));

@@ -123,7 +123,8 @@ fn a_run_that_goes_on_is_in_the_same_trace_with_a_root_of_its_own() {
 
 #[test]
 fn a_long_run_notes_no_more_than_a_span_may_hold_and_counts_the_rest() {
-    let asked = |number: usize| json!({"type": "question_asked", "id": format!("q{number}"), "task": null, "kind": "question", "question": "?"});
+    let asked =
+        |number: usize| json!({"type": "question_asked", "id": format!("q{number}"), "task": null, "kind": "question", "question": "?"});
     let began = json!({"type": "run_started", "plan_id": "run", "goal": "Do the dishes"});
     let events: Vec<Value> = std::iter::once(began).chain((0..MOST_NOTES + 3).map(asked)).collect();
     let spans = spans(false, &events);

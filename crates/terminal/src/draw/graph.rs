@@ -136,7 +136,8 @@ mod tests {
         let task = |id: &str, after: &[&str]| json!({"id": id, "kind": "actor", "description": "x", "dependencies": after});
         let part = |id: &str| json!({"id": id, "kind": "actor", "description": "x", "parent": "group"});
         let group = json!({"id": "group", "kind": "group", "dependencies": ["first"]});
-        let tasks = json!([task("last", &["group", "second"]), group, part("b"), part("a"), task("second", &["first"]), task("first", &[])]);
+        let tasks =
+            json!([task("last", &["group", "second"]), group, part("b"), part("a"), task("second", &["first"]), task("first", &[])]);
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "g".to_owned(), Timestamp::from_millis(0));
         for told in [
             json!({"type": "run_started", "plan_id": "p", "goal": "g"}),
