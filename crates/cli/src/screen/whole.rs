@@ -33,9 +33,17 @@ pub(crate) struct Whole {
 struct News {
     lines: VecDeque<String>,
     left_out: usize,
-    /// The screen broke before the end: what happens stands in lines.
-    lost: bool,
-    closed: bool,
+    stands: Stands,
+}
+
+/// How the screen stands.
+#[derive(Default, PartialEq, Eq)]
+enum Stands {
+    #[default]
+    Whole,
+    /// It broke before the end: what happens stands in lines.
+    Broken,
+    Closed,
 }
 
 /// The bounds that a screen shows.
@@ -59,10 +67,10 @@ impl Whole {
         let line = line_of(published);
         if let Some(line) = &line {
             let mut news = self.news();
-            if news.lost && !news.closed {
-                output::line(line);
-            } else if is_news(&published.event) {
-                news.keep(line.clone());
+            match news.stands {
+                Stands::Whole if is_news(&published.event) => news.keep(line.clone()),
+                Stands::Broken => output::line(line),
+                Stands::Whole | Stands::Closed => {}
             }
         }
         self.view.take(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
@@ -70,11 +78,11 @@ impl Whole {
 
     pub(crate) fn say(&self, text: &str) {
         let mut news = self.news();
-        if news.closed || news.lost {
-            output::note(text);
-        } else {
+        if news.stands == Stands::Whole {
             news.keep(text.to_owned());
             self.view.say(&output::bare(text));
+        } else {
+            output::note(text);
         }
     }
 
@@ -86,10 +94,10 @@ impl Whole {
     /// The screen is gone: from here on every event is a line.
     pub(crate) fn lose(&self) {
         let mut news = self.news();
-        if news.closed {
+        if news.stands != Stands::Whole {
             return;
         }
-        news.lost = true;
+        news.stands = Stands::Broken;
         news.leave_behind();
         output::note(&msg!("view-lost"));
     }
@@ -97,7 +105,7 @@ impl Whole {
     /// Gives the terminal back, once, and leaves behind what is worth it.
     pub(crate) fn close(&self) {
         let mut news = self.news();
-        news.closed = true;
+        news.stands = Stands::Closed;
         let screen = self.view.close();
         news.leave_behind();
         let Some(screen) = screen else { return };
