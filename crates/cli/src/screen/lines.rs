@@ -27,6 +27,11 @@ fn told(text: &str, limit: usize) -> String {
     first_line(&said(text), limit)
 }
 
+/// An answer. What stands there of a question that was withdrawn is the run's own word.
+fn answered(answer: &str) -> String {
+    if answer.starts_with("(withdrawn: ") { said(answer).into_owned() } else { named("answer", answer) }
+}
+
 /// The line of an event; `None` for what is not worth one.
 pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
     use ProgressEvent as E;
@@ -103,7 +108,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::EvidenceAdded { evidence } => format!("{}{}", head(YELLOW, "head-evidence"), first_line(&evidence.content, WIDTH)),
         E::ReplanSuppressed { reason, .. } => format!("{YELLOW}{}{YELLOW:#}: {}", msg!("head-no-replan"), plain(&said(reason))),
         E::QuestionAsked { kind, question, .. } => format!("{BOLD}{}{BOLD:#} {}", named("kind", kind), plain(&asked(question))),
-        E::QuestionAnswered { answer, .. } => format!("{}{}", head(BOLD, "head-answer"), first_line(&named("answer", answer), WIDTH)),
+        E::QuestionAnswered { answer, .. } => format!("{}{}", head(BOLD, "head-answer"), first_line(&answered(answer), WIDTH)),
         E::ConsentGiven { rules, .. } => format!("{}{}", head(BOLD, "head-always"), plain(&rules.join(", "))),
         E::CriterionChecked { criterion, passed, reason, .. } => {
             let verdict = match passed {

@@ -269,6 +269,7 @@ fn sentences_are_recognised_with_their_reasons() {
         ("tasks[0] (task \"a b\"): the task depends on itself", "tasks[0]（任务 \"a b\"）：任务依赖于自己"),
         ("the bound on tool_calls was reached: 7 tool calls were allowed", "已达上限（工具调用次数）：允许 7 次工具调用"),
         ("3 times", "3 次"),
+        ("(withdrawn: such calls were allowed meanwhile)", "（已撤回：这类调用已获允许）"),
         // What nobody knows, also in part, or with other values than it has, stays.
         ("three times", "three times"),
         ("tried several times", "tried several times"),
