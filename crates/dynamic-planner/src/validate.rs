@@ -10,7 +10,7 @@ mod tool;
 use std::sync::Arc;
 
 use aime_llm::ToolDefinition;
-use aime_progress::{Plan, PlanMode, Strategic, TaskSpec};
+use aime_progress::{Plan, PlanMode, Strategic, TaskId, TaskSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -141,20 +141,8 @@ impl PlanChecker<'_> {
     /// Checks tool, parameters, profile and bundles of one task.
     pub(crate) fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
         self.check_tool(task, place, repairs, faults);
-        let known = || self.profiles.iter().map(|profile| profile.name.as_str());
-        if let Some(name) = task.profile.clone().filter(|name| !self.profiles.is_empty() && !known().any(|known| known == name)) {
-            if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(&name)) {
-                repairs.push(format!("the profile {name:?} of `{}` was read as `{same}`", task.id));
-                task.profile = Some(same.to_owned());
-            } else if self.mode.is_some() {
-                repairs.push(format!("the profile {name:?} of `{}` does not exist; the runtime chooses one", task.id));
-                task.profile = None;
-            } else {
-                let all: Vec<&str> = known().collect();
-                let fault = PlanFault::new(format!("{place}.profile"), format!("there is no profile {name:?}"));
-                faults.push(fault.hint(suggestion(&name, all.iter().copied())));
-            }
-        }
+        let of = (&task.id, format!("{place}.profile"));
+        self.check_profile(&mut task.profile, of, "does not exist; the runtime chooses one", repairs, faults);
         // Whoever writes the name of a tool means the tool: an actor may ask for one that no bundle holds.
         let is_tool = |name: &String| self.tools.iter().any(|tool| tool.name == *name) || self.actor_tools.contains(name);
         let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name) || is_tool(name);
@@ -168,6 +156,30 @@ impl PlanChecker<'_> {
         }
         if self.mode.is_some() {
             task.bundles.retain(known);
+        }
+    }
+
+    /// Checks the profile of a task. A model's that is not there is left out, which the repair tells by `left_out`.
+    fn check_profile(
+        &self,
+        profile: &mut Option<String>,
+        (task, place): (&TaskId, String),
+        left_out: &str,
+        repairs: &mut Vec<String>,
+        faults: &mut Vec<PlanFault>,
+    ) {
+        let known = || self.profiles.iter().map(|profile| profile.name.as_str());
+        let Some(name) = profile.clone().filter(|name| !self.profiles.is_empty() && !known().any(|known| known == name)) else { return };
+        if let Some(same) = known().find(|known| known.eq_ignore_ascii_case(&name)) {
+            repairs.push(format!("the profile {name:?} of `{task}` was read as `{same}`"));
+            *profile = Some(same.to_owned());
+        } else if self.mode.is_some() {
+            repairs.push(format!("the profile {name:?} of `{task}` {left_out}"));
+            *profile = None;
+        } else {
+            let all: Vec<&str> = known().collect();
+            let fault = PlanFault::new(place, format!("there is no profile {name:?}"));
+            faults.push(fault.hint(suggestion(&name, all.iter().copied())));
         }
     }
 }

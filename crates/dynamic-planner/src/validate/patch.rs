@@ -32,10 +32,8 @@ impl PlanChecker<'_> {
                             check_parameters(tool, parameters, &format!("{place}.change.parameters"), &mut repairs, &mut faults);
                         }
                     }
-                    let unknown = |name: &String| !self.profiles.is_empty() && !self.profiles.iter().any(|profile| profile.name == *name);
-                    if let Some(name) = change.profile.take_if(|name| unknown(name)) {
-                        repairs.push(format!("the profile {name:?} of `{id}` does not exist and was left out"));
-                    }
+                    let of = (&*id, format!("{place}.change.profile"));
+                    self.check_profile(&mut change.profile, of, "does not exist and was left out", &mut repairs, &mut faults);
                     faults.iter_mut().skip(before).for_each(|fault| fault.task = Some(id.to_string()));
                 }
                 _ => {}

@@ -104,6 +104,19 @@ fn what_a_model_invents_is_left_out_where_it_does_no_harm() {
 }
 
 #[test]
+fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
+    let change = |profile: &str| json!({"op": "modify_task", "id": "a", "change": {"profile": profile, "description": "x"}});
+    let (profiles, tools) = (profiles(), tools());
+    let checker = PlanChecker { tools: &tools, profiles: &profiles, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
+    for (written, read, repairs) in [("oracle", Some("oracle"), 0), ("Oracle", Some("oracle"), 1), ("Python expert", None, 1)] {
+        let mut patch = crate::patch_from_value(&json!({"changes": [change(written)]})).unwrap().patch;
+        let told = checker.check_patch(&mut patch).unwrap();
+        let [aime_progress::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
+        assert_eq!((change.profile.as_deref(), told.len()), (read, repairs), "{told:?}");
+    }
+}
+
+#[test]
 fn the_name_of_a_tool_among_the_bundles_means_the_tool() {
     let plan = json!({"tasks": [{"id": "a", "description": "x", "bundles": ["files", "grep"]}]});
     for mode in [None, Some(PlanMode::Simple)] {
