@@ -235,7 +235,8 @@ impl RunMachine {
         out: &mut Out,
     ) {
         let mut conclusion = self.with_origins(task, conclusion.clone());
-        self.tell_tool_result(task, &conclusion, duration_ms, out);
+        let (outcome, text) = end_of_call(&conclusion);
+        self.tell_call_end(task, outcome, text, duration_ms, out);
         self.tell_checks(Some(task), checks, out);
         let unmet: Vec<String> = checks
             .iter()
@@ -251,13 +252,7 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// A tool task's call has no actor to tell of it.
-    fn tell_tool_result(&mut self, task: &TaskId, conclusion: &Conclusion, duration_ms: u64, out: &mut Out) {
-        let (outcome, text) = end_of_call(conclusion);
-        self.tell_call_end(task, outcome, text, duration_ms, out);
-    }
-
-    /// Tells how the call of a tool task ended. Every call that was told of has an end.
+    /// Tells how the call of a tool task ended, which has no actor to tell of it. Every call that was told of has an end.
     pub(super) fn tell_call_end(&mut self, task: &TaskId, outcome: CallOutcome, text: &str, duration_ms: u64, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool) else { return };
         let call = attempt_name(task, self.executions.get(task).copied().unwrap_or(1), known.attempts);

@@ -1,0 +1,108 @@
+//! Why a planner has nothing to give.
+
+use aime_llm::{ModelError, Refused, StructuredError};
+use aime_progress::Spent;
+
+use crate::{PromptError, spent};
+
+/// Why there is no plan or patch. What was spent until then is told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlannerError {
+    /// The model could not be used. A fallback would need it too.
+    #[error("the planner's model {model} gave no answer")]
+    Model {
+        /// The model.
+        model: String,
+        /// Why.
+        #[source]
+        source: Box<ModelError>,
+        /// The answers before that were refused.
+        refused: Vec<Refused>,
+        /// What it cost until then.
+        spent: Spent,
+    },
+    /// No answer could be used, and the settings forbid the fallback.
+    #[error("no plan of {model} could be used; the last was refused because: {}", last_faults(.refused))]
+    NoPlan {
+        /// The model.
+        model: String,
+        /// Each answer with its faults.
+        refused: Vec<Refused>,
+        /// What it cost.
+        spent: Spent,
+    },
+    /// No patch could be used: the plan stays as it is.
+    #[error("no patch of {model} could be used; the last was refused because: {}", last_faults(.refused))]
+    NoPatch {
+        /// The model.
+        model: String,
+        /// Each answer with its faults.
+        refused: Vec<Refused>,
+        /// What it cost.
+        spent: Spent,
+    },
+    /// No verdict could be read.
+    #[error("no verdict of {model} could be read; the last was refused because: {}", last_faults(.refused))]
+    NoVerdict {
+        /// The model.
+        model: String,
+        /// Each answer with its faults.
+        refused: Vec<Refused>,
+        /// What it cost.
+        spent: Spent,
+    },
+    /// A prompt that a user replaced cannot be filled in.
+    #[error("a prompt cannot be used")]
+    Prompt(#[from] PromptError),
+    /// A schema that was asked for is none, for example because of a tool's odd name.
+    #[error("the question cannot be asked: {reason}")]
+    Question {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+fn last_faults(refused: &[Refused]) -> String {
+    refused.last().map(|last| last.faults.join("; ")).unwrap_or_default()
+}
+
+impl PlannerError {
+    /// Why a question has no answer; `refused` makes the error where every answer was refused.
+    pub(crate) fn of(error: StructuredError, model: String, refused: impl FnOnce(String, Vec<Refused>, Spent) -> Self) -> Self {
+        match error {
+            StructuredError::Refused { refused: all, spent, .. } => refused(model, all, spent::of(spent)),
+            StructuredError::Model { source, refused, spent, .. } => {
+                Self::Model { model, source: Box::new(source), refused, spent: spent::of(spent) }
+            }
+            other => Self::Question { reason: chain(&other) },
+        }
+    }
+
+    /// What was spent before it failed.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        match self {
+            Self::Model { spent, .. } | Self::NoPlan { spent, .. } | Self::NoPatch { spent, .. } | Self::NoVerdict { spent, .. } => *spent,
+            Self::Prompt(_) | Self::Question { .. } => Spent::default(),
+        }
+    }
+
+    /// The answers that were refused.
+    #[must_use]
+    pub fn refused(&self) -> &[Refused] {
+        match self {
+            Self::Model { refused, .. }
+            | Self::NoPlan { refused, .. }
+            | Self::NoPatch { refused, .. }
+            | Self::NoVerdict { refused, .. } => refused,
+            Self::Prompt(_) | Self::Question { .. } => &[],
+        }
+    }
+}
+
+/// An error and its causes on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
