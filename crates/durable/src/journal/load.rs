@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::de::DeserializeOwned;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::{
     Journal, JournalError, RUN_STREAM,
     rows::{Rows, checksum},
     stream::{Cut, number},
 };
-use crate::{Machine, Recorded, Resume, UnixMillis, replay};
+use crate::{Commit, Machine, Recorded, Resume, UnixMillis, replay};
 
 /// What a journal holds of one machine.
 pub struct Loaded<M: Machine> {
@@ -45,25 +45,56 @@ impl<M: Machine> Loaded<M> {
 }
 
 /// A row as it was read.
-pub(super) struct Record<T> {
+pub(super) struct Entry {
+    pub(super) at: UnixMillis,
+    /// Its last fact.
     pub(super) seq: i64,
-    pub(super) version: u32,
+    version: u32,
+    /// Events up to it.
     pub(super) events: usize,
-    /// None if the checksum does not fit.
-    pub(super) recorded: Option<serde_json::Result<Recorded<T>>>,
+    /// Whether the checksum fits.
+    intact: bool,
+    facts: Vec<u8>,
+    /// How many events in it can be read.
+    readable: usize,
 }
 
-impl<T: DeserializeOwned> Record<T> {
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+impl Entry {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let (seq, at, version, events) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        let body = row.get_ref(5)?.as_bytes()?;
-        let intact = row.get::<_, i64>(4)? == checksum(seq, at, version, events, body);
-        let recorded = intact.then(|| serde_json::from_slice(body).map(|fact| Recorded { at, fact }));
-        Ok(Self { seq, version, events: usize::try_from(events).unwrap_or_default(), recorded })
+        let facts = row.get_ref(5)?.as_bytes()?;
+        let intact = row.get::<_, i64>(4)? == checksum(seq, at, version, events, facts);
+        let readable = lines(row.get_ref(6)?.as_bytes()?).filter(|event| serde_json::from_slice::<IgnoredAny>(event).is_ok()).count();
+        Ok(Self { at, seq, version, events: usize::try_from(events).unwrap_or_default(), intact, facts: facts.to_vec(), readable })
+    }
+
+    /// The number of its first fact.
+    fn first(&self) -> i64 {
+        self.seq + 1 - number(lines(&self.facts).count())
+    }
+
+    /// What is wrong with its facts, if it should begin with this number.
+    pub(super) fn damage(&self, first: i64) -> Option<String> {
+        match self.intact {
+            false => Some(format!("record {first} is not as it was written: its checksum does not fit")),
+            true if self.first() != first => Some(format!("record {first} is missing")),
+            true => None,
+        }
+    }
+
+    /// What is wrong with its events, if there were so many before them.
+    pub(super) fn damage_of_events(&self, before: usize) -> Option<String> {
+        let expected = self.events.saturating_sub(before);
+        (self.readable != expected).then(|| {
+            format!("events after number {before}: with record {} there should be {expected}, and {} can be read", self.seq, self.readable)
+        })
     }
 }
 
-pub(super) const COLUMNS: &str = "SELECT seq, at, version, events, checksum, body FROM fact WHERE run = ?1 AND stream = ?2";
+/// The lines of a text.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+}
 
 impl Journal {
     /// Reads a stream; none if nothing was written to it. Blocks while it reads.
@@ -77,19 +108,37 @@ impl Journal {
         self.read(|connection| {
             // Facts and events are compared, so both are read as of one moment while others write.
             let moment = connection.unchecked_transaction()?;
-            Ok(Loading { journal: self, connection: &moment, run, stream }.load::<M>())
+            Ok(Loading::of(self, &moment, run, stream).and_then(|loading| loading.map_or(Ok(None), |loading| loading.load::<M>())))
         })?
     }
 }
 
 pub(super) struct Loading<'a> {
-    pub(super) journal: &'a Journal,
+    journal: &'a Journal,
     pub(super) connection: &'a Connection,
     pub(super) run: &'a str,
     pub(super) stream: &'a str,
+    /// The number of the stream.
+    pub(super) id: i64,
+    /// The number of its last fact, damaged or not.
+    pub(super) last: i64,
 }
 
-impl Loading<'_> {
+impl<'a> Loading<'a> {
+    /// None if nothing was written to the stream.
+    pub(super) fn of(
+        journal: &'a Journal,
+        connection: &'a Connection,
+        run: &'a str,
+        stream: &'a str,
+    ) -> Result<Option<Self>, JournalError> {
+        let find = || {
+            let mut select = connection.prepare_cached("SELECT id, last_fact FROM stream WHERE run = ?1 AND name = ?2")?;
+            select.query_row(params![run, stream], |row| Ok(Self { journal, connection, run, stream, id: row.get(0)?, last: row.get(1)? }))
+        };
+        find().optional().map_err(|error| JournalError::from_sqlite(journal.path(), error))
+    }
+
     pub(super) fn fault(&self, error: rusqlite::Error) -> JournalError {
         JournalError::from_sqlite(self.journal.path(), error)
     }
@@ -98,101 +147,105 @@ impl Loading<'_> {
         JournalError::Beginning { run: self.run.into(), stream: self.stream.into(), detail: detail.into() }
     }
 
-    /// What an intact record says, if this machine wrote it.
-    pub(super) fn known<M: Machine, T>(&self, seq: i64, found: u32, recorded: serde_json::Result<T>) -> Result<T, JournalError> {
-        let (run, stream, known): (Arc<str>, Arc<str>, u32) = (self.run.into(), self.stream.into(), M::VERSION);
+    /// What the facts of an intact row say, if this machine wrote them.
+    pub(super) fn known<M: Machine, T: DeserializeOwned>(&self, entry: &Entry) -> Result<Vec<Recorded<T>>, JournalError> {
+        let (run, stream, found, known): (Arc<str>, Arc<str>, u32, u32) = (self.run.into(), self.stream.into(), entry.version, M::VERSION);
         if found != known {
             return Err(JournalError::OtherVersion { run, stream, found, known });
         }
-        recorded.map_err(|source| JournalError::Unreadable { run, stream, seq, source: Arc::new(source) })
+        let facts = lines(&entry.facts).zip(entry.first()..).map(|(line, seq)| match serde_json::from_slice(line) {
+            Ok(fact) => Ok(Recorded { at: entry.at, fact }),
+            Err(source) => {
+                Err(JournalError::Unreadable { run: Arc::clone(&run), stream: Arc::clone(&stream), seq, source: Arc::new(source) })
+            }
+        });
+        facts.collect()
+    }
+
+    /// Rows in order, to be queried by [`after`](Self::after).
+    pub(super) fn entries(&self) -> rusqlite::Result<CachedStatement<'_>> {
+        self.connection.prepare_cached(
+            "SELECT last_fact, at, version, last_event, checksum, facts, events FROM entry
+             WHERE stream = ?1 AND (last_event, last_fact) > (?2, ?3) ORDER BY last_event, last_fact",
+        )
+    }
+
+    /// The rows after a fact, by which there were so many events.
+    pub(super) fn after<'s>(
+        &self,
+        entries: &'s mut CachedStatement<'_>,
+        events: i64,
+        seq: i64,
+    ) -> rusqlite::Result<impl Iterator<Item = rusqlite::Result<Entry>> + use<'s>> {
+        entries.query_map(params![self.id, events, seq], Entry::read)
+    }
+
+    /// Whether events are kept with the facts.
+    pub(super) fn publishes(&self) -> bool {
+        self.stream == RUN_STREAM
     }
 
     pub(super) fn load<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
-        let Some(mut loaded) = self.input::<M>()? else {
-            return Ok(None);
-        };
-        let damage = self.facts(&mut loaded)?;
-        if let Some(damage) = damage.or_else(|| self.events(loaded.events).err()) {
+        let Some((mut loaded, damage_of_events)) = self.input::<M>()? else { return Ok(None) };
+        if let Some(damage) = self.facts(&mut loaded, damage_of_events)? {
             self.cut(&mut loaded, damage)?;
         }
         Ok(Some(loaded))
     }
 
-    /// What the stream started from, as yet without facts.
-    pub(super) fn input<M: Machine>(&self) -> Result<Option<Loaded<M>>, JournalError> {
-        let sql = format!("{COLUMNS} ORDER BY seq LIMIT 1");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(|error| self.fault(error))?;
-        let first = statement.query_row(params![self.run, self.stream], Record::<M::Input>::read).optional();
-        let Some(first) = first.map_err(|error| self.fault(error))? else {
-            return Ok(None);
-        };
-        if first.seq != 0 {
-            return Err(self.beginning("record 0 is missing"));
+    /// What the stream started from, as yet without facts, and what is wrong with the events that follow from it.
+    pub(super) fn input<M: Machine>(&self) -> Result<Option<(Loaded<M>, Option<String>)>, JournalError> {
+        let mut entries = self.entries().map_err(|error| self.fault(error))?;
+        let first = self.after(&mut entries, -1, -1).and_then(|mut entries| entries.next().transpose());
+        let Some(first) = first.map_err(|error| self.fault(error))? else { return Ok(None) };
+        if let Some(damage) = first.damage(0) {
+            return Err(self.beginning(damage));
         }
-        let recorded = first.recorded.ok_or_else(|| self.beginning("its checksum does not fit"))?;
-        let input = self.known::<M, _>(0, first.version, recorded)?;
-        Ok(Some(Loaded::whole(input, Vec::new(), first.events)))
+        let mut input = self.known::<M, _>(&first)?;
+        let input = input.pop().filter(|_| input.is_empty()).ok_or_else(|| self.beginning("record 0 is not alone in its row"))?;
+        let damage = first.damage_of_events(0).filter(|_| self.publishes());
+        Ok(Some((Loaded::whole(input, Vec::new(), first.events), damage)))
     }
 
-    /// Reads facts up to the first that is damaged, and says what is wrong with that one.
-    fn facts<M: Machine>(&self, loaded: &mut Loaded<M>) -> Result<Option<String>, JournalError> {
-        let sql = format!("{COLUMNS} AND seq > 0 ORDER BY seq");
-        let mut statement = self.connection.prepare_cached(&sql).map_err(|error| self.fault(error))?;
-        let records = statement.query_map(params![self.run, self.stream], Record::<M::Fact>::read).map_err(|error| self.fault(error))?;
-        for (record, seq) in records.zip(1_i64..) {
-            let record = match record {
-                Ok(record) => record,
-                Err(error) => return Ok(Some(format!("record {seq} cannot be read: {error}"))),
+    /// Reads facts up to the first that is damaged or missing, and says what is wrong with that one, or else what is wrong with the events.
+    fn facts<M: Machine>(&self, loaded: &mut Loaded<M>, mut damage_of_events: Option<String>) -> Result<Option<String>, JournalError> {
+        let mut entries = self.entries().map_err(|error| self.fault(error))?;
+        let entries = self.after(&mut entries, number(loaded.events), 0).map_err(|error| self.fault(error))?;
+        for entry in entries {
+            let first = number(loaded.facts.len()) + 1;
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => return Ok(Some(format!("record {first} cannot be read: {error}"))),
             };
-            if record.seq != seq {
-                return Ok(Some(format!("record {seq} is missing")));
+            if let Some(damage) = entry.damage(first) {
+                return Ok(Some(damage));
             }
-            let Some(recorded) = record.recorded else {
-                return Ok(Some(format!("record {seq} is not as it was written: its checksum does not fit")));
-            };
-            loaded.facts.push(self.known::<M, _>(seq, record.version, recorded)?);
-            loaded.events = record.events;
+            loaded.facts.append(&mut self.known::<M, _>(&entry)?);
+            if self.publishes() && damage_of_events.is_none() {
+                damage_of_events = entry.damage_of_events(loaded.events);
+            }
+            loaded.events = entry.events;
         }
-        Ok(None)
-    }
-
-    /// Whether the run's events are all there and can be read.
-    fn events(&self, expected: usize) -> Result<(), String> {
-        self.events_after(0, expected)
-    }
-
-    /// Whether the run's events from after `before` on are all there and can be read.
-    pub(super) fn events_after(&self, before: usize, expected: usize) -> Result<(), String> {
-        if self.stream != RUN_STREAM {
-            return Ok(());
-        }
-        let sql =
-            "SELECT count(*) + ?2, coalesce(max(seq), ?2), coalesce(sum(json_valid(body)), 0) + ?2 FROM event WHERE run = ?1 AND seq > ?2";
-        let found = self
-            .connection
-            .query_row(sql, params![self.run, number(before)], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?]))
-            .map_err(|error| format!("the events cannot be read: {error}"))?;
-        if found.iter().all(|count| *count == number(expected)) {
-            return Ok(());
-        }
-        let [count, last, readable] = found;
-        Err(format!("there should be {expected} events; there are {count} up to number {last}, and {readable} can be read"))
+        let next = number(loaded.facts.len()) + 1;
+        Ok(match self.last + 1 {
+            end if end > next => Some(format!("record {next} is missing")),
+            end if end < next => Some(format!("there should be {end} records; there are {next}")),
+            _ => damage_of_events,
+        })
     }
 
     /// Ends what was loaded before the damage: its events are those that follow from the facts that are left.
     fn cut<M: Machine>(&self, loaded: &mut Loaded<M>, damage: String) -> Result<(), JournalError> {
-        let sql = "SELECT max(seq) FROM fact WHERE run = ?1 AND stream = ?2";
-        let last = self.connection.query_row(sql, params![self.run, self.stream], |row| row.get(0)).map_err(|error| self.fault(error))?;
         let replayed = replay::<M>(&loaded.input, &loaded.facts);
-        let mut events = Rows::default();
-        events.extend(&replayed.events).map_err(|source| JournalError::Encode {
+        let commit = Commit::<M> { input: Some(&loaded.input), facts: &loaded.facts, events: &replayed.events };
+        let rows = Rows::of(&commit, 0, 0, self.publishes()).map_err(|source| JournalError::Encode {
             run: self.run.into(),
             stream: self.stream.into(),
             source: Arc::new(source),
         })?;
-        loaded.events = events.len();
+        loaded.events = replayed.events.len();
         loaded.damage = Some(format!("{damage}; {} facts before it are good", loaded.facts.len()));
-        loaded.cut = Some(Arc::new(Cut { from: number(loaded.facts.len()) + 1, last, events }));
+        loaded.cut = Some(Arc::new(Cut { from: number(loaded.facts.len()) + 1, last: self.last, rows }));
         Ok(())
     }
 }

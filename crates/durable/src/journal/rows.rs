@@ -1,4 +1,4 @@
-//! Many bodies in one buffer, on their way to the writer.
+//! What one append becomes: rows of facts and events, a line of JSON each.
 
 use rusqlite::{
     ToSql,
@@ -6,52 +6,71 @@ use rusqlite::{
 };
 use serde::Serialize;
 
-use crate::{Recorded, UnixMillis};
+use super::stream::number;
+use crate::{Commit, Machine, Recorded, UnixMillis};
 
-/// JSON bodies, one after the other.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Rows {
-    text: Vec<u8>,
-    /// The time of each, and where it ends.
-    ends: Vec<(UnixMillis, usize)>,
+/// Facts of one time that are appended together, and the events kept with them.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) at: UnixMillis,
+    /// The number of its last fact.
+    pub(super) last_fact: i64,
+    /// How many events the stream has given by then.
+    pub(super) last_event: i64,
+    pub(super) facts: Vec<u8>,
+    pub(super) events: Vec<u8>,
 }
 
-impl Rows {
-    pub(super) fn push<T: Serialize>(&mut self, recorded: &Recorded<T>) -> serde_json::Result<()> {
-        serde_json::to_writer(&mut self.text, &recorded.fact)?;
-        self.ends.push((recorded.at, self.text.len()));
+/// Puts a commit into rows: one for the input, and one for the facts of each time, with the events of that time; the last takes what is left.
+pub(super) struct Rows<'a, M: Machine> {
+    last_fact: i64,
+    last_event: i64,
+    events: &'a [Recorded<M::Event>],
+    /// Whether events are kept, or counted alone.
+    publishes: bool,
+    rows: Vec<Row>,
+}
+
+impl<'a, M: Machine> Rows<'a, M> {
+    /// The rows of a commit whose first fact has this number, after so many events.
+    pub(super) fn of(commit: &Commit<'a, M>, first: i64, events: i64, publishes: bool) -> serde_json::Result<Vec<Row>> {
+        let mut rows = Self { last_fact: first - 1, last_event: events, events: commit.events, publishes, rows: Vec::new() };
+        if let Some(input) = commit.input {
+            rows.push(std::slice::from_ref(input), commit.facts.is_empty())?;
+        }
+        let mut left = commit.facts.len();
+        for facts in commit.facts.chunk_by(|one, next| one.at == next.at) {
+            left -= facts.len();
+            rows.push(facts, left == 0)?;
+        }
+        Ok(rows.rows)
+    }
+
+    fn push<T: Serialize>(&mut self, facts: &[Recorded<T>], is_last: bool) -> serde_json::Result<()> {
+        let Some(at) = facts.first().map(|fact| fact.at) else { return Ok(()) };
+        let of_this_time = self.events.iter().take_while(|event| is_last || event.at == at).count();
+        let (events, left) = self.events.split_at(of_this_time);
+        self.events = left;
+        self.last_fact += number(facts.len());
+        self.last_event += number(events.len());
+        let events = if self.publishes { lines(events)? } else { Vec::new() };
+        self.rows.push(Row { at, last_fact: self.last_fact, last_event: self.last_event, facts: lines(facts)?, events });
         Ok(())
     }
-
-    pub(super) fn extend<'a, T: Serialize + 'a>(&mut self, all: impl IntoIterator<Item = &'a Recorded<T>>) -> serde_json::Result<()> {
-        all.into_iter().try_for_each(|recorded| self.push(recorded))
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
-    /// The time of the last.
-    pub(super) fn last(&self) -> Option<UnixMillis> {
-        self.ends.last().map(|(at, _)| *at)
-    }
-
-    /// Each time and body.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (UnixMillis, Json<'_>)> {
-        let mut begin = 0;
-        self.ends.iter().map(move |&(at, end)| {
-            let body = self.text.get(begin..end).unwrap_or_default();
-            begin = end;
-            (at, Json(body))
-        })
-    }
 }
 
-/// A body. Made by serde_json, so it is UTF-8.
+fn lines<T: Serialize>(all: &[Recorded<T>]) -> serde_json::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for recorded in all {
+        if !text.is_empty() {
+            text.push(b'\n');
+        }
+        serde_json::to_writer(&mut text, &recorded.fact)?;
+    }
+    Ok(text)
+}
+
+/// Text made by serde_json, so it is UTF-8.
 pub(super) struct Json<'a>(pub(super) &'a [u8]);
 
 impl ToSql for Json<'_> {
@@ -60,7 +79,7 @@ impl ToSql for Json<'_> {
     }
 }
 
-/// Tells a record from one in which a bit has tipped over: the first 64 bits of BLAKE3 over all that is kept of it.
+/// Tells a record from one in which a bit has tipped over: the first 64 bits of BLAKE3 over all that is kept of it but the events.
 pub(super) fn checksum(seq: i64, at: UnixMillis, version: u32, events: i64, body: &[u8]) -> i64 {
     let mut hash = blake3::Hasher::new();
     for part in [seq, at, i64::from(version), events] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Row, params};
 
-use super::{Journal, JournalError, error::is_taken};
+use super::{Journal, JournalError, RUN_STREAM, error::is_taken, stream::number};
 use crate::UnixMillis;
 
 /// The most characters of a goal that are kept as a title.
@@ -32,7 +32,7 @@ pub struct RunRecord {
     pub id: String,
     /// When it began.
     pub created_at: UnixMillis,
-    /// When something was last written of it.
+    /// When something was last written of it, to the second; the time of the last status where that is later.
     pub updated_at: UnixMillis,
     /// The version of its machine.
     pub machine_version: u32,
@@ -110,14 +110,7 @@ impl Journal {
     /// Those of the disk.
     pub fn streams(&self, run: &str) -> Result<Vec<String>, JournalError> {
         self.read(|connection| {
-            // From each name to the next: what a stream holds is not gone through.
-            let mut select = connection.prepare_cached(
-                "WITH RECURSIVE name(stream) AS (
-                     SELECT min(stream) FROM fact WHERE run = ?1
-                     UNION ALL
-                     SELECT (SELECT min(stream) FROM fact WHERE run = ?1 AND stream > name.stream) FROM name WHERE name.stream IS NOT NULL
-                 ) SELECT stream FROM name WHERE stream IS NOT NULL ORDER BY stream",
-            )?;
+            let mut select = connection.prepare_cached("SELECT name FROM stream WHERE run = ?1 ORDER BY name")?;
             select.query_map([run], |row| row.get(0))?.collect()
         })
     }
@@ -138,15 +131,27 @@ impl Journal {
     /// # Errors
     /// Those of the disk.
     pub fn events(&self, run: &str, from: u64, limit: usize) -> Result<Vec<EventRecord>, JournalError> {
-        let (from, limit) = (i64::try_from(from).unwrap_or(i64::MAX), i64::try_from(limit).unwrap_or(i64::MAX));
+        let from = i64::try_from(from).unwrap_or(i64::MAX);
         self.read(|connection| {
-            let mut select =
-                connection.prepare_cached("SELECT seq, at, version, body FROM event WHERE run = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3")?;
-            let events = select.query_map(params![run, from, limit], |row| {
-                let seq = row.get::<_, i64>(0)?;
-                Ok(EventRecord { seq: u64::try_from(seq).unwrap_or_default(), at: row.get(1)?, version: row.get(2)?, body: row.get(3)? })
-            })?;
-            events.collect()
+            let mut select = connection.prepare_cached(
+                "SELECT last_event, at, version, events FROM entry
+                 WHERE stream = (SELECT id FROM stream WHERE run = ?1 AND name = ?2) AND last_event >= ?3 ORDER BY last_event, last_fact",
+            )?;
+            let (mut found, mut rows) = (Vec::new(), select.query(params![run, RUN_STREAM, from])?);
+            while found.len() < limit
+                && let Some(row) = rows.next()?
+            {
+                let (last, at, version, events) = (row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get_ref(3)?.as_str()?);
+                let numbered = events.lines().zip(last + 1 - number(events.lines().count())..).filter(|(_, seq)| *seq >= from);
+                let record = |(body, seq): (&str, i64)| EventRecord {
+                    seq: u64::try_from(seq).unwrap_or_default(),
+                    at,
+                    version,
+                    body: body.to_owned(),
+                };
+                found.extend(numbered.take(limit - found.len()).map(record));
+            }
+            Ok(found)
         })
     }
 

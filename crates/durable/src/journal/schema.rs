@@ -78,6 +78,44 @@ const STEPS: &[&str] = &[
         PRIMARY KEY (run, stream, seq)
     ) STRICT;
 ",
+    "
+    -- last_fact: who appends must know it. That is the fence, and how a loss at the end is seen.
+    CREATE TABLE stream (
+        id INTEGER PRIMARY KEY,
+        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        last_fact INTEGER NOT NULL,
+        UNIQUE (run, name)
+    ) STRICT;
+    -- Facts of one time that were appended together, and the events kept with them: JSON, a line each. The numbers are those of the last fact and the
+    -- last event of the stream by then; fact 0 is the input. Rows lie as they come, so that all that is written at the same time shares pages, of
+    -- whatever stream it is. Both numbers rise together: one index finds facts and events.
+    CREATE TABLE entry (
+        id INTEGER PRIMARY KEY,
+        stream INTEGER NOT NULL REFERENCES stream(id) ON DELETE CASCADE,
+        last_fact INTEGER NOT NULL,
+        last_event INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        version INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
+        facts TEXT NOT NULL,
+        events TEXT NOT NULL,
+        UNIQUE (stream, last_event, last_fact)
+    ) STRICT;
+    INSERT INTO stream (run, name, last_fact) SELECT run, stream, max(seq) FROM fact GROUP BY run, stream;
+    -- Checksums stay: they are over the same members. What was appended together counted all its events with each fact; the first takes them.
+    INSERT INTO entry (stream, last_fact, last_event, at, version, checksum, facts, events)
+    SELECT stream.id, fact.seq, fact.events, fact.at, fact.version, fact.checksum, fact.body, coalesce((
+        SELECT group_concat(event.body, char(10) ORDER BY event.seq) FROM event
+        WHERE fact.stream = '' AND event.run = fact.run AND event.seq <= fact.events AND event.seq > coalesce((
+            SELECT before.events FROM fact AS before
+            WHERE before.run = fact.run AND before.stream = fact.stream AND before.seq < fact.seq ORDER BY before.seq DESC LIMIT 1
+        ), 0)
+    ), '')
+    FROM fact JOIN stream ON stream.run = fact.run AND stream.name = fact.stream ORDER BY fact.run, fact.stream, fact.seq;
+    DROP TABLE event;
+    DROP TABLE fact;
+",
 ];
 
 /// Opens the file for writing, creates it if it is not there, and brings its tables up to this version.

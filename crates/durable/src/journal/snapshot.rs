@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::{
-    Journal, JournalError,
-    load::{COLUMNS, Loading, Record},
+    Journal, JournalError, Loaded,
+    load::Loading,
     rows::{Json, checksum},
     stream::{Cut, number},
 };
@@ -87,7 +87,7 @@ impl Journal {
     pub fn stand<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<Stood<M>>, JournalError> {
         self.read(|connection| {
             let moment = connection.unchecked_transaction()?;
-            Ok(Loading { journal: self, connection: &moment, run, stream }.stand::<M>())
+            Ok(Loading::of(self, &moment, run, stream).and_then(|loading| loading.map_or(Ok(None), |loading| loading.stand::<M>())))
         })?
     }
 
@@ -125,7 +125,11 @@ impl Journal {
                     .prepare_cached(
                         "INSERT OR REPLACE INTO snapshot (run, stream, seq, at, version, form, events, checksum, body)
                          SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
-                         WHERE EXISTS (SELECT 1 FROM fact WHERE run = ?1 AND stream = ?2 AND seq = ?3 AND at = ?4 AND events = ?7)",
+                         WHERE EXISTS (
+                             SELECT 1 FROM entry JOIN stream ON stream.id = entry.stream
+                             WHERE stream.run = ?1 AND stream.name = ?2
+                             AND entry.last_event = ?7 AND entry.last_fact = ?3 AND entry.at = ?4
+                         )",
                     )?
                     .execute(params![run, stream, seq, at, version, form, number(events), record.checksum(body), Json(body)])?;
                 connection
@@ -159,7 +163,8 @@ impl Journal {
     pub fn check_snapshots<M: Machine>(&self, run: &str, stream: &str) -> Result<Vec<(SnapshotRecord, String)>, JournalError> {
         self.read(|connection| {
             let moment = connection.unchecked_transaction()?;
-            Ok(Loading { journal: self, connection: &moment, run, stream }.check_snapshots::<M>())
+            Ok(Loading::of(self, &moment, run, stream)
+                .and_then(|loading| loading.map_or(Ok(Vec::new()), |loading| loading.check_snapshots::<M>())))
         })?
     }
 
@@ -187,8 +192,7 @@ const SNAPSHOTS: &str =
 
 impl Loading<'_> {
     fn stand<M: Machine>(&self) -> Result<Option<Stood<M>>, JournalError> {
-        let Some(loaded) = self.input::<M>()? else { return Ok(None) };
-        let input = loaded.input;
+        let Some((Loaded { input, .. }, _)) = self.input::<M>()? else { return Ok(None) };
         let mut unused = Vec::new();
         for kept in self.kept()? {
             let seq = kept.record.seq;
@@ -219,12 +223,9 @@ impl Loading<'_> {
     fn stand_on<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<Stood<M>, String> {
         let record = kept.record;
         let standing = kept.read_as::<M>()?;
-        let sql = "SELECT at, events FROM fact WHERE run = ?1 AND stream = ?2 AND seq = ?3";
-        let fact = self
-            .connection
-            .query_row(sql, params![self.run, self.stream, record.seq], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
-            .optional();
-        if fact.map_err(|error| error.to_string())? != Some((record.at, number(record.events))) {
+        let sql = "SELECT at FROM entry WHERE stream = ?1 AND last_event = ?2 AND last_fact = ?3";
+        let fact = self.connection.query_row(sql, params![self.id, number(record.events), record.seq], |row| row.get(0)).optional();
+        if fact.map_err(|error| error.to_string())? != Some(record.at) {
             return Err("the fact after which it was taken is not there".to_owned());
         }
         let mut stood = Stood {
@@ -240,25 +241,29 @@ impl Loading<'_> {
         if events != stood.standing.events() {
             return Err(format!("{events} events are recorded where a replay from it gives {}", stood.standing.events()));
         }
-        self.events_after(record.events, events)?;
         Ok(stood)
     }
 
     /// Applies the facts after a snapshot, and gives how many events are recorded with the last.
     fn facts_after<M: Machine>(&self, stood: &mut Stood<M>, record: SnapshotRecord) -> Result<usize, String> {
-        let sql = format!("{COLUMNS} AND seq > ?3 ORDER BY seq");
         let words = |error: rusqlite::Error| error.to_string();
-        let mut select = self.connection.prepare_cached(&sql).map_err(words)?;
-        let records = select.query_map(params![self.run, self.stream, record.seq], Record::<M::Fact>::read).map_err(words)?;
+        let mut entries = self.entries().map_err(words)?;
         let mut events = record.events;
-        for (fact, seq) in records.zip(record.seq + 1..) {
-            let fact = fact.map_err(words)?;
-            let recorded = fact.recorded.filter(|_| fact.seq == seq).ok_or_else(|| format!("fact {seq} after it is damaged or missing"))?;
-            let recorded = self.known::<M, _>(seq, fact.version, recorded).map_err(|error| error.to_string())?;
-            stood.standing.learn(&recorded);
-            stood.facts = seq;
-            stood.last_at = recorded.at.max(stood.input.at);
-            events = fact.events;
+        for entry in self.after(&mut entries, number(record.events), record.seq).map_err(words)? {
+            let (entry, first) = (entry.map_err(words)?, stood.facts + 1);
+            if entry.damage(first).is_some() {
+                return Err(format!("fact {first} after it is damaged or missing"));
+            }
+            if let Some(damage) = entry.damage_of_events(events).filter(|_| self.publishes()) {
+                return Err(damage);
+            }
+            self.known::<M, _>(&entry).map_err(|error| error.to_string())?.iter().for_each(|fact| stood.standing.learn(fact));
+            stood.facts = entry.seq;
+            stood.last_at = entry.at.max(stood.input.at);
+            events = entry.events;
+        }
+        if stood.facts != self.last {
+            return Err(format!("the last fact is number {}, and should be {}", stood.facts, self.last));
         }
         Ok(events)
     }

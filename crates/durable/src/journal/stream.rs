@@ -9,7 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{
     Journal, JournalError, Loaded, Stood,
     error::{is_orphan, is_taken},
-    rows::{Rows, checksum},
+    rows::{Json, Row, Rows, checksum},
 };
 use crate::{Commit, Machine, Sink, UnixMillis};
 
@@ -24,10 +24,10 @@ const UNDER_WAY: usize = 256;
 pub(super) struct Cut {
     /// Records from this one on go.
     pub(super) from: i64,
-    /// The last record that was there at the load; if there are later ones, somebody else goes on.
+    /// The number of the last record at the load; if it is another by then, somebody else goes on.
     pub(super) last: i64,
-    /// The events of what stays.
-    pub(super) events: Rows,
+    /// All that stays of the stream, written anew: which event lies in which row follows from what was appended together.
+    pub(super) rows: Vec<Row>,
 }
 
 /// Writes one stream. It knows where the stream ends for it; whoever else has written there first, fences it off.
@@ -89,11 +89,8 @@ impl StreamWriter {
     async fn queue<M: Machine>(&mut self, commit: &Commit<'_, M>) -> Result<(), JournalError> {
         let place = if commit.input.is_some() { Some(self.journal.place().await?) } else { None };
         let append = Append { _place: place, ..self.encode(commit)? };
-        if append.facts.is_empty() {
-            return Ok(());
-        }
-        let last = append.facts.last().map_or(self.end.last, |last| last.max(self.end.last));
-        let after = End { next: append.first + number(append.facts.len()), events: append.events_after, cut: None, last };
+        let Some(row) = append.rows.last() else { return Ok(()) };
+        let after = End { next: row.last_fact + 1, events: row.last_event, cut: None, last: row.at.max(self.end.last) };
         let written = self.journal.write(move |path, connection| append.write(connection).map_err(|fault| fault.at(path, &append)));
         self.under_way.push_back((Box::pin(written), std::mem::replace(&mut self.end, after)));
         Ok(())
@@ -137,29 +134,22 @@ impl StreamWriter {
     }
 
     fn encode<M: Machine>(&self, commit: &Commit<'_, M>) -> Result<Append, JournalError> {
-        let (mut facts, mut events) = (Rows::default(), Rows::default());
-        let encoded = commit.input.map_or(Ok(()), |input| facts.push(input)).and_then(|()| facts.extend(commit.facts));
-        let encoded = if self.publishes() { encoded.and_then(|()| events.extend(commit.events)) } else { encoded };
-        encoded.map_err(|source| JournalError::Encode {
+        // Number 0 is the input's alone.
+        let first = if commit.input.is_some() { self.end.next } else { self.end.next.max(1) };
+        let rows = Rows::of(commit, first, self.end.events, self.publishes()).map_err(|source| JournalError::Encode {
             run: Arc::clone(&self.run),
             stream: Arc::clone(&self.stream),
             source: Arc::new(source),
         })?;
-        let last = facts.last().unwrap_or(self.end.last);
+        let last = rows.last().map_or(self.end.last, |row| row.at);
         Ok(Append {
             run: Arc::clone(&self.run),
             stream: Arc::clone(&self.stream),
             version: M::VERSION,
-            // Number 0 is the input's alone.
-            first: if commit.input.is_some() { self.end.next } else { self.end.next.max(1) },
-            facts,
-            first_event: self.end.events + 1,
-            events_after: self.end.events + number(commit.events.len()),
-            events,
-            publishes: self.publishes(),
+            first,
+            rows,
             cut: self.end.cut.clone(),
-            follows: !self.under_way.is_empty(),
-            touches: last > self.end.last,
+            touches: second(last) > second(self.end.last),
             _place: None,
         })
     }
@@ -191,21 +181,21 @@ pub(super) fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
+/// The second of a time.
+fn second(at: UnixMillis) -> i64 {
+    at.div_euclid(1_000)
+}
+
 /// One commit on its way.
 struct Append {
     run: Arc<str>,
     stream: Arc<str>,
     version: u32,
+    /// The number of its first fact.
     first: i64,
-    facts: Rows,
-    first_event: i64,
-    events: Rows,
-    events_after: i64,
-    publishes: bool,
+    rows: Vec<Row>,
     cut: Option<Arc<Cut>>,
-    /// Whether it was queued while others before it were on their way. If one of them failed, this one must not leave a gap.
-    follows: bool,
-    /// Whether it is later than what the stream holds: in the same millisecond, the run was touched already.
+    /// Whether it is of a later second than what the stream holds: within one, the run was touched already.
     touches: bool,
     /// Of the beginning of a stream: given back when it is written.
     _place: Option<OwnedSemaphorePermit>,
@@ -243,59 +233,47 @@ impl Append {
         if let Some(cut) = &self.cut {
             self.mend(connection, cut)?;
         }
-        if self.follows && !self.is_next(connection)? {
-            return Err(Fault::Fenced);
-        }
-        let mut insert = connection.prepare_cached(
-            "INSERT INTO fact (run, stream, seq, at, kind, version, events, checksum, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )?;
-        for ((at, body), seq) in self.facts.iter().zip(self.first..) {
-            let kind = if seq == 0 { "input" } else { "fact" };
-            let checksum = checksum(seq, at, self.version, self.events_after, body.0);
-            insert.execute(params![self.run, self.stream, seq, at, kind, self.version, self.events_after, checksum, body])?;
-        }
-        self.write_events(connection, &self.events, self.first_event)?;
-        if let Some(last) = self.facts.last().filter(|_| self.touches) {
+        let Some(last) = self.rows.last() else { return Ok(()) };
+        let stream = self.advance(connection, self.first - 1, last.last_fact)?;
+        self.insert(connection, stream, &self.rows)?;
+        if self.touches {
             let mut touch = connection.prepare_cached("UPDATE run SET updated_at = max(updated_at, ?2) WHERE id = ?1")?;
-            touch.execute(params![self.run, last])?;
+            touch.execute(params![self.run, last.at])?;
         }
         Ok(())
     }
 
-    /// Whether the record before the first of these is there.
-    fn is_next(&self, connection: &Connection) -> Result<bool, Fault> {
-        let mut before = connection.prepare_cached("SELECT 1 FROM fact WHERE run = ?1 AND stream = ?2 AND seq = ?3")?;
-        Ok(before.exists(params![self.run, self.stream, self.first - 1])?)
+    /// The stream, which from now on ends with fact `to`, and must end with fact `from`: somebody else may have written to it, or an append before
+    /// this one may have failed, and there are no gaps. It is made if it is not there.
+    fn advance(&self, connection: &Connection, from: i64, to: i64) -> Result<i64, Fault> {
+        let mut update =
+            connection.prepare_cached("UPDATE stream SET last_fact = ?4 WHERE run = ?1 AND name = ?2 AND last_fact = ?3 RETURNING id")?;
+        if let Some(stream) = update.query_row(params![self.run, self.stream, from, to], |row| row.get(0)).optional()? {
+            return Ok(stream);
+        }
+        let mut insert = connection.prepare_cached("INSERT INTO stream (run, name, last_fact) VALUES (?1, ?2, ?3)")?;
+        let stream = insert.insert(params![self.run, self.stream, to])?;
+        if from > 0 { Err(Fault::Fenced) } else { Ok(stream) }
     }
 
-    fn write_events(&self, connection: &Connection, events: &Rows, first: i64) -> Result<(), Fault> {
-        if events.is_empty() {
-            return Ok(());
-        }
-        let mut insert = connection.prepare_cached("INSERT INTO event (run, seq, at, version, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
-        for ((at, body), seq) in events.iter().zip(first..) {
-            insert.execute(params![self.run, seq, at, self.version, body])?;
+    fn insert(&self, connection: &Connection, stream: i64, rows: &[Row]) -> Result<(), Fault> {
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO entry (stream, last_fact, last_event, at, version, checksum, facts, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?;
+        for Row { at, last_fact, last_event, facts, events } in rows {
+            let checksum = checksum(*last_fact, *at, self.version, *last_event, facts);
+            insert.execute(params![stream, last_fact, last_event, at, self.version, checksum, Json(facts), Json(events)])?;
         }
         Ok(())
     }
 
-    /// Takes away what is damaged, and writes the events anew that follow from what stays.
+    /// Takes away what is damaged, and writes what stays anew.
     fn mend(&self, connection: &Connection, cut: &Cut) -> Result<(), Fault> {
-        let last: Option<i64> = connection
-            .query_row("SELECT max(seq) FROM fact WHERE run = ?1 AND stream = ?2", params![self.run, self.stream], |row| row.get(0))
-            .optional()?
-            .flatten();
-        if last != Some(cut.last) {
-            return Err(Fault::Fenced);
-        }
-        connection.execute("DELETE FROM fact WHERE run = ?1 AND stream = ?2 AND seq >= ?3", params![self.run, self.stream, cut.from])?;
+        let stream = self.advance(connection, cut.last, cut.from - 1)?;
+        connection.execute("DELETE FROM entry WHERE stream = ?1", [stream])?;
         // What stood on the facts that go.
         connection
             .execute("DELETE FROM snapshot WHERE run = ?1 AND stream = ?2 AND seq >= ?3", params![self.run, self.stream, cut.from])?;
-        if self.publishes {
-            connection.execute("DELETE FROM event WHERE run = ?1", params![self.run])?;
-            self.write_events(connection, &cut.events, 1)?;
-        }
-        Ok(())
+        self.insert(connection, stream, &cut.rows)
     }
 }

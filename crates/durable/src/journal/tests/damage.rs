@@ -5,16 +5,24 @@ use crate::replay;
 #[tokio::test]
 async fn a_stream_is_cut_before_what_is_damaged_and_goes_on() {
     let cases = [
-        ("UPDATE fact SET body = substr(body, 1, 9) WHERE seq = 2", "record 2 is not as it was written", 1),
-        ("UPDATE fact SET body = replace(body, 'b', 'x') WHERE seq = 2", "checksum", 1),
-        ("UPDATE fact SET body = CAST(x'ff22' AS TEXT) WHERE seq = 2", "record 2 is not", 1),
-        ("UPDATE fact SET at = at + 1 WHERE seq = 2", "record 2 is not", 1),
-        ("UPDATE fact SET version = 9 WHERE seq = 2", "record 2 is not", 1),
-        ("DELETE FROM fact WHERE seq = 2", "record 2 is missing", 1),
-        ("DELETE FROM fact WHERE seq = 4", "there should be 4 events; there are 5", 3),
-        ("DELETE FROM event WHERE seq = 3", "there should be 5 events; there are 4", 4),
-        ("DELETE FROM event WHERE seq = 5", "there are 4 up to number 4", 4),
-        ("UPDATE event SET body = '{' WHERE seq = 3", "4 can be read", 4),
+        ("UPDATE entry SET facts = substr(facts, 1, 9) WHERE last_fact = 2", "record 2 is not as it was written", 1),
+        ("UPDATE entry SET facts = replace(facts, 'b', 'x') WHERE last_fact = 2", "checksum", 1),
+        ("UPDATE entry SET facts = CAST(x'ff22' AS TEXT) WHERE last_fact = 2", "record 2 is not", 1),
+        ("UPDATE entry SET facts = facts || char(10) || facts WHERE last_fact = 2", "record 2 is not", 1),
+        ("UPDATE entry SET at = at + 1 WHERE last_fact = 2", "record 2 is not", 1),
+        ("UPDATE entry SET version = 9 WHERE last_fact = 2", "record 2 is not", 1),
+        ("UPDATE entry SET last_event = 9 WHERE last_fact = 2", "record 2 is missing", 1),
+        ("DELETE FROM entry WHERE last_fact = 2", "record 2 is missing", 1),
+        ("DELETE FROM entry WHERE last_fact = 4", "record 4 is missing", 3),
+        ("UPDATE stream SET last_fact = 6", "record 5 is missing", 4),
+        ("UPDATE stream SET last_fact = 3", "there should be 4 records; there are 5", 4),
+        (
+            "UPDATE entry SET events = '' WHERE last_fact = 0",
+            "events after number 0: with record 0 there should be 1, and 0 can be read",
+            4,
+        ),
+        ("UPDATE entry SET events = '{' WHERE last_fact = 2", "events after number 2: with record 2", 4),
+        ("UPDATE entry SET events = events || char(10) || events WHERE last_fact = 4", "there should be 1, and 2 can be read", 4),
     ];
     for (harm, report, good) in cases {
         let fixture = Fixture::written(&["a", "b", "c", "d"]).await;
@@ -37,9 +45,19 @@ async fn a_stream_is_cut_before_what_is_damaged_and_goes_on() {
 }
 
 #[tokio::test]
+async fn what_was_appended_together_is_cut_together() {
+    let fixture = Fixture::written(&["a"]).await;
+    note(&mut fixture.journal.stream("r", "").after(&fixture.load().unwrap()), &["b", "c", "d"]).await.unwrap();
+    fixture.raw().execute("UPDATE entry SET facts = replace(facts, 'c', 'x') WHERE last_fact = 4", []).unwrap();
+    let loaded = fixture.load().unwrap();
+    assert_eq!((texts(&loaded), loaded.events), (vec!["a"], 2));
+    assert!(loaded.damage.unwrap().starts_with("record 2 is not as it was written"));
+}
+
+#[tokio::test]
 async fn what_is_damaged_can_be_mended_without_going_on() {
     let fixture = Fixture::written(&["a", "b", "c"]).await;
-    fixture.raw().execute("UPDATE fact SET body = '' WHERE seq = 2", []).unwrap();
+    fixture.raw().execute("UPDATE entry SET facts = '' WHERE last_fact = 2", []).unwrap();
     for _ in 0..2 {
         // The second time there is nothing to mend.
         let loaded = fixture.load().unwrap();
@@ -55,8 +73,13 @@ async fn an_actors_stream_is_cut_without_touching_the_events_of_the_run() {
     let fixture = Fixture::written(&["a"]).await;
     let mut actor = fixture.journal.stream("r", "task/1");
     begin(&mut actor).await.unwrap();
-    note(&mut actor, &["b", "c"]).await.unwrap();
-    fixture.raw().execute("UPDATE fact SET body = '' WHERE stream = 'task/1' AND seq = 2", []).unwrap();
+    for text in ["b", "c"] {
+        note(&mut actor, &[text]).await.unwrap();
+    }
+    fixture
+        .raw()
+        .execute("UPDATE entry SET facts = '' WHERE last_fact = 2 AND stream = (SELECT id FROM stream WHERE name = 'task/1')", [])
+        .unwrap();
     let loaded = fixture.journal.load::<Toy>("r", "task/1").unwrap().unwrap();
     assert_eq!((texts(&loaded), loaded.events), (vec!["b"], 2));
     note(&mut fixture.journal.stream("r", "task/1").after(&loaded), &["d"]).await.unwrap();
@@ -68,7 +91,7 @@ async fn an_actors_stream_is_cut_without_touching_the_events_of_the_run() {
 #[tokio::test]
 async fn a_cut_never_takes_what_another_process_wrote_since() {
     let fixture = Fixture::written(&["a", "b"]).await;
-    fixture.raw().execute("UPDATE fact SET body = '' WHERE seq = 2", []).unwrap();
+    fixture.raw().execute("UPDATE entry SET facts = '' WHERE last_fact = 2", []).unwrap();
     let loaded = fixture.load().unwrap();
     let (mut one, mut two) = (fixture.journal.stream("r", "").after(&loaded), fixture.other().stream("r", "").after(&loaded));
     note(&mut one, &["c", "d"]).await.unwrap();
@@ -78,7 +101,7 @@ async fn a_cut_never_takes_what_another_process_wrote_since() {
 
 #[tokio::test]
 async fn without_a_beginning_nothing_can_be_resumed() {
-    for harm in ["UPDATE fact SET body = '' WHERE seq = 0", "DELETE FROM fact WHERE seq = 0"] {
+    for harm in ["UPDATE entry SET facts = '' WHERE last_fact = 0", "DELETE FROM entry WHERE last_fact = 0"] {
         let fixture = Fixture::written(&["a"]).await;
         fixture.raw().execute(harm, []).unwrap();
         let fault = fault(fixture.journal.load::<Toy>("r", RUN_STREAM));

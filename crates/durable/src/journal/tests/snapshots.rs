@@ -101,8 +101,9 @@ async fn a_snapshot_that_cannot_be_used_is_said_and_all_facts_are_replayed() {
         ("UPDATE snapshot SET body = replace(body, '1', '2')", "checksum"),
         ("UPDATE snapshot SET form = 9", "checksum"),
         ("UPDATE snapshot SET seq = seq + 1", "checksum"),
-        ("UPDATE fact SET body = '' WHERE seq = 4", "fact 4 after it is damaged"),
-        ("DELETE FROM event WHERE seq = 5", "there should be 5 events"),
+        ("UPDATE entry SET facts = '' WHERE last_fact = 4", "fact 4 after it is damaged"),
+        ("UPDATE entry SET events = '' WHERE last_fact = 4", "events after number 4"),
+        ("DELETE FROM entry WHERE last_fact = 4", "the last fact is number 3, and should be 4"),
         ("DELETE FROM snapshot", ""),
     ];
     for (harm, why) in cases {
@@ -143,7 +144,7 @@ async fn the_one_before_is_used_where_the_latest_is_damaged_and_older_ones_go() 
 async fn what_stood_on_facts_that_are_cut_goes_with_them() {
     let fixture = Fixture::written(&["a", "b", "c"]).await;
     assert!(snapshot(&fixture.journal, "r").await);
-    fixture.raw().execute("UPDATE fact SET body = '' WHERE seq = 2", []).unwrap();
+    fixture.raw().execute("UPDATE entry SET facts = '' WHERE last_fact = 2", []).unwrap();
     assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 0, "what is before the snapshot is not looked at");
     let loaded = fixture.load().unwrap();
     fixture.journal.stream("r", "").after(&loaded).mend::<Toy>().await.unwrap();
@@ -173,7 +174,7 @@ async fn a_snapshot_that_the_facts_do_not_make_is_found_and_can_be_taken_away() 
     assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 1);
     // One whose fact is gone is not kept.
     let taken = fixture.journal.take_snapshot::<Toy>("r", RUN_STREAM).unwrap().unwrap();
-    fixture.raw().execute("DELETE FROM fact WHERE run = 'r' AND seq = 1", []).unwrap();
+    fixture.raw().execute("DELETE FROM entry WHERE last_fact = 1 AND stream = (SELECT id FROM stream WHERE run = 'r')", []).unwrap();
     fixture.journal.keep_snapshot(taken).await.unwrap();
     assert_eq!(fixture.journal.snapshots("r", RUN_STREAM).unwrap(), []);
 }

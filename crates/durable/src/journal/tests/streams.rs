@@ -110,6 +110,45 @@ async fn one_fenced_append_leaves_the_others_of_its_group() {
     assert!(matches!(fenced, Err(JournalError::Fenced { .. })));
 }
 
+/// Any page of the events: of what was appended alone, together, and without events.
+#[tokio::test]
+async fn events_are_found_by_number() {
+    let fixture = Fixture::written(&["a"]).await;
+    let mut writer = fixture.journal.stream("r", RUN_STREAM).after(&fixture.load().unwrap());
+    let silent = [at(2_000, ToyFact::Note { text: "silent".to_owned() })];
+    for together in [&["b", "c", "d"][..], &["e"], &["f", "g"]] {
+        note(&mut writer, together).await.unwrap();
+        writer.append::<Toy>(Commit { input: None, facts: &silent, events: &[] }).await.unwrap();
+    }
+    let all = numbered(&["began", "a", "b", "c", "d", "e", "f", "g"]);
+    assert_eq!(events(&fixture.journal, "r"), all);
+    for (from, limit) in (0..=10).flat_map(|from| (0..=9).map(move |limit| (from, limit))) {
+        let page = fixture.journal.events("r", from, limit).unwrap();
+        let expected = all.iter().filter(|(seq, _)| *seq >= from).take(limit);
+        assert_eq!(
+            page.iter().map(|event| event.seq).collect::<Vec<_>>(),
+            expected.map(|(seq, _)| *seq).collect::<Vec<_>>(),
+            "{from} {limit}"
+        );
+        assert!(page.iter().all(|event| event.body.contains(&all[event.seq as usize - 1].1)), "{from} {limit}");
+    }
+}
+
+/// An append of facts of several times, with events of each, and one of one time.
+#[tokio::test]
+async fn each_fact_and_event_keeps_its_time() {
+    let fixture = Fixture::written(&[]).await;
+    let mut writer = fixture.journal.stream("r", RUN_STREAM).after(&fixture.load().unwrap());
+    let times = [2_000, 2_000, 2_001, 2_003, 2_003];
+    let facts: Vec<_> = times.iter().map(|time| at(*time, ToyFact::Note { text: time.to_string() })).collect();
+    let told: Vec<_> = [2_000, 2_003, 2_003].iter().map(|time| at(*time, ToyEvent::Noted { text: time.to_string() })).collect();
+    writer.append::<Toy>(Commit { input: None, facts: &facts, events: &told }).await.unwrap();
+    let loaded = fixture.load().unwrap();
+    assert_eq!((loaded.facts.iter().map(|fact| fact.at).collect::<Vec<_>>(), loaded.events, loaded.damage), (times.to_vec(), 4, None));
+    let kept = fixture.journal.events("r", 1, 9).unwrap();
+    assert_eq!(kept.iter().map(|event| event.at).collect::<Vec<_>>(), [1_001, 2_000, 2_003, 2_003]);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_process_reads_while_this_one_writes() {
     let fixture = Fixture::new().await;
@@ -261,7 +300,7 @@ async fn a_failure_among_what_was_queued_leaves_no_gap_and_can_be_tried_again() 
     let mut writer = fixture.journal.stream("r", RUN_STREAM).after(&fixture.load().unwrap());
     fixture
         .raw()
-        .execute_batch("CREATE TRIGGER no BEFORE INSERT ON fact WHEN new.seq = 3 BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        .execute_batch("CREATE TRIGGER no BEFORE INSERT ON entry WHEN new.last_fact = 3 BEGIN SELECT RAISE(ABORT, 'no room'); END")
         .unwrap();
     for text in ["b", "c", "d", "e"] {
         queue(&mut writer, text).await.unwrap();
