@@ -1,6 +1,7 @@
 mod cuts;
 mod damage;
 mod files;
+mod pages;
 mod snapshots;
 mod streams;
 mod whole;
