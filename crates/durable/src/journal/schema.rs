@@ -79,9 +79,9 @@ const STEPS: &[&str] = &[
     ) STRICT;
 ",
     "
-    -- last_fact: who appends must know it. That is the fence, and how a loss at the end is seen.
+    -- last_fact: who appends must know it. That is the fence, and how a loss at the end is seen. No id is given twice: writers remember theirs.
     CREATE TABLE stream (
-        id INTEGER PRIMARY KEY,
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
         run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
         name TEXT NOT NULL,
         last_fact INTEGER NOT NULL,

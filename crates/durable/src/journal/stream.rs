@@ -36,8 +36,10 @@ pub struct StreamWriter {
     run: Arc<str>,
     stream: Arc<str>,
     end: End,
+    /// The stream's number, once something of it is durable.
+    id: Option<i64>,
     /// The appends that are on their way to the disk, in order, each with the end that it came after.
-    under_way: VecDeque<(BoxFuture<'static, Result<(), JournalError>>, End)>,
+    under_way: VecDeque<(BoxFuture<'static, Result<Option<i64>, JournalError>>, End)>,
 }
 
 /// Where a stream ends for a writer.
@@ -54,7 +56,7 @@ struct End {
 impl StreamWriter {
     pub(super) fn new(journal: Journal, run: &str, stream: &str) -> Self {
         let end = End { next: 0, events: 0, cut: None, last: UnixMillis::MIN };
-        Self { journal, run: run.into(), stream: stream.into(), end, under_way: VecDeque::new() }
+        Self { journal, run: run.into(), stream: stream.into(), end, id: None, under_way: VecDeque::new() }
     }
 
     /// Continues after what was loaded of this stream.
@@ -109,10 +111,14 @@ impl StreamWriter {
             // It stays in its place while it is waited for, so that a flush that is dropped forgets nothing.
             let Some((written, _)) = self.under_way.front_mut() else { break };
             let outcome = written.await;
-            if let (Some((_, before)), Err(error)) = (self.under_way.pop_front(), outcome) {
-                self.end = before;
-                self.under_way.clear();
-                return Err(error);
+            let before = self.under_way.pop_front();
+            match (outcome, before) {
+                (Err(error), Some((_, before))) => {
+                    self.end = before;
+                    self.under_way.clear();
+                    return Err(error);
+                }
+                (outcome, _) => self.id = outcome?,
             }
         }
         Ok(())
@@ -145,6 +151,7 @@ impl StreamWriter {
         Ok(Append {
             run: Arc::clone(&self.run),
             stream: Arc::clone(&self.stream),
+            id: self.id,
             version: M::VERSION,
             first,
             rows,
@@ -190,6 +197,7 @@ fn second(at: UnixMillis) -> i64 {
 struct Append {
     run: Arc<str>,
     stream: Arc<str>,
+    id: Option<i64>,
     version: u32,
     /// The number of its first fact.
     first: i64,
@@ -229,31 +237,38 @@ impl Fault {
 }
 
 impl Append {
-    fn write(&self, connection: &Connection) -> Result<(), Fault> {
+    /// Gives the number of the stream, where something was appended.
+    fn write(&self, connection: &Connection) -> Result<Option<i64>, Fault> {
         if let Some(cut) = &self.cut {
             self.mend(connection, cut)?;
         }
-        let Some(last) = self.rows.last() else { return Ok(()) };
+        let Some(last) = self.rows.last() else { return Ok(None) };
         let stream = self.advance(connection, self.first - 1, last.last_fact)?;
         self.insert(connection, stream, &self.rows)?;
         if self.touches {
             let mut touch = connection.prepare_cached("UPDATE run SET updated_at = max(updated_at, ?2) WHERE id = ?1")?;
             touch.execute(params![self.run, last.at])?;
         }
-        Ok(())
+        Ok(Some(stream))
     }
 
     /// The stream, which from now on ends with fact `to`, and must end with fact `from`: somebody else may have written to it, or an append before
     /// this one may have failed, and there are no gaps. It is made if it is not there.
     fn advance(&self, connection: &Connection, from: i64, to: i64) -> Result<i64, Fault> {
-        let mut update =
-            connection.prepare_cached("UPDATE stream SET last_fact = ?4 WHERE run = ?1 AND name = ?2 AND last_fact = ?3 RETURNING id")?;
-        if let Some(stream) = update.query_row(params![self.run, self.stream, from, to], |row| row.get(0)).optional()? {
-            return Ok(stream);
+        let mut update = connection.prepare_cached("UPDATE stream SET last_fact = ?3 WHERE id = ?1 AND last_fact = ?2")?;
+        let mut is_there = |id: &i64| update.execute([*id, from, to]).map(|changed| changed == 1);
+        if let Some(id) = self.id
+            && is_there(&id)?
+        {
+            return Ok(id);
+        }
+        let mut select = connection.prepare_cached("SELECT id FROM stream WHERE run = ?1 AND name = ?2")?;
+        if let Some(id) = select.query_row(params![self.run, self.stream], |row| row.get(0)).optional()? {
+            return if is_there(&id)? { Ok(id) } else { Err(Fault::Fenced) };
         }
         let mut insert = connection.prepare_cached("INSERT INTO stream (run, name, last_fact) VALUES (?1, ?2, ?3)")?;
-        let stream = insert.insert(params![self.run, self.stream, to])?;
-        if from > 0 { Err(Fault::Fenced) } else { Ok(stream) }
+        let id = insert.insert(params![self.run, self.stream, to])?;
+        if from > 0 { Err(Fault::Fenced) } else { Ok(id) }
     }
 
     fn insert(&self, connection: &Connection, stream: i64, rows: &[Row]) -> Result<(), Fault> {

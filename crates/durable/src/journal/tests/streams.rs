@@ -220,6 +220,20 @@ async fn a_run_is_entered_once_listed_and_deleted() {
 }
 
 #[tokio::test]
+async fn who_writes_to_a_deleted_run_never_meets_the_next_one() {
+    let fixture = Fixture::written(&["a"]).await;
+    let mut stale = fixture.journal.stream("r", RUN_STREAM).after(&fixture.load().unwrap());
+    note(&mut stale, &["b"]).await.unwrap();
+    fixture.journal.delete_run("r").await.unwrap();
+    fixture.journal.create_run(new_run("s")).await.unwrap();
+    let mut next = fixture.journal.stream("s", RUN_STREAM);
+    begin(&mut next).await.unwrap();
+    note(&mut next, &["c", "d"]).await.unwrap();
+    assert!(matches!(note(&mut stale, &["x"]).await, Err(JournalError::NoRun { .. })));
+    assert_eq!(texts(&fixture.journal.load::<Toy>("s", RUN_STREAM).unwrap().unwrap()), ["c", "d"]);
+}
+
+#[tokio::test]
 async fn a_blob_is_kept_once_and_as_long_as_a_run_keeps_it() {
     let fixture = Fixture::new().await;
     let journal = &fixture.journal;
