@@ -227,7 +227,7 @@ impl<'a> Loading<'a> {
             loaded.events = entry.events;
         }
         let next = number(loaded.facts.len()) + 1;
-        Ok(match self.last + 1 {
+        Ok(match self.last.saturating_add(1) {
             end if end > next => Some(format!("record {next} is missing")),
             end if end < next => Some(format!("there should be {end} records; there are {next}")),
             _ => damage_of_events,

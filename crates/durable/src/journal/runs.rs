@@ -142,7 +142,9 @@ impl Journal {
                 && let Some(row) = rows.next()?
             {
                 let (last, at, version, events) = (row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get_ref(3)?.as_str()?);
-                let numbered = events.lines().zip(last + 1 - number(events.lines().count())..).filter(|(_, seq)| *seq >= from);
+                // The last one has this number. What is kept of it may be damaged: no sum is sure to fit.
+                let behind = (0..events.lines().count()).rev().map(number);
+                let numbered = events.lines().zip(behind.map(|behind| last.saturating_sub(behind))).filter(|(_, seq)| *seq >= from);
                 let record = |(body, seq): (&str, i64)| EventRecord {
                     seq: u64::try_from(seq).unwrap_or_default(),
                     at,

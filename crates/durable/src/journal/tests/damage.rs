@@ -15,6 +15,8 @@ async fn a_stream_is_cut_before_what_is_damaged_and_goes_on() {
         ("DELETE FROM entry WHERE last_fact = 2", "record 2 is missing", 1),
         ("DELETE FROM entry WHERE last_fact = 4", "record 4 is missing", 3),
         ("UPDATE stream SET last_fact = 6", "record 5 is missing", 4),
+        ("UPDATE stream SET last_fact = 9223372036854775807", "record 5 is missing", 4),
+        ("UPDATE entry SET last_event = 9223372036854775807 WHERE last_fact = 4", "record 4 is not as it was written", 3),
         ("UPDATE stream SET last_fact = 3", "there should be 4 records; there are 5", 4),
         (
             "UPDATE entry SET events = '' WHERE last_fact = 0",
@@ -27,6 +29,7 @@ async fn a_stream_is_cut_before_what_is_damaged_and_goes_on() {
     for (harm, report, good) in cases {
         let fixture = Fixture::written(&["a", "b", "c", "d"]).await;
         fixture.raw().execute(harm, []).unwrap();
+        assert!(fixture.journal.events("r", 1, usize::MAX).unwrap().len() >= 4, "{harm}: it is read");
         let loaded = fixture.load().unwrap();
         let damage = loaded.damage.clone().unwrap_or_default();
         assert!(damage.contains(report) && damage.contains(&format!("{good} facts before it are good")), "{harm}: {damage}");
