@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use crate::run::fresh_folder;
-use crate::workspace::{build_aime, run};
+use crate::workspace::{build_aime, program_on_path, run};
 
 /// The names under which Chromium is known.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
@@ -65,11 +65,7 @@ pub(crate) fn drive() -> Result<()> {
 
 /// Chromium as it is here, or as Debian's package client installs it.
 fn chromium() -> Result<PathBuf> {
-    let found = || {
-        let places = std::env::var_os("PATH").unwrap_or_default();
-        let all: Vec<PathBuf> = std::env::split_paths(&places).flat_map(|folder| NAMES.map(|name| folder.join(name))).collect();
-        all.into_iter().find(|program| program.is_file())
-    };
+    let found = || NAMES.into_iter().find_map(program_on_path);
     if let Some(program) = found() {
         return Ok(program);
     }

@@ -1,11 +1,8 @@
 //! `cargo xtask ci`: everything a change must pass.
 
-use std::path::Path;
-use std::process::Command;
+use anyhow::Result;
 
-use anyhow::{Context, Result};
-
-use crate::workspace::{cargo, root, run};
+use crate::workspace::{cargo, has_std, run};
 use crate::{test, tidy};
 
 /// What confinement on macOS is compiled for.
@@ -23,9 +20,7 @@ pub(crate) fn ci() -> Result<()> {
 
 /// Compiles what confines commands for macOS, where this machine has its standard library. It is run nowhere.
 fn macos() -> Result<()> {
-    let asked = Command::new("rustc").current_dir(root()).args(["--print", "target-libdir", "--target", MACOS]).output();
-    let folder = String::from_utf8(asked.context("could not start rustc")?.stdout).unwrap_or_default();
-    if !Path::new(folder.trim()).is_dir() || folder.trim().is_empty() {
+    if !has_std(MACOS)? {
         eprintln!("not checked for macOS: `rustup target add {MACOS}` makes it so");
         return Ok(());
     }

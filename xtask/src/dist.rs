@@ -2,20 +2,22 @@
 //!
 //! The names stand here and nowhere else: the release workflow only calls this, and what `cargo binstall` looks for is held to them by a test.
 
+mod builder;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::workspace::{build_aime, root, run};
+use crate::workspace::{host, root, run};
 
 /// What a release is built for.
 const TARGETS: [&str; 7] = [
@@ -43,6 +45,9 @@ pub(crate) struct DistArguments {
     /// Print the name of the archive and build nothing
     #[arg(long)]
     name: bool,
+    /// Then unpack it and use what is in it: alone in an empty root where it is static, and emulated where it is for another processor
+    #[arg(long = "try")]
+    try_out: bool,
 }
 
 /// One archive of a release.
@@ -88,7 +93,7 @@ pub(crate) fn dist(arguments: &DistArguments) -> Result<()> {
     if !TARGETS.contains(&archive.target.as_str()) {
         eprintln!("note: no release has {}; it has {}", archive.target, TARGETS.join(", "));
     }
-    let program = build_aime(&["--release", "--locked", "--target", &archive.target])?;
+    let program = builder::build(&archive.target)?;
     let place = root().join("target").join("dist");
     let folder = place.join(archive.folder());
     if folder.exists() {
@@ -104,7 +109,7 @@ pub(crate) fn dist(arguments: &DistArguments) -> Result<()> {
     let sum = checksum(&file)?;
     fs::write(place.join(format!("{}.sha256", archive.file())), format!("{sum}  {}\n", archive.file()))?;
     println!("{}\n{sum}", file.display());
-    Ok(())
+    if arguments.try_out { trial::try_out(&file, &archive) } else { Ok(()) }
 }
 
 /// Packs the folder of an archive, which stands in `place`.
@@ -154,14 +159,4 @@ struct PackageTable {
 fn version() -> Result<String> {
     let manifest: Manifest = toml::from_str(&fs::read_to_string(root().join("Cargo.toml"))?)?;
     Ok(manifest.workspace.package.version)
-}
-
-/// The target of this machine, as rustc says.
-fn host() -> Result<String> {
-    let told = Command::new("rustc").current_dir(root()).arg("-vV").output().context("could not start rustc")?;
-    let told = String::from_utf8(told.stdout)?;
-    match told.lines().find_map(|line| line.strip_prefix("host: ")) {
-        Some(host) => Ok(host.to_owned()),
-        None => bail!("rustc does not tell its host: say --target"),
-    }
 }

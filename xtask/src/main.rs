@@ -17,6 +17,7 @@ mod install;
 mod instructions;
 mod mcp;
 mod model;
+mod packages;
 mod reliability;
 mod run;
 mod scenario;
@@ -74,6 +75,8 @@ enum Task {
     Services(services::ServicesArguments),
     /// Build the release binary of one target and pack it as a release has it, with its checksum; some ten minutes
     Dist(dist::DistArguments),
+    /// Try to publish every crate and send nothing, and compare public interfaces with the last release; needs cargo's index, and many minutes
+    Packages(packages::PackagesArguments),
     /// Build the release binary and hold it to its bounds: bytes, and what a start costs; some ten minutes
     Size(size::SizeArguments),
 }
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::bench(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Instructions(arguments) => instructions::instructions(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Dist(arguments) => dist::dist(&arguments).map(|()| ExitCode::SUCCESS),
+        Task::Packages(arguments) => packages::packages(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Size(arguments) => size::size(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Reliability(arguments) => reliability::reliability(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Services(arguments) => services::services(&arguments).map(|()| ExitCode::SUCCESS),

