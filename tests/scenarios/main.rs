@@ -13,6 +13,7 @@ mod confinement;
 mod damage;
 mod dashboard;
 mod delegation;
+mod doctor;
 mod documents;
 mod emergent;
 mod evaluate;

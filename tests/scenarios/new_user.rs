@@ -88,3 +88,34 @@ fn the_readme_is_enough() {
         assert!(did.iter().any(|done| done == must), "the README does not say {must}: {did:?}");
     }
 }
+
+#[test]
+fn the_first_run_of_a_folder_teaches_what_can_be_done_with_it() {
+    let world = World::with(model(0));
+    let goal = ["run", "list what is to be done", "--mode", "complex", "--approve", "all"];
+    let first = world.aime(goal).must(0);
+    let (_, taught) = first.stderr.split_once("the first run in this folder").unwrap_or_else(|| panic!("nothing is taught\n{first}"));
+    let taught: Vec<Vec<&str>> = taught.lines().skip(1).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(taught.len(), 3, "{first}");
+    for words in taught {
+        let ["aime", command @ ..] = words.as_slice() else { panic!("{words:?}") };
+        match command {
+            ["runs", "report", "last", ..] => assert!(world.aime(&command[..3]).must(0).stdout.ends_with("report.html\n")),
+            ["runs", "undo", "last", ..] => {
+                world.aime(command[..3].iter().chain(&["--yes"])).must(0);
+                assert!(!world.exists("TODO.md"), "what it wrote is gone");
+            }
+            ["serve", ..] => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(!world.aime(goal).must(0).stderr.contains("the first run"), "once is enough");
+
+    assert_eq!(World::with(model(0)).aime(goal.iter().chain(&["--quiet"])).must(0).stderr, "");
+    let program = World::with(model(0)).aime(goal.iter().chain(&["--output", "jsonl"])).must(0);
+    assert!(!program.stderr.contains("the first run"), "{program}");
+    let failed = World::alone().aime(["run", "list what is to be done"]).must(3);
+    assert!(!failed.stderr.contains("the first run"), "{failed}");
+    let chinese = World::with(model(0)).aime(goal.iter().chain(&["--lang", "zh"])).must(0);
+    assert!(chinese.stderr.contains("第一次运行") && chinese.stderr.contains("aime runs undo last"), "{chinese}");
+}

@@ -23,6 +23,7 @@ mod run;
 mod scenario;
 mod services;
 mod size;
+mod telemetry;
 mod temporal;
 mod test;
 mod tidy;
@@ -59,7 +60,7 @@ enum Task {
     #[command(subcommand)]
     Model(model::ModelTask),
     /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers,
-    /// `acp` is driven by an editor of the official library, `temporal` kills the processes of an engine
+    /// `acp` is driven by an editor of the official library, `telemetry` tells a real collector, `temporal` kills the processes of an engine
     Scenario(scenario::ScenarioArguments),
     /// Try aime and its peers on the same tasks with the same model; hours with a local one
     Evaluate(evaluate::EvaluateArguments),

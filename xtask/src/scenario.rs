@@ -9,6 +9,7 @@ use crate::acp;
 use crate::browser;
 use crate::mcp;
 use crate::run::{ModelArguments, Prepared, fresh_folder, run_goal};
+use crate::telemetry;
 use crate::temporal;
 use crate::trial::{COST, Trial};
 use crate::workspace::{cargo, run};
@@ -28,6 +29,9 @@ const EDITOR: &str = "acp";
 /// The name of the scenario with a real browser.
 const BROWSER: &str = "browser";
 
+/// The name of the scenario with a real collector.
+const COLLECTOR: &str = "telemetry";
+
 /// The name of the scenario on a real engine.
 const ENGINE: &str = "temporal";
 
@@ -39,7 +43,7 @@ const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
     /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report and works
-    /// with the dashboard in Chromium, which is installed; `temporal` carries runs out on an engine, which is fetched, and kills its processes; all
+    /// with the dashboard in Chromium, which is installed; `telemetry` tells a collector, which is fetched; `temporal` carries runs out on an engine, which is fetched, and kills its processes; all
     /// scripted ones by default
     name: Option<String>,
     /// With `temporal`: keep the histories of its runs as those that the tests of `aime-temporal` replay
@@ -57,6 +61,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
         Some(SERVERS) => mcp::drive(),
         Some(EDITOR) => acp::drive(),
         Some(BROWSER) => browser::drive(),
+        Some(COLLECTOR) => telemetry::drive(),
         Some(ENGINE) => temporal::drive(arguments.record),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }

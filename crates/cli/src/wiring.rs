@@ -141,7 +141,12 @@ impl Setup {
 
     /// The journal, if there is one.
     pub(crate) fn existing_journal(&self) -> Result<Option<Journal>, Failure> {
-        if self.keep().join("aime.db").exists() { self.journal().map(Some) } else { Ok(None) }
+        if self.has_runs() { self.journal().map(Some) } else { Ok(None) }
+    }
+
+    /// Whether a run was ever begun in this folder.
+    pub(crate) fn has_runs(&self) -> bool {
+        self.keep().join("aime.db").exists()
     }
 
     pub(crate) fn tools(&self) -> Arc<ToolRegistry> {

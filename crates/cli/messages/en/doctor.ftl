@@ -18,6 +18,7 @@ thing-memory = memory
 thing-knowledge = knowledge
 thing-sandbox = sandbox
 thing-tool = tool
+thing-server = MCP server
 thing-model = model
 thing-file = file
 thing-process-groups = process groups
@@ -38,6 +39,7 @@ said-journal-broken = move the file away, or choose another working folder with 
 said-own-files-broken = mend the file, or move it away
 said-program-absent = there is no {$program} on the PATH
 said-program-install = install {$program}
+said-server-mend = mend its settings, or set enabled = false; `aime mcp list` lists the servers
 said-see-models = see `aime models list`
 said-model-answers-as = {$model} answers as {$name}
 said-model-answers = {$model} answers

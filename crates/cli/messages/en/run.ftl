@@ -73,6 +73,10 @@ tree-progress = plan v{$version} · {$done} of {$tasks} done
 
 run-stopping = stopping … (again to stop at once)
 run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, {$tokens} tokens in {$requests}
+run-first = the first run in this folder; what can be done with it:
+run-first-report = what it did, as one page for a browser
+run-first-undo = take back what it changed
+run-first-serve = every run of this folder in a browser, live
 run-took = {$span}, {$tokens} tokens in {$requests}
 run-decided = v{$version} because {$why}: {$reasoning}
 run-more-changes = … {$changes} more in `aime runs events`

@@ -18,6 +18,7 @@ thing-memory = 记忆
 thing-knowledge = 知识
 thing-sandbox = 沙箱
 thing-tool = 工具
+thing-server = MCP 服务器
 thing-model = 模型
 thing-file = 文件
 thing-process-groups = 进程组
@@ -38,6 +39,7 @@ said-journal-broken = 把文件移走，或用 -C 选择另一个工作文件夹
 said-own-files-broken = 修正文件，或把它移走
 said-program-absent = PATH 中没有 {$program}
 said-program-install = 请安装 {$program}
+said-server-mend = 修正它的设置，或设 enabled = false；`aime mcp list` 列出这些服务器
 said-see-models = 见 `aime models list`
 said-model-answers-as = {$model} 有回应，自称 {$name}
 said-model-answers = {$model} 有回应

@@ -73,6 +73,10 @@ tree-progress = 计划 v{$version} · {$tasks}已完成 {$done} 个
 
 run-stopping = 正在停止 …（再按一次立即停止）
 run-summary = 运行 {$run} {$ended}：{$tasks}完成 {$done} 个，{$replans}，用时 {$span}，{$requests}共 {$tokens} 个 token
+run-first = 这是这个文件夹里的第一次运行；接下来可以：
+run-first-report = 把它所做的一切做成一个网页
+run-first-undo = 撤回它所作的改动
+run-first-serve = 在浏览器里实时查看这个文件夹的所有运行
 run-took = 用时 {$span}，{$requests}共 {$tokens} 个 token
 run-decided = v{$version} 因为 {$why}：{$reasoning}
 run-more-changes = … 还有{$changes}，见 `aime runs events`

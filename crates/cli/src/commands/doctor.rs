@@ -6,6 +6,8 @@ use aime_llm::{ChatModel, ChatRequest, Message};
 use aime_sandbox::probe;
 use anstyle::Style;
 
+#[cfg(feature = "mcp")]
+use super::mcp;
 use super::memory;
 #[cfg(feature = "local-model")]
 use crate::config::{ModelConfig, Provider};
@@ -68,6 +70,10 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
             Some(path) => good(&format!("tool {tool}"), &path),
             None => absent(&format!("tool {tool}"), &format!("there is no {program} on the PATH"), &format!("install {program}")),
         }
+    }
+    #[cfg(feature = "mcp")]
+    if let Some(code) = check_servers(setup).await? {
+        worst = if worst == 0 { code } else { worst };
     }
     if let Some(code) = check_models(setup).await {
         worst = if worst == 0 { code } else { worst };
@@ -194,6 +200,35 @@ fn find_program(setup: &Setup, program: &str) -> Option<String> {
     let found =
         std::env::split_paths(path).map(|folder| folder.join(format!("{program}{EXE_SUFFIX}"))).find(|candidate| candidate.is_file())?;
     Some(found.display().to_string())
+}
+
+/// Starts every MCP server that is used, all at once, and tells what it offers. An exit code where one cannot be used.
+#[cfg(feature = "mcp")]
+async fn check_servers(setup: &Setup) -> Result<Option<u8>, Failure> {
+    use futures::future::join_all;
+    use tokio_util::sync::CancellationToken;
+
+    if setup.config.mcp.used().next().is_none() {
+        return Ok(None);
+    }
+    let servers = wiring::Servers::of(setup)?;
+    let (names, never) = (servers.all.configured().map(|(server, _)| server.name.clone()), CancellationToken::new());
+    let names: Vec<String> = names.collect();
+    let offers = join_all(names.iter().map(|name| servers.all.test(name, &never))).await;
+    let mut worst = None;
+    for (name, offer) in names.iter().zip(offers) {
+        let what = format!("server {name}");
+        match offer {
+            Ok(offer) => good(&what, &output::plain(&format!("{} {}", output::count(offer.tools.len(), "tool"), mcp::software(&offer)))),
+            Err(error) => {
+                let failure = mcp::failure(&error);
+                broken(&what, &failure, "mend its settings, or set enabled = false; `aime mcp list` lists the servers");
+                worst = worst.or(Some(failure.code));
+            }
+        }
+    }
+    servers.all.end().await;
+    Ok(worst)
 }
 
 /// Asks each model for one word; the exit code of the worst.

@@ -112,8 +112,9 @@ fn log_out(name: &str, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// What the fault of a server is called.
 #[cfg(feature = "mcp")]
-fn failure(error: &aime_tools::McpError) -> Failure {
+pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
     use aime_tools::McpError as E;
 
     use crate::failure::code;
@@ -125,7 +126,8 @@ fn failure(error: &aime_tools::McpError) -> Failure {
     }
 }
 
+/// What a server calls itself.
 #[cfg(feature = "mcp")]
-fn software(offer: &aime_tools::McpOffer) -> String {
+pub(super) fn software(offer: &aime_tools::McpOffer) -> String {
     if offer.software.is_empty() { String::new() } else { format!("({})", offer.software) }
 }

@@ -17,7 +17,7 @@ use super::{
     plan::make,
     read_goal, read_text,
     review::review,
-    showing::{Shown, finish_screen, show, stopped_twice},
+    showing::{Shown, finish_screen, show, stopped_twice, teach},
 };
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
@@ -245,6 +245,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
         Work::Resume { before, .. } => Some(before.as_ref()),
         Work::Start(_) => None,
     };
+    let first = before.is_none() && !setup.has_runs();
     let seen = Shown::begin(&carry, global, setup, before)?;
     let Carry { run, output, models, .. } = carry;
     let orchestrator = Orchestrator::new(setup.parts(models, Arc::clone(&seen.human))?);
@@ -278,7 +279,11 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     setup.end_telemetry().await;
     shown?;
     let result = result.map_err(|error| failure_of(&error))?;
-    tell(&result, output)
+    let code = tell(&result, output)?;
+    if first && code == 0 && output == Output::Text {
+        teach();
+    }
+    Ok(code)
 }
 
 /// Keeps what a person has allowed for good. A run goes on without; then it says why.

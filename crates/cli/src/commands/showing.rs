@@ -18,9 +18,9 @@ use crate::{
     args::Global,
     consents::Consents,
     failure::Failure,
-    output,
+    output::{self, BOLD},
     person::{AtTerminal, OnScreen},
-    screen::{Form, Screen, Sight, Whole, limits_of},
+    screen::{Form, Screen, Sight, Whole, column, limits_of},
     wiring::{Setup, Watched},
     words::msg,
 };
@@ -70,6 +70,18 @@ impl Drop for Shown {
         }
         // However it ends, the terminal is given back.
         self.screen.close();
+    }
+}
+
+/// Says what can be done with a run, to somebody who has seen none here before.
+pub(super) fn teach() {
+    output::line(&msg!("run-first"));
+    for (command, what) in [
+        ("aime runs report last", msg!("run-first-report")),
+        ("aime runs undo last", msg!("run-first-undo")),
+        ("aime serve", msg!("run-first-serve")),
+    ] {
+        output::line(&format!("  {}{what}", column(&format!("{BOLD}{command}{BOLD:#}"), 24)));
     }
 }
 

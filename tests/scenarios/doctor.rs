@@ -1,0 +1,87 @@
+//! `aime doctor` in front of what is commonly wrong: each fault is found, and told with its mend.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::json;
+
+use crate::harness::{Ended, World};
+
+/// A world whose model answers, so that nothing is wrong but what is made so.
+fn well() -> World {
+    World::with(Script::new().on(When::any(), [Reply::text("ready")]))
+}
+
+/// A world whose model answers with this fault.
+fn ill(fault: Reply) -> World {
+    World::with(Script::new().on(When::any(), [fault])).settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n")
+}
+
+/// Fails unless one thing is told so, with all these words. What is told of it reaches to the next thing.
+#[track_caller]
+fn tells(ended: &Ended, state: &str, thing: &str, words: &[&str]) {
+    let begins = |line: &str| ["works", "broken", "absent"].iter().any(|state| line.starts_with(state));
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    let first = lines.iter().position(|line| begins(line) && line[8..].starts_with(thing));
+    let first = first.unwrap_or_else(|| panic!("nothing is told of {thing}\n{ended}"));
+    let rest = lines[first + 1..].iter().take_while(|line| !begins(line));
+    let told: Vec<&str> = std::iter::once(&lines[first]).chain(rest).map(|line| line.trim()).collect();
+    let told = told.join("\n");
+    assert!(told.starts_with(state), "{thing} {state}\n{ended}");
+    for word in words {
+        assert!(told.contains(word), "{thing}: {word}\n{ended}");
+    }
+}
+
+#[test]
+fn a_model_that_cannot_be_had_is_told_with_its_mend() {
+    let refused = |status, message: &str, code: &str| ill(Reply::status(status, json!({"error": {"message": message, "code": code}}), []));
+    for (world, words) in [
+        (refused(401, "Incorrect API key provided", "invalid_api_key"), ["Incorrect API key", "mend: "]),
+        (refused(404, "The model `m` does not exist", "model_not_found"), ["does not exist", "mend: "]),
+        (refused(429, "You exceeded your current quota", "insufficient_quota"), ["quota", "mend: "]),
+        (ill(Reply::raw("<html>hello</html>")), ["web page", "/v1"]),
+    ] {
+        tells(&world.aime(["doctor"]).must(3), "broken", "model default", &words);
+    }
+    let mut nobody = World::alone().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
+    nobody.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
+    tells(&nobody.aime(["doctor"]).must(3), "broken", "model default", &["127.0.0.1:1", "mend: "]);
+    let keyless = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
+    tells(&keyless.aime(["doctor"]).must(3), "broken", "model", &["MY_KEY", "mend: "]);
+}
+
+#[test]
+fn wrong_files_of_ones_own_are_told_by_their_names() {
+    let world = well().settings("[run]\nmax_paralel = 7\n");
+    world.aime(["doctor"]).must(2).tells(&["aime.toml:2", "max_paralel", "did you mean", "max_parallel"]);
+    let mut world = well();
+    world.user_file("profiles/zeus.toml", "name = zeus\n");
+    tells(&world.aime(["doctor"]).must(2), "broken", "own files", &["zeus.toml", "mend: "]);
+}
+
+#[test]
+fn what_is_not_installed_is_told() {
+    let mut world = well();
+    world.set("PATH", "/nowhere");
+    let ended = world.aime(["doctor"]).must(0);
+    tells(&ended, "absent", "tool bash", &["there is no bash on the PATH", "mend: install bash"]);
+    tells(&ended, "absent", "tool python", &["there is no python3 on the PATH", "mend: install python3"]);
+}
+
+#[cfg(feature = "mcp")]
+#[test]
+fn each_server_of_tools_is_started_and_tells_what_it_offers_or_why_not() {
+    let mut world = well();
+    world.file("clock.sh", crate::mcp::CLOCK);
+    let clock = "[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n";
+    world.user_settings(clock);
+    tells(&world.aime(["doctor"]).must(0), "works", "MCP server clock", &["1 tool (shell-clock"]);
+    world.user_settings(&format!(
+        "{clock}[mcp.servers.lost]\ncommand = \"no-such-program\"\n[mcp.servers.off]\ncommand = \"x\"\nenabled = false\n"
+    ));
+    let ended = world.aime(["doctor"]).must(1);
+    tells(&ended, "works", "MCP server clock", &["1 tool"]);
+    tells(&ended, "broken", "MCP server lost", &["no-such-program", "mend: mend its settings, or set enabled = false"]);
+    assert!(!ended.stdout.contains("MCP server off"), "{ended}");
+    let chinese = world.aime(["doctor", "--lang", "zh"]).must(1);
+    assert!(chinese.stdout.contains("MCP 服务器 lost") && chinese.stdout.contains("修正它的设置"), "{chinese}");
+}
