@@ -279,9 +279,20 @@ fn completions_are_printed() {
         assert!(world.aime(["completions", shell]).must(0).stdout.contains("aime"), "{shell}");
     }
     world.file("done.bash", &world.aime(["completions", "bash"]).must(0).stdout);
-    let mut bash = world.program("bash");
-    bash.args(["-n", "done.bash"]);
-    world.spawn(bash).wait().must(0);
+    // What a shell does when a person presses Tab.
+    for (line, wanted) in [("aime runs rep", "report"), ("aime comp", "completions"), ("aime run --mo", "--mode")] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (last, before) = words.split_last().unwrap();
+        let script = format!(
+            "source done.bash; COMP_WORDS=({line}); COMP_CWORD={}; _aime aime '{last}' '{}'; echo \"${{COMPREPLY[@]}}\"",
+            before.len(),
+            before.last().unwrap()
+        );
+        let mut bash = world.program("bash");
+        bash.args(["-c", &script]);
+        let told = world.spawn(bash).wait().must(0);
+        assert!(told.stdout.split_whitespace().any(|word| word == wanted), "{line}\n{told}");
+    }
 }
 
 #[test]

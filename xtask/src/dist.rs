@@ -93,6 +93,9 @@ pub(crate) fn dist(arguments: &DistArguments) -> Result<()> {
     if !TARGETS.contains(&archive.target.as_str()) {
         eprintln!("note: no release has {}; it has {}", archive.target, TARGETS.join(", "));
     }
+    if arguments.try_out {
+        trial::ready(&archive.target)?;
+    }
     let program = builder::build(&archive.target)?;
     let place = root().join("target").join("dist");
     let folder = place.join(archive.folder());

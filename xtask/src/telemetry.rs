@@ -40,7 +40,7 @@ const EVENTS: [(&str, usize); 4] =
 
 /// Runs the scenario.
 pub(crate) fn drive() -> Result<()> {
-    let aime = build_aime(&["--no-default-features", "--features", "otel"])?;
+    let aime = build_aime(&[])?;
     let folder = fresh_folder("aime-telemetry")?;
     for name in ["work", "home"] {
         fs::create_dir(folder.join(name))?;

@@ -20,6 +20,11 @@ const MOST_BYTES: u64 = 40_000_000;
 
 const POEM: &str = "Salt wind on the sea\n";
 
+/// Fails where an archive for `target` cannot be tried on this machine; so before it is built.
+pub(super) fn ready(target: &str) -> Result<()> {
+    Way::of(target, &host()?)?.emulator_here().map(drop)
+}
+
 /// Tries the archive `file`.
 pub(super) fn try_out(file: &Path, archive: &Archive) -> Result<()> {
     let trial = Trial::new(file, archive)?;
@@ -65,6 +70,13 @@ impl Way {
         Ok(Self { alone, emulator })
     }
 
+    /// Where the emulator is, if one is needed.
+    fn emulator_here(self) -> Result<Option<PathBuf>> {
+        let Some(name) = self.emulator else { return Ok(None) };
+        let found = program_on_path(name);
+        found.map(Some).with_context(|| format!("{name} was not found: install it (Debian: apt-get install qemu-user-static)"))
+    }
+
     fn told(self) -> &'static str {
         match (self.alone, self.emulator) {
             (true, Some(_)) => "emulated, alone in an empty root",
@@ -95,10 +107,8 @@ impl Trial {
         for name in ["work", "home"] {
             fs::create_dir(root.join(name))?;
         }
-        if let Some(emulator) = way.emulator {
-            let found = program_on_path(emulator)
-                .with_context(|| format!("{emulator} was not found: install it (Debian: apt-get install qemu-user-static)"))?;
-            fs::copy(found, root.join("emulator"))?;
+        if let Some(emulator) = way.emulator_here()? {
+            fs::copy(emulator, root.join("emulator"))?;
         }
         let program = Path::new(&archive.folder()).join(archive.binary());
         let server = ScriptedServer::try_start(script(), 0).context("the scripted model does not start")?;
