@@ -26,6 +26,7 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     fmt, io,
+    path::Path,
     sync::Arc,
 };
 
@@ -119,18 +120,22 @@ pub enum ConfinementError {
 fn unkept(guarantees: &[Guarantee]) -> String {
     let without: Vec<&str> = guarantees.iter().map(|guarantee| guarantee.without()).collect();
     let names: Vec<String> = guarantees.iter().map(|guarantee| format!("\"{guarantee}\"")).collect();
-    let mend = if cfg!(target_os = "linux") {
-        "use Linux 6.12 or later with Landlock (it is turned on by `lsm=` at boot) and seccomp"
-    } else if cfg!(windows) {
-        "run aime on Linux, such as in WSL 2"
-    } else {
-        "run aime on Linux"
-    };
+    let mend = mend(Path::new("/proc/self/status").exists());
     format!(
         "commands cannot be confined here, so none is run; unconfined, {}. {mend}, or go without by name: sandbox.go_without = [{}]",
         without.join("; "),
         names.join(", ")
     )
+}
+
+/// How a machine comes to keep more; `tells` is whether `/proc` says what its kernel can do.
+const fn mend(tells: bool) -> &'static str {
+    match (cfg!(target_os = "linux"), cfg!(windows)) {
+        (true, _) if tells => "use Linux 6.12 or later with Landlock (it is turned on by `lsm=` at boot) and seccomp",
+        (true, _) => "mount /proc, without which nobody can tell what this kernel keeps",
+        (_, true) => "run aime on Linux, such as in WSL 2",
+        (false, false) => "run aime on Linux",
+    }
 }
 
 impl Confinement {
@@ -311,7 +316,7 @@ pub(crate) fn unkept_here() -> Vec<Guarantee> {
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let kept = cfg!(target_os = "macos") && std::path::Path::new("/usr/bin/sandbox-exec").exists();
+        let kept = cfg!(target_os = "macos") && Path::new("/usr/bin/sandbox-exec").exists();
         if kept { Vec::new() } else { vec![Guarantee::Files, Guarantee::Signals, Guarantee::SystemCalls] }
     }
 }

@@ -218,6 +218,12 @@ fn guarantees_have_names() {
     assert!(error.contains("may empty files") && error.contains("go_without = [\"truncation\", \"signals\"]"), "{error}");
 }
 
+#[test]
+fn where_nobody_can_tell_what_the_kernel_keeps_that_is_the_mend() {
+    assert!(super::mend(true).starts_with("use Linux 6.12"));
+    assert!(super::mend(false).starts_with("mount /proc"));
+}
+
 #[tokio::test]
 #[expect(clippy::disallowed_methods, reason = "the toolchains of whoever runs the test are what it is about")]
 async fn toolchains_run() {
