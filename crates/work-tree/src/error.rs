@@ -55,6 +55,26 @@ pub enum WorkTreeError {
         /// The folder.
         folder: PathBuf,
     },
+    /// Another process works with the states of the folder.
+    #[error("another process works with the states of {folder}: let it end, or take another folder")]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// What is there, and no state knows, would be overwritten.
+    #[error("{} would be overwritten, and nobody knows what is in it: move it away", paths.join(", "))]
+    InTheWay {
+        /// The files.
+        paths: Vec<String>,
+    },
+    /// A state of another host holds what is of this host alone.
+    #[error("{commit} holds {path}, which is of each host alone and is not taken")]
+    NotTaken {
+        /// The commit.
+        commit: String,
+        /// What it holds.
+        path: String,
+    },
     /// The bundle does not hold the commit that it is said to hold.
     #[error("the bundle does not hold {commit}")]
     Missing {

@@ -99,8 +99,10 @@ impl Git {
     }
 
     fn environment(&self) -> BTreeMap<OsString, OsString> {
+        // Whatever versions of git come to, all hosts write the same.
+        let forms = [("GIT_DEFAULT_HASH", "sha1"), ("GIT_DEFAULT_REF_FORMAT", "files")];
         let fixed = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
-        let all = fixed.into_iter().chain(NOBODY).map(|(name, value)| (name.into(), value.into()));
+        let all = fixed.into_iter().chain(forms).chain(NOBODY).map(|(name, value)| (name.into(), value.into()));
         all.chain([("PATH".into(), self.path.clone()), ("HOME".into(), self.repository.clone().into())]).collect()
     }
 }

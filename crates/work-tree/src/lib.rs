@@ -3,6 +3,7 @@
 mod commit;
 mod error;
 mod git;
+mod hold;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -10,4 +11,5 @@ mod tree;
 
 pub use commit::{Commit, NoCommit};
 pub use error::WorkTreeError;
+pub use hold::{Held, forget_repositories};
 pub use tree::{MAX_BUNDLE_BYTES, Merged, WorkTree};

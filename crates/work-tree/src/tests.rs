@@ -2,9 +2,10 @@ use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
+    time::{Duration, SystemTime},
 };
 
-use super::{Commit, Merged, WorkTree, WorkTreeError};
+use super::{Commit, Merged, WorkTree, WorkTreeError, forget_repositories};
 
 /// Two hosts, each with a folder and a repository.
 struct Hosts {
@@ -133,14 +134,20 @@ async fn check_outs_take_away_what_they_do_not_hold() {
     let hosts = hosts().await;
     hosts.write("here/.gitignore", "cache\n");
     hosts.write("here/dir/a", "a");
+    hosts.write("here/kept/b", "b");
     let first = hosts.here.record(None, &[]).await.unwrap();
     fs::remove_dir_all(hosts.at("here/dir")).unwrap();
     hosts.write("here/dir", "now a file");
     let second = hosts.here.record(Some(&first), &[]).await.unwrap();
     hosts.hand(&second, None, "one").await;
-    for (path, text) in
-        [("dir", "changed"), ("new/file", "new"), ("cache", "kept in a run"), (".git/x", "its own"), (".aime/x", "of the host")]
-    {
+    for (path, text) in [
+        ("dir", "changed"),
+        ("new/file", "new"),
+        ("cache", "kept in a run"),
+        (".git/x", "its own"),
+        ("kept/.git", "gitdir: ../.git"),
+        (".aime/x", "of the host"),
+    ] {
         hosts.write(&format!("there/{path}"), text);
     }
     hosts.there.check_out(&first, "one").await.unwrap();
@@ -148,7 +155,8 @@ async fn check_outs_take_away_what_they_do_not_hold() {
     assert_eq!(hosts.read("there/cache").as_deref(), Some("kept in a run"));
     hosts.there.check_out(&second, "another").await.unwrap();
     assert_eq!(hosts.read("there/dir").as_deref(), Some("now a file"));
-    assert_eq!((hosts.read("there/cache"), hosts.read("there/.git/x")), (None, None), "another run finds nothing of it");
+    let left = ["cache", ".git/x", "kept/.git"].map(|path| hosts.read(&format!("there/{path}")));
+    assert_eq!(left, [None, None, None], "another run finds nothing of it");
     assert_eq!(hosts.read("there/.aime/x").as_deref(), Some("of the host"));
 }
 
@@ -195,8 +203,138 @@ async fn an_update_overwrites_nothing_unknown() {
     let second = hosts.here.record(Some(&first), &[]).await.unwrap();
     hosts.here.check_out(&first, "x").await.unwrap();
     hosts.write("here/new", "of a person\n");
-    assert!(matches!(hosts.here.update(&first, &second).await, Err(WorkTreeError::Git { .. })));
+    assert!(matches!(hosts.here.update(&first, &second).await, Err(WorkTreeError::InTheWay { paths }) if paths == ["new"]));
     assert_eq!(hosts.read("here/new").as_deref(), Some("of a person\n"));
+}
+
+#[tokio::test]
+async fn an_update_overwrites_nothing_that_is_ignored() {
+    let hosts = hosts().await;
+    hosts.write("here/.gitignore", "*.cfg\nout\nold\n");
+    hosts.write("here/known", "1\n");
+    hosts.write("here/kept/a", "1\n");
+    let first = hosts.here.record(None, &[]).await.unwrap();
+    hosts.hand(&first, None, "run").await;
+    // The run ignores nothing any more, and has such files of its own; of what it knew it makes other things.
+    fs::remove_file(hosts.at("there/known")).unwrap();
+    fs::remove_dir_all(hosts.at("there/kept")).unwrap();
+    for (path, text) in
+        [(".gitignore", ""), ("local.cfg", "r"), ("out/page", "r"), ("deep/x.cfg/y", "r"), ("old", "r"), ("known/a", "r"), ("kept", "r")]
+    {
+        hosts.write(&format!("there/{path}"), text);
+    }
+    let second = hosts.there.record(Some(&first), &[]).await.unwrap();
+    hosts.here.take(&hosts.there.bundle(&second, Some(&first)).await.unwrap(), &second).await.unwrap();
+    for (path, there) in [("local.cfg", "local.cfg"), ("out", "out"), ("deep/x.cfg", "deep/x.cfg"), ("old/b", "old/b")] {
+        hosts.write(&format!("here/{path}"), "a person's");
+        let refused = hosts.here.update(&first, &second).await;
+        assert!(matches!(&refused, Err(WorkTreeError::InTheWay { paths }) if paths == &[there]), "{path}: {refused:?}");
+        assert_eq!(hosts.read(&format!("here/{path}")).as_deref(), Some("a person's"), "{path}");
+        assert_eq!(hosts.read("here/known").as_deref(), Some("1\n"), "nothing has changed");
+        fs::remove_file(hosts.at(&format!("here/{path}"))).unwrap();
+    }
+    // An empty folder is in nobody's way.
+    hosts.here.update(&first, &second).await.unwrap();
+    assert_eq!((hosts.read("here/known/a").as_deref(), hosts.read("here/kept").as_deref()), (Some("r"), Some("r")));
+}
+
+#[tokio::test]
+async fn no_state_of_another_host_touches_what_aime_keeps() {
+    let hosts = hosts().await;
+    hosts.write("here/a", "1\n");
+    hosts.write("here/.aime/aime.db", "a journal");
+    let first = hosts.here.record(None, &[]).await.unwrap();
+    hosts.hand(&first, None, "run").await;
+    // A tool puts a link in its place.
+    drop(fs::remove_dir_all(hosts.at("there/.aime")));
+    symlink(hosts.root.path(), hosts.at("there/.aime")).unwrap();
+    hosts.write("there/a", "2\n");
+    let second = hosts.there.record(Some(&first), &[".aime/runs/run".into()]).await.unwrap();
+    hosts.here.take(&hosts.there.bundle(&second, Some(&first)).await.unwrap(), &second).await.unwrap();
+    hosts.here.update(&first, &second).await.unwrap();
+    assert_eq!((hosts.read("here/a").as_deref(), hosts.read("here/.aime/aime.db").as_deref()), (Some("2\n"), Some("a journal")));
+    // One that was made otherwise is not taken.
+    for own in [".aime", ".aime/aime.db", ".aime/runs"] {
+        drop(fs::remove_file(hosts.at("there/.aime")));
+        drop(fs::remove_dir_all(hosts.at("there/.aime")));
+        hosts.write(&format!("there/{own}"), "forged");
+        hosts.there.git.must("force", &["add", "--force", "--", own]).await.unwrap();
+        let forged = hosts.there.record(Some(&second), &[]).await.unwrap();
+        let bundle = hosts.there.bundle(&forged, Some(&first)).await.unwrap();
+        let refused = hosts.here.take(&bundle, &forged).await;
+        assert!(matches!(&refused, Err(WorkTreeError::NotTaken { path, .. }) if path == own), "{own}: {refused:?}");
+        assert!(!hosts.here.has(&forged).await.unwrap());
+        hosts.there.git.must("forget", &["rm", "--cached", "-r", "--quiet", "--", own]).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn one_process_at_a_time_works_with_a_repository_and_frees_what_a_killed_one_has_locked() {
+    let hosts = hosts().await;
+    hosts.write("here/a", "1\n");
+    let first = hosts.here.record(None, &[]).await.unwrap();
+    let held = hosts.here.hold(false).await.unwrap();
+    assert!(matches!(hosts.here.hold(false).await, Err(WorkTreeError::InUse { .. })));
+    drop(held);
+    hosts.write("here/a", "2\n");
+    for lock in ["index.lock".to_owned(), format!("refs/aime/commits/{first}.lock")] {
+        hosts.write(&format!("here.git/{lock}"), "");
+        assert!(matches!(hosts.here.check_out(&first, "run").await, Err(WorkTreeError::Git { .. })) || lock != "index.lock");
+        drop(hosts.here.hold(true).await.unwrap());
+        assert!(!hosts.at(&format!("here.git/{lock}")).exists(), "{lock}");
+    }
+    hosts.write("here.git/index.lock", "");
+    hosts.here.free().await.unwrap();
+    hosts.here.check_out(&first, "run").await.unwrap();
+    hosts.here.free().await.unwrap();
+}
+
+#[tokio::test]
+async fn what_nobody_has_used_for_long_is_forgotten() {
+    let hosts = hosts().await;
+    let (long_ago, since) = (SystemTime::UNIX_EPOCH, SystemTime::now() - Duration::from_secs(60));
+    let mut commits = Vec::new();
+    for text in ["1", "2", "3"] {
+        hosts.write("here/a", text);
+        commits.push(hosts.here.record(None, &[]).await.unwrap());
+    }
+    hosts.here.remember("runs/old", &commits[0]).await.unwrap();
+    let age = |name: &str| fs::File::options().append(true).open(hosts.at("here.git").join(name)).unwrap().set_modified(long_ago).unwrap();
+    age("refs/aime/runs/old");
+    commits.iter().for_each(|commit| age(&format!("refs/aime/commits/{commit}")));
+    // One is looked at again, and one comes into being again.
+    hosts.here.check_out(&commits[1], "run").await.unwrap();
+    hosts.write("here/a", "3");
+    hosts.here.record(None, &[]).await.unwrap();
+    assert_eq!(hosts.here.forget(since).await.unwrap(), 2);
+    let mut there = Vec::new();
+    for commit in &commits {
+        there.push(hosts.here.has(commit).await.unwrap());
+        let object = format!("{commit}^{{commit}}");
+        let whole = hosts.here.git.run("look", &["cat-file", "-e", &object], Vec::new()).await.unwrap().code == 0;
+        assert_eq!(there.last(), Some(&whole), "what a forgotten state held is gone, and nothing else");
+    }
+    assert_eq!((there, hosts.here.remembered("runs/old").await.unwrap()), (vec![false, true, true], None));
+    hosts.here.check_out(&commits[1], "run").await.unwrap();
+    assert_eq!(hosts.here.forget(since).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn repositories_of_folders_that_are_not_worked_in_any_more_are_deleted() {
+    let root = tempfile::tempdir().unwrap();
+    let (long_ago, since) = (SystemTime::UNIX_EPOCH, SystemTime::now() - Duration::from_secs(60));
+    for repository in ["old/worker.git", "held/worker.git", "used/client.git", "used/worker.git", "other"] {
+        let lock = root.path().join("trees").join(repository).join("aime-lock");
+        fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        fs::File::create(&lock).unwrap().set_modified(if repository.contains("client") { SystemTime::now() } else { long_ago }).unwrap();
+    }
+    let held = fs::File::open(root.path().join("trees/held/worker.git/aime-lock")).unwrap();
+    held.lock().unwrap();
+    assert_eq!(forget_repositories(root.path().join("trees"), since).await.unwrap(), 2);
+    let left =
+        ["old", "held/worker.git", "used/client.git", "used/worker.git", "other"].map(|path| root.path().join("trees").join(path).exists());
+    assert_eq!(left, [false, true, true, false, true]);
+    assert_eq!(forget_repositories(root.path().join("nowhere"), since).await.unwrap(), 0);
 }
 
 #[tokio::test]
@@ -210,6 +348,12 @@ async fn folders_with_anything_of_their_own_are_left_alone() {
     // Once it is taken it may hold what was checked out.
     hosts.write("there/file", "checked out");
     hosts.there.claim().await.unwrap();
+    // Another folder of the same name was not taken.
+    fs::remove_dir_all(hosts.at("there")).unwrap();
+    hosts.write("there/precious", "mine");
+    assert!(matches!(hosts.there.claim().await, Err(WorkTreeError::NotEmpty { .. })));
+    hosts.write("there/.aime/worker", "0123456789abcdef");
+    assert!(matches!(hosts.there.claim().await, Err(WorkTreeError::NotEmpty { .. })));
 }
 
 #[tokio::test]

@@ -1,12 +1,15 @@
 //! States of a folder as commits of a repository that stands elsewhere.
 
 use std::{
-    ffi::OsString,
-    io::ErrorKind,
+    collections::{BTreeSet, HashSet},
+    ffi::{OsStr, OsString},
+    fs::File,
+    hash::{BuildHasher as _, Hasher as _, RandomState},
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
-use tokio::fs;
+use tokio::{fs, task::spawn_blocking};
 
 use crate::{Commit, WorkTreeError, git::Git};
 
@@ -17,8 +20,13 @@ pub const MAX_BUNDLE_BYTES: u64 = 1024 * 1024 * 1024;
 const OWN: &str = ".aime";
 /// Bytes stay as they are, whatever `.gitattributes` of the folder say.
 const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
+/// What of it travels: what tools keep for a run.
+const KEPT: &str = ".aime/runs";
 /// Who has checked out into the folder last, in the repository.
 const HOLDER: &str = "aime-holder";
+/// The word by which a folder is known again that was taken for check-outs: in the repository, and in the folder.
+const CLAIM: &str = "aime-claim";
+const CLAIMED: &str = ".aime/worker";
 
 /// What came of joining two states.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +41,10 @@ pub enum Merged {
 /// the folder itself is neither read nor changed, and does not travel; nor do other repositories in it, folders that are empty, and what
 /// `.gitignore` names.
 ///
-/// One call at a time: whoever shares it locks.
+/// One call at a time: whoever shares it within a process takes turns, and [`hold`](Self::hold) keeps other processes away.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
-    git: Git,
+    pub(crate) git: Git,
 }
 
 impl WorkTree {
@@ -46,14 +54,14 @@ impl WorkTree {
     /// [`WorkTreeError`] where the repository cannot be made, or there is no `git`, which must be 2.38 or later.
     pub async fn open(folder: &Path, repository: &Path, path: OsString) -> Result<Self, WorkTreeError> {
         let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path };
-        if !repository.join("HEAD").exists() {
-            made(repository).await?;
-            git.must("make a repository", &["init", "--quiet", "--template="]).await?;
-        }
+        made(repository).await?;
+        // Where it is there already this mends what a killed one left half made.
+        git.must("make a repository", &["init", "--quiet", "--template="]).await?;
         let info = repository.join("info");
         made(&info).await?;
         write(&info.join("attributes"), ATTRIBUTES).await?;
-        write(&info.join("exclude"), &format!("/{OWN}/\n")).await?;
+        // Without a slash at the end: also where somebody has put a link in its place.
+        write(&info.join("exclude"), &format!("/{OWN}\n")).await?;
         Ok(Self { git })
     }
 
@@ -66,20 +74,27 @@ impl WorkTree {
     /// Takes the folder for check-outs, which delete what is in it.
     ///
     /// # Errors
-    /// [`WorkTreeError::NotEmpty`] where it holds anything but `.aime` and was not taken before.
+    /// [`WorkTreeError::NotEmpty`] where it holds anything but `.aime` and was not taken before: another folder of the same name was not.
     pub async fn claim(&self) -> Result<(), WorkTreeError> {
-        let holder = self.git.repository.join(HOLDER);
-        if holder.exists() {
+        let folder = &self.git.folder;
+        let (known, claimed) = (self.git.repository.join(CLAIM), folder.join(CLAIMED));
+        if let (Ok(known), Ok(claimed)) = (fs::read(&known).await, fs::read(&claimed).await)
+            && known == claimed
+        {
             return Ok(());
         }
-        let folder = &self.git.folder;
+        let not_empty = || WorkTreeError::NotEmpty { folder: folder.clone() };
         let mut entries = fs::read_dir(folder).await.map_err(of(folder))?;
         while let Some(entry) = entries.next_entry().await.map_err(of(folder))? {
-            if entry.file_name() != OWN {
-                return Err(WorkTreeError::NotEmpty { folder: folder.clone() });
+            let is_own = entry.file_name() == OWN && entry.file_type().await.map_err(of(folder))?.is_dir();
+            if !is_own {
+                return Err(not_empty());
             }
         }
-        write(&holder, "").await
+        let word = format!("{:016x}", RandomState::new().build_hasher().finish());
+        made(&folder.join(OWN)).await?;
+        write(&claimed, &word).await?;
+        write(&known, &word).await
     }
 
     /// Makes a commit of what stands in the folder, after `onto`; `onto` itself where nothing has changed. Of what is ignored the folders
@@ -102,7 +117,7 @@ impl WorkTree {
         }
         let add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
         self.git.must_read("take in what has changed", &add, paths).await?;
-        for path in also.iter().filter(|path| self.git.folder.join(path).exists()) {
+        for path in also.iter().filter(|path| is_there(&self.git.folder, path)) {
             let add: [OsString; 5] = ["--literal-pathspecs".into(), "add".into(), "--force".into(), "--".into(), path.into()];
             self.git.must("take in what is kept", &add).await?;
         }
@@ -121,25 +136,72 @@ impl WorkTree {
         let known = self.git.repository.join(HOLDER);
         let same = fs::read(&known).await.is_ok_and(|before| before == holder.as_bytes());
         if !same {
-            let own = self.git.folder.join(".git");
-            match fs::remove_dir_all(&own).await {
-                Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Err(of(&own)(error)),
-                _ => {}
-            }
+            self.remove_repositories().await?;
         }
         self.git.must("check out", &["read-tree", "--reset", "-u", commit.as_str()]).await?;
-        let keep = format!("--exclude=/{OWN}/");
+        let keep = format!("--exclude=/{OWN}");
         let clean: &[&str] = if same { &["clean", "-ffdq"] } else { &["clean", "-ffdxq", &keep] };
         self.git.must("clear the folder", clean).await?;
+        self.used(&reference(commit)).await;
         write(&known, holder).await
     }
 
-    /// Brings a folder that stands at one commit to another, and overwrites nothing that neither of them knows.
+    /// Takes away every `.git` in the folder: what one holder has set in it must not hold for the next.
+    async fn remove_repositories(&self) -> Result<(), WorkTreeError> {
+        let own = self.git.folder.join(OWN);
+        let mut folders = vec![self.git.folder.clone()];
+        while let Some(folder) = folders.pop() {
+            let mut entries = fs::read_dir(&folder).await.map_err(of(&folder))?;
+            while let Some(entry) = entries.next_entry().await.map_err(of(&folder))? {
+                let (path, is_folder) = (entry.path(), entry.file_type().await.map_err(of(&folder))?.is_dir());
+                if entry.file_name() == ".git" {
+                    let removed = if is_folder { fs::remove_dir_all(&path).await } else { fs::remove_file(&path).await };
+                    removed.map_err(of(&path))?;
+                } else if is_folder && path != own {
+                    folders.push(path);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings a folder that stands at one commit to another, and overwrites nothing that neither of them knows: also nothing that is ignored.
     ///
     /// # Errors
-    /// [`WorkTreeError::Git`] where it would have to: then nothing has changed.
+    /// [`WorkTreeError::InTheWay`] where it would have to: then nothing has changed.
     pub async fn update(&self, from: &Commit, to: &Commit) -> Result<(), WorkTreeError> {
+        let paths = self.in_the_way(from, to).await?;
+        if !paths.is_empty() {
+            return Err(WorkTreeError::InTheWay { paths });
+        }
         self.git.must("bring the folder up to date", &["read-tree", "-m", "-u", from.as_str(), to.as_str()]).await.map(drop)
+    }
+
+    /// What is there, unknown to `from`, where `to` has files of its own. `git` itself overwrites what is ignored.
+    async fn in_the_way(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, WorkTreeError> {
+        let look = "look for what is in the way";
+        let added = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from.as_str(), to.as_str()];
+        let added = self.git.must(look, &added).await?;
+        let known = self.git.must(look, &["ls-tree", "-r", "-z", "--name-only", from.as_str()]).await?;
+        let known: HashSet<&[u8]> = paths(&known).collect();
+        let mut found = BTreeSet::new();
+        for path in paths(&added) {
+            let above = (0..path.len()).filter(|at| path.get(*at) == Some(&b'/')).filter_map(|at| path.get(..at));
+            for part in above.chain([path]) {
+                let Ok(there) = fs::symlink_metadata(self.git.folder.join(as_path(part))).await else { break };
+                if !there.is_dir() {
+                    found.extend((!known.contains(part)).then(|| part.to_vec()));
+                    break;
+                }
+                if part == path {
+                    // A folder gives way where all in it is known.
+                    let within: [OsString; 5] =
+                        ["--literal-pathspecs".into(), "ls-files".into(), "--others".into(), "-z".into(), as_path(part).into()];
+                    found.extend(paths(&self.git.must(look, &within).await?).map(<[u8]>::to_vec));
+                }
+            }
+        }
+        Ok(found.into_iter().map(|path| String::from_utf8_lossy(&path).into_owned()).collect())
     }
 
     /// Joins two commits; the folder is neither read nor changed.
@@ -200,7 +262,22 @@ impl WorkTree {
         if self.git.run("look for a commit", &["cat-file", "-e", &object], Vec::new()).await?.code != 0 {
             return Err(WorkTreeError::Missing { commit: commit.to_string() });
         }
+        self.holds_no_own(commit).await?;
         self.keep(commit).await
+    }
+
+    /// Looks that a commit of another host brings nothing of aime's own here but what tools keep for runs.
+    async fn holds_no_own(&self, commit: &Commit) -> Result<(), WorkTreeError> {
+        let below = format!("{OWN}/");
+        let listed = self.git.must("look into a commit", &["ls-tree", "-z", commit.as_str(), OWN, &below]).await?;
+        for entry in paths(&listed) {
+            let entry = String::from_utf8_lossy(entry);
+            let (about, path) = entry.split_once('\t').unwrap_or_default();
+            if !(about.split(' ').nth(1) == Some("tree") && matches!(path, OWN | KEPT)) {
+                return Err(WorkTreeError::NotTaken { commit: commit.to_string(), path: path.to_owned() });
+            }
+        }
+        Ok(())
     }
 
     /// Remembers a commit under a name.
@@ -208,7 +285,10 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`] where the name is none that `git` takes.
     pub async fn remember(&self, name: &str, commit: &Commit) -> Result<(), WorkTreeError> {
-        self.git.must("remember a commit", &["update-ref", &format!("refs/aime/{name}"), commit.as_str()]).await.map(drop)
+        let name = format!("refs/aime/{name}");
+        self.git.must("remember a commit", &["update-ref", &name, commit.as_str()]).await?;
+        self.used(&name).await;
+        Ok(())
     }
 
     /// The commit that is remembered under a name.
@@ -233,7 +313,15 @@ impl WorkTree {
 
     /// What has a name is whole, and stays.
     async fn keep(&self, commit: &Commit) -> Result<(), WorkTreeError> {
-        self.git.must("keep a commit", &["update-ref", &reference(commit), commit.as_str()]).await.map(drop)
+        self.git.must("keep a commit", &["update-ref", &reference(commit), commit.as_str()]).await?;
+        self.used(&reference(commit)).await;
+        Ok(())
+    }
+
+    /// Notes that a name is used, which lets it live: where that cannot be noted it is fetched anew one day.
+    async fn used(&self, name: &str) {
+        let file = self.git.repository.join(name);
+        drop(spawn_blocking(move || File::options().append(true).open(file)?.set_modified(SystemTime::now())).await);
     }
 
     async fn tree_of(&self, commit: &Commit) -> Result<String, WorkTreeError> {
@@ -250,11 +338,35 @@ fn reference(commit: &Commit) -> String {
     format!("refs/aime/commits/{commit}")
 }
 
+/// Whether a path is there that no link leads away from.
+fn is_there(folder: &Path, path: &Path) -> bool {
+    let mut whole = folder.to_owned();
+    path.components().all(|part| {
+        whole.push(part);
+        whole.symlink_metadata().is_ok_and(|there| !there.is_symlink())
+    })
+}
+
+/// What `git` lists with `-z`.
+fn paths(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
+    listed.split(|byte| *byte == 0).filter(|path| !path.is_empty())
+}
+
+#[cfg(unix)]
+fn as_path(path: &[u8]) -> &Path {
+    Path::new(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path))
+}
+
+#[cfg(not(unix))]
+fn as_path(path: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(path).into_owned())
+}
+
 fn line(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }
 
-fn of(path: &Path) -> impl FnOnce(std::io::Error) -> WorkTreeError {
+pub(crate) fn of(path: &Path) -> impl FnOnce(std::io::Error) -> WorkTreeError {
     let path = path.to_owned();
     move |source| WorkTreeError::File { path, source }
 }

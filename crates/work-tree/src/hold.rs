@@ -1,0 +1,136 @@
+//! Who works with a repository, and what of it is forgotten.
+
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use tokio::task::spawn_blocking;
+
+use crate::{WorkTree, WorkTreeError, tree::of};
+
+/// Whoever works with the repository holds this file. When it was held last is its time.
+const LOCK: &str = "aime-lock";
+/// Where the names of states are.
+const NAMES: &str = "refs/aime";
+
+/// The right to work with a repository alone, among processes; it is given back when this is dropped, or the process dies.
+#[derive(Debug)]
+pub struct Held(#[expect(dead_code, reason = "it is held, and never read")] File);
+
+impl WorkTree {
+    /// Keeps other processes away from the repository. What a `git` that was killed has locked is free again.
+    ///
+    /// # Errors
+    /// [`WorkTreeError::InUse`] where another process holds it, unless it is `awaited`.
+    pub async fn hold(&self, awaited: bool) -> Result<Held, WorkTreeError> {
+        let repository = self.git.repository.clone();
+        let path = repository.join(LOCK);
+        let held = spawn_blocking(move || {
+            let file = File::options().create(true).append(true).open(repository.join(LOCK))?;
+            if awaited {
+                file.lock()?;
+            } else if let Err(error) = file.try_lock() {
+                return match error {
+                    TryLockError::WouldBlock => Ok(None),
+                    TryLockError::Error(error) => Err(error),
+                };
+            }
+            file.set_modified(SystemTime::now())?;
+            let mut locks = vec![repository.join("index.lock"), repository.join("HEAD.lock"), repository.join("packed-refs.lock")];
+            locks.extend(files(&repository.join("refs"))?.into_iter().filter(|file| file.extension().is_some_and(|end| end == "lock")));
+            locks.iter().try_for_each(|lock| gone(fs::remove_file(lock)))?;
+            Ok(Some(file))
+        });
+        let held = held.await.map_err(io::Error::other).and_then(|held| held).map_err(of(&path))?;
+        held.map(Held).ok_or_else(|| WorkTreeError::InUse { folder: self.git.folder.clone() })
+    }
+
+    /// Frees what a `git` has locked that was killed in this process, while the repository is held.
+    ///
+    /// # Errors
+    /// [`WorkTreeError::File`].
+    pub async fn free(&self) -> Result<(), WorkTreeError> {
+        let lock = self.git.repository.join("index.lock");
+        gone(tokio::fs::remove_file(&lock).await).map_err(of(&lock))
+    }
+
+    /// Forgets the states, and the names that were given to them, that nobody has used since a time, and what they alone hold. Gives how many.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`].
+    pub async fn forget(&self, unused_since: SystemTime) -> Result<usize, WorkTreeError> {
+        let names = self.git.repository.join(NAMES);
+        let (within, repository) = (names.clone(), self.git.repository.clone());
+        let old = spawn_blocking(move || {
+            let mut old = Vec::new();
+            for file in files(&within)? {
+                if fs::metadata(&file)?.modified()? < unused_since
+                    && let Some(name) = file.strip_prefix(&repository).ok().and_then(Path::to_str)
+                {
+                    old.push(name.replace('\\', "/"));
+                }
+            }
+            Ok(old)
+        });
+        let old = old.await.map_err(io::Error::other).and_then(|old| old).map_err(of(&names))?;
+        if !old.is_empty() {
+            let delete: String = old.iter().map(|name| format!("delete {name}\0\0")).collect();
+            self.git.must_read("forget states", &["update-ref", "-z", "--stdin"], delete.into_bytes()).await?;
+            // When a name was used last stands with its file, and must not be packed.
+            self.git.must("forget what states held", &["-c", "gc.packRefs=false", "gc", "--quiet", "--prune=now"]).await?;
+        }
+        Ok(old.len())
+    }
+}
+
+/// Deletes repositories beneath a folder, each in a folder of its own, that nobody holds and nobody has held since a time. Gives how many.
+///
+/// # Errors
+/// [`WorkTreeError::File`].
+pub async fn forget_repositories(beneath: PathBuf, unused_since: SystemTime) -> Result<usize, WorkTreeError> {
+    let place = beneath.clone();
+    let forgotten = spawn_blocking(move || {
+        let mut forgotten = 0;
+        for folder in entries(&beneath)? {
+            for repository in entries(&folder)? {
+                let Ok(lock) = File::options().append(true).open(repository.join(LOCK)) else { continue };
+                if lock.metadata()?.modified()? < unused_since && lock.try_lock().is_ok() {
+                    fs::remove_dir_all(&repository)?;
+                    forgotten += 1;
+                }
+            }
+            // Another one may be in it still.
+            drop(fs::remove_dir(&folder));
+        }
+        Ok(forgotten)
+    });
+    forgotten.await.map_err(io::Error::other).and_then(|forgotten| forgotten).map_err(of(&place))
+}
+
+/// What is in a folder; nothing where there is none.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The files beneath a folder, however deep.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder)? {
+            if fs::symlink_metadata(&path)?.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    Ok(found)
+}
+
+/// That nothing was there to be removed is as good.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
