@@ -43,12 +43,11 @@ const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
     /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report and works
-    /// with the dashboard in Chromium, which is installed; `telemetry` tells a collector, which is fetched; `temporal` carries runs out on an engine, which is fetched, and kills its processes; all
-    /// scripted ones by default
+    /// with the dashboard in Chromium, which is installed; `telemetry` tells a collector, which is fetched; `temporal` carries runs out on an engine,
+    /// which is fetched, and kills its processes; all scripted ones by default
     name: Option<String>,
-    /// With `temporal`: keep the histories of its runs as those that the tests of `aime-temporal` replay
-    #[arg(long)]
-    record: bool,
+    #[command(flatten)]
+    engine: temporal::EngineArguments,
     #[command(flatten)]
     model: ModelArguments,
 }
@@ -62,7 +61,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
         Some(EDITOR) => acp::drive(),
         Some(BROWSER) => browser::drive(),
         Some(COLLECTOR) => telemetry::drive(),
-        Some(ENGINE) => temporal::drive(arguments.record),
+        Some(ENGINE) => temporal::drive(&arguments.engine),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }
 }

@@ -1,5 +1,6 @@
 //! `cargo xtask services`: the servers that aime can work with, fetched and started on this machine.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -7,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use serde_json::Value;
 
 use crate::install::{PYTHON, answer, python_packages};
 use crate::workspace::target_folder;
@@ -68,16 +70,47 @@ pub(crate) struct Server {
     child: Child,
     port: u16,
     keep: PathBuf,
+    settings: &'static [&'static str],
 }
 
 impl Server {
     /// Starts one that keeps its histories in a folder, and waits until it can be spoken to.
     pub(crate) fn start(folder: &Path) -> Result<Self> {
+        Self::start_with(folder, &[])
+    }
+
+    /// The same with dynamic settings of its own, each as `KEY=VALUE`.
+    pub(crate) fn start_with(folder: &Path, settings: &'static [&'static str]) -> Result<Self> {
         let program = temporal()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let keep = folder.join("temporal.db");
-        let child = begin(&program, port, &keep)?;
-        Ok(Self { program, child, port, keep })
+        let child = begin(&program, port, &keep, settings)?;
+        Ok(Self { program, child, port, keep, settings })
+    }
+
+    /// In how many histories a workflow has gone on.
+    pub(crate) fn histories(&self, workflow: &str) -> Result<usize> {
+        let query = format!("WorkflowId = '{workflow}'");
+        let listed = self.ask(&["workflow", "list", "--query", &query])?;
+        listed.as_array().map(Vec::len).context("the engine lists no workflows")
+    }
+
+    /// By which builds of workers the steps of a workflow were made.
+    pub(crate) fn builds(&self, workflow: &str) -> Result<BTreeSet<String>> {
+        let history = self.ask(&["workflow", "show", "--workflow-id", workflow])?;
+        let events = history.get("events").and_then(Value::as_array).context("the engine shows no history")?;
+        let build = |event: &Value| {
+            let build = event.pointer("/workflowTaskCompletedEventAttributes/workerVersion/buildId").and_then(Value::as_str);
+            build.filter(|build| !build.is_empty()).map(str::to_owned)
+        };
+        Ok(events.iter().filter_map(build).collect())
+    }
+
+    /// Asks the server by its own command.
+    fn ask(&self, words: &[&str]) -> Result<Value> {
+        let output = Command::new(&self.program).args(words).args(["--address", &self.address(), "--output", "json"]).output()?;
+        ensure!(output.status.success(), "the engine does not answer {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).with_context(|| format!("no JSON: {}", String::from_utf8_lossy(&output.stdout)))
     }
 
     /// Where it can be spoken to.
@@ -89,7 +122,7 @@ impl Server {
     pub(crate) fn crash(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
-        self.child = begin(&self.program, self.port, &self.keep)?;
+        self.child = begin(&self.program, self.port, &self.keep, self.settings)?;
         Ok(())
     }
 }
@@ -101,9 +134,11 @@ impl Drop for Server {
     }
 }
 
-fn begin(program: &Path, port: u16, keep: &Path) -> Result<Child> {
+fn begin(program: &Path, port: u16, keep: &Path, settings: &[&str]) -> Result<Child> {
     let log = fs::File::create(keep.with_extension("log"))?;
-    let mut child = command(program, port, Some(keep)).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
+    let mut command = command(program, port, Some(keep));
+    command.args(settings.iter().flat_map(|setting| ["--dynamic-config-value", setting]));
+    let mut child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
     let begun = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         if let Some(status) = child.try_wait()? {

@@ -2,26 +2,41 @@
 //!
 //! Building them takes minutes, and the engine is fetched from Python's package index, so they are no part of `cargo test`.
 
+mod bucket;
 mod cut;
+mod judged;
+mod long;
+mod upgrade;
+mod world;
 
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
 
 use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
 use serde_json::{Value, json};
 
+use self::world::{World, compared, holds, until};
 use crate::run::fresh_folder;
 use crate::services::Server;
-use crate::workspace::{build_aime, cargo, root, run};
+use crate::workspace::{build_aime, cargo, run};
 
-/// A scenario that takes longer has failed.
-const DEADLINE: Duration = Duration::from_secs(180);
-const LOOK: Duration = Duration::from_millis(50);
+/// How the scenario on an engine is played.
+#[derive(Args)]
+pub(crate) struct EngineArguments {
+    /// With `temporal`: keep the histories of its runs as those that the tests of `aime-temporal` replay
+    #[arg(long)]
+    record: bool,
+    /// With `temporal`: only the parts whose names hold this
+    #[arg(long, value_name = "NAME")]
+    part: Option<String>,
+    /// With `temporal`: an aime of an earlier version, built with the feature `temporal`, from which workers are upgraded; a copy of the new one
+    /// with another build id unless given
+    #[arg(long, value_name = "PROGRAM")]
+    before: Option<PathBuf>,
+}
 
 /// Runs the tests of the crate, those against a server among them.
 pub(crate) fn test() -> Result<()> {
@@ -31,19 +46,31 @@ pub(crate) fn test() -> Result<()> {
     run(cargo(["test"]).args(features).env("AIME_TEMPORAL_ADDRESS", server.address()))
 }
 
+/// A part of the scenario: its name, and what is played. It tells what was seen.
+type Part<'a> = (&'a str, &'a dyn Fn(&World) -> Result<String>);
+
 /// Runs the scenario.
-///
-/// Where it is to `record`, the histories of its runs become those that `aime-temporal` replays in its tests.
-pub(crate) fn drive(record: bool) -> Result<()> {
+pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
     let program = build_aime(&["--no-default-features", "--features", "temporal"])?;
-    let world = World::new(program, record)?;
+    let world = World::new(program, arguments.record)?;
     let begun = Instant::now();
-    let killed = world.killed_in_every_way().with_context(|| format!("look into {}", world.root.display()))?;
-    let doubt = world.a_call_cut_off().with_context(|| format!("look into {}", world.root.display()))?;
-    let handed = world.a_folder_goes_from_host_to_host().with_context(|| format!("look into {}", world.root.display()))?;
-    let lost = world.a_host_that_does_not_come_back().with_context(|| format!("look into {}", world.root.display()))?;
-    let off = world.a_worker_cut_off().with_context(|| format!("look into {}", world.root.display()))?;
-    println!("scenario temporal passed in {} s: {killed}; {doubt}; {handed}; {lost}; {off}", begun.elapsed().as_secs());
+    let parts: [Part<'_>; 9] = [
+        ("kills", &World::killed_in_every_way),
+        ("doubt", &World::a_call_cut_off),
+        ("trees", &World::a_folder_goes_from_host_to_host),
+        ("lost", &World::a_host_that_does_not_come_back),
+        ("cut", &World::a_worker_cut_off),
+        ("long", &World::a_long_run),
+        ("upgrade", &|world: &World| world.workers_are_upgraded(arguments.before.as_deref())),
+        ("judged", &World::a_judgement_cut_off),
+        ("bucket", &World::blobs_in_a_bucket),
+    ];
+    let mut seen = Vec::new();
+    for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {
+        seen.push(play(&world).with_context(|| format!("look into {}", world.root.display()))?);
+    }
+    ensure!(!seen.is_empty(), "there is no such part: there are {}", parts.map(|(name, _)| name).join(", "));
+    println!("scenario temporal passed in {} s: {}", begun.elapsed().as_secs(), seen.join("; "));
     Ok(())
 }
 
@@ -73,51 +100,7 @@ fn script(hangs: bool) -> Script {
         .on(When::plain(), [Reply::text("All was done.")])
 }
 
-/// The surroundings: a home, folders to work in, what is large.
-struct World {
-    program: PathBuf,
-    root: PathBuf,
-    record: bool,
-}
-
-/// A process of the scenario, with what it prints in a file. It is killed when it is dropped.
-struct Process {
-    child: Child,
-    stdout: PathBuf,
-}
-
 impl World {
-    fn new(program: PathBuf, record: bool) -> Result<Self> {
-        let root = fresh_folder("aime-temporal")?;
-        for folder in ["home", "here", "there", "cut", "client", "drives", "host-1", "host-2", "engine", "lost", "off"] {
-            fs::create_dir(root.join(folder))?;
-        }
-        Ok(Self { program, root, record })
-    }
-
-    /// Starts aime in a folder of this world.
-    fn start(&self, folder: &str, name: &str, model: &str, arguments: &[&str]) -> Result<Process> {
-        self.start_by(&[], folder, name, model, arguments)
-    }
-
-    /// The same by another program, which is given what it starts.
-    fn start_by(&self, by: &[&str], folder: &str, name: &str, model: &str, arguments: &[&str]) -> Result<Process> {
-        let (stdout, stderr) = (self.root.join(format!("{name}.out")), self.root.join(format!("{name}.err")));
-        let home = self.root.join("home");
-        let mut words = by.iter().map(OsStr::new).chain([self.program.as_os_str()]);
-        let mut command = Command::new(words.next().unwrap_or_default());
-        command.args(words);
-        command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
-        command.env("HOME", &home).env("XDG_CONFIG_HOME", &home).env("XDG_STATE_HOME", &home).env("AIME_OFFLINE", "1");
-        command.env("OPENAI_BASE_URL", model).current_dir(self.root.join(folder)).args(arguments);
-        command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(stderr)?);
-        Ok(Process { child: command.spawn().context("aime does not start")?, stdout })
-    }
-
-    fn worker(&self, folder: &str, name: &str, model: &str, address: &str, serves: &str) -> Result<Process> {
-        self.start(folder, name, model, &["worker", "--temporal", address, "--serve", serves])
-    }
-
     /// Kills a client, the worker of runs, the engine and the worker of models while a run goes on, and compares what comes of it with the same
     /// run in one process.
     fn killed_in_every_way(&self) -> Result<String> {
@@ -309,91 +292,4 @@ impl World {
         ensure!(told.contains("its host is lost") && told.contains("outcome is unknown"), "the lost host is not told: {result:#}");
         Ok("a host that did not come back is told to be lost, and the call on it to be in doubt".to_owned())
     }
-
-    /// Keeps the history of a workflow for the replay tests, without the names of this machine, and what of it is in the blobs.
-    fn record(&self, engine: &Server, name: &str, workflow: &str, blobs: &str) -> Result<()> {
-        if !self.record {
-            return Ok(());
-        }
-        let folder = root().join("crates/temporal/tests/histories");
-        fs::create_dir_all(&folder)?;
-        let example = ["run", "--quiet", "--package", "aime-temporal", "--example", "history", "--", &engine.address(), workflow];
-        let output = cargo(example).stderr(Stdio::inherit()).output().context("could not start cargo")?;
-        ensure!(output.status.success(), "there is no history of {workflow}");
-        // There is none where nothing is large.
-        for start in fs::read_dir(self.root.join(blobs)).into_iter().flatten() {
-            for blob in fs::read_dir(start?.path())? {
-                let blob = blob?.path();
-                let within: PathBuf = blob.components().skip(blob.components().count() - 2).collect();
-                let named: String = within.iter().filter_map(|part| part.to_str()).collect();
-                if output.stdout.windows(named.len()).any(|part| part == named.as_bytes()) {
-                    let kept = folder.join("blobs").join(within);
-                    fs::create_dir_all(kept.parent().unwrap_or(&folder))?;
-                    fs::copy(&blob, kept)?;
-                }
-            }
-        }
-        fs::write(folder.join(format!("{name}.pb")), output.stdout)?;
-        Ok(())
-    }
-
-    fn appears(&self, path: &str) -> Result<()> {
-        let path = self.root.join(path);
-        until(&format!("{} is there", path.display()), || Ok(path.exists()))
-    }
-}
-
-impl Process {
-    /// Waits for its end, which must have this exit code; the JSON that it printed.
-    fn ended(mut self, code: i32) -> Result<Value> {
-        let mut status = None;
-        until("a command ends", || {
-            status = self.child.try_wait()?;
-            Ok(status.is_some())
-        })?;
-        let found = status.and_then(|status| status.code());
-        let printed = fs::read_to_string(&self.stdout)?;
-        ensure!(found == Some(code), "exit code {found:?}, not {code}; {} says why", self.stdout.with_extension("err").display());
-        serde_json::from_str(&printed).with_context(|| format!("no JSON: {printed:?}"))
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // As a crash does: nothing is put in order.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-/// A result without what no two runs share: times.
-fn compared(mut result: Value) -> Value {
-    if let Some(result) = result.as_object_mut() {
-        result.remove("duration_ms");
-    }
-    result
-}
-
-/// Whether any file of a place holds these words.
-fn holds(place: &Path, words: &str) -> Result<bool> {
-    if place.is_dir() {
-        for entry in fs::read_dir(place)? {
-            if holds(&entry?.path(), words)? {
-                return Ok(true);
-            }
-        }
-        return Ok(false);
-    }
-    Ok(fs::read(place)?.windows(words.len()).any(|part| part == words.as_bytes()))
-}
-
-fn until(what: &str, mut holds: impl FnMut() -> Result<bool>) -> Result<()> {
-    let begun = Instant::now();
-    while !holds()? {
-        if begun.elapsed() > DEADLINE {
-            bail!("it did not come about that {what}");
-        }
-        sleep(LOOK);
-    }
-    Ok(())
 }

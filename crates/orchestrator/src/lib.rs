@@ -102,7 +102,7 @@ pub use snapshots::SNAPSHOT_FACTS;
 pub use so_far::RunSoFar;
 pub use standing::{RunStanding, standing};
 pub use stats::{RunStats, stats};
-pub use view::{RunView, view};
+pub use view::{RunView, view, view_of};
 
 #[doc = include_str!("../README.md")]
 #[cfg(doctest)]

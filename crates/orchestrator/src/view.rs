@@ -1,9 +1,11 @@
 //! A run, read from its journal.
 
+use std::collections::BTreeSet;
+
 use aime_durable::{EventRecord, Journal, Recorded, replay};
 use aime_progress::{Inconsistency, ProgressState, RunId, Timestamp};
 
-use crate::{Bounds, OrchestratorError, PublishedEvent, RunInput, RunMachine, RunOutput, RunStanding, standing};
+use crate::{Bounds, OrchestratorError, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunStanding, standing};
 
 /// A run as its journal tells it.
 #[derive(Debug, Clone)]
@@ -18,6 +20,8 @@ pub struct RunView {
     pub output: Option<RunOutput>,
     /// The bounds in force.
     pub bounds: Bounds,
+    /// The names of the bounds that it has reached so far.
+    pub bounds_reached: BTreeSet<String>,
     /// How many actors were used.
     pub actors: u32,
     /// It cannot be resumed.
@@ -35,7 +39,13 @@ pub struct RunView {
 pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError> {
     let loaded = journal.load::<RunMachine>(run.as_str(), "")?;
     let Some(loaded) = loaded else { return Err(OrchestratorError::NoSuchRun { run: run.to_string() }) };
-    let replayed = replay::<RunMachine>(&loaded.input, &loaded.facts);
+    Ok(RunView { damage: loaded.damage, ..view_of(loaded.input, &loaded.facts) })
+}
+
+/// A run by what it started from and what it has learnt since, wherever that is kept.
+#[must_use]
+pub fn view_of(input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) -> RunView {
+    let replayed = replay::<RunMachine>(&input, facts);
     let events: Vec<PublishedEvent> = replayed
         .events
         .into_iter()
@@ -43,17 +53,18 @@ pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError
         .map(|(Recorded { at, fact }, seq)| PublishedEvent { seq, at: Timestamp::from_millis(at), event: fact })
         .collect();
     let over = replayed.machine.is_over();
-    Ok(RunView {
+    RunView {
         inconsistencies: replayed.machine.state().inconsistencies(),
-        input: loaded.input.fact,
+        input: input.fact,
         state: replayed.machine.state().clone(),
         events,
         bounds: replayed.machine.bounds().clone(),
+        bounds_reached: replayed.machine.bounds_reached().clone(),
         actors: replayed.machine.actors(),
         output: replayed.output,
         over,
-        damage: loaded.damage,
-    })
+        damage: None,
+    }
 }
 
 impl RunView {

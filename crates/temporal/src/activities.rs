@@ -41,10 +41,17 @@ impl Effects {
         Self { orchestrator, trees }
     }
 
-    /// Has the folder as an effect begins from it.
+    /// Has the folder as an effect begins from it, unless the effect is cancelled while it waits for its turn.
     async fn stand(&self, context: &ActivityContext, run: &RunId, tree: Option<&Tree>) -> Result<Stand, ActivityError> {
         let Some(tree) = tree else { return Ok(Stand { orchestrator: self.orchestrator.clone(), folder: None }) };
-        let folder = alive(context, self.trees()?.stand(tree, run.as_str())).await?;
+        let standing = async {
+            tokio::select! {
+                biased;
+                standing = self.trees()?.stand(tree, run.as_str()) => Ok(standing?),
+                () = context.cancelled() => Err(ActivityError::cancelled()),
+            }
+        };
+        let folder = alive(context, standing).await?;
         Ok(Stand { orchestrator: self.orchestrator.with_folder_read_anew(), folder: Some(folder) })
     }
 

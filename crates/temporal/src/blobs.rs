@@ -1,14 +1,14 @@
-//! A store of what is large, by content, in a folder that all processes of a deployment share.
+//! A store of what is large, by content, that all processes of a deployment share: a folder, or a bucket of S3.
 
-use std::{
-    borrow::Cow,
-    fs,
-    io::{ErrorKind, Write as _},
-    path::{Path, PathBuf},
-};
+mod bucket;
+mod folder;
 
-use tempfile::NamedTempFile;
+use std::path::PathBuf;
 
+use tokio::task::{JoinError, spawn_blocking};
+
+pub use self::bucket::{Bucket, BucketError, BucketKeys};
+use self::folder::Folder;
 use crate::{Seal, SealError, seal::is_sealed};
 
 /// Why something large could not be stored or found.
@@ -30,11 +30,19 @@ pub enum BlobError {
         /// Why.
         source: std::io::Error,
     },
+    /// The bucket did not take it, did not give it, or has no such blob.
+    #[error("{place} cannot be used: {why}")]
+    Bucket {
+        /// Where.
+        place: String,
+        /// Why.
+        why: String,
+    },
     /// What is there is not what was stored.
-    #[error("{path} holds something else than its name says")]
+    #[error("{place} holds something else than its name says")]
     Damaged {
         /// Where.
-        path: PathBuf,
+        place: String,
     },
     /// It could not be sealed, or opened.
     #[error("{name} cannot be used: {source}")]
@@ -50,12 +58,23 @@ pub enum BlobError {
         /// The name.
         name: String,
     },
+    /// It was not read or written to its end: the process ends, or there is a fault in aime.
+    #[error("it was given up: {0}")]
+    GivenUp(#[from] JoinError),
 }
 
-/// Blobs in a folder, named by the BLAKE3 hash of what they hold: a keyed one where they are sealed. Cheap to clone.
+#[derive(Debug, Clone)]
+enum Place {
+    Folder(Folder),
+    Bucket(Bucket),
+}
+
+/// Blobs, named by the BLAKE3 hash of what they hold: a keyed one where they are sealed. Cheap to clone.
+///
+/// The time of a blob is that of its last use in a run that began or went on: what is stored again counts as new.
 #[derive(Debug, Clone)]
 pub struct Blobs {
-    folder: PathBuf,
+    place: Place,
     seal: Option<Seal>,
 }
 
@@ -63,7 +82,13 @@ impl Blobs {
     /// In a folder, which is made when the first blob is stored.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), seal: None }
+        Self { place: Place::Folder(Folder::new(folder.into())), seal: None }
+    }
+
+    /// In a bucket, which must be there.
+    #[must_use]
+    pub const fn in_bucket(bucket: Bucket) -> Self {
+        Self { place: Place::Bucket(bucket), seal: None }
     }
 
     /// The same, where all that is stored is sealed. What was stored without is still found.
@@ -76,116 +101,142 @@ impl Blobs {
         self.seal.as_ref()
     }
 
-    /// The folder.
-    #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    /// Stores bytes and gives their name. They are on the disk when it returns; what is there already is not written again.
+    /// Stores bytes and gives their name. They are on the disk, or taken by the bucket, when it returns. In a folder what is there already, and
+    /// whole, is not written again.
     ///
     /// # Errors
-    /// [`BlobError::Write`].
-    pub fn put(&self, bytes: &[u8]) -> Result<String, BlobError> {
-        let named = self.seal.as_ref().and_then(|seal| seal.name(bytes));
-        let name = named.unwrap_or_else(|| blake3::hash(bytes).to_hex().to_string());
-        let path = self.path(&name)?;
-        let failed = |source| BlobError::Write { path: path.clone(), source };
-        if path.exists() {
-            return Ok(name);
-        }
-        let sealed = match &self.seal {
-            Some(seal) => Cow::Owned(seal.seal(bytes).map_err(|source| BlobError::Seal { name: name.clone(), source })?),
-            None => Cow::Borrowed(bytes),
-        };
-        let folder = path.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(folder).map_err(failed)?;
-        let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
-        file.write_all(&sealed).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-        match file.persist_noclobber(&path) {
-            Ok(_) => {
-                // Its name is lasting too: the engine will know it.
-                #[cfg(unix)]
-                fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
-                Ok(name)
+    /// [`BlobError`].
+    pub async fn put(&self, bytes: Vec<u8>) -> Result<String, BlobError> {
+        let seal = self.seal.clone();
+        let sealed = spawn_blocking(move || {
+            let named = seal.as_ref().and_then(|seal| seal.name(&bytes));
+            let name = named.unwrap_or_else(|| blake3::hash(&bytes).to_hex().to_string());
+            let sealed = match &seal {
+                Some(seal) => seal.seal(&bytes).map_err(|source| BlobError::Seal { name: name.clone(), source })?,
+                None => bytes,
+            };
+            Ok::<_, BlobError>((name, sealed))
+        });
+        let (name, bytes) = sealed.await??;
+        match &self.place {
+            Place::Bucket(bucket) => bucket.put(checked(&name)?, bytes).await?,
+            Place::Folder(folder) => {
+                let is_whole = folder.has(checked(&name)?) && self.get(&name).await.is_ok();
+                let (folder, name) = (folder.clone(), name.clone());
+                spawn_blocking(move || if is_whole { folder.touch(&name) } else { folder.put(&name, &bytes) }).await??;
             }
-            // Another process was quicker with the same bytes.
-            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(name),
-            Err(error) => Err(failed(error.error)),
         }
+        Ok(name)
     }
 
     /// The bytes of a name, checked against it.
     ///
     /// # Errors
     /// [`BlobError`].
-    pub fn get(&self, name: &str) -> Result<Vec<u8>, BlobError> {
-        let path = self.path(name)?;
-        let bytes = fs::read(&path).map_err(|source| BlobError::Read { path: path.clone(), source })?;
-        if blake3::hash(&bytes).to_hex().as_str() == name {
-            return Ok(bytes);
-        }
-        if !is_sealed(&bytes) {
-            return Err(BlobError::Damaged { path });
-        }
-        let failed = |source| BlobError::Seal { name: name.to_owned(), source };
-        let (bytes, own) = self.seal.as_ref().ok_or_else(|| failed(SealError::NoKeyGiven))?.open_named(&bytes).map_err(failed)?;
-        if own == name { Ok(bytes) } else { Err(BlobError::Damaged { path }) }
+    pub async fn get(&self, name: &str) -> Result<Vec<u8>, BlobError> {
+        let name = checked(name)?.to_owned();
+        let (bytes, place) = match &self.place {
+            Place::Bucket(bucket) => (bucket.get(&name).await?, bucket.place(&name)),
+            Place::Folder(folder) => {
+                let (folder, asked) = (folder.clone(), name.clone());
+                let place = folder.path(&name).display().to_string();
+                (spawn_blocking(move || folder.get(&asked)).await??, place)
+            }
+        };
+        let seal = self.seal.clone();
+        let opened = spawn_blocking(move || {
+            if blake3::hash(&bytes).to_hex().as_str() == name {
+                return Ok(bytes);
+            }
+            if !is_sealed(&bytes) {
+                return Err(BlobError::Damaged { place });
+            }
+            let failed = |source| BlobError::Seal { name: name.clone(), source };
+            let (bytes, own) = seal.as_ref().ok_or_else(|| failed(SealError::NoKeyGiven))?.open_named(&bytes).map_err(failed)?;
+            if own == name { Ok(bytes) } else { Err(BlobError::Damaged { place }) }
+        });
+        opened.await?
     }
+}
 
-    /// A name that came from elsewhere must not become any other path.
-    fn path(&self, name: &str) -> Result<PathBuf, BlobError> {
-        let fits = name.len() == 2 * blake3::OUT_LEN && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match name.split_at_checked(2).filter(|_| fits) {
-            Some((first, rest)) => Ok(self.folder.join(first).join(rest)),
-            None => Err(BlobError::Name { name: name.to_owned() }),
-        }
-    }
+/// A name that came from elsewhere must not become any other path.
+fn checked(name: &str) -> Result<&str, BlobError> {
+    let fits = name.len() == 2 * blake3::OUT_LEN && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if fits { Ok(name) } else { Err(BlobError::Name { name: name.to_owned() }) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BlobError, Blobs};
+    use std::{
+        fs::File,
+        path::PathBuf,
+        time::{Duration, SystemTime},
+    };
+
+    use super::{BlobError, Blobs, Place};
     use crate::Seal;
 
-    #[test]
-    fn what_is_stored_is_found_and_damage_is_seen() {
-        let folder = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(folder.path().join("blobs"));
-        let name = blobs.put(b"a long text").unwrap();
-        assert_eq!(blobs.put(b"a long text").unwrap(), name);
-        assert_eq!(blobs.get(&name).unwrap(), b"a long text");
-        std::fs::write(blobs.path(&name).unwrap(), "another").unwrap();
-        assert!(matches!(blobs.get(&name), Err(BlobError::Damaged { .. })));
-        assert!(matches!(blobs.get(&"0".repeat(64)), Err(BlobError::Read { .. })));
+    fn at(blobs: &Blobs, name: &str) -> PathBuf {
+        match &blobs.place {
+            Place::Folder(folder) => folder.path(name),
+            Place::Bucket(_) => panic!("these are in a folder"),
+        }
     }
 
-    #[test]
-    fn what_is_sealed_is_found_by_its_key_alone() {
+    #[tokio::test]
+    async fn what_is_stored_is_found_and_damage_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let blobs = Blobs::new(folder.path().join("blobs"));
+        let name = blobs.put(b"a long text".to_vec()).await.unwrap();
+        assert_eq!(blobs.put(b"a long text".to_vec()).await.unwrap(), name);
+        assert_eq!(blobs.get(&name).await.unwrap(), b"a long text");
+        std::fs::write(at(&blobs, &name), "another").unwrap();
+        assert!(matches!(blobs.get(&name).await, Err(BlobError::Damaged { .. })));
+        assert_eq!(blobs.put(b"a long text".to_vec()).await.unwrap(), name);
+        assert_eq!(blobs.get(&name).await.unwrap(), b"a long text", "what was damaged is whole again");
+        assert!(matches!(blobs.get(&"0".repeat(64)).await, Err(BlobError::Read { .. })));
+    }
+
+    #[tokio::test]
+    async fn what_is_stored_again_is_as_if_it_were_new() {
+        let folder = tempfile::tempdir().unwrap();
+        for blobs in [Blobs::new(folder.path()), Blobs::new(folder.path()).sealed(Some(Seal::read(&"1".repeat(64)).unwrap()))] {
+            let name = blobs.put(b"a long text".to_vec()).await.unwrap();
+            let file = File::options().append(true).open(at(&blobs, &name)).unwrap();
+            let before = std::fs::read(at(&blobs, &name)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+            blobs.put(b"a long text".to_vec()).await.unwrap();
+            assert!(file.metadata().unwrap().modified().unwrap() > SystemTime::now() - Duration::from_secs(3_600));
+            assert_eq!(std::fs::read(at(&blobs, &name)).unwrap(), before, "it is not written again");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_sealed_is_found_by_its_key_alone() {
         let folder = tempfile::tempdir().unwrap();
         let seal = |digit: &str| Some(Seal::read(&digit.repeat(64)).unwrap());
         let plain = Blobs::new(folder.path());
         let (one, other) = (plain.clone().sealed(seal("1")), plain.clone().sealed(seal("2")));
-        let name = one.put(b"a long text").unwrap();
-        assert_eq!(one.put(b"a long text").unwrap(), name, "it is stored once");
-        assert_eq!(one.get(&name).unwrap(), b"a long text");
-        let stored = std::fs::read(one.path(&name).unwrap()).unwrap();
+        let name = one.put(b"a long text".to_vec()).await.unwrap();
+        assert_eq!(one.put(b"a long text".to_vec()).await.unwrap(), name, "it is stored once");
+        assert_eq!(one.get(&name).await.unwrap(), b"a long text");
+        let stored = std::fs::read(at(&one, &name)).unwrap();
         assert!(!stored.windows(4).any(|part| part == b"long"));
         for without in [&other, &plain] {
-            assert!(matches!(without.get(&name), Err(BlobError::Seal { .. })));
+            assert!(matches!(without.get(&name).await, Err(BlobError::Seal { .. })));
         }
-        assert_eq!(one.get(&plain.put(b"from before").unwrap()).unwrap(), b"from before");
+        assert_eq!(one.get(&plain.put(b"from before".to_vec()).await.unwrap()).await.unwrap(), b"from before");
         // One blob does not stand for another.
-        let more = one.put(b"more").unwrap();
-        std::fs::copy(one.path(&more).unwrap(), one.path(&name).unwrap()).unwrap();
-        assert!(matches!(one.get(&name), Err(BlobError::Damaged { .. })));
+        let more = one.put(b"more".to_vec()).await.unwrap();
+        std::fs::copy(at(&one, &more), at(&one, &name)).unwrap();
+        assert!(matches!(one.get(&name).await, Err(BlobError::Damaged { .. })));
     }
 
-    #[test]
-    fn no_name_leads_out_of_the_folder() {
+    #[tokio::test]
+    async fn no_name_leads_out_of_the_folder() {
         let blobs = Blobs::new("blobs");
         for name in ["", "../../etc/passwd", "é", &format!("../{}", "a".repeat(61)), &"g".repeat(64)] {
-            assert!(matches!(blobs.get(name), Err(BlobError::Name { .. })), "{name:?}");
+            assert!(matches!(blobs.get(name).await, Err(BlobError::Name { .. })), "{name:?}");
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Runs on an engine, from outside: started, watched, answered, stopped.
 
-use std::{str::FromStr, time::Duration};
+use std::{
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
-use aime_durable::UnixMillis;
-use aime_orchestrator::{RunFact, RunInput};
+use aime_durable::{Recorded, UnixMillis};
+use aime_orchestrator::{RunFact, RunInput, RunView, view_of};
 use aime_progress::{ProgressState, RunId};
 use futures::StreamExt as _;
 use temporalio_client::{
@@ -12,12 +15,14 @@ use temporalio_client::{
     errors::{ClientConnectError, ClientError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
 };
 
-use crate::{Begin, BlobCodec, Blobs, Capability, Queues, RunBegin, RunWorkflow, Tree, Watched, run_workflow};
+use crate::{Begin, BlobCodec, Blobs, Capability, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, run_workflow};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
 /// How many runs a list has, at most.
 const LISTED: usize = 1_000;
+/// Which: each once, however many histories it has gone on in.
+const LIST: &str = "WorkflowType = 'aime.run' AND ExecutionStatus != 'ContinuedAsNew'";
 
 /// Where an engine is: `temporal://HOST:PORT/NAMESPACE`, or `temporals://…` with TLS. The namespace is `default` where none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,12 +126,14 @@ pub struct Certificates {
     pub authority: Option<Vec<u8>>,
     /// Our certificate and its private key, where the engine wants to know who we are.
     pub own: Option<(Vec<u8>, Vec<u8>)>,
+    /// The name in the engine's certificate, where it is another than that in its address.
+    pub name: Option<String>,
 }
 
 impl Certificates {
     fn tls(self) -> TlsOptions {
         let own = self.own.map(|(certificate, key)| ClientTlsOptions::builder().client_cert(certificate).client_private_key(key).build());
-        TlsOptions::builder().maybe_server_root_ca_cert(self.authority).maybe_client_tls_options(own).build()
+        TlsOptions::builder().maybe_server_root_ca_cert(self.authority).maybe_client_tls_options(own).maybe_domain(self.name).build()
     }
 }
 
@@ -140,7 +147,7 @@ pub async fn connect(access: Access) -> Result<Client, EngineError> {
     if !secure && api_key.is_some() {
         return Err(EngineError::NoTls { what: "a key" });
     }
-    if !secure && (certificates.authority.is_some() || certificates.own.is_some()) {
+    if !secure && (certificates.authority.is_some() || certificates.own.is_some() || certificates.name.is_some()) {
         return Err(EngineError::NoTls { what: "a certificate" });
     }
     let tls = secure.then(|| certificates.tls());
@@ -164,6 +171,10 @@ pub struct ListedRun {
     pub run: String,
     /// The engine's word for where its workflow stands.
     pub status: String,
+    /// When it began, or went on in a new history.
+    pub since: Option<SystemTime>,
+    /// When it ended for good.
+    pub ended: Option<SystemTime>,
 }
 
 impl Runs {
@@ -197,6 +208,25 @@ impl Runs {
         self.handle(run).query(RunWorkflow::watch, from, WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
     }
 
+    /// A run with all that happened in it, as its journal tells it. A worker that drives runs must be there.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn view(&self, run: &RunId) -> Result<RunView, EngineError> {
+        let mut facts: Vec<Recorded<RunFact>> = Vec::new();
+        loop {
+            let asked = self.handle(run).query(RunWorkflow::journal, facts.len(), WorkflowQueryOptions::default()).await;
+            let Journaled { input, facts: more, all } = asked.map_err(|error| unqueried(run, &error))?;
+            let nothing = more.is_empty();
+            facts.extend(more.into_iter().map(Recorded::from));
+            match input {
+                Some(input) if facts.len() >= all || nothing => return Ok(view_of(input.into(), &facts)),
+                Some(_) => {}
+                None => return Err(EngineError::Refused { what: "look at the run", why: "it has not begun".to_owned() }),
+            }
+        }
+    }
+
     /// Where a run stands.
     ///
     /// # Errors
@@ -223,13 +253,14 @@ impl Runs {
     /// [`EngineError`].
     pub async fn list(&self) -> Result<Vec<ListedRun>, EngineError> {
         let refused = |error: ClientError| EngineError::Refused { what: "list the runs", why: error.to_string() };
-        let mut found = self.client.list_workflows("WorkflowType = 'aime.run'", WorkflowListOptions::builder().limit(LISTED).build());
+        let mut found = self.client.list_workflows(LIST, WorkflowListOptions::builder().limit(LISTED).build());
         let mut runs = Vec::new();
         while let Some(execution) = found.next().await {
             let execution = execution.map_err(refused)?;
             let status = format!("{:?}", execution.status()).to_lowercase();
             if let Some(run) = execution.id().strip_prefix(&run_workflow("")) {
-                runs.push(ListedRun { run: run.to_owned(), status });
+                let (since, ended) = (execution.start_time(), execution.close_time());
+                runs.push(ListedRun { run: run.to_owned(), status, since, ended });
             }
         }
         Ok(runs)

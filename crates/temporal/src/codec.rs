@@ -10,7 +10,6 @@ use temporalio_common::{
     },
     protos::temporal::api::common::v1::Payload,
 };
-use tokio::task::spawn_blocking;
 
 use crate::{BlobError, Blobs, SealError};
 
@@ -43,13 +42,13 @@ impl BlobCodec {
         DataConverter::new(PayloadConverter::default(), failures, Arc::new(Self::new(blobs)))
     }
 
-    fn shrink(&self, mut payload: Payload) -> Result<Payload, BlobError> {
+    async fn shrink(&self, mut payload: Payload) -> Result<Payload, BlobError> {
         let (encoding, data) = match self.blobs.seal() {
             None if payload.data.len() <= INLINE => return Ok(payload),
             Some(seal) if payload.data.len() <= INLINE => {
                 (SEALED, seal.seal(&payload.data).map_err(|source| BlobError::Seal { name: "a payload".to_owned(), source })?)
             }
-            _ => (BY_NAME, self.blobs.put(&payload.data)?.into_bytes()),
+            _ => (BY_NAME, self.blobs.put(std::mem::take(&mut payload.data)).await?.into_bytes()),
         };
         if let Some(encoding) = payload.metadata.insert(ENCODING.to_owned(), encoding.to_vec()) {
             payload.metadata.insert(INNER.to_owned(), encoding);
@@ -58,9 +57,9 @@ impl BlobCodec {
         Ok(payload)
     }
 
-    fn expand(&self, mut payload: Payload) -> Result<Payload, BlobError> {
+    async fn expand(&self, mut payload: Payload) -> Result<Payload, BlobError> {
         payload.data = match payload.metadata.get(ENCODING).map(Vec::as_slice) {
-            Some(BY_NAME) => self.blobs.get(&String::from_utf8_lossy(&payload.data))?,
+            Some(BY_NAME) => self.blobs.get(&String::from_utf8_lossy(&payload.data)).await?,
             Some(SEALED) => {
                 let failed = |source| BlobError::Seal { name: "a payload".to_owned(), source };
                 self.blobs.seal().ok_or_else(|| failed(SealError::NoKeyGiven))?.open(&payload.data).map_err(failed)?
@@ -73,20 +72,10 @@ impl BlobCodec {
         };
         Ok(payload)
     }
+}
 
-    fn each(
-        &self,
-        payloads: Vec<Payload>,
-        change: fn(&Self, Payload) -> Result<Payload, BlobError>,
-    ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
-        let codec = self.clone();
-        let failed = |error: Box<dyn std::error::Error + Send + Sync>| PayloadConversionError::EncodingError(error);
-        async move {
-            let changed = spawn_blocking(move || payloads.into_iter().map(|payload| change(&codec, payload)).collect::<Result<_, _>>());
-            changed.await.map_err(|error| failed(error.into()))?.map_err(|error| failed(error.into()))
-        }
-        .boxed()
-    }
+fn failed(error: BlobError) -> PayloadConversionError {
+    PayloadConversionError::EncodingError(error.into())
 }
 
 impl PayloadCodec for BlobCodec {
@@ -95,7 +84,15 @@ impl PayloadCodec for BlobCodec {
         _: &SerializationContextData,
         payloads: Vec<Payload>,
     ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
-        self.each(payloads, Self::shrink)
+        let codec = self.clone();
+        async move {
+            let mut changed = Vec::with_capacity(payloads.len());
+            for payload in payloads {
+                changed.push(codec.shrink(payload).await.map_err(failed)?);
+            }
+            Ok(changed)
+        }
+        .boxed()
     }
 
     fn decode(
@@ -103,7 +100,15 @@ impl PayloadCodec for BlobCodec {
         _: &SerializationContextData,
         payloads: Vec<Payload>,
     ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
-        self.each(payloads, Self::expand)
+        let codec = self.clone();
+        async move {
+            let mut changed = Vec::with_capacity(payloads.len());
+            for payload in payloads {
+                changed.push(codec.expand(payload).await.map_err(failed)?);
+            }
+            Ok(changed)
+        }
+        .boxed()
     }
 }
 
@@ -111,33 +116,33 @@ impl PayloadCodec for BlobCodec {
 mod tests {
     use super::*;
 
-    #[test]
-    fn only_what_is_large_is_stored_and_all_of_it_comes_back() {
+    #[tokio::test]
+    async fn only_what_is_large_is_stored_and_all_of_it_comes_back() {
         let folder = tempfile::tempdir().unwrap();
         let codec = BlobCodec::new(Blobs::new(folder.path()));
         for (bytes, stored) in [(0, false), (INLINE, false), (INLINE + 1, true)] {
             let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
             let payload = Payload { metadata, data: vec![b'x'; bytes], ..Payload::default() };
-            let travels = codec.shrink(payload.clone()).unwrap();
+            let travels = codec.shrink(payload.clone()).await.unwrap();
             assert_eq!(travels.data.len() < 100, stored || bytes == 0, "{bytes}");
-            assert_eq!(codec.expand(travels).unwrap(), payload);
+            assert_eq!(codec.expand(travels).await.unwrap(), payload);
         }
     }
 
-    #[test]
-    fn with_a_key_nothing_travels_in_plain_text() {
+    #[tokio::test]
+    async fn with_a_key_nothing_travels_in_plain_text() {
         let folder = tempfile::tempdir().unwrap();
         let seal = crate::Seal::read(&"7".repeat(64)).unwrap();
         let (sealed, plain) = (BlobCodec::new(Blobs::new(folder.path()).sealed(Some(seal))), BlobCodec::new(Blobs::new(folder.path())));
         for bytes in [1, INLINE, INLINE + 1] {
             let metadata = [(ENCODING.to_owned(), b"json/plain".to_vec())].into();
             let payload = Payload { metadata, data: b"secret".repeat(bytes), ..Payload::default() };
-            let travels = sealed.shrink(payload.clone()).unwrap();
+            let travels = sealed.shrink(payload.clone()).await.unwrap();
             assert!(!travels.data.windows(6).any(|part| part == b"secret"), "{bytes}");
-            assert!(plain.expand(travels.clone()).is_err(), "{bytes}");
-            assert_eq!(sealed.expand(travels).unwrap(), payload);
+            assert!(plain.expand(travels.clone()).await.is_err(), "{bytes}");
+            assert_eq!(sealed.expand(travels).await.unwrap(), payload);
             // What was sent before there was a key is still read.
-            assert_eq!(sealed.expand(plain.shrink(payload.clone()).unwrap()).unwrap(), payload);
+            assert_eq!(sealed.expand(plain.shrink(payload.clone()).await.unwrap()).await.unwrap(), payload);
         }
     }
 }

@@ -21,15 +21,15 @@ mod worker;
 pub use activities::Effects;
 pub use actor::ActorWorkflow;
 pub use begin::{Begin, Dated, SoFar};
-pub use blobs::{BlobError, Blobs};
+pub use blobs::{BlobError, Blobs, Bucket, BucketError, BucketKeys};
 pub use carry::{Begun, Carried, Carrier, carry};
 pub use client::{Access, Certificates, EngineError, ListedRun, Place, PlaceError, Runs, connect};
 pub use codec::{BlobCodec, INLINE};
 pub use desk::{Desk, Step, TemporalHost, Wish};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use orders::{
-    ActOrder, ActorBegin, ActorEnd, Answered, JoinOrder, JudgeOrder, MakeOrder, Making, RunBegin, RunOrder, StoppedActor, Watched, Worked,
-    actor_workflow, moves_on, run_workflow,
+    ActOrder, ActorBegin, ActorEnd, Answered, JoinOrder, Journaled, JudgeOrder, MakeOrder, Making, RunBegin, RunOrder, StoppedActor,
+    Watched, Worked, actor_workflow, moves_on, run_workflow,
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;

@@ -24,13 +24,16 @@ pub struct RunBegin {
     pub tree: Option<Tree>,
 }
 
-/// An actor that was stopped, and may go on.
+/// An actor that was stopped and may go on, or that has ended and whose run has not taken its end in yet.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StoppedActor {
     /// Where it goes on.
     pub begin: Begin<ActorMachine>,
     /// How many reports it has made, the one that it was made among them.
     pub reports: u64,
+    /// What it came to, where it has ended: it is judged again where the attempt was stopped meanwhile, and not done again.
+    #[serde(default)]
+    pub ended: Option<Conclusion>,
 }
 
 /// What the workflow of an actor starts from.
@@ -197,6 +200,17 @@ pub struct Watched {
     /// What the working folder has come to, where it goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
+}
+
+/// A part of a run's journal.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Journaled {
+    /// What the run started from; none before it has begun.
+    pub input: Option<Dated<RunInput>>,
+    /// Facts from the one that was asked for.
+    pub facts: Vec<Dated<RunFact>>,
+    /// How many facts there are by now.
+    pub all: usize,
 }
 
 /// The workflow of a run, by the run's name.

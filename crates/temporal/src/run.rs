@@ -22,7 +22,7 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, RunBegin, RunOrder, SoFar,
+    ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, Journaled, RunBegin, RunOrder, SoFar,
     StoppedActor, Tree, Watched, Worked, carry,
     deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
     effect::{begun_and_lost, lost},
@@ -39,13 +39,16 @@ const WATCHED: usize = 200;
 pub struct RunWorkflow {
     /// What came from outside and was not taken in yet.
     inbox: Vec<RunFact>,
+    /// What it started from, and all that it has taken in.
+    input: Option<Dated<RunInput>>,
+    facts: Vec<Dated<RunFact>>,
     /// What people see.
     events: Vec<Dated<ProgressEvent>>,
     state: Option<ProgressState>,
     bounds: Option<Bounds>,
     result: Option<RunResult>,
     over: bool,
-    /// Actors that were stopped before their end.
+    /// Actors that were stopped before their end, or whose end the run has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
     /// What the working folder has come to, where it goes from host to host.
     tree: Option<Tree>,
@@ -74,7 +77,7 @@ impl RunWorkflow {
             if let Carried::Ended(_) = carried {
                 carrier.errands.done().await;
             }
-            let RunCarrier { facts, events, .. } = carrier;
+            let (events, facts) = (carrier.events, ctx.state_mut(|run| std::mem::take(&mut run.facts)));
             match carried {
                 Carried::Left { not_begun, then } => {
                     let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
@@ -86,7 +89,8 @@ impl RunWorkflow {
                 Carried::Ended(ended) => {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
                     let result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
-                    ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
+                    // Until it goes on, or for ever, it can be read.
+                    ctx.state_mut(|run| (run.result, run.over, run.facts) = (Some(result.clone()), over, facts.clone()));
                     if over {
                         return Ok(result);
                     }
@@ -110,6 +114,13 @@ impl RunWorkflow {
         let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
         let (result, bounds) = (self.result.clone(), self.bounds.clone());
         Watched { events, all: self.events.len(), result, over: self.over, bounds, tree: self.tree.clone() }
+    }
+
+    /// What it started from, and what it has taken in from a fact on, counted from 0: all that a run is follows from that.
+    #[query]
+    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Journaled {
+        let facts = self.facts.iter().skip(from).take(WATCHED).cloned().collect();
+        Journaled { input: self.input.clone(), facts, all: self.facts.len() }
     }
 
     /// Where the run stands.
@@ -165,11 +176,23 @@ fn in_doubt(id: EffectId, lost: &str) -> RunFact {
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 }
 }
 
+/// The answer to a call whose changes of files could not be taken in: it failed, and what it said is kept.
+fn left_out(fact: RunFact, why: &str) -> RunFact {
+    match fact {
+        RunFact::TaskEnded { id, mut conclusion, checks, calls, duration_ms } => {
+            let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
+            conclusion.outcome = Outcome::Failure;
+            conclusion.error = Some(format!("{before}{why}"));
+            RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms }
+        }
+        other => other,
+    }
+}
+
 struct RunCarrier {
     ctx: WorkflowContext<RunWorkflow>,
     begin: Begin<RunMachine>,
     queues: crate::Queues,
-    facts: Vec<Dated<RunFact>>,
     events: usize,
     ledger: Rc<RefCell<Ledger>>,
     /// The workflows of actors at work, by their tasks.
@@ -194,7 +217,6 @@ impl RunCarrier {
         let ended_from_outside = Some(cancelled(&ctx));
         let mut carrier = Self {
             ledger: Rc::new(RefCell::new(Ledger { so_far: RunSoFar::new(input), calls: BTreeMap::new() })),
-            facts: Vec::new(),
             events: 0,
             actors: Rc::default(),
             errands: Errands::default(),
@@ -207,8 +229,9 @@ impl RunCarrier {
         };
         let state = ProgressState::new(carrier.input().plan_id.clone(), carrier.input().goal.clone(), at);
         carrier.ctx.state_mut(|run| {
+            run.facts.clear();
             run.events.clear();
-            run.state = Some(state);
+            (run.input, run.state) = (Some(carrier.begin.input.clone()), Some(state));
         });
         if let Some(journal) = carrier.begin.journal.clone() {
             let facts: Vec<Recorded<RunFact>> = journal.facts.into_iter().map(Recorded::from).collect();
@@ -224,7 +247,6 @@ impl RunCarrier {
 
     /// Takes in what happened, whenever it did.
     fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
-        self.facts.extend(facts.iter().cloned().map(Dated::from));
         self.events += events.len();
         let mut ledger = self.ledger.borrow_mut();
         ledger.so_far.take(facts, events);
@@ -237,6 +259,7 @@ impl RunCarrier {
         drop(ledger);
         self.ctx.state_mut(|run| {
             run.bounds = Some(bounds);
+            run.facts.extend(facts.iter().cloned().map(Dated::from));
             run.events.extend(events.iter().cloned().map(Dated::from));
             if let Some(state) = &mut run.state {
                 for event in events {
@@ -322,7 +345,7 @@ impl RunCarrier {
                     Err(error) => Err(error),
                     Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
                         Ok(()) => fact,
-                        Err(message) => RunFact::EffectFailed { id: id.clone(), message },
+                        Err(why) => left_out(fact, &why),
                     }),
                 },
             };
@@ -393,6 +416,11 @@ impl Carrier<RunMachine> for RunCarrier {
     fn took(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
         self.pass_on(facts, events);
         self.remember(facts, events);
+        for event in events {
+            if let ProgressEvent::TaskConcluded { task, .. } = &event.fact {
+                self.ctx.state_mut(|run| run.stopped.retain(|_, actor| actor.begin.input.what.spec.task != *task));
+            }
+        }
     }
 
     fn settle(&mut self, context: &mut Context<'_>) -> bool {

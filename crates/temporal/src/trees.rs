@@ -4,19 +4,19 @@ use std::{
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, SystemTime},
 };
 
-use aime_work_tree::{Commit, Merged, WorkTree, WorkTreeError};
+use aime_work_tree::{Commit, Held, Merged, WorkTree, WorkTreeError, forget_repositories};
 use serde::{Deserialize, Serialize};
-use tokio::{
-    sync::{Mutex, OwnedMutexGuard},
-    task::spawn_blocking,
-};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::{BlobError, Blobs};
 
-/// After so many states that hold only what changed comes one that holds all, so that a new host need not read the whole past.
+/// After so many states that hold only what changed comes one that holds the whole past, so that a new host need not read so many.
 const WHOLE_EVERY: u32 = 64;
+/// What nobody has used for so long is forgotten here: states, and the repositories of folders. It is longer than a run waits for a person.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// The form of what is stored.
 const VERSION: u32 = 1;
 
@@ -104,9 +104,6 @@ pub enum TreeError {
         /// Its name.
         bundle: String,
     },
-    /// The process ends.
-    #[error("it was given up")]
-    GivenUp,
 }
 
 /// A folder of this host with its states, and where those are that come from other hosts. Cheap to clone; clones take turns.
@@ -115,6 +112,8 @@ pub struct Trees {
     folder: WorkTree,
     blobs: Blobs,
     turn: Arc<Mutex<()>>,
+    /// What keeps other processes away from a worker's folder, for as long as it lives.
+    _held: Option<Arc<Held>>,
 }
 
 /// A state that was checked out, for as long as it is worked on.
@@ -137,10 +136,10 @@ pub enum Side {
 
 impl Trees {
     /// A folder and its states, which are kept beneath `state`: a place where nobody who works in the folder can write. `path` is the `PATH`
-    /// on which `git` is found.
+    /// on which `git` is found. What nobody has used for 90 days is forgotten: states of this folder, and the repositories of others.
     ///
     /// # Errors
-    /// [`TreeError`], as for a folder of a worker that holds anything.
+    /// [`TreeError`], as for a folder of a worker that holds anything, or in which another one works.
     pub async fn open(side: Side, folder: &Path, state: &Path, path: OsString, blobs: Blobs) -> Result<Self, TreeError> {
         let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
         let kept = match side {
@@ -148,10 +147,18 @@ impl Trees {
             Side::Worker => "worker.git",
         };
         let tree = WorkTree::open(folder, &state.join(name.as_str()).join(kept), path).await?;
+        let held = tree.hold(side == Side::Client).await?;
         if side == Side::Worker {
             tree.claim().await?;
         }
-        Ok(Self::new(tree, blobs))
+        let unused_since = SystemTime::now().checked_sub(FORGOTTEN_AFTER).unwrap_or(SystemTime::UNIX_EPOCH);
+        // That there is more than need be is no reason not to work.
+        let forgotten = tree.forget(unused_since).await.map(drop).and(forget_repositories(state.to_owned(), unused_since).await.map(drop));
+        if let Err(error) = forgotten {
+            tracing::warn!(%error, "what nobody uses any more could not be deleted");
+        }
+        let held = (side == Side::Worker).then(|| Arc::new(held));
+        Ok(Self { _held: held, ..Self::new(tree, blobs) })
     }
 
     /// Where its states are kept.
@@ -163,7 +170,7 @@ impl Trees {
     /// Of a folder, with this store.
     #[must_use]
     pub(crate) fn new(folder: WorkTree, blobs: Blobs) -> Self {
-        Self { folder, blobs, turn: Arc::default() }
+        Self { folder, blobs, turn: Arc::default(), _held: None }
     }
 
     /// Hands over what stands in the folder, and remembers it as where a run began.
@@ -172,6 +179,7 @@ impl Trees {
     /// [`TreeError`].
     pub async fn hand_over(&self, run: &str) -> Result<Tree, TreeError> {
         let _turn = self.turn.lock().await;
+        let _held = self.folder.hold(true).await?;
         let commit = self.folder.record(None, &[]).await?;
         self.folder.remember(&began(run), &commit).await?;
         self.stored(commit, None).await
@@ -183,6 +191,7 @@ impl Trees {
     /// [`TreeError`], as where a file is in the way that the run has made too; then nothing has changed.
     pub async fn take_back(&self, run: &str, tree: &Tree) -> Result<TakenBack, TreeError> {
         let _turn = self.turn.lock().await;
+        let _held = self.folder.hold(true).await?;
         let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(TakenBack::Elsewhere) };
         if before == tree.commit {
             return Ok(TakenBack::Taken);
@@ -214,6 +223,7 @@ impl Trees {
     /// Waits until nobody else works in the folder, and puts a state into it.
     pub(crate) async fn stand(&self, tree: &Tree, run: &str) -> Result<Standing, TreeError> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
+        self.folder.free().await?;
         self.fetch(tree).await?;
         self.folder.check_out(&tree.commit, run).await?;
         Ok(Standing { trees: self.clone(), tree: tree.clone(), run: run.to_owned(), _turn: turn })
@@ -238,21 +248,25 @@ impl Trees {
     }
 
     /// Stores a commit for other hosts.
-    async fn stored(&self, commit: Commit, onto: Option<&Tree>) -> Result<Tree, TreeError> {
-        let onto = onto.filter(|onto| onto.links + 1 < WHOLE_EVERY);
-        let bundle = self.folder.bundle(&commit, onto.map(|onto| &onto.commit)).await?;
+    async fn stored(&self, commit: Commit, after: Option<&Tree>) -> Result<Tree, TreeError> {
+        let onto = after.filter(|onto| onto.links + 1 < WHOLE_EVERY);
+        let (bundle, onto) = match self.folder.bundle(&commit, onto.map(|onto| &onto.commit)).await {
+            // What changed may be handed over where the whole past may not.
+            Err(WorkTreeError::TooLarge { .. }) if onto.is_none() && after.is_some() => {
+                (self.folder.bundle(&commit, after.map(|after| &after.commit)).await?, after)
+            }
+            bundle => (bundle?, onto),
+        };
         let header = Header { version: VERSION, onto: onto.cloned() };
         let mut bytes = serde_json::to_vec(&header).unwrap_or_default();
         bytes.push(b'\n');
         bytes.extend(bundle);
-        let blobs = self.blobs.clone();
-        let bundle = spawn_blocking(move || blobs.put(&bytes)).await.map_err(|_| TreeError::GivenUp)??;
+        let bundle = self.blobs.put(bytes).await?;
         Ok(Tree { commit, bundle, links: onto.map_or(0, |onto| onto.links + 1) })
     }
 
     async fn read(&self, bundle: &str) -> Result<(Header, Vec<u8>), TreeError> {
-        let (blobs, name) = (self.blobs.clone(), bundle.to_owned());
-        let bytes = spawn_blocking(move || blobs.get(&name)).await.map_err(|_| TreeError::GivenUp)??;
+        let bytes = self.blobs.get(bundle).await?;
         let form = || TreeError::Form { bundle: bundle.to_owned() };
         let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(form)?;
         let (header, rest) = bytes.split_at(end);

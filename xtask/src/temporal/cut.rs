@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::copy;
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::spawn;
 
@@ -25,10 +26,14 @@ struct Cable {
 }
 
 impl Cable {
+    fn of(process: u32) -> Self {
+        Self { space: format!("aime-{process}"), here: format!("aimeh{process}"), there: format!("aimet{process}") }
+    }
+
     /// Lays it; none, with the reason, where that is not allowed.
     fn lay() -> Result<Result<Self, String>> {
-        let number = std::process::id();
-        let cable = Self { space: format!("aime-{number}"), here: format!("aimeh{number}"), there: format!("aimet{number}") };
+        Self::clear_away();
+        let cable = Self::of(std::process::id());
         let Ok(made) = Command::new("ip").args(["netns", "add", &cable.space]).stdin(Stdio::null()).output() else {
             return Ok(Err("there is no `ip`; install iproute2".to_owned()));
         };
@@ -47,6 +52,20 @@ impl Cable {
             ip(arguments)?;
         }
         Ok(Ok(cable))
+    }
+
+    /// Takes away what scenarios have left that were killed: their networks, and the workers in these.
+    fn clear_away() {
+        let Ok(listed) = Command::new("ip").args(["netns", "list"]).stdin(Stdio::null()).output() else { return };
+        for process in left(&String::from_utf8_lossy(&listed.stdout), |process| Path::new(&format!("/proc/{process}")).exists()) {
+            let cable = Self::of(process);
+            if let Ok(inside) = Command::new("ip").args(["netns", "pids", &cable.space]).stdin(Stdio::null()).output() {
+                let inside = String::from_utf8_lossy(&inside.stdout).into_owned();
+                drop(Command::new("kill").arg("-KILL").args(inside.split_whitespace()).stderr(Stdio::null()).status());
+            }
+            // With the one end goes the other; dropping it takes the network away.
+            drop(ip(&["link", "delete", &cable.here]));
+        }
     }
 
     /// Cuts it, or mends it.
@@ -75,6 +94,12 @@ fn forward(server: String) -> Result<String> {
         }
     });
     Ok(address)
+}
+
+/// The processes that have made networks and are gone, by what `ip netns list` prints.
+fn left(listed: &str, lives: impl Fn(u32) -> bool) -> Vec<u32> {
+    let words = listed.lines().filter_map(|line| line.split_whitespace().next());
+    words.filter_map(|space| space.strip_prefix("aime-")?.parse().ok()).filter(|process| !lives(*process)).collect()
 }
 
 fn ip(arguments: &[&str]) -> Result<()> {
@@ -123,5 +148,16 @@ impl World {
         Ok("a worker was cut off for longer than its heartbeat: its call is told to be in doubt, is not repeated, and its return changes \
             nothing"
             .to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left;
+
+    #[test]
+    fn only_what_killed_scenarios_left_is_taken_away() {
+        let listed = "aime-71 (id: 3)\naime-72\nother-73 (id: 1)\naime-x\n\n";
+        assert_eq!(left(listed, |process| process == 72), [71]);
     }
 }

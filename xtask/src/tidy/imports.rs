@@ -12,13 +12,23 @@ struct Reserved {
     mend: &'static str,
 }
 
-const RESERVED: [Reserved; 5] = [
+const RESERVED: [Reserved; 7] = [
     Reserved { paths: &["async_openai"], owners: &["crates/llm"], mend: "speak to models through `aime_llm::ChatModel`" },
     Reserved { paths: &["rmcp"], owners: &["crates/tools"], mend: "speak to MCP servers through `aime_tools`" },
     Reserved {
         paths: &["process_wrap", "process::Command", "tokio::process"],
         owners: &["crates/sandbox", "xtask"],
         mend: "start processes through `aime_sandbox`",
+    },
+    Reserved {
+        paths: &["temporalio_client", "temporalio_common", "temporalio_macros", "temporalio_sdk", "temporalio_workflow"],
+        owners: &["crates/temporal"],
+        mend: "speak to an engine through `aime_temporal`",
+    },
+    Reserved {
+        paths: &["aime_temporal"],
+        owners: &["crates/temporal", "crates/cli"],
+        mend: "nothing but the command knows where runs are carried out: a machine is driven through `aime_durable::Host`",
     },
     Reserved { paths: &["rusqlite"], owners: &["crates/durable", "crates/memory"], mend: "store through `aime_durable`" },
     Reserved {

@@ -31,6 +31,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
         events: Vec::new(),
         output: Some(RunOutput { status: RunStatus::Executing, error }),
         bounds: Bounds::default(),
+        bounds_reached: Default::default(),
         actors: 0,
         over,
         damage: None,

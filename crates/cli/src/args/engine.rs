@@ -14,7 +14,8 @@ pub(crate) struct EngineArgs {
     /// Carry the run out on Temporal, where workers do it: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
     #[arg(long, value_name = "ADDRESS", global = true, help_heading = ENGINE)]
     pub(crate) on: Option<Place>,
-    /// The folder of what is large, which workers and clients share; .aime/blobs of the working folder unless given
+    /// Where workers and clients share what is large: a folder, or a bucket as s3://BUCKET/PREFIX, with its key in AWS_ACCESS_KEY_ID and
+    /// AWS_SECRET_ACCESS_KEY; .aime/blobs of the working folder unless given
     #[arg(long, value_name = "DIR", global = true, help_heading = ENGINE)]
     pub(crate) blobs: Option<PathBuf>,
     /// A file of keys with which all is encrypted that goes to the engine and to --blobs; or AIME_TEMPORAL_PAYLOAD_KEY holds one
@@ -29,6 +30,9 @@ pub(crate) struct EngineArgs {
     /// Its private key, as PEM
     #[arg(long, value_name = "FILE", global = true, requires = "tls_cert", help_heading = ENGINE)]
     pub(crate) tls_key: Option<PathBuf>,
+    /// The name in the engine's certificate, where it is another than that in its address
+    #[arg(long, value_name = "NAME", global = true, help_heading = ENGINE)]
+    pub(crate) tls_name: Option<String>,
     /// The name of the working folder, where not all workers share it: only those of this name do what needs it
     #[arg(long, value_name = "NAME", global = true, help_heading = ENGINE)]
     pub(crate) place: Option<String>,

@@ -1,23 +1,23 @@
 //! Runs on an engine: the same commands, and workers.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+mod look;
+
+use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use aime_durable::{Clock as _, SystemClock};
-use aime_orchestrator::{NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
+use aime_orchestrator::{FailureCode, NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
 use aime_progress::{EvidenceId, RunId, TaskId, Timestamp};
 use aime_temporal::{
-    Access, Blobs, Capability, Certificates, EngineError, Equipment, Place, Runs, Seal, Side, TakenBack, Tree, TreeError, Trees, Watched,
-    connect, work,
+    Access, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, Place, Runs, Seal, Side, TakenBack, Tree,
+    TreeError, Trees, Watched, connect, work,
 };
 
-use super::run::{Carry, bounds, interrupted, run, tell, tell_model};
+use super::{
+    resume::raised,
+    run::{Carry, bounds, interrupted, run, tell, tell_model},
+};
 use crate::{
-    args::{Command, Global, Output, ResumeArgs, RunsCommand, WorkerArgs},
+    args::{Command, Global, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
     models, output,
     screen::{Form, Screen, Sight},
@@ -58,15 +58,15 @@ pub(super) async fn command(command: Command, global: &Global, setup: &Setup) ->
             let cancel = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() };
             tell_run(&run, cancel, &msg!("engine-cancelled"), on, global, setup).await
         }
-        Command::Runs { command: None | Some(RunsCommand::List), .. } => {
-            for listed in runs(on, global, setup).await?.list().await.map_err(|error| failure_of(&error))? {
-                output::result(&format!("{}  {}", listed.run, listed.status));
-            }
-            Ok(0)
-        }
-        _ => Err(Failure::usage("this command does not work on an engine yet")
-            .hint("run, resume, answer, tell, pause, cancel and runs do; leave --on out for what is in this folder")),
+        Command::Runs { command, output } => look::look(command, output, on, global, setup).await,
+        _ => Err(not_there()),
     }
+}
+
+fn not_there() -> Failure {
+    Failure::usage("this command does not work on an engine yet").hint(
+        "run, resume, answer, tell, pause, cancel and runs (list, show, diff, watch, events, report) do; leave --on out for what is in this folder",
+    )
 }
 
 /// Starts a run there and watches it to its end.
@@ -80,7 +80,7 @@ pub(super) async fn carry_out(carry: Carry, on: &Place, request: RunRequest, glo
         false => None,
     };
     runs.start(SystemClock.now(), input, tree).await.map_err(|error| failure_of(&error))?;
-    watch(&runs, &run, 0, output, global, setup).await
+    watch(&runs, &run, (0, Watching::Own), output, global, setup).await
 }
 
 async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) -> Result<u8, Failure> {
@@ -88,8 +88,9 @@ async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) ->
     let runs = runs(on, global, setup).await?;
     let seen = runs.watch(&run, usize::MAX).await.map_err(|error| failure_of(&error))?;
     if let (Some(_), false) = (&seen.result, seen.over) {
-        let before = seen.bounds.unwrap_or_default();
-        let wanted = bounds(&args.bounds, before.clone());
+        let known = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+        let (before, reached) = (known.bounds, known.bounds_reached);
+        let wanted = raised(bounds(&args.bounds, before.clone()), &reached, &setup.config.run);
         let fact = RunFact::Resumed { bounds: (wanted != before).then_some(wanted) };
         runs.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
         // The result of before is taken back as soon as the run goes on.
@@ -97,12 +98,27 @@ async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) ->
             tokio::time::sleep(LOOK).await;
         }
     }
-    watch(&runs, &run, seen.all, args.output, global, setup).await
+    watch(&runs, &run, (seen.all, Watching::Own), args.output, global, setup).await
 }
 
-/// Shows what happens in a run until it has ended or is left. The first Ctrl-C stops the run so that it can be resumed; the second only ends the
-/// watching.
-async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+/// Whose a run is that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watching {
+    /// Of who watches: the first Ctrl-C stops it so that it can be resumed, the second only ends the watching. What it did to files is brought here.
+    Own,
+    /// Anybody's: it is looked at, and no more.
+    Others,
+}
+
+/// Shows what happens in a run until it has ended or is left.
+async fn watch(
+    runs: &Runs,
+    run: &RunId,
+    (from, watching): (usize, Watching),
+    output: Output,
+    global: &Global,
+    setup: &Setup,
+) -> Result<u8, Failure> {
     // The view's keys act on runs of this machine alone: a run of an engine is shown in lines.
     let sight = Sight { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
     let screen = Screen::new(Form::of(output, sight), run);
@@ -111,6 +127,9 @@ async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &G
         let looked = tokio::select! {
             looked = runs.watch(run, seen) => looked,
             () = interrupted() => {
+                if watching == Watching::Others {
+                    return Ok(0);
+                }
                 if std::mem::replace(&mut stopping, true) {
                     output::note(&format!("not watched any more; `aime resume {run}` with the same --on goes on"));
                     return Ok(code::INTERRUPTED);
@@ -144,17 +163,23 @@ async fn watch(runs: &Runs, run: &RunId, from: usize, output: Output, global: &G
         }
         if let Some(result) = result.filter(|_| seen >= all) {
             screen.close();
-            if let Some(tree) = tree {
-                take_back(run, &tree, global, setup).await?;
+            // What it came to is told first, whatever becomes of the files here.
+            let code = tell(&result, output)?;
+            if watching == Watching::Others {
+                return Ok(0);
             }
-            return tell(&result, output);
+            let taken = match tree {
+                Some(tree) => take_back(run, &tree, global, setup).await?,
+                None => true,
+            };
+            return Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() });
         }
         tokio::time::sleep(LOOK).await;
     }
 }
 
-/// Brings what a run has done to its folder into this one, where it began here.
-async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<(), Failure> {
+/// Brings what a run has done to its folder into this one, where it began here. Whether it is there now, or belongs elsewhere.
+async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<bool, Failure> {
     let trees = trees(Side::Client, global, setup).await?;
     match trees.take_back(run.as_str(), tree).await.map_err(|error| tree_failure(&error))? {
         TakenBack::Taken => {}
@@ -165,9 +190,10 @@ async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> 
                 paths.join(", "),
                 trees.repository().display()
             ));
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// The working folder with its states, which are kept where no command that runs in the folder can write.
@@ -230,9 +256,12 @@ async fn runs(on: &Place, global: &Global, setup: &Setup) -> Result<Runs, Failur
 async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
     let api_key = setup.environment.text(API_KEY).map(str::to_owned);
     let engine = &global.engine;
-    let read = |file: &Option<PathBuf>| file.as_deref().map(read_file).transpose();
-    let own = read(&engine.tls_cert)?.zip(read(&engine.tls_key)?);
-    let certificates = Certificates { authority: read(&engine.tls_ca)?, own };
+    let own = match (&engine.tls_cert, &engine.tls_key) {
+        (Some(certificate), Some(key)) => Some((read_certificates(certificate)?, read_key(key, setup)?)),
+        _ => None,
+    };
+    let authority = engine.tls_ca.as_deref().map(read_certificates).transpose()?;
+    let certificates = Certificates { authority, own, name: engine.tls_name.clone() };
     let access = Access { place: place.clone(), blobs: blobs(global, setup)?, api_key, certificates };
     connect(access).await.map_err(|error| failure_of(&error))
 }
@@ -240,16 +269,53 @@ async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_te
 /// Where what is large is stored, and by which keys all is sealed.
 fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
     let keys = match &global.engine.payload_key {
-        Some(file) => Some((String::from_utf8_lossy(&read_file(file)?).into_owned(), file.display().to_string())),
+        Some(file) => Some((String::from_utf8_lossy(&read_key(file, setup)?).into_owned(), file.display().to_string())),
         None => setup.environment.text(PAYLOAD_KEY).map(|keys| (keys.to_owned(), PAYLOAD_KEY.to_owned())),
     };
     let seal = keys.map(|(keys, whence)| Seal::read(&keys).map_err(|error| Failure::usage(format!("{whence}: {error}")))).transpose()?;
-    let folder = global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"));
-    Ok(Blobs::new(folder).sealed(seal))
+    let place = global.engine.blobs.clone().unwrap_or_else(|| setup.keep().join("blobs"));
+    let blobs = match place.to_str().filter(|address| Bucket::is_address(address)) {
+        Some(address) => Blobs::in_bucket(bucket(address, setup)?),
+        None => Blobs::new(place),
+    };
+    Ok(blobs.sealed(seal))
+}
+
+/// A bucket by its address, and by the variables that all programs of this kind read.
+fn bucket(address: &str, setup: &Setup) -> Result<Bucket, Failure> {
+    let text = |name: &str| setup.environment.text(name);
+    let (Some(id), Some(secret)) = (text("AWS_ACCESS_KEY_ID"), text("AWS_SECRET_ACCESS_KEY")) else {
+        return Err(Failure::usage(format!("there is no key for {address}")).hint("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"));
+    };
+    let keys = BucketKeys { id: id.to_owned(), secret: secret.to_owned(), token: text("AWS_SESSION_TOKEN").map(str::to_owned) };
+    let endpoint = text("AWS_ENDPOINT_URL_S3").or_else(|| text("AWS_ENDPOINT_URL"));
+    let region = text("AWS_REGION").or_else(|| text("AWS_DEFAULT_REGION"));
+    Bucket::new(address, endpoint, region, keys).map_err(|error| Failure::caused(code::USAGE, &error))
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(file).map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display())))
+}
+
+/// A file of certificates: one that holds none would be taken in silence, and then nobody trusted.
+fn read_certificates(file: &Path) -> Result<Vec<u8>, Failure> {
+    let bytes = read_file(file)?;
+    let one = b"-----BEGIN CERTIFICATE-----";
+    if bytes.windows(one.len()).any(|part| part == one) {
+        Ok(bytes)
+    } else {
+        Err(Failure::usage(format!("{} holds no certificate as PEM", file.display())))
+    }
+}
+
+/// A file with a key, which must not stand where actors read and from where folders travel.
+fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
+    let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    if place(file).starts_with(place(&setup.folder)) {
+        return Err(Failure::usage(format!("the key {} stands in the working folder, where runs can read it", file.display()))
+            .hint("move it out of the folder"));
+    }
+    read_file(file)
 }
 
 /// A name for words of a person.

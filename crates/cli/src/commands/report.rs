@@ -12,11 +12,7 @@ use aime_report::{Content, FileSource, MAX_COMPARED, ReportView, Source};
 use aime_undo::{Author, Entry, Kept, UndoError};
 use serde_json::json;
 
-use super::{
-    runs::{output_of, read},
-    steering::is_driven,
-    write_whole,
-};
+use super::{runs::output_of, write_whole};
 use crate::{
     args::Output,
     failure::{Failure, code},
@@ -29,17 +25,16 @@ const FILE: &str = "report.html";
 /// The most paths whose contents are read.
 const MOST: usize = 2_000;
 
-/// Makes the page of a run. It is the result where `-` is asked for; else its path is.
-pub(super) fn report(run: &str, to: Option<&Path>, form: Output, setup: &Setup) -> Result<(), Failure> {
-    let (run, seen) = read(run, setup)?;
-    let page = report_view(&run, &seen, setup).html();
+/// Makes the page of a run, which somebody drives now or nobody. It is the result where `-` is asked for; else its path is.
+pub(super) fn report((run, seen, driven): (&RunId, &RunView, bool), to: Option<&Path>, form: Output, setup: &Setup) -> Result<(), Failure> {
+    let page = report_view(run, seen, driven, setup).html();
     if to == Some(Path::new("-")) {
         output::result(page.trim_end());
         return Ok(());
     }
     let path = match to {
         Some(path) => path.to_owned(),
-        None => beside(&run, setup)?,
+        None => beside(run, setup)?,
     };
     let unwritable = |error| {
         Failure::usage(format!("the report cannot be written to {}: {error}", path.display()))
@@ -62,7 +57,7 @@ fn beside(run: &RunId, setup: &Setup) -> Result<PathBuf, Failure> {
 }
 
 /// What a report shows of a run.
-pub(super) fn report_view(run: &RunId, seen: &RunView, setup: &Setup) -> ReportView {
+pub(super) fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> ReportView {
     let mut notes: Vec<String> =
         seen.damage.iter().map(|damage| format!("The journal is damaged: {damage}. What follows ends there.")).collect();
     notes.extend(seen.inconsistencies.iter().map(|found| format!("The state contradicts itself: {found}.")));
@@ -77,7 +72,7 @@ pub(super) fn report_view(run: &RunId, seen: &RunView, setup: &Setup) -> ReportV
         }
     };
     // What is under way has not failed.
-    let under_way = seen.output.is_none() && is_driven(run, setup);
+    let under_way = seen.output.is_none() && driven;
     notes.extend(under_way.then(|| "The run is under way; this is how it stood.".to_owned()));
     let failure = output_of(run, seen).error.filter(|_| !under_way).map(|error| aime_report::Failure {
         code: error.code.word().to_owned(),

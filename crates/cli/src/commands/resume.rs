@@ -1,5 +1,7 @@
 //! `aime resume`.
 
+use std::collections::BTreeSet;
+
 use aime_durable::RunRecord;
 use aime_orchestrator::{Bounds, RunStanding, standing};
 use aime_progress::{RunId, RunStatus};
@@ -28,7 +30,7 @@ pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> 
         None if seen.input.can_plan && !seen.over => return Err(models::none_configured()),
         _ => at_hand(choice.as_ref(), setup),
     };
-    let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen, &setup.config.run);
+    let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
     let bounds = (wanted != seen.bounds).then(|| wanted.clone());
     let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models, bounds: wanted };
     carry_out(carry, global, setup, Work::Resume { bounds, before: Box::new(seen.state) }).await
@@ -47,8 +49,8 @@ pub(super) fn resumable(run: &RunId, setup: &Setup) -> Result<RunStanding, Failu
 }
 
 /// A count that no flag sets and that was reached goes on with what the configuration says now, where that is more.
-fn raised(mut bounds: Bounds, seen: &RunStanding, run: &RunConfig) -> Bounds {
-    for bound in &seen.bounds_reached {
+pub(super) fn raised(mut bounds: Bounds, reached: &BTreeSet<String>, run: &RunConfig) -> Bounds {
+    for bound in reached {
         match bound.as_str() {
             "tool_calls" => bounds.max_tool_calls = bounds.max_tool_calls.max(run.max_tool_calls),
             "actors" => bounds.max_actors = bounds.max_actors.max(run.max_actors),

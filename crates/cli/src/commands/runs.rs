@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     resume::find_run,
     run::{failure_of, run_id},
+    steering::is_driven,
 };
 use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
@@ -27,12 +28,25 @@ const WIDTH: usize = 160;
 pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(form, setup)?,
-        RunsCommand::Show { run, at, format } => show(&run, at, (form, format), setup)?,
-        RunsCommand::Diff { run, from, to } => diff(&run, from, to, form, setup)?,
+        RunsCommand::Show { run, at, format } => {
+            let (run, seen) = read(&run, setup)?;
+            show(run, seen, at, (form, format))?;
+        }
+        RunsCommand::Diff { run, from, to } => {
+            let (run, seen) = read(&run, setup)?;
+            diff(&run, &seen, (from, to), form)?;
+        }
         RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
         RunsCommand::Watch { run } => return super::watch::watch(&run, form, global, setup).await,
-        RunsCommand::Events { run } => events(&run, form, setup)?,
-        RunsCommand::Report { run, output_file } => super::report::report(&run, output_file.as_deref(), form, setup)?,
+        RunsCommand::Events { run } => {
+            let (run, seen) = read(&run, setup)?;
+            events(&run, &seen, form)?;
+        }
+        RunsCommand::Report { run, output_file } => {
+            let (run, seen) = read(&run, setup)?;
+            let driven = is_driven(&run, setup);
+            super::report::report((&run, &seen, driven), output_file.as_deref(), form, setup)?;
+        }
         RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, setup).await,
         RunsCommand::Stats => super::stats::stats(form, setup)?,
         RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, setup).await,
@@ -103,8 +117,7 @@ pub(super) fn output_of(run: &RunId, seen: &RunView) -> RunOutput {
     })
 }
 
-fn show(run: &str, at: Option<u32>, (form, format): (Output, ShowFormat), setup: &Setup) -> Result<(), Failure> {
-    let (run, mut seen) = read(run, setup)?;
+pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format): (Output, ShowFormat)) -> Result<(), Failure> {
     if let Some(version) = at {
         seen.state = version_of(&run, &seen, version)?;
         seen.output = Some(RunOutput { status: seen.state.status, error: None });
@@ -184,9 +197,8 @@ fn version_of(run: &RunId, seen: &RunView, version: u32) -> Result<ProgressState
     state_at(seen, version).ok_or_else(no_such)
 }
 
-fn diff(run: &str, from: u32, to: u32, form: Output, setup: &Setup) -> Result<(), Failure> {
-    let (run, seen) = read(run, setup)?;
-    let diff = PlanDiff::between(&version_of(&run, &seen, from)?, &version_of(&run, &seen, to)?);
+pub(super) fn diff(run: &RunId, seen: &RunView, (from, to): (u32, u32), form: Output) -> Result<(), Failure> {
+    let diff = PlanDiff::between(&version_of(run, seen, from)?, &version_of(run, seen, to)?);
     if form != Output::Text {
         return output::json(&json!({"run_id": run, "from": from, "to": to, "diff": diff}), form == Output::Json);
     }
@@ -240,8 +252,7 @@ async fn fork_run(run: &str, at: u32, name: Option<&str>, form: Output, setup: &
     Ok(())
 }
 
-fn events(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
-    let (run, seen) = read(run, setup)?;
+pub(super) fn events(run: &RunId, seen: &RunView, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => {
             for event in &seen.events {
@@ -250,12 +261,12 @@ fn events(run: &str, form: Output, setup: &Setup) -> Result<(), Failure> {
             }
         }
         Output::Json => {
-            let documents: Vec<_> = seen.events.iter().map(|event| event.document(&run, &rfc3339(event.at.as_millis()))).collect();
+            let documents: Vec<_> = seen.events.iter().map(|event| event.document(run, &rfc3339(event.at.as_millis()))).collect();
             output::json(&documents, true)?;
         }
         Output::Jsonl => {
             for event in &seen.events {
-                output::json(&event.document(&run, &rfc3339(event.at.as_millis())), false)?;
+                output::json(&event.document(run, &rfc3339(event.at.as_millis())), false)?;
             }
         }
     }

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 use aime_actors::{ActorFact, ActorMachine};
 use aime_durable::{EffectId, Machine as _, Reason};
 use aime_orchestrator::{ActorOrder, RunFact, RunInput, RunMachine};
-use aime_progress::{PlanMode, TaskId};
+use aime_progress::{Conclusion, PlanMode, TaskId};
 use futures::{
     FutureExt as _,
     future::{Either, select},
@@ -59,6 +59,9 @@ impl RunCarrier {
 impl Attempt {
     async fn go(self) -> Vec<RunFact> {
         let begun = now(&self.ctx);
+        if let Some(conclusion) = self.ended_before() {
+            return vec![self.judge(conclusion, 0).await];
+        }
         let begin = match self.actor().await {
             Ok(begin) => begin,
             Err(fact) => return vec![fact],
@@ -76,9 +79,11 @@ impl Attempt {
             (Some(from), Some(tree)) => take_in(&self.ctx, &self.queues, &self.id, &from, Back::Tree { tree }).await,
             _ => Ok(()),
         };
-        if let Some(journal) = stopped {
-            let begin = Begin { journal: Some(journal), ..machine };
-            self.ctx.state_mut(|run| run.stopped.insert(self.name.clone(), StoppedActor { begin, reports }));
+        // A stop may come before the run has heard of an end, and then the run never does: an actor that has ended is kept too.
+        let ended = stopped.is_none().then(|| conclusion.clone());
+        if ended.is_none() || joined.is_ok() {
+            let begin = Begin { journal: stopped, ..machine };
+            self.ctx.state_mut(|run| run.stopped.insert(self.name.clone(), StoppedActor { begin, reports, ended }));
         }
         if let Err(message) = joined {
             return vec![RunFact::EffectFailed { id: self.id, message }];
@@ -87,12 +92,17 @@ impl Attempt {
         vec![self.judge(conclusion, duration_ms).await]
     }
 
+    /// What the actor came to, where it had ended when the attempt was stopped.
+    fn ended_before(&self) -> Option<Conclusion> {
+        self.ctx.state(|run| run.stopped.get(&self.name).and_then(|actor| actor.ended.clone()))
+    }
+
     /// The actor as it was left, or a new one.
     async fn actor(&self) -> Result<ActorBegin, RunFact> {
         let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().so_far.clone());
         let alone = self.order.brief.mode == Some(PlanMode::Direct);
         let said = so_far.said_to(&self.order.task, alone);
-        if let Some(StoppedActor { mut begin, reports }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
+        if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             if let Some(journal) = &mut begin.journal {
                 let heard = |told: &aime_actors::Told| {
                     let said = |fact: &ActorFact| matches!(fact, ActorFact::Told { said } if said.id == told.id);
@@ -142,7 +152,7 @@ impl Attempt {
         ended.map_err(|error| error.to_string())
     }
 
-    async fn judge(&self, conclusion: aime_progress::Conclusion, duration_ms: u64) -> RunFact {
+    async fn judge(&self, conclusion: Conclusion, duration_ms: u64) -> RunFact {
         let queue = self.queues.name(Capability::Planner);
         let (so_far, calls) = {
             let ledger = self.ledger.borrow();

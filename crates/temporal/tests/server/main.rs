@@ -3,4 +3,5 @@
 #![cfg(test)]
 
 mod contract;
+mod tls;
 mod toy;

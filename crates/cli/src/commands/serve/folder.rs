@@ -160,7 +160,7 @@ impl FolderRuns {
         });
         let looked = Looked {
             run: self.named(run.as_str()),
-            view: report_view(&run, &seen, self.setup()),
+            view: report_view(&run, &seen, driven, self.setup()),
             result,
             questions: asked.collect(),
             seq: seen.events.last().map_or(0, |event| event.seq),

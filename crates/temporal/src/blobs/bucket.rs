@@ -1,0 +1,186 @@
+//! Blobs in a bucket of S3, or of what speaks like it.
+
+use std::{fmt, time::Duration};
+
+use backon::{ExponentialBuilder, Retryable as _};
+use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use rusty_s3::{Bucket as Signer, Credentials, S3Action as _, UrlStyle};
+
+use super::BlobError;
+
+/// How long a signature holds: for one request, which may have to wait for its turn.
+const SIGNED_FOR: Duration = Duration::from_secs(3_600);
+/// How long a connection may take to come about, and how long nothing may come over it.
+const CONNECT: Duration = Duration::from_secs(10);
+const SILENCE: Duration = Duration::from_secs(60);
+/// How often a request is made again that may pass, with growing waits from 200 ms.
+const AGAIN: usize = 5;
+/// The region where none is given, which stores other than Amazon's seldom ask for.
+const REGION: &str = "us-east-1";
+/// What its address begins with.
+const SCHEME: &str = "s3://";
+
+/// Who we are to a store.
+#[derive(Clone)]
+pub struct BucketKeys {
+    /// The name of the key.
+    pub id: String,
+    /// The secret key.
+    pub secret: String,
+    /// The token of a session, where the key is one of a session.
+    pub token: Option<String>,
+}
+
+/// Why a bucket cannot be used at all.
+#[derive(Debug, thiserror::Error)]
+pub enum BucketError {
+    /// The address is none.
+    #[error("{address:?} is no address of a bucket: {why}; write s3://BUCKET or s3://BUCKET/PREFIX")]
+    Address {
+        /// The address.
+        address: String,
+        /// Why.
+        why: String,
+    },
+    /// No client could be made.
+    #[error("no connection can be made to a bucket: {0}")]
+    Client(#[source] reqwest::Error),
+}
+
+/// A bucket, and what the names in it begin with. Requests are signed with AWS Signature Version 4, by `rusty-s3`. Cheap to clone.
+#[derive(Clone)]
+pub struct Bucket {
+    signer: Signer,
+    credentials: Credentials,
+    prefix: String,
+    client: Client,
+}
+
+impl fmt::Debug for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.place(""))
+    }
+}
+
+impl Bucket {
+    /// Whether a text is meant as an address of one.
+    #[must_use]
+    pub fn is_address(text: &str) -> bool {
+        text.starts_with(SCHEME)
+    }
+
+    /// The bucket of an address, `s3://BUCKET/PREFIX`, at Amazon's store in a region, or at the `endpoint` of another.
+    ///
+    /// # Errors
+    /// [`BucketError`].
+    pub fn new(address: &str, endpoint: Option<&str>, region: Option<&str>, keys: BucketKeys) -> Result<Self, BucketError> {
+        let failed = |why: String| BucketError::Address { address: address.to_owned(), why };
+        let rest = address.strip_prefix(SCHEME).ok_or_else(|| failed(format!("it does not begin with {SCHEME}")))?;
+        let (name, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if name.is_empty() {
+            return Err(failed("it names no bucket".to_owned()));
+        }
+        let region = region.unwrap_or(REGION).to_owned();
+        // Amazon wants the bucket in the name of the host, and others seldom have such names.
+        let (style, url) = match endpoint {
+            Some(endpoint) => (UrlStyle::Path, endpoint.to_owned()),
+            None => (UrlStyle::VirtualHost, format!("https://s3.{region}.amazonaws.com")),
+        };
+        let url: Url = url.parse().map_err(|error| failed(format!("the endpoint {url:?}: {error}")))?;
+        let signer = Signer::new(url, style, name.to_owned(), region).map_err(|error| failed(error.to_string()))?;
+        let BucketKeys { id, secret, token } = keys;
+        let credentials = match token {
+            Some(token) => Credentials::new_with_token(id, secret, token),
+            None => Credentials::new(id, secret),
+        };
+        // Whoever was first has chosen the same.
+        rustls::crypto::ring::default_provider().install_default().ok();
+        let client = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE).build().map_err(BucketError::Client)?;
+        let prefix = if prefix.is_empty() || prefix.ends_with('/') { prefix.to_owned() } else { format!("{prefix}/") };
+        Ok(Self { signer, credentials, prefix, client })
+    }
+
+    /// Where a blob is, for people.
+    pub(super) fn place(&self, name: &str) -> String {
+        format!("{SCHEME}{}/{}{name} at {}", self.signer.name(), self.prefix, self.signer.base_url())
+    }
+
+    pub(super) async fn put(&self, name: &str, bytes: Vec<u8>) -> Result<(), BlobError> {
+        let object = format!("{}{name}", self.prefix);
+        let request = || {
+            let url = self.signer.put_object(Some(&self.credentials), &object).sign(SIGNED_FOR);
+            self.client.put(url).body(bytes.clone())
+        };
+        self.sent(name, request).await.map(drop)
+    }
+
+    pub(super) async fn get(&self, name: &str) -> Result<Vec<u8>, BlobError> {
+        let object = format!("{}{name}", self.prefix);
+        let request = || {
+            let url = self.signer.get_object(Some(&self.credentials), &object).sign(SIGNED_FOR);
+            self.client.get(url)
+        };
+        let bytes = self.sent(name, request).await?.bytes().await;
+        bytes.map(|bytes| bytes.to_vec()).map_err(|error| self.failed(name, &error.without_url()))
+    }
+
+    /// Sends a request until the store has answered, and gives what it said where it did as it was asked.
+    async fn sent(&self, name: &str, request: impl Fn() -> RequestBuilder) -> Result<Response, BlobError> {
+        let send = || async {
+            // The address of a request holds its signature.
+            let answer = request().send().await.map_err(|error| (true, self.failed(name, &error.without_url())))?;
+            let status = answer.status();
+            if status.is_success() {
+                return Ok(answer);
+            }
+            let passes = status.is_server_error() || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
+            let said = answer.text().await.unwrap_or_default();
+            Err((passes, self.failed(name, &format!("the store answers {status}: {}", told(&said)))))
+        };
+        let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_max_times(AGAIN);
+        send.retry(waits).when(|(passes, _)| *passes).await.map_err(|(_, error)| error)
+    }
+
+    fn failed(&self, name: &str, why: &dyn fmt::Display) -> BlobError {
+        BlobError::Bucket { place: self.place(name), why: why.to_string() }
+    }
+}
+
+/// What a store says of a failure: its code and words, without the XML around them.
+fn told(answer: &str) -> String {
+    const LONGEST: usize = 300;
+    let part = |name: &str| {
+        let (_, rest) = answer.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(text, _)| text)
+    };
+    let parts: Vec<&str> = [part("Code"), part("Message")].into_iter().flatten().collect();
+    let words = if parts.is_empty() { answer.trim().to_owned() } else { parts.join(", ") };
+    words.chars().take(LONGEST).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bucket, BucketKeys, told};
+
+    #[test]
+    fn addresses_are_read() {
+        let keys = || BucketKeys { id: "id".to_owned(), secret: "hush".to_owned(), token: None };
+        let shown = |address: &str, endpoint| Bucket::new(address, endpoint, Some("eu-1"), keys()).map(|bucket| format!("{bucket:?}"));
+        let cases = [
+            ("s3://box", None, Some("s3://box/ at https://box.s3.eu-1.amazonaws.com/")),
+            ("s3://box/a/b", Some("http://127.0.0.1:9000"), Some("s3://box/a/b/ at http://127.0.0.1:9000/box/")),
+            ("s3://box/a/", Some("no address"), None),
+            ("s3:///a", None, None),
+            ("/box", None, None),
+        ];
+        for (address, endpoint, expected) in cases {
+            assert_eq!(shown(address, endpoint).ok().as_deref(), expected, "{address} {endpoint:?}");
+        }
+    }
+
+    #[test]
+    fn failures_are_told_in_words() {
+        assert_eq!(told("<?xml?><Error><Code>NoSuchKey</Code><Message>There is none.</Message></Error>"), "NoSuchKey, There is none.");
+        assert_eq!((told(" gone "), told(&"x".repeat(900)).len()), ("gone".to_owned(), 300));
+    }
+}

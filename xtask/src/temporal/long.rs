@@ -1,0 +1,97 @@
+//! A run and an actor that go on in new histories again and again, while people talk to the run.
+
+use std::fs;
+use std::thread::scope;
+
+use aime_scripted_server::{Reply, Script, ScriptedServer, When};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::{World, compared, gate, tool};
+use crate::services::Server;
+
+/// The engine suggests a new history after so few events: a call is six, and a word that is said some four.
+const SOON: &[&str] = &["limit.historyCount.suggestContinueAsNew=20"];
+/// How many calls come one after the other, and how many turns the actor has.
+const CALLS: usize = 6;
+/// How many people talk at once, and how much each has to say.
+const PEOPLE: [&str; 3] = ["ann", "ben", "cem"];
+const WORDS: usize = 8;
+
+impl World {
+    /// A run that is told things while it leaves its history, again and again: none of them is lost, and what comes of it is what comes of the
+    /// same run in one process.
+    pub(super) fn a_long_run(&self) -> Result<String> {
+        let mut tasks: Vec<Value> = Vec::new();
+        for number in 1..=CALLS {
+            let (name, before) = (format!("call-{number}"), format!("call-{}", number - 1));
+            let before: &[&str] = if number == 1 { &[] } else { &[&before] };
+            tasks.push(tool(&name, &format!("echo {name} >> log; touch at-{name}; sleep 0.3"), before));
+        }
+        let last = format!("call-{CALLS}");
+        tasks.push(json!({"id": "acts", "name": "acts", "kind": "actor", "description": "act", "dependencies": [last]}));
+        tasks.push(tool("end", &gate("end"), &["acts"]));
+        let plan = json!({"goal": "a long way", "tasks": tasks});
+        for folder in ["long-here", "long"] {
+            fs::write(self.root.join(folder).join("plan.json"), plan.to_string())?;
+        }
+        fs::write(self.root.join("long-here/go-end"), "")?;
+        let go = ["run", "--plan", "plan.json", "--run-id", "long", "--approve", "all", "--unattended", "--output", "json"];
+        let model = ScriptedServer::try_start(turns(), 0).context("the scripted model does not start")?;
+        let embedded = self.start("long-here", "long-here", &model.url(), &go)?.ended(0)?;
+
+        let model = ScriptedServer::try_start(turns(), 0).context("the scripted model does not start")?;
+        let (url, engine) = (model.url(), Server::start_with(&self.root.join("long"), SOON)?);
+        let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
+        let _worker = self.start("long", "long-worker", &url, &["worker", "--temporal", &address])?;
+        let client = self.start("long", "long-client", &url, &[&go[..], &["--on", &on]].concat())?;
+        self.appears("long/at-call-1")?;
+        let said: Vec<String> = scope(|scope| {
+            let talk = |person: &'static str| {
+                let (url, on) = (url.as_str(), on.as_str());
+                move || {
+                    (1..=WORDS)
+                        .map(|number| {
+                            let word = format!("{person}-says-{number}.");
+                            let tell = ["tell", "long", "--task", "end", &word, "--on", on];
+                            self.start("long", &format!("long-{person}-{number}"), url, &tell)?.printed(0)?;
+                            anyhow::Ok(word)
+                        })
+                        .collect::<Result<Vec<String>>>()
+                }
+            };
+            let talking = PEOPLE.map(|person| scope.spawn(talk(person)));
+            let said = talking.into_iter().map(|person| person.join().map_err(|_| anyhow::anyhow!("a person fell silent"))?);
+            anyhow::Ok(said.collect::<Result<Vec<_>>>()?.concat())
+        })?;
+        self.appears("long/at-end")?;
+        fs::write(self.root.join("long/go-end"), "")?;
+        let there = client.ended(0)?;
+        let events = self.start("long", "long-events", &url, &["runs", "events", "long", "--on", &on, "--output", "jsonl"])?.printed(0)?;
+        for word in &said {
+            let heard = events.lines().filter(|event| event.contains("evidence_added") && event.contains(word)).count();
+            ensure!(heard == 1, "{word:?} was heard {heard} times");
+        }
+        let (of_run, of_actor) = (engine.histories("aime-run-long")?, engine.histories("aime-run-long/acts/1")?);
+        ensure!(of_run > 2 && of_actor > 2, "the run has {of_run} histories and its actor {of_actor}: they did not go on in new ones");
+        ensure!(
+            compared(embedded.clone()) == compared(there.clone()),
+            "the result is another: {there:#}\nwhere one process gives {embedded:#}"
+        );
+        let log = |folder: &str| fs::read_to_string(self.root.join(folder).join("log"));
+        ensure!(log("long")? == log("long-here")?, "calls were repeated, or lost: {:?}", log("long")?);
+        let heard = said.len();
+        Ok(format!(
+            "a run went on in {of_run} histories and its actor in {of_actor}: {heard} words that came meanwhile were heard once each"
+        ))
+    }
+}
+
+/// A model that makes calls one after the other, and ends.
+fn turns() -> Script {
+    let ends = [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))];
+    Script::new()
+        .on(When::tools().and_turn(CALLS), ends)
+        .on(When::tools(), [Reply::call("bash", json!({"command": "echo actor >> log"}))])
+        .on(When::plain(), [Reply::text("All was done.")])
+}
