@@ -4,6 +4,7 @@
 
 mod bucket;
 mod cut;
+mod delegation;
 mod judged;
 mod long;
 mod upgrade;
@@ -41,9 +42,11 @@ pub(crate) struct EngineArguments {
 /// Runs the tests of the crate, those against a server among them.
 pub(crate) fn test() -> Result<()> {
     let server = Server::start(&fresh_folder("aime-temporal")?)?;
+    // Less than a run needs that is cut nowhere, and more than it needs until it begins something.
+    let soon = Server::start_with(&fresh_folder("aime-temporal-soon")?, &["limit.historyCount.suggestContinueAsNew=8"])?;
     let features = ["--package", "aime-temporal", "--features", "server-tests"];
     run(cargo(["clippy"]).args(features).args(["--all-targets", "--", "-D", "warnings"]))?;
-    run(cargo(["test"]).args(features).env("AIME_TEMPORAL_ADDRESS", server.address()))
+    run(cargo(["test"]).args(features).env("AIME_TEMPORAL_ADDRESS", server.address()).env("AIME_TEMPORAL_SOON_ADDRESS", soon.address()))
 }
 
 /// A part of the scenario: its name, and what is played. It tells what was seen.
@@ -54,7 +57,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
     let program = build_aime(&["--no-default-features", "--features", "temporal"])?;
     let world = World::new(program, arguments.record)?;
     let begun = Instant::now();
-    let parts: [Part<'_>; 9] = [
+    let parts: [Part<'_>; 10] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -64,6 +67,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("upgrade", &|world: &World| world.workers_are_upgraded(arguments.before.as_deref())),
         ("judged", &World::a_judgement_cut_off),
         ("bucket", &World::blobs_in_a_bucket),
+        ("delegation", &World::work_is_handed_on),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {

@@ -92,8 +92,9 @@ pub use publish::PublishedEvent;
 pub use request::{RunControl, RunRequest};
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
 pub use runner::{
+    actor::delegated,
     answer::{AnswerPrompt, NoFacts},
-    apart::{ActorOrder, Apart, Attempted, MadeActor},
+    apart::{ActorOrder, Apart, Attempted, MadeActor, MadeBelow},
     evidence::CallRecord,
     kept_files::with_children,
 };

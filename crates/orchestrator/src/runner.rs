@@ -1,6 +1,6 @@
 //! Who does the run machine's effects.
 
-mod actor;
+pub(crate) mod actor;
 pub(crate) mod answer;
 pub(crate) mod apart;
 pub(crate) mod evidence;

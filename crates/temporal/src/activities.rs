@@ -7,14 +7,15 @@ use aime_actors::{ActorFact, ActorInput};
 use aime_durable::Reason;
 use aime_orchestrator::{Attempted, Orchestrator, RunFact, RunInput};
 use aime_progress::RunId;
-use temporalio_client::{WorkflowSignalOptions, errors::WorkflowInteractionError};
+use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ActOrder, Back, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, RunOrder, RunWorkflow, Tree, Trees, Worked, alive, trees::Standing,
+    ActOrder, Back, DelegateOrder, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RunOrder, RunWorkflow, Tree, Trees,
+    Worked, alive, trees::Standing,
 };
 
 /// How often the run is told of something before the work counts as failed.
@@ -136,6 +137,30 @@ impl Effects {
         Ok(match made.await? {
             Ok(made) => Making::Made { actor: Box::new(made) },
             Err(fact) => Making::Ended { fact: Box::new(fact) },
+        })
+    }
+
+    /// The making of an actor for a part of another one's work.
+    #[activity(name = "aime.actor.delegate")]
+    pub async fn delegate(
+        self: Arc<Self>,
+        context: ActivityContext,
+        input: RunInput,
+        order: DelegateOrder,
+    ) -> Result<MakingBelow, ActivityError> {
+        let DelegateOrder { so_far, run, order, by, call, request, origins, tree } = order;
+        let state = match request.task {
+            None => None,
+            Some(_) => {
+                let run = context.client().get_workflow_handle::<RunWorkflow>(run);
+                alive(&context, run.query(RunWorkflow::progress, (), WorkflowQueryOptions::default())).await?
+            }
+        };
+        let stand = self.stand(&context, &input.run, tree.as_ref()).await?;
+        let made = stand.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state);
+        Ok(match made {
+            Ok(made) => MakingBelow::Made { made: Box::new(made) },
+            Err(why) => MakingBelow::Refused { why },
         })
     }
 

@@ -1,7 +1,14 @@
 //! An actor as a workflow: model and tool calls are activities, people and reports go by the workflow of its run.
 #![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
 
-use std::task::{Context, Poll};
+mod below;
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+    task::{Context, Poll},
+};
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine};
 use aime_durable::{EffectId, Issue, Reason, Recorded, UnixMillis};
@@ -17,7 +24,7 @@ use temporalio_sdk::{
 
 use crate::{
     ActOrder, ActorBegin, ActorEnd, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, RunWorkflow, SoFar,
-    Tree, Worked, carry,
+    StoppedActor, Tree, Worked, carry,
     deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
     effect::{begun_and_lost, lost},
     tree::{HasTree, take_in, tree_now},
@@ -33,6 +40,8 @@ pub struct ActorWorkflow {
     answers: Vec<Answered>,
     /// What the working folder has come to, where it goes from host to host.
     tree: Option<Tree>,
+    /// Actors below it that were stopped before their end, or whose end it has not taken in.
+    stopped: BTreeMap<String, StoppedActor>,
 }
 
 impl HasTree for ActorWorkflow {
@@ -49,8 +58,9 @@ impl HasTree for ActorWorkflow {
 impl ActorWorkflow {
     /// Drives an actor to its conclusion.
     #[run(name = "aime.actor")]
-    pub async fn run(ctx: &mut WorkflowContext<Self>, begin: ActorBegin) -> WorkflowResult<ActorEnd> {
-        ctx.state_mut(|actor| actor.tree.clone_from(&begin.tree));
+    pub async fn run(ctx: &mut WorkflowContext<Self>, mut begin: ActorBegin) -> WorkflowResult<ActorEnd> {
+        let stopped = std::mem::take(&mut begin.stopped).into_iter().collect();
+        ctx.state_mut(|actor| (actor.tree, actor.stopped) = (begin.tree.clone(), stopped));
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
         let carried = carry(resume, &mut carrier).await.map_err(ApplicationFailure::new)?;
@@ -60,6 +70,7 @@ impl ActorWorkflow {
             carrier.errands.done().await;
         }
         let tree = tree_now(ctx);
+        let below: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
         let ActorCarrier { begin, facts, events, reports, mut so_far, .. } = carrier;
         so_far
             .answers
@@ -72,13 +83,13 @@ impl ActorWorkflow {
                     not_begun: Default::default(),
                     then: Vec::new(),
                 });
-                Ok(ActorEnd { conclusion: ended.output, stopped, reports, tree })
+                Ok(ActorEnd { conclusion: ended.output, stopped, reports, tree, below })
             }
             Carried::Left { not_begun, then } => {
                 let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
                 let machine = Begin { journal: Some(journal), ..begin.begin };
                 ctx.continue_as_new(
-                    ActorBegin { begin: machine, so_far, reports, created: None, tree, ..begin },
+                    ActorBegin { begin: machine, so_far, reports, created: None, tree, stopped: below, ..begin },
                     ContinueAsNewOptions::default(),
                 )?;
                 unreachable_end()
@@ -113,6 +124,10 @@ struct ActorCarrier {
     /// How many reports were sent, and those that are to be sent.
     reports: u64,
     unheard: Vec<ProgressEvent>,
+    /// The workflows of actors below it that are at work.
+    below: Rc<RefCell<BTreeSet<String>>>,
+    /// How many answers were passed on to these.
+    passed: usize,
     errands: Errands,
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
@@ -134,6 +149,8 @@ impl ActorCarrier {
             begin,
             facts,
             events,
+            below: Rc::default(),
+            passed: 0,
             errands: Errands::default(),
             cancels: Cancels::default(),
             signalled: None,
@@ -217,7 +234,9 @@ impl ActorCarrier {
     }
 
     fn ask(&mut self, id: EffectId, effect: ActorEffect) -> Begun<ActorMachine> {
-        let ActorEffect::Ask { id: question, question: text, kind } = effect else { return nothing(id) };
+        let ActorEffect::Ask { id: question, question: text, kind } = effect else {
+            return Begun { facts: async move { vec![failed(id, "this is no question")] }.boxed_local(), holds: true };
+        };
         let known = self.so_far.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
         if known.is_none() {
             // What the run hears first is that the question was asked.
@@ -239,12 +258,6 @@ impl ActorCarrier {
         };
         Begun { facts: facts.boxed_local(), holds: false }
     }
-}
-
-/// An answer that says that there can be none.
-fn nothing(id: EffectId) -> Begun<ActorMachine> {
-    let text = "an actor cannot hand on work where runs are on Temporal: do it yourself".to_owned();
-    Begun { facts: async move { vec![failed(id, &text)] }.boxed_local(), holds: true }
 }
 
 /// The answer to an effect of which no worker could be found, or whose worker could not read it.
@@ -295,7 +308,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
             }
             ActorEffect::Tool { .. } => self.activity(id, effect, begun_before),
             ActorEffect::Ask { .. } => self.ask(id, effect),
-            ActorEffect::Delegate { .. } => nothing(id),
+            ActorEffect::Delegate { .. } => self.delegate(id, effect),
         }
     }
 
@@ -311,13 +324,18 @@ impl Carrier<ActorMachine> for ActorCarrier {
             self.report();
             self.errands.poll(context);
         }
-        let ctx = self.ctx.clone();
-        let signalled =
-            self.signalled.get_or_insert_with(|| async move { until(&ctx, |actor| !actor.inbox.is_empty()).await }.boxed_local());
         let mut facts = Vec::new();
-        if signalled.poll_unpin(context).is_ready() {
+        loop {
+            let (ctx, passed) = (self.ctx.clone(), self.passed);
+            let come = move |actor: &ActorWorkflow| !actor.inbox.is_empty() || actor.answers.len() > passed;
+            let signalled = self.signalled.get_or_insert_with(|| async move { until(&ctx, come).await }.boxed_local());
+            if signalled.poll_unpin(context).is_pending() {
+                break;
+            }
             self.signalled = None;
-            facts = self.ctx.state_mut(|actor| std::mem::take(&mut actor.inbox));
+            facts.extend(self.ctx.state_mut(|actor| std::mem::take(&mut actor.inbox)));
+            self.pass_on();
+            self.errands.poll(context);
         }
         let ended = self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context));
         if ended == Some(Poll::Ready(())) {
@@ -331,6 +349,11 @@ impl Carrier<ActorMachine> for ActorCarrier {
         self.facts.extend(facts.iter().cloned().map(Dated::from));
         self.events += events.len();
         self.so_far.take(&[], events);
+        for event in events {
+            if let ProgressEvent::ToolCallFinished { call, .. } = &event.fact {
+                self.ctx.state_mut(|actor| actor.stopped.remove(&self.name_below(call)));
+            }
+        }
         self.unheard.extend(events.iter().map(|event| event.fact.clone()));
     }
 

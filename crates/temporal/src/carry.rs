@@ -69,6 +69,8 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
     let (mut host, desk) = TemporalHost::<M>::new();
     let mut driven = pin!(drive(&mut host, resume));
     let mut open: Vec<Begun<M>> = Vec::new();
+    // Wishes that are not begun, since the history is to be left as soon as all is told.
+    let mut held: Vec<Wish<M::Effect>> = Vec::new();
     poll_fn(|context| {
         loop {
             let driven = driven.as_mut().poll(context);
@@ -78,11 +80,13 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
             if let Poll::Ready(ended) = driven {
                 return Poll::Ready(ended.map(Carried::Ended));
             }
-            let wishes = desk.wishes();
-            if carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds) && carrier.settle(context) {
-                let not_begun = wishes.into_iter().filter_map(issued).collect();
+            held.extend(desk.wishes());
+            let leaves = carrier.wants_to_leave() && !open.iter().any(|begun| begun.holds);
+            if leaves && carrier.settle(context) {
+                let not_begun = held.drain(..).filter_map(issued).collect();
                 return Poll::Ready(Ok(Carried::Left { not_begun, then: carrier.arrived(context) }));
             }
+            let wishes = if leaves { Vec::new() } else { std::mem::take(&mut held) };
             for wish in wishes {
                 match wish {
                     Wish::Issue(issue) => open.push(carrier.begin(issue)),

@@ -5,6 +5,7 @@ mod actor;
 mod begin;
 mod blobs;
 mod carry;
+mod child;
 mod client;
 mod codec;
 mod deeds;
@@ -28,8 +29,8 @@ pub use codec::{BlobCodec, INLINE};
 pub use desk::{Desk, Step, TemporalHost, Wish};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use orders::{
-    ActOrder, ActorBegin, ActorEnd, Answered, JoinOrder, Journaled, JudgeOrder, MakeOrder, Making, RunBegin, RunOrder, StoppedActor,
-    Watched, Worked, actor_workflow, moves_on, run_workflow,
+    ActOrder, ActorBegin, ActorEnd, Answered, DelegateOrder, JoinOrder, Journaled, JudgeOrder, MakeOrder, Making, MakingBelow, RunBegin,
+    RunOrder, StoppedActor, Watched, Worked, actor_workflow, moves_on, run_workflow,
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;

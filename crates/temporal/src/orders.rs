@@ -1,9 +1,12 @@
 //! What travels between workflows and workers. Each form is read by every later version: new fields have defaults.
 
-use aime_actors::{ActorMachine, Told};
+use aime_actors::{ActorInput, ActorMachine, Told};
 use aime_durable::EffectId;
-use aime_orchestrator::{ActorOrder, Bounds, CallRecord, MadeActor, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar};
-use aime_progress::{Conclusion, ProgressEvent, QuestionId, TaskId, TaskSpec};
+use aime_orchestrator::{
+    ActorOrder, Bounds, CallRecord, MadeActor, MadeBelow, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar,
+};
+use aime_progress::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
+use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
 
 use crate::{Back, Begin, Dated, EffectOrder, Queues, SoFar, Tree};
@@ -34,6 +37,9 @@ pub struct StoppedActor {
     /// What it came to, where it has ended: it is judged again where the attempt was stopped meanwhile, and not done again.
     #[serde(default)]
     pub ended: Option<Conclusion>,
+    /// How much of that the one is told that has called it, where another one has.
+    #[serde(default)]
+    pub text_limit: Option<usize>,
 }
 
 /// What the workflow of an actor starts from.
@@ -59,6 +65,12 @@ pub struct ActorBegin {
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
+    /// What the actor that works for the plan was made for: those that it has called are made by that too.
+    #[serde(default)]
+    pub order: Option<ActorOrder>,
+    /// Actors below it that were stopped before their end, by their names.
+    #[serde(default)]
+    pub stopped: Vec<(String, StoppedActor)>,
 }
 
 /// What the workflow of an actor comes to.
@@ -74,6 +86,9 @@ pub struct ActorEnd {
     /// What the working folder has come to, where it goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
+    /// Actors below it that were stopped before their end, by their names.
+    #[serde(default)]
+    pub below: Vec<(String, StoppedActor)>,
 }
 
 /// An effect of a run, for a worker. What the run started from travels beside it, as an argument of its own: it is the same for all, and
@@ -119,6 +134,44 @@ pub enum Making {
     Ended {
         /// How.
         fact: Box<RunFact>,
+    },
+}
+
+/// An actor that is to do a part of the work of another one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct DelegateOrder {
+    /// The run so far.
+    pub so_far: RunSoFar,
+    /// The workflow of the run.
+    pub run: String,
+    /// What the actor that works for the plan was made for.
+    pub order: ActorOrder,
+    /// Whose work it is.
+    pub by: ActorInput,
+    /// The call by which it is handed on.
+    pub call: String,
+    /// What is to be done.
+    pub request: DelegateTask,
+    /// Where the texts come from that the other one has read and nobody vouches for.
+    pub origins: Vec<Origin>,
+    /// The state of the working folder that it begins from, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
+}
+
+/// What came of making one.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "making", rename_all = "snake_case")]
+pub enum MakingBelow {
+    /// It is there.
+    Made {
+        /// The actor.
+        made: Box<MadeBelow>,
+    },
+    /// There is none.
+    Refused {
+        /// Why, for the one that has called.
+        why: String,
     },
 }
 

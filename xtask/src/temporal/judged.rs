@@ -54,7 +54,7 @@ impl World {
         let resume = ["resume", "judged", "--output", "json"];
         let ended = self.start(folder, &format!("{folder}-resume"), &url, &[&resume[..], on].concat())?.ended(0)?;
         let asked = model.requests().len();
-        ensure!(asked == 5, "the model was asked {asked} times: two turns, two looks at them, and one answer are five");
+        ensure!(asked == 4, "the model was asked {asked} times: two turns and two looks at them are four");
         Ok(compared(ended))
     }
 }

@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 21] = [
+const FOLDERS: [&str; 23] = [
     "home",
     "here",
     "there",
@@ -40,6 +40,8 @@ const FOLDERS: [&str; 21] = [
     "bucket-drives",
     "bucket-host",
     "bucket-engine",
+    "parted-here",
+    "parted",
 ];
 
 /// The surroundings: a home, folders to work in, what is large.

@@ -17,6 +17,7 @@ use aime_tools::{DELEGATE_TASK, ToolContext};
 use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
+pub use self::delegate::delegated;
 use self::{
     effects::ActorRunner,
     reports::{Refused, ReportingStream, Reports},

@@ -126,6 +126,15 @@ pub struct MadeActor {
     pub created: ProgressEvent,
 }
 
+/// A new actor that does a part of a task for another one.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct MadeBelow {
+    /// The actor.
+    pub actor: MadeActor,
+    /// How many bytes of text the other one is told of what it comes to, at most: for [`delegated`](crate::delegated).
+    pub text_limit: Option<usize>,
+}
+
 /// A task for which an actor is wanted: what [`RunEffect::StartActor`] holds.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct ActorOrder {

@@ -23,8 +23,8 @@ struct Here {
     events: Vec<Dated<ToyEvent>>,
     /// Leaves after so many facts.
     leave_after: usize,
-    /// Whether all is told that is to be told elsewhere.
-    settled: bool,
+    /// How often there is still something to be told elsewhere when it is asked.
+    untold: usize,
     /// What comes from outside.
     arrives: Vec<ToyFact>,
     begun: Vec<Started>,
@@ -42,7 +42,7 @@ impl Here {
             facts,
             events: replayed,
             leave_after: usize::MAX,
-            settled: true,
+            untold: 0,
             arrives: Vec::new(),
             begun: Vec::new(),
         }
@@ -50,12 +50,13 @@ impl Here {
 
     fn go(&mut self) -> Option<Carried<Toy>> {
         let resume = self.begin.clone().resume(self.time);
+        let polls = self.untold + 1;
         let mut carried = Box::pin(carry(resume, self));
-        // Whatever is ready is taken in one poll: all that a toy waits for is.
-        match carried.poll_unpin(&mut Context::from_waker(Waker::noop())) {
+        // Whatever is ready is taken in one poll: all that a toy waits for is, but for what is told elsewhere.
+        (0..polls).find_map(|_| match carried.poll_unpin(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(carried) => Some(carried.unwrap()),
             Poll::Pending => None,
-        }
+        })
     }
 }
 
@@ -99,7 +100,9 @@ impl Carrier<Toy> for Here {
     }
 
     fn settle(&mut self, _: &mut Context<'_>) -> bool {
-        self.settled
+        let settled = self.untold == 0;
+        self.untold = self.untold.saturating_sub(1);
+        settled
     }
 
     fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {
@@ -163,9 +166,21 @@ fn what_arrives_as_it_leaves_is_not_lost() {
 }
 
 #[test]
-fn it_does_not_leave_before_all_is_told() {
-    let mut here = Here::new(fresh());
-    (here.leave_after, here.settled) = (0, false);
-    let Some(Carried::Ended(ended)) = here.go() else { panic!("it has left") };
-    assert_eq!(ended.output, INPUT.expected());
+fn it_leaves_when_all_is_told_and_begins_nothing_meanwhile() {
+    let mut whole = Here::new(fresh());
+    whole.go();
+    for leave_after in 0..whole.facts.len() {
+        let mut here = Here::new(fresh());
+        (here.leave_after, here.untold) = (leave_after, 3);
+        match here.go() {
+            Some(Carried::Left { not_begun, .. }) => {
+                assert!(here.begun.iter().all(|begun| !not_begun.contains(&begun.id)), "left after {leave_after}");
+                assert!(leave_after > 0 || !not_begun.is_empty(), "what it wants first is kept for the new history");
+                assert_eq!(here.untold, 0, "left after {leave_after}");
+            }
+            // What held it there lasted until the end.
+            Some(Carried::Ended(_)) => {}
+            None => panic!("it waits for ever"),
+        }
+    }
 }

@@ -6,18 +6,13 @@ use aime_actors::{ActorFact, ActorMachine};
 use aime_durable::{EffectId, Machine as _, Reason};
 use aime_orchestrator::{ActorOrder, RunFact, RunInput, RunMachine};
 use aime_progress::{Conclusion, PlanMode, TaskId};
-use futures::{
-    FutureExt as _,
-    future::{Either, select},
-};
-use temporalio_sdk::{
-    ActivityExecutionError, ChildWorkflowOptions, ParentClosePolicy, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext,
-};
+use futures::FutureExt as _;
+use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
 
 use super::{Ledger, RunCarrier, RunWorkflow};
 use crate::{
-    ActorBegin, ActorEnd, ActorWorkflow, Back, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor,
-    actor_workflow,
+    ActorBegin, ActorEnd, Back, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, actor_workflow,
+    child::drive_child,
     deeds::now,
     effect::lost,
     tree::{take_in, tree_now},
@@ -69,9 +64,9 @@ impl Attempt {
         let workflow = actor_workflow(self.ctx.workflow_id(), &self.order.task, self.order.execution);
         self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
-        let ended = self.drive(begin, workflow).await;
+        let ended = drive_child(&self.ctx, begin, workflow, &self.stop).await;
         self.actors.borrow_mut().remove(&self.order.task);
-        let ActorEnd { conclusion, stopped, reports, tree } = match ended {
+        let ActorEnd { conclusion, stopped, reports, tree, below } = match ended {
             Ok(ended) => ended,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
@@ -79,11 +74,13 @@ impl Attempt {
             (Some(from), Some(tree)) => take_in(&self.ctx, &self.queues, &self.id, &from, Back::Tree { tree }).await,
             _ => Ok(()),
         };
-        // A stop may come before the run has heard of an end, and then the run never does: an actor that has ended is kept too.
+        // A stop may come before the run has heard of an end, and then the run never does: an actor that has ended is kept too. One whose work
+        // is left out begins anew.
         let ended = stopped.is_none().then(|| conclusion.clone());
-        if ended.is_none() || joined.is_ok() {
+        if joined.is_ok() {
             let begin = Begin { journal: stopped, ..machine };
-            self.ctx.state_mut(|run| run.stopped.insert(self.name.clone(), StoppedActor { begin, reports, ended }));
+            let actor = StoppedActor { begin, reports, ended, text_limit: None };
+            self.ctx.state_mut(|run| run.stopped.extend(below.into_iter().chain([(self.name.clone(), actor)])));
         }
         if let Err(message) = joined {
             return vec![RunFact::EffectFailed { id: self.id, message }];
@@ -103,6 +100,8 @@ impl Attempt {
         let alone = self.order.brief.mode == Some(PlanMode::Direct);
         let said = so_far.said_to(&self.order.task, alone);
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
+            let within = format!("{}/", self.name);
+            let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
             if let Some(journal) = &mut begin.journal {
                 let heard = |told: &aime_actors::Told| {
                     let said = |fact: &ActorFact| matches!(fact, ActorFact::Told { said } if said.id == told.id);
@@ -112,7 +111,8 @@ impl Attempt {
                 journal.then = unheard.chain([ActorFact::Resumed {}]).collect();
             }
             let tree = tree_now(&self.ctx);
-            return Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports, created: None, tree });
+            let order = Some(self.order.clone());
+            return Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports, created: None, tree, order, stopped });
         }
         let queue = self.queues.name(Capability::Planner);
         let tree = tree_now(&self.ctx);
@@ -122,34 +122,12 @@ impl Attempt {
             Ok(Making::Made { actor }) => {
                 let begin = Begin::<ActorMachine>::fresh(now(&self.ctx), actor.input);
                 let created = Some(actor.created);
-                Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports: 0, created, tree })
+                let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
+                Ok(ActorBegin { begin, run, input, so_far, queues, reports: 0, created, tree, order, stopped: Vec::new() })
             }
             Ok(Making::Ended { fact }) => Err(*fact),
             Err(error) => Err(self.failed(&queue, &error)),
         }
-    }
-
-    /// Lets a child workflow drive the actor. When the attempt is not wanted any more the actor is told to stop, and its end is awaited.
-    async fn drive(&self, begin: ActorBegin, workflow: String) -> Result<ActorEnd, String> {
-        let options = ChildWorkflowOptions::builder()
-            .workflow_id(workflow.clone())
-            .task_queue(self.queues.name(Capability::Runs))
-            .cancellation_token(WorkflowCancellationToken::new())
-            .parent_close_policy(ParentClosePolicy::RequestCancel)
-            .build();
-        let started = self.ctx.start_child_workflow(ActorWorkflow::run, begin, options).await.map_err(|error| error.to_string())?;
-        let stopped = async {
-            self.stop.cancelled().await;
-            let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
-            // By its name, so that it is reached also where it goes on in a new history. One that has ended needs no stop.
-            let actor = self.ctx.external_workflow(workflow, None);
-            drop(actor.signal(ActorWorkflow::told, ActorFact::Stopped { why: Reason::Stopped }, options).await);
-        };
-        let ended = match select(stopped.boxed_local(), started.result().boxed_local()).await {
-            Either::Left(((), ending)) => ending.await,
-            Either::Right((ended, _)) => ended,
-        };
-        ended.map_err(|error| error.to_string())
     }
 
     async fn judge(&self, conclusion: Conclusion, duration_ms: u64) -> RunFact {

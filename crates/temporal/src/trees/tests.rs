@@ -1,8 +1,8 @@
 use std::{fs, path::Path};
 
-use aime_work_tree::WorkTree;
+use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Back, Joined, TakenBack, Tree, Trees, WHOLE_EVERY};
+use super::{Back, Joined, Side, TakenBack, Tree, TreeError, Trees, WHOLE_EVERY};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
@@ -115,4 +115,19 @@ async fn a_long_past_is_not_read_whole() {
     fs::rename(world.root.path().join("kept"), world.root.path().join("blobs")).unwrap();
     world.hosts[1].stand(&tree, "r").await.unwrap();
     assert_eq!(world.read("1/a"), "3");
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "git is found as the tests' own environment says")]
+async fn one_worker_at_a_time_has_a_folder() {
+    let root = tempfile::tempdir().unwrap();
+    let (work, state, path) = (root.path().join("work"), root.path().join("state"), std::env::var_os("PATH").unwrap());
+    fs::create_dir(&work).unwrap();
+    let open = |side| Trees::open(side, &work, &state, path.clone(), Blobs::new(root.path().join("blobs")));
+    let first = open(Side::Worker).await.unwrap();
+    assert!(matches!(open(Side::Worker).await, Err(TreeError::WorkTree(WorkTreeError::InUse { .. }))));
+    let client = open(Side::Client).await.unwrap();
+    client.hand_over("r").await.unwrap();
+    drop(first);
+    open(Side::Worker).await.unwrap();
 }

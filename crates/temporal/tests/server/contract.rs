@@ -42,8 +42,8 @@ struct ToyRun {
 
 impl OnTemporal {
     #[expect(clippy::disallowed_methods, reason = "a test takes its server from the environment")]
-    async fn connect(blobs: &std::path::Path) -> Self {
-        let address = std::env::var("AIME_TEMPORAL_ADDRESS").expect("`cargo xtask test temporal` starts a server and names it");
+    async fn connect(address: &str, blobs: &std::path::Path) -> Self {
+        let address = std::env::var(address).expect("`cargo xtask test temporal` starts servers and names them");
         let runtime = Arc::new(Runtime::from_current_tokio(Default::default()).unwrap());
         let url: Url = format!("http://{address}").parse().unwrap();
         let connection = Connection::connect(ConnectionOptions::new(url).build()).await.unwrap();
@@ -148,5 +148,12 @@ impl Opened for ToyRun {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_contract_is_kept_on_temporal() {
     let blobs = tempfile::tempdir().unwrap();
-    contract::all(&OnTemporal::connect(blobs.path()).await).await.unwrap();
+    contract::all(&OnTemporal::connect("AIME_TEMPORAL_ADDRESS", blobs.path()).await).await.unwrap();
+}
+
+/// The server wants every run to go on in a new history, again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_contract_is_kept_in_new_histories() {
+    let blobs = tempfile::tempdir().unwrap();
+    contract::all(&OnTemporal::connect("AIME_TEMPORAL_SOON_ADDRESS", blobs.path()).await).await.unwrap();
 }

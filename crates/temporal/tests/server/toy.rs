@@ -10,13 +10,13 @@ use aime_durable::{
     EffectId, Issue, Reason, Recorded, UnixMillis,
     contract::{LATE, Sum, Toy, ToyEffect, ToyEvent, ToyFact, World},
 };
-use aime_temporal::{Begin, Begun, Carried, Carrier, Dated, EffectOrder, carry, options, perform};
+use aime_temporal::{Begin, Begun, Carried, Carrier, Dated, EffectOrder, SoFar, carry, options, perform};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::{
-    ActivityExecutionError, SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
-    WorkflowContextView, WorkflowResult,
+    ActivityExecutionError, ContinueAsNewOptions, SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowCancellationToken,
+    WorkflowContext, WorkflowContextView, WorkflowResult,
     activities::{ActivityContext, ActivityError},
 };
 
@@ -54,9 +54,14 @@ impl ToyWorkflow {
             toy.journal = ToyJournal { facts, events };
         });
         let now = carrier.now();
-        match carry(begin.resume(now), &mut carrier).await {
+        match carry(begin.clone().resume(now), &mut carrier).await {
             Ok(Carried::Ended(ended)) => Ok(ended.output),
-            Ok(Carried::Left { .. }) => unreachable!("toys are short"),
+            Ok(Carried::Left { not_begun, then }) => {
+                let ToyJournal { facts, events } = ctx.state_mut(|toy| std::mem::take(&mut toy.journal));
+                let journal = SoFar { facts, events: events.len(), not_begun: not_begun.into_iter().collect(), then };
+                ctx.continue_as_new(Begin { journal: Some(journal), ..begin }, ContinueAsNewOptions::default())?;
+                unreachable!("it goes on in a new history")
+            }
             Err(error) => Err(temporalio_sdk::ApplicationFailure::new(error).into()),
         }
     }
@@ -128,6 +133,10 @@ impl Carrier<Toy> for ToyCarrier {
         }
         self.signalled = None;
         self.ctx.state_mut(|toy| std::mem::take(&mut toy.inbox))
+    }
+
+    fn wants_to_leave(&self) -> bool {
+        self.ctx.continue_as_new_suggested()
     }
 
     fn took(&mut self, facts: &[Recorded<ToyFact>], events: &[Recorded<ToyEvent>]) {

@@ -4,7 +4,8 @@ use std::{pin::pin, sync::Arc};
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, Told};
 use aime_durable::{EffectContext, EffectId, FactSender, Issue, carry_out_alone, fact_channel};
-use aime_progress::TaskSpec;
+use aime_progress::{Origin, ProgressState, TaskSpec};
+use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
 
 use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
@@ -12,7 +13,7 @@ use crate::{
     ActorBrief, RunFact, RunMachine,
     runner::{
         RunRunner,
-        apart::{ActorOrder, Apart, MadeActor},
+        apart::{ActorOrder, Apart, MadeActor, MadeBelow},
         hooked::HookedModel,
         on_bound_of,
     },
@@ -37,6 +38,28 @@ impl Apart {
             told(fact.without_secrets(self.redactor()));
         }
         made.map_err(|fact| fact.without_secrets(self.redactor()))
+    }
+
+    /// Makes an actor that does a part of a task for another one, `by`, which was made as `order` says; `call` is its call. `state` is that of
+    /// the run, where the call names a task of the plan.
+    ///
+    /// # Errors
+    /// Why there is none, in words for the one that has called.
+    pub fn make_below(
+        &self,
+        order: ActorOrder,
+        by: &ActorInput,
+        (call, request, origins): (&str, &DelegateTask, &[Origin]),
+        state: Option<ProgressState>,
+    ) -> Result<MadeBelow, String> {
+        if let Some(state) = state {
+            self.runner.live.insert(self.runner.run.clone(), state);
+        }
+        let (facts, _) = fact_channel::<RunMachine>();
+        let Made { input, created } = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins)?;
+        let redactor = self.redactor();
+        let actor = MadeActor { input: redactor.typed(input), created: redactor.typed(created) };
+        Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
     async fn made(

@@ -23,15 +23,15 @@ impl Attempt {
         let ended = self.act(Some(call), cancel, || self.compose_below(by, call, request, origins)).await;
         match ended {
             Ok(conclusion) => {
-                let output = self.told(&conclusion);
-                (if conclusion.outcome == Outcome::Success { Ok(output) } else { Err(output) }, conclusion.origins)
+                let told = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
+                (told, conclusion.origins)
             }
             Err(text) => (Err(ToolOutput { text, value: serde_json::Value::Null, references: Vec::new() }), Vec::new()),
         }
     }
 
     /// Makes an actor below another one, after everything was looked at that bounds it.
-    fn compose_below(&self, by: &ActorInput, call: &str, request: &DelegateTask, origins: &[Origin]) -> Result<Made, String> {
+    pub(super) fn compose_below(&self, by: &ActorInput, call: &str, request: &DelegateTask, origins: &[Origin]) -> Result<Made, String> {
         let framing = self.framing(request)?;
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
         spec.bundles.clone_from(&framing.as_ref().unwrap_or(&self.brief.spec).bundles);
@@ -57,25 +57,28 @@ impl Attempt {
         let tasks = || state.tasks.keys().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
         found.map(|task| Some(task.spec.clone())).ok_or_else(|| format!("the plan has no task `{named}`: its tasks are {}", tasks()))
     }
+}
 
-    /// A conclusion as the one that called sees it.
-    fn told(&self, conclusion: &Conclusion) -> ToolOutput {
-        let (status, said) = match conclusion.outcome {
-            Outcome::Success => ("success", conclusion.text().to_owned()),
-            Outcome::Failure | Outcome::InDoubt => {
-                let error = conclusion.error.as_ref().unwrap_or(&conclusion.summary);
-                let words = conclusion.text.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();
-                ("failure", format!("{error}{words}"))
-            }
-            Outcome::Interrupted => ("failure", "it was stopped".to_owned()),
-        };
-        let references = conclusion.references.clone();
-        let made = if references.is_empty() { String::new() } else { format!("\nReferences: {}", references.join(", ")) };
-        let limit = self.runner.parts.tool_context.text_limit.unwrap_or(usize::MAX);
-        let said = cut_output(&said, limit, None).into_owned();
-        let value = json!({"status": status, "summary": conclusion.summary, "references": references});
-        ToolOutput { text: format!("{status}: {said}{made}"), value, references }
-    }
+/// What another actor came to, as the one that has called it sees it, in so many bytes of text at most: a result, or an error.
+///
+/// # Errors
+/// The same words, where the other one did not succeed.
+pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> Result<ToolOutput, ToolOutput> {
+    let (status, said) = match conclusion.outcome {
+        Outcome::Success => ("success", conclusion.text().to_owned()),
+        Outcome::Failure | Outcome::InDoubt => {
+            let error = conclusion.error.as_ref().unwrap_or(&conclusion.summary);
+            let words = conclusion.text.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();
+            ("failure", format!("{error}{words}"))
+        }
+        Outcome::Interrupted => ("failure", "it was stopped".to_owned()),
+    };
+    let references = conclusion.references.clone();
+    let made = if references.is_empty() { String::new() } else { format!("\nReferences: {}", references.join(", ")) };
+    let said = cut_output(&said, text_limit.unwrap_or(usize::MAX), None).into_owned();
+    let value = json!({"status": status, "summary": conclusion.summary, "references": references});
+    let output = ToolOutput { text: format!("{status}: {said}{made}"), value, references };
+    if conclusion.outcome == Outcome::Success { Ok(output) } else { Err(output) }
 }
 
 /// A task of the plan, for an actor that does a part of it.

@@ -1,0 +1,154 @@
+//! A part of the work that another actor does: it is made by an activity, and driven by a child workflow.
+
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
+
+use aime_actors::{ActorEffect, ActorFact, ActorMachine};
+use aime_durable::{EffectId, Reason};
+use aime_orchestrator::delegated;
+use aime_progress::{CallOutcome, Conclusion, Origin, Outcome};
+use aime_tools::{DelegateTask, ToolOutput};
+use futures::FutureExt as _;
+use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext};
+
+use super::{ActorCarrier, ActorWorkflow, failed};
+use crate::{
+    ActorBegin, ActorEnd, Back, Begin, Begun, Capability, DelegateOrder, Effects, MakingBelow, StoppedActor,
+    child::drive_child,
+    deeds::now,
+    effect::lost,
+    tree::{take_in, tree_now},
+};
+
+/// A part of the work, on its way to another actor.
+struct Delegation {
+    ctx: WorkflowContext<ActorWorkflow>,
+    id: EffectId,
+    call: String,
+    request: DelegateTask,
+    origins: Vec<Origin>,
+    /// What the actor that calls began from, without its past.
+    by: ActorBegin,
+    /// The name of the other one's journal.
+    name: String,
+    /// Fires when it is not wanted any more.
+    stop: WorkflowCancellationToken,
+    below: Rc<RefCell<BTreeSet<String>>>,
+}
+
+impl ActorCarrier {
+    pub(super) fn delegate(&mut self, id: EffectId, effect: ActorEffect) -> Begun<ActorMachine> {
+        let ActorEffect::Delegate { call, request, origins } = effect else {
+            return Begun { facts: async move { vec![failed(id, "this is no work that is handed on")] }.boxed_local(), holds: true };
+        };
+        let begin = Begin { journal: None, ..self.begin.begin.clone() };
+        let by = ActorBegin { begin, so_far: self.so_far.clone(), created: None, ..self.begin.clone() };
+        let (ctx, stop, below, name) = (self.ctx.clone(), self.cancels.token(&id), Rc::clone(&self.below), self.name_below(&call));
+        let delegation = Delegation { ctx, id, call, request, origins, by, name, stop, below };
+        Begun { facts: delegation.go().map(|fact| vec![fact]).boxed_local(), holds: true }
+    }
+
+    /// The name of the journal of the actor that answers a call.
+    pub(super) fn name_below(&self, call: &str) -> String {
+        aime_actors::effect_prefix(&self.input().spec.task, self.input().execution, Some(call))
+    }
+
+    /// Passes answers on to those below it: the run tells them to the actor that works for the plan alone.
+    pub(super) fn pass_on(&mut self) {
+        let new = self.ctx.state(|actor| actor.answers.get(self.passed..).unwrap_or_default().to_vec());
+        self.passed += new.len();
+        let below: Vec<String> = self.below.borrow().iter().cloned().collect();
+        for answer in new {
+            for actor in below.clone() {
+                let (ctx, answer) = (self.ctx.clone(), answer.clone());
+                self.errands.add(async move {
+                    let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
+                    // One that has ended needs no answer.
+                    drop(ctx.external_workflow(actor, None).signal(ActorWorkflow::answered, answer, options).await);
+                });
+            }
+        }
+    }
+}
+
+impl Delegation {
+    async fn go(self) -> ActorFact {
+        let begun = now(&self.ctx);
+        let ended = self.ctx.state(|actor| actor.stopped.get(&self.name).and_then(|known| Some((known.ended.clone()?, known.text_limit))));
+        let (conclusion, text_limit) = match ended {
+            Some(ended) => ended,
+            None => match self.driven().await {
+                Ok(ended) => ended,
+                Err(fact) => return *fact,
+            },
+        };
+        let (outcome, output) = match delegated(&conclusion, text_limit) {
+            Ok(output) => (CallOutcome::Ok, output),
+            Err(output) => (CallOutcome::Error, output),
+        };
+        let ToolOutput { text, value, references } = output;
+        let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
+        ActorFact::ToolEnded { id: self.id, outcome, text, value, references, duration_ms, origins: conclusion.origins }
+    }
+
+    /// What the other one came to, and how much of that is told.
+    async fn driven(&self) -> Result<(Conclusion, Option<usize>), Box<ActorFact>> {
+        let (begin, text_limit) = self.other().await?;
+        let workflow = format!("{}/{}", self.by.run, self.name);
+        self.below.borrow_mut().insert(workflow.clone());
+        let (machine, from) = (begin.begin.clone(), begin.tree.clone());
+        let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop).await;
+        self.below.borrow_mut().remove(&workflow);
+        let failed = |why: &str| Box::new(failed(self.id.clone(), why));
+        let ActorEnd { conclusion, stopped, reports, tree, below } = ended.map_err(|why| failed(&why))?;
+        if let (Some(from), Some(tree)) = (from, tree) {
+            take_in(&self.ctx, &self.by.queues, &self.id, &from, Back::Tree { tree }).await.map_err(|why| failed(&why))?;
+        }
+        let ended = stopped.is_none().then(|| conclusion.clone());
+        let actor = StoppedActor { begin: Begin { journal: stopped, ..machine }, reports, ended, text_limit };
+        self.ctx.state_mut(|known| known.stopped.extend(below.into_iter().chain([(self.name.clone(), actor)])));
+        if conclusion.outcome == Outcome::Interrupted && self.stop.is_cancelled() {
+            return Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped }));
+        }
+        Ok((conclusion, text_limit))
+    }
+
+    /// The other one as it was left, or a new one.
+    async fn other(&self) -> Result<(ActorBegin, Option<usize>), Box<ActorFact>> {
+        let tree = tree_now(&self.ctx);
+        if let Some(StoppedActor { mut begin, reports, text_limit, .. }) = self.ctx.state_mut(|actor| actor.stopped.remove(&self.name)) {
+            if let Some(journal) = &mut begin.journal {
+                journal.then = vec![ActorFact::Resumed {}];
+            }
+            let within = format!("{}/", self.name);
+            let stopped = self.ctx.state_mut(|actor| actor.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
+            return Ok((ActorBegin { begin, reports, tree, stopped, ..self.by.clone() }, text_limit));
+        }
+        let failed = |why: &str| Box::new(failed(self.id.clone(), why));
+        let Some(order) = self.by.order.clone() else {
+            return Err(failed("this actor was begun by a version of aime that hands nothing on: do it yourself"));
+        };
+        let ActorBegin { run, input, so_far, queues, begin, .. } = &self.by;
+        let queue = queues.name(Capability::Planner);
+        let options = queues.options(Capability::Planner, &self.id, self.stop.clone());
+        let order = DelegateOrder {
+            so_far: so_far.clone(),
+            run: run.clone(),
+            order,
+            by: begin.input.what.clone(),
+            call: self.call.clone(),
+            request: self.request.clone(),
+            origins: self.origins.clone(),
+            tree: tree.clone(),
+        };
+        match self.ctx.execute_activity(Effects::delegate, (input.clone(), order), options).await {
+            Ok(MakingBelow::Made { made }) => {
+                let begin = Begin::<ActorMachine>::fresh(now(&self.ctx), made.actor.input);
+                let created = Some(made.actor.created);
+                Ok((ActorBegin { begin, reports: 0, created, tree, stopped: Vec::new(), ..self.by.clone() }, made.text_limit))
+            }
+            Ok(MakingBelow::Refused { why }) => Err(failed(&why)),
+            Err(ActivityExecutionError::Cancelled(_)) => Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped })),
+            Err(error) => Err(failed(&lost(&queue, &error))),
+        }
+    }
+}
