@@ -135,8 +135,7 @@ fn tasks(count: usize) -> Vec<Value> {
 #[test]
 fn a_simple_plan_is_a_row() {
     let checked = check_with(&json!({"tasks": tasks(3)}), Some(PlanMode::Simple)).unwrap();
-    let waits: Vec<Vec<&str>> =
-        checked.plan.tasks.iter().map(|task| task.dependencies.iter().map(aime_progress::TaskId::as_str).collect()).collect();
+    let waits: Vec<Vec<&str>> = checked.plan.tasks.iter().map(|task| task.dependencies.iter().map(TaskId::as_str).collect()).collect();
     assert_eq!(waits, [vec![], vec!["t0"], vec!["t1"]]);
     assert_eq!(checked.repairs, ["no task named a dependency, so each waits for the one before it"]);
     let own = json!({"tasks": [{"id": "a", "description": "x"}, {"id": "b", "description": "x"}, {"id": "c", "description": "x", "dependencies": ["a"]}]});
@@ -217,7 +216,7 @@ proptest! {
     fn what_passes_has_no_cycle(plan in plans(), mode in prop::option::of(Just(PlanMode::Complex))) {
         if let Ok(checked) = check_with(&plan, mode) {
             let graph = aime_progress::TaskGraph::new(&checked.plan.tasks, &checked.plan.edges);
-            prop_assert_eq!(graph.cycles(), Vec::<Vec<aime_progress::TaskId>>::new());
+            prop_assert_eq!(graph.cycles(), Vec::<Vec<TaskId>>::new());
             prop_assert!(checked.plan.check().is_ok());
         }
     }
