@@ -91,6 +91,9 @@ impl Entry {
     }
 }
 
+/// A stream as yet without facts, and what is wrong with the events that follow from its input.
+type Begun<M> = (Loaded<M>, Option<String>);
+
 /// The lines of a text.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
@@ -194,7 +197,7 @@ impl<'a> Loading<'a> {
     }
 
     /// What the stream started from, as yet without facts, and what is wrong with the events that follow from it.
-    pub(super) fn input<M: Machine>(&self) -> Result<Option<(Loaded<M>, Option<String>)>, JournalError> {
+    pub(super) fn input<M: Machine>(&self) -> Result<Option<Begun<M>>, JournalError> {
         let mut entries = self.entries().map_err(|error| self.fault(error))?;
         let first = self.after(&mut entries, -1, -1).and_then(|mut entries| entries.next().transpose());
         let Some(first) = first.map_err(|error| self.fault(error))? else { return Ok(None) };

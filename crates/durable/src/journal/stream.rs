@@ -39,8 +39,11 @@ pub struct StreamWriter {
     /// The stream's number, once something of it is durable.
     id: Option<i64>,
     /// The appends that are on their way to the disk, in order, each with the end that it came after.
-    under_way: VecDeque<(BoxFuture<'static, Result<Option<i64>, JournalError>>, End)>,
+    under_way: VecDeque<(OnItsWay, End)>,
 }
+
+/// An append on its way. It gives the number of the stream.
+type OnItsWay = BoxFuture<'static, Result<Option<i64>, JournalError>>;
 
 /// Where a stream ends for a writer.
 #[derive(Clone)]
