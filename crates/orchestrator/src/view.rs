@@ -83,7 +83,7 @@ impl RunView {
 
     /// Takes in what is new, and how much that was; nothing where it does not follow.
     fn grown(&mut self, journal: &Journal, run: &RunId) -> Option<usize> {
-        let RunStanding { input, state, output, bounds, actors, over, events, damage, inconsistencies, .. } =
+        let RunStanding { input, state, output, bounds, bounds_reached, actors, over, events, damage, inconsistencies, .. } =
             standing(journal, run).ok()?;
         if damage.is_some() || self.damage.is_some() {
             return None;
@@ -106,8 +106,8 @@ impl RunView {
         }
         self.input = input;
         self.events.extend(more);
-        (self.state, self.output, self.bounds, self.actors, self.over, self.inconsistencies) =
-            (state, output, bounds, actors, over, inconsistencies);
+        (self.state, self.output, self.actors, self.over, self.inconsistencies) = (state, output, actors, over, inconsistencies);
+        (self.bounds, self.bounds_reached) = (bounds, bounds_reached);
         Some(new)
     }
 }
