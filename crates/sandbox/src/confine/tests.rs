@@ -220,8 +220,8 @@ fn guarantees_have_names() {
 
 #[test]
 fn where_nobody_can_tell_what_the_kernel_keeps_that_is_the_mend() {
-    assert!(super::mend(true).starts_with("use Linux 6.12"));
-    assert!(super::mend(false).starts_with("mount /proc"));
+    assert!(mend(true).starts_with("use Linux 6.12"));
+    assert!(mend(false).starts_with("mount /proc"));
 }
 
 #[tokio::test]
