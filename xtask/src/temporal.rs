@@ -42,8 +42,8 @@ pub(crate) struct EngineArguments {
 /// Runs the tests of the crate, those against a server among them.
 pub(crate) fn test() -> Result<()> {
     let server = Server::start(&fresh_folder("aime-temporal")?)?;
-    // Less than a run needs that is cut nowhere, and more than it needs until it begins something.
-    let soon = Server::start_with(&fresh_folder("aime-temporal-soon")?, &["limit.historyCount.suggestContinueAsNew=8"])?;
+    // Less than a run of the contract needs, and more than a timer does, which is begun anew in each history.
+    let soon = Server::start_with(&fresh_folder("aime-temporal-soon")?, &["limit.historyCount.suggestContinueAsNew=14"])?;
     let features = ["--package", "aime-temporal", "--features", "server-tests"];
     run(cargo(["clippy"]).args(features).args(["--all-targets", "--", "-D", "warnings"]))?;
     run(cargo(["test"]).args(features).env("AIME_TEMPORAL_ADDRESS", server.address()).env("AIME_TEMPORAL_SOON_ADDRESS", soon.address()))
