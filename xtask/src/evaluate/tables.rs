@@ -93,10 +93,9 @@ mod tests {
     fn the_tables_of_the_docs_are_those_of_their_trials() {
         let text = fs::read_to_string(page()).unwrap();
         for part in &PARTS {
-            let trials = fs::read_to_string(of_docs(part)).unwrap();
-            let outcomes = read(&trials).unwrap();
-            assert!(!outcomes.is_empty(), "{} has no trials", part.name);
-            assert_eq!(replaced(&text, part, &tables(&outcomes).unwrap()).unwrap(), text, "{}: cargo xtask evaluate --docs", part.name);
+            let outcomes = read(&fs::read_to_string(of_docs(part)).unwrap_or_default()).unwrap();
+            let tables = if outcomes.is_empty() { "Not tried yet.".to_owned() } else { tables(&outcomes).unwrap() };
+            assert_eq!(replaced(&text, part, &tables).unwrap(), text, "{}: cargo xtask evaluate --docs", part.name);
             assert!(outcomes.iter().all(|outcome| outcome.answer.is_empty()), "{} has answers", part.name);
         }
     }
