@@ -171,9 +171,13 @@ pub(crate) fn must_write_files(task: &TaskSpec) -> bool {
     words.ask_to_write() && (words.any(&FILES) || words.names_a_file)
 }
 
-/// The files that a task names which asks for a file: their names in lower case, without folders, each once.
+/// Words of tasks after which a file may be gone.
+const REMOVING: &[&str] = &["delete", "remove", "rename", "move", "clean", "删除", "移除", "移动", "清理"];
+
+/// The files that a task names which asks for a file: their names in lower case, without folders, each once. None where files are to go: whoever
+/// is reminded of one that is to stay, or that is gone, does harm.
 pub(crate) fn named_files(task: &TaskSpec) -> Vec<String> {
-    if !must_write_files(task) {
+    if !must_write_files(task) || Words::of(task).any(REMOVING) {
         return Vec::new();
     }
     let text = task.description.to_lowercase();

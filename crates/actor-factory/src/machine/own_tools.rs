@@ -136,7 +136,8 @@ impl ActorMachine {
             && let Some(file) = self.forgotten_file()
         {
             return Err(format!(
-                "not ended: the task also names `{file}`, and no call of yours that succeeded did. Do that part now; if all is done, call `terminate` again"
+                "not ended: the task also names `{file}`. See with `read_file` whether it is as the task wants it, and make it if it is missing; \
+                 then call `terminate` again"
             ));
         }
         // Small models take the first error for the end of all things.

@@ -125,7 +125,9 @@ fn files_to_write_are_recognised() {
 
 #[test]
 fn files_that_a_task_names_are_listed() {
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 8] = [
+        ("Delete the file old.log and keep new.log", &[]),
+        ("把 a.txt 移动到 b.txt", &[]),
         ("Make the folder src with the files a.txt and `B.txt`, each with ok.", &["a.txt", "b.txt"]),
         ("Write site/index.html, and link it in site/index.html. See https://example.org/a.html", &["index.html"]),
         ("Create greet/__init__.py", &["__init__.py"]),
