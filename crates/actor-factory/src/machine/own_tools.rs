@@ -112,9 +112,10 @@ impl ActorMachine {
         }
     }
 
-    /// A file that the task names and no call that succeeded has. What a script names by itself is in no call, so it is told only so often.
+    /// A file that the task names and no call that succeeded has, for small models. What a script names by itself is in no call, so it is told only
+    /// so often.
     fn forgotten_file(&mut self) -> Option<String> {
-        let most = if self.input.limits.small { MOST_REMINDERS } else { 1 };
+        let most = if self.input.limits.small { MOST_REMINDERS } else { 0 };
         let named = |file: &String| self.turn.iter().flat_map(|turn| &turn.calls).any(|call| call.has_named(file));
         let forgotten = self.unnamed_files.iter().find(|file| self.reminders < most && !named(file)).cloned();
         self.reminders += u32::from(forgotten.is_some());

@@ -69,12 +69,12 @@ impl ActorMachine {
             let note = note.text(&self.input.notes, &[("name", &name), ("count", &count.to_string())]);
             self.nudged("stuck", &note, out);
             self.notes.push(note);
-            // Small models read the note, and make the call again.
-            self.withheld = Some(name);
+            // Small models read the note, and make the call again. For others what a prefix cache holds of their prompt is worth more.
+            self.withheld = self.input.limits.small.then_some(name);
         }
         let most = self.input.settings.conclude_after;
-        // Others than small models learn from failures, for longer.
-        let hopeless = self.failed_in_row >= if self.input.limits.small { most } else { 2 * most };
+        // Others than small models learn from failures.
+        let hopeless = self.input.limits.small && self.failed_in_row >= most;
         self.must_conclude = (done_again || hopeless || count >= most) && self.sheet(TERMINATE).is_some();
         self.hint(out);
         self.go(ActorStep::Results);

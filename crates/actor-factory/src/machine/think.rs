@@ -57,7 +57,7 @@ impl ActorMachine {
         out.issue(id, ActorEffect::Model(request));
     }
 
-    /// The tools of the next request. An actor that repeats a call gets all but that one, and in the end none but the one that ends it: servers
+    /// The tools of the next request. A small model that repeats a call gets all but that one; in the end each gets none but the one that ends it: servers
     /// that heed no named choice heed that.
     fn offered(&self) -> Arc<[ToolDefinition]> {
         if let Some(terminate) = self.tools.iter().find(|tool| self.must_conclude && tool.name == TERMINATE) {

@@ -330,10 +330,7 @@ fn repetition_is_told_and_at_last_fails() {
 fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
     let mut play = Play::start(input());
     for step in 1..=6 {
-        // From the third time on it is not offered what it repeats.
-        let offers = play.requests.last().unwrap().tools.iter().any(|tool| tool.name == "write_file");
-        assert_eq!(offers, step <= 3, "{step}");
-        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len() - usize::from(!offers), "{step}");
+        assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len(), "{step}");
         play.calls(vec![write("a", "a.txt")]).tool(&format!("t/1/{step}/1"), "written");
     }
     let request = play.requests.last().unwrap();
@@ -371,7 +368,7 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
     };
     let end = || vec![terminate("success", "a.txt and b.txt are written")];
     let told = |play: &Play| play.results().last().is_some_and(|result| result.contains("the task also names `b.txt`"));
-    for (small, times) in [(false, 1), (true, 3)] {
+    for (small, times) in [(false, 0), (true, 3)] {
         let mut play = begin(small);
         play.calls(vec![write("w", "src/A.txt")]).tool("t/1/1/1", "written");
         for _ in 0..times {
@@ -388,7 +385,7 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
     play.calls(end());
     assert!(told(&play));
     // Each is named, one in the turn of the end.
-    let mut play = begin(false);
+    let mut play = begin(true);
     play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
     play.calls([vec![write("v", "b.txt")], end()].concat()).tool("t/1/2/1", "written");
     assert_eq!(play.output.unwrap().outcome, Outcome::Success);
@@ -400,16 +397,31 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
 }
 
 #[test]
-fn who_only_fails_is_asked_for_the_conclusion() {
-    for (small, most) in [(true, 6), (false, 12)] {
+fn a_small_model_is_not_offered_the_tool_that_it_repeats() {
+    let mut input = input();
+    input.limits.small = true;
+    let mut play = Play::start(input);
+    let offered = |play: &Play| play.requests.last().unwrap().tools.iter().any(|tool| tool.name == "read_file");
+    for step in 1..=3 {
+        assert!(offered(&play), "{step}");
+        play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
+    }
+    assert!(!offered(&play));
+    play.calls(vec![write("b", "b.txt")]).tool("t/1/4/1", "written");
+    assert!(offered(&play), "for one request");
+}
+
+#[test]
+fn a_small_model_that_only_fails_is_asked_for_the_conclusion() {
+    for small in [true, false] {
         let mut input = input();
         input.limits.small = small;
         let mut play = Play::start(input);
-        for step in 1..=most {
+        for step in 1..=6 {
             assert!(play.requests.last().unwrap().tools.len() > 1, "{small} {step}");
             play.calls(vec![read("r", &format!("{step}.txt"))]).tool_error(&format!("t/1/{step}/1"), "no such file");
         }
-        assert_eq!(play.requests.last().unwrap().tools.len(), 1, "{small}");
+        assert_eq!(play.requests.last().unwrap().tools.len() == 1, small, "others learn from failures");
     }
 }
 
