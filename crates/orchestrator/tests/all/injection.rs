@@ -5,7 +5,7 @@ mod world;
 
 use std::{collections::BTreeSet, fs, sync::Arc};
 
-use aime_actors::{ActorFactory, ActorSettings, ProfileCatalog, Prompts};
+use aime_actors::{ActorFactory, ProfileCatalog, Prompts};
 use aime_memory::{Memory, MemoryKind, MemorySettings, MemoryStore};
 use aime_orchestrator::{
     Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, Parts, RunMemory, RunMemorySettings, RunRequest,
@@ -64,12 +64,6 @@ impl Hook for Adds {
 }
 
 /// A world in which orders stand in one place, and what a model does there first.
-/// Lets an actor be refused as often as there are orders: else it is asked for its end before it has tried them all.
-fn patient() -> ActorFactory {
-    let settings = ActorSettings { conclude_after: 1_000, ..ActorSettings::default() };
-    ActorFactory::new(ProfileCatalog::builtin(), Prompts::builtin().unwrap()).with_settings(settings)
-}
-
 fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
     let orders = world.orders();
     let text = orders.join("\n");
@@ -130,7 +124,8 @@ fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
                 let mut tools = aime_tools::ToolRegistry::clone(&parts.tools);
                 tools.register(load_skill(catalog.clone()));
                 parts.tools = Arc::new(tools);
-                parts.actors = Arc::new(patient().with_skills(catalog));
+                let factory = ActorFactory::new(ProfileCatalog::builtin(), Prompts::builtin().unwrap());
+                parts.actors = Arc::new(factory.with_skills(catalog));
             });
         }
         "a hook's words" => {
@@ -165,7 +160,6 @@ fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
     }
     let tools = world.tools(&page, &described, answer.as_deref().map_err(String::as_str));
     let mut parts = world.parts(&model, tools);
-    parts.actors = Arc::new(patient());
     change(&mut parts);
     (model, parts, Value::Array(tasks))
 }
