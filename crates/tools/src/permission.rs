@@ -11,7 +11,7 @@ mod sign;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::rules::Verdict;
+pub(crate) use self::{act::emptied_before_read, rules::Verdict, shell::written_files};
 pub use self::{
     rule::{PermissionRule, RuleError},
     rules::PermissionRules,

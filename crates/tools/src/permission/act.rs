@@ -152,6 +152,17 @@ const WRITERS: [&str; 11] = ["chgrp", "chmod", "chown", "mkdir", "rm", "rmdir", 
 /// Programs that read all arguments but the last, and write that one or into it.
 const COPIERS: [&str; 5] = ["cp", "install", "ln", "mv", "rsync"];
 
+/// A file that the shell empties before a program reads it, and that program: `sort a > a`.
+pub(crate) fn emptied_before_read(text: &str) -> Option<(String, String)> {
+    Script::read(text).emptied.iter().find_map(|emptied| {
+        let path = text_of(&emptied.path)?;
+        let reads = |words: &&Vec<Word>| words.iter().skip(1).any(|word| *word == emptied.path);
+        let programs = emptied.commands.iter().filter(reads).filter_map(|words| text_of(words.first()?));
+        let names = programs.map(|program| program.rsplit('/').next().unwrap_or_default().to_owned());
+        names.filter(|name| READERS.contains(&name.as_str())).map(|name| (path.clone(), name)).next()
+    })
+}
+
 /// The files that the arguments of a command name, as far as that can be told. What a program does beside that only the sandbox can hold.
 fn of_arguments(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -> Vec<Act> {
     let Some(program) = command.program() else { return named_files(folder, command, from) };

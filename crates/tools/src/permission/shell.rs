@@ -65,6 +65,25 @@ pub(super) struct Redirect {
     pub(super) path: Word,
     pub(super) writes: bool,
     pub(super) reads: bool,
+    /// Whether what goes there is messages of errors alone.
+    pub(super) errors: bool,
+}
+
+/// A file that is emptied before a pipeline begins, and the commands of that pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Emptied {
+    pub(super) path: Word,
+    pub(super) commands: Vec<Vec<Word>>,
+}
+
+/// The files that the output of a command goes to, each once. Names that the shell makes out of others are left out; of a text that cannot be
+/// read there is none.
+pub(crate) fn written_files(text: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for redirect in Script::read(text).redirects.iter().filter(|redirect| redirect.writes && !redirect.errors) {
+        files.extend(text_of(&redirect.path).filter(|file| !files.contains(file)));
+    }
+    files
 }
 
 /// What a text for the shell does.
@@ -74,6 +93,8 @@ pub(super) struct Script {
     pub(super) commands: Vec<SimpleCommand>,
     /// All files of redirections.
     pub(super) redirects: Vec<Redirect>,
+    /// Those of them that are emptied first.
+    pub(super) emptied: Vec<Emptied>,
     /// Whether something in it is not known: it may then do anything.
     pub(super) unknown: bool,
     /// Whether parts of it may run more than once.
@@ -121,6 +142,7 @@ impl Script {
         self.unknown |= read.unknown;
         self.repeats |= read.repeats;
         self.redirects.extend(read.redirects);
+        self.emptied.extend(read.emptied);
         for command in read.commands {
             self.add_command(command, deepest);
         }

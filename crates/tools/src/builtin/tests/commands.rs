@@ -28,6 +28,15 @@ async fn bash_tells_output_errors_and_exit_code() {
 }
 
 #[tokio::test]
+async fn nothing_is_emptied_before_it_is_read() {
+    let place = Place::new(&[("a.txt", "one\ntwo\n")]);
+    let text = place.text("bash", json!({"command": "head -n 1 a.txt > a.txt"})).await;
+    let told = "Error: not run: the shell empties `a.txt` before `head` reads it. Write to another file, then rename it: `… > a.txt.new && mv a.txt.new a.txt`";
+    assert_eq!(text, told);
+    assert_eq!(place.text("bash", json!({"command": "cat a.txt"})).await, "one\ntwo\n");
+}
+
+#[tokio::test]
 async fn the_time_limit_keeps_what_was_printed() {
     let place = Place::new(&[]);
     let error = place.call("bash", json!({"command": "echo begun; sleep 1000", "timeout_seconds": 1})).await.unwrap_err();

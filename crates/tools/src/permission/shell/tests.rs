@@ -267,3 +267,47 @@ proptest! {
         prop_assert!(seen || read.unknown, "{text}: {read:?}");
     }
 }
+
+#[test]
+fn files_that_output_goes_to_are_found() {
+    let cases: [(&str, &[&str]); 12] = [
+        ("ls", &[]),
+        ("ls > a.txt", &["a.txt"]),
+        ("(echo a; echo b)>>out/b.txt; wc -l<c", &["out/b.txt"]),
+        ("sort x >'two words.txt' && cat y >| z", &["two words.txt", "z"]),
+        ("make 2>errors.txt", &[]),
+        ("make 2>&1", &[]),
+        ("make &> all.txt", &["all.txt"]),
+        ("echo 'a > b' \"c > d\" \\> e", &[]),
+        ("for f in *; do cat $f > $f.new; done", &[]),
+        ("cat a > b; cat c >> b", &["b"]),
+        ("awk '$1 > 2' x > y", &["y"]),
+        ("echo x >", &[]),
+    ];
+    for (command, expected) in cases {
+        assert_eq!(written_files(command), expected, "{command}");
+    }
+}
+
+#[test]
+fn what_is_emptied_before_it_is_read_is_found() {
+    let found = |text| crate::permission::emptied_before_read(text).map(|(file, program)| format!("{program} {file}"));
+    let cases = [
+        ("tail -n +2 log.txt > log.txt", Some("tail log.txt")),
+        ("cat log.txt | sort -u > 'log.txt'", Some("cat log.txt")),
+        ("cd sub && sort a > a; ls", Some("sort a")),
+        ("if true; then grep x a >| a; fi", Some("grep a")),
+        ("/usr/bin/uniq a > a", Some("uniq a")),
+        ("sort a > b; sort b > a", None),
+        ("sort a > b && cat b", None),
+        ("cat a >> a", None),
+        ("echo a > a", None),
+        ("sort -o a a", None),
+        ("cat <<'END' > a\na\nEND", None),
+        ("cat \"$f\" > \"$f\"", None),
+        ("cat $(ls a) > a", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(found(text).as_deref(), expected, "{text}");
+    }
+}

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::{
-    Redirect, SimpleCommand,
+    Emptied, Redirect, SimpleCommand, Word,
     word::{children, word},
 };
 use crate::permission::sign::{Sign, text_of};
@@ -18,6 +18,7 @@ const MOST_REPORTS: u32 = 600;
 pub(super) struct Read {
     pub(super) commands: Vec<SimpleCommand>,
     pub(super) redirects: Vec<Redirect>,
+    pub(super) emptied: Vec<Emptied>,
     pub(super) unknown: bool,
     /// Whether it holds a loop or a function.
     pub(super) repeats: bool,
@@ -180,6 +181,8 @@ impl Read {
             "<&" | "<&-" | ">&-" => (false, false),
             _ => (true, true),
         };
+        let descriptor = children(node).into_iter().find(|child| child.kind() == "file_descriptor");
+        let errors = descriptor.and_then(|descriptor| source.get(descriptor.byte_range())) == Some("2");
         let mut cursor = node.walk();
         // The grammar takes words behind the file for files too, which are words of the command.
         self.unknown |= node.children_by_field_name("destination", &mut cursor).count() > 1;
@@ -194,9 +197,34 @@ impl Read {
             }
             // A descriptor that is not known may be a file.
             let either = operator == "<&";
-            self.redirects.push(Redirect { path, writes: writes || either, reads: reads || either });
+            if matches!(operator, ">" | ">|" | "&>") {
+                self.emptied.push(Emptied { path: path.clone(), commands: commands_beside(node, source) });
+            }
+            self.redirects.push(Redirect { path, writes: writes || either, reads: reads || either, errors });
         }
     }
+}
+
+/// The words of each command of the pipeline that a redirection belongs to.
+fn commands_beside(redirect: Node<'_>, source: &str) -> Vec<Vec<Word>> {
+    let of_one = |node: &Node<'_>| matches!(node.kind(), "command" | "redirected_statement" | "pipeline" | "negated_command");
+    let mut top = redirect;
+    while let Some(parent) = top.parent().filter(of_one) {
+        top = parent;
+    }
+    let (mut open, mut commands) = (vec![top], Vec::new());
+    while let Some(node) = open.pop() {
+        if node.kind() == "command" {
+            let words = children(node).into_iter().filter(|child| !child.kind().ends_with("redirect"));
+            commands.push(words.map(|child| word(child, source)).collect());
+        } else if node.kind() == "list" {
+            // The grammar gives the redirections of its last command to all of it.
+            open.extend(children(node).last());
+        } else if of_one(&node) {
+            open.extend(children(node));
+        }
+    }
+    commands
 }
 
 /// Files that are no files.
