@@ -12,7 +12,7 @@ use crate::{
     ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, ProfileCatalog, PromptError, Prompts, Selection,
     prompts::{SystemContext, TaskContext},
     select,
-    select::{must_write_files, named_files},
+    select::{asks, must_write_files, named_files},
     spec::effect_prefix,
     text::{cut, cut_with_note, id_text},
 };
@@ -279,6 +279,7 @@ impl ActorFactory {
             notes: self.prompts.replaced_notes().clone(),
             must_write_files: must_write_files(task),
             named_files: named_files(task),
+            asks: asks(task),
             told: Vec::new(),
             trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
             origins: context.origins.to_vec(),
