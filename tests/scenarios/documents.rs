@@ -98,6 +98,7 @@ fn world() -> World {
     world.set("GOAL", "note it");
     world.plan("plan.json", &planned);
     world.plan("first.json", &plan(&[actor("ask", "ASK", &[]), actor("walk", "WALK", &["ask"]), actor("rest", "REST", &["walk"])]));
+    world.file("coarse.toml", "[planning.limits]\nmax_tasks = 3\n");
     ["core", "my-suite"].iter().for_each(|name| world.file(&format!("{name}/suite.toml"), SUITE));
     fs::create_dir(world.root().join("other")).unwrap();
     world.aime(["run", "--plan", "first.json", "--run-id", "RUN"]).must(5);

@@ -83,6 +83,24 @@ fn tools_fail_and_information_comes_late_on_purpose() {
 }
 
 #[test]
+fn settings_are_compared() {
+    let world = world();
+    // A prompt of one's own lies beside the file that names its folder.
+    world.file("other/mine/prompts/steps_left.md", "SAY-WHAT-YOU-KNOW {left}");
+    world.file("other/short.toml", "[extensions]\nfolders = [\"mine\"]\n[run]\nmax_steps = 2\n");
+    let eval = ["eval", "suite", "--task", "good", "--mode", "direct", "--settings", "usual=", "--settings", "short=other/short.toml"];
+    world.aime(eval).must(0).tells(&["2 trials in 2 ways", "good, direct, usual: reached", "good, direct, short: "]);
+    let asked = world.actor_requests("GOOD-GOAL");
+    assert!(asked.iter().any(|request| said(request).contains("SAY-WHAT-YOU-KNOW")), "the folder was looked for beside the file");
+    world.file("other/wrong.toml", "[run]\nmax_stepz = 1\n");
+    let wrong = |settings: [&str; 2]| world.aime(["eval", "suite", "--settings", settings[0], "--settings", settings[1]]).must(2);
+    wrong(["a=", "b=other/wrong.toml"]).tells(&["wrong.toml:2", "max_stepz"]);
+    wrong(["a=", "a="]).tells(&["two settings are called \"a\""]);
+    wrong(["a=", "b=nowhere.toml"]).tells(&["nowhere.toml"]);
+    wrong(["a=", "other/short.toml"]).tells(&["NAME=FILE"]);
+}
+
+#[test]
 fn checks_are_proven_without_a_model() {
     let world = World::alone();
     world.file("suite/suite.toml", SUITE);

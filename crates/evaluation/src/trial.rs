@@ -32,6 +32,8 @@ pub struct Program {
     pub environment: BTreeMap<OsString, OsString>,
     /// Other agents that are tried beside it.
     pub agents: Vec<Agent>,
+    /// Settings by the names that [ways](Variant::settings) have for them.
+    pub settings: BTreeMap<String, toml::Table>,
     /// What checks and solutions see: no keys.
     pub scripts: BTreeMap<OsString, OsString>,
 }
@@ -201,7 +203,14 @@ impl Program {
         } else {
             task.files.lay(work)?;
         }
-        fs::write(place.join("settings.toml"), variant.settings(&late))?;
+        let named = match &variant.settings {
+            None => toml::Table::new(),
+            Some(name) => {
+                let named = self.settings.get(name).cloned();
+                named.ok_or_else(|| io::Error::other(format!("there are no settings {name:?}")))?
+            }
+        };
+        fs::write(place.join("settings.toml"), variant.to_toml(named, &late))?;
         let mut arguments: Vec<OsString> =
             vec!["-C".into(), work.into(), "--config".into(), place.join("settings.toml").into(), "run".into()];
         arguments.extend(["--goal-file".into(), goal.into()]);

@@ -17,6 +17,9 @@ pub struct Variant {
     /// The model by its name; what is configured where it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Settings of the [program](crate::Program::settings) by their name; what is configured where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<String>,
     /// What goes wrong on purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
@@ -101,6 +104,7 @@ impl Variant {
     pub fn name(&self) -> String {
         let mut parts = vec![self.agent.as_ref().or(self.mode.as_ref()).cloned().unwrap_or_else(|| "configured".to_owned())];
         parts.extend(self.model.clone());
+        parts.extend(self.settings.clone());
         parts.extend(self.fault.map(|fault| fault.name().to_owned()));
         parts.extend(self.replanning.map(|replanning| format!("replanning {}", replanning.name())));
         parts.join(", ")
@@ -121,16 +125,24 @@ impl Variant {
 
     /// Every combination of these; what is empty stands for what is configured.
     #[must_use]
-    pub fn all(modes: &[String], models: &[String], faults: &[Option<Fault>], replanning: &[Replanning]) -> Vec<Self> {
+    pub fn all(modes: &[String], models: &[String], settings: &[String], faults: &[Option<Fault>], replanning: &[Replanning]) -> Vec<Self> {
         let or_none = |given: &[String]| if given.is_empty() { vec![None] } else { given.iter().cloned().map(Some).collect() };
         let faults = if faults.is_empty() { vec![None] } else { faults.to_vec() };
         let replanning: Vec<_> = if replanning.is_empty() { vec![None] } else { replanning.iter().copied().map(Some).collect() };
         let mut all = Vec::new();
         for model in or_none(models) {
-            for fault in &faults {
-                for replanning in &replanning {
-                    for mode in or_none(modes) {
-                        all.push(Self { agent: None, mode, model: model.clone(), fault: *fault, replanning: *replanning });
+            for settings in or_none(settings) {
+                for fault in &faults {
+                    for replanning in &replanning {
+                        let way = Self {
+                            agent: None,
+                            mode: None,
+                            model: model.clone(),
+                            settings: settings.clone(),
+                            fault: *fault,
+                            replanning: *replanning,
+                        };
+                        all.extend(or_none(modes).into_iter().map(|mode| Self { mode, ..way.clone() }));
                     }
                 }
             }
@@ -138,8 +150,8 @@ impl Variant {
         all
     }
 
-    /// The settings that make it, as TOML. `late` is where the files wait that come late.
-    pub(crate) fn settings(&self, late: &Path) -> String {
+    /// The settings that make it, as TOML, over those of its name. `late` is where the files wait that come late.
+    pub(crate) fn to_toml(&self, named: Table, late: &Path) -> String {
         let mut settings = Table::new();
         match self.fault {
             Some(Fault::FlakyTools) => {
@@ -163,7 +175,22 @@ impl Variant {
                 settings.insert("triggers".to_owned(), Value::Table(alone(replanning)));
             }
         }
-        settings.to_string()
+        let mut all = named;
+        lay_over(&mut all, settings);
+        all.to_string()
+    }
+}
+
+/// Puts settings over others: sections are joined, and so are lists of tables, as those of hooks are.
+fn lay_over(below: &mut Table, above: Table) {
+    for (name, value) in above {
+        match (below.get_mut(&name), value) {
+            (Some(Value::Table(old)), Value::Table(new)) => lay_over(old, new),
+            (Some(Value::Array(old)), Value::Array(new)) if new.iter().all(Value::is_table) => old.extend(new),
+            (_, value) => {
+                below.insert(name, value);
+            }
+        }
     }
 }
 
@@ -202,12 +229,15 @@ mod tests {
     #[test]
     fn every_combination_is_made_once_and_named() {
         let modes = ["direct".to_owned(), "complex".to_owned()];
-        let all = Variant::all(&modes, &[], &[None, Some(Fault::FlakyTools)], &[Replanning::On, Replanning::Off]);
+        let all = Variant::all(&modes, &[], &[], &[None, Some(Fault::FlakyTools)], &[Replanning::On, Replanning::Off]);
         let names: Vec<_> = all.iter().map(Variant::name).collect();
         assert_eq!(names.len(), 8);
         assert_eq!(names.first().unwrap(), "direct, replanning on");
         assert_eq!(names.last().unwrap(), "complex, flaky-tools, replanning off");
-        assert_eq!(Variant::all(&[], &[], &[], &[]), [Variant::default()]);
+        assert_eq!(Variant::all(&[], &[], &[], &[], &[]), [Variant::default()]);
+        let named = ["plain".to_owned(), "coarse".to_owned()];
+        let names: Vec<_> = Variant::all(&modes[..1], &[], &named, &[], &[]).iter().map(Variant::name).collect();
+        assert_eq!(names, ["direct, plain", "direct, coarse"]);
         let names: Vec<_> = Variant::of_agent("other", &["small".to_owned()]).iter().map(Variant::name).collect();
         assert_eq!((names, Variant::of_agent("other", &[]).len()), (vec!["other, small".to_owned()], 1));
         assert_eq!(Variant::default().name(), "configured");
@@ -217,13 +247,25 @@ mod tests {
     #[test]
     fn settings_are_toml_and_hold_what_is_wanted() {
         let flaky = Variant { fault: Some(Fault::FlakyTools), replanning: Some(Replanning::Off), ..Variant::default() };
-        let settings: Table = flaky.settings(Path::new("/x")).parse().unwrap();
+        let settings: Table = flaky.to_toml(Table::new(), Path::new("/x")).parse().unwrap();
         assert_eq!(settings["frequency"]["max_replans_per_plan"].as_integer(), Some(0));
         assert!(settings["hooks"]["before_tool"][0]["command"].as_str().unwrap().contains("busy"));
         let late = Variant { fault: Some(Fault::LateInformation), replanning: Some(Replanning::Evidence), ..Variant::default() };
-        let settings: Table = late.settings(Path::new("/it's")).parse().unwrap();
+        let settings: Table = late.to_toml(Table::new(), Path::new("/it's")).parse().unwrap();
         assert!(settings["hooks"]["after_tool"][0]["command"].as_str().unwrap().contains(r"'/it'\''s/.'"));
         assert_eq!(settings["triggers"]["only"][0].as_str(), Some("evidence"));
-        assert_eq!(Variant::default().settings(Path::new("/x")), "");
+        assert_eq!(Variant::default().to_toml(Table::new(), Path::new("/x")), "");
+    }
+
+    #[test]
+    fn what_a_fault_needs_is_laid_over_the_settings_of_a_name() {
+        let named = "[triggers]\nonly = [\"stalled\"]\nmax_retries = 1\n[[hooks.before_tool]]\nname = \"mine\"\ncommand = \"true\"\n";
+        let way = Variant { fault: Some(Fault::FlakyTools), replanning: Some(Replanning::Evidence), ..Variant::default() };
+        let settings: Table = way.to_toml(named.parse().unwrap(), Path::new("/x")).parse().unwrap();
+        assert_eq!(settings["triggers"]["only"].as_array().unwrap(), &[Value::from("evidence")], "a list of words is a value");
+        assert_eq!(settings["triggers"]["max_retries"].as_integer(), Some(1));
+        let hooks: Vec<_> =
+            settings["hooks"]["before_tool"].as_array().unwrap().iter().map(|hook| hook["name"].as_str().unwrap()).collect();
+        assert_eq!(hooks, ["mine", "flaky-tools"]);
     }
 }

@@ -4,6 +4,7 @@
 //! What it does is divided into [parts](parts::PARTS), each of which goes on where it was stopped.
 
 mod parts;
+mod settings;
 mod tables;
 
 use std::env;
@@ -48,6 +49,9 @@ pub(crate) struct EvaluateArguments {
     /// Go on from the trials that the docs were made from, and write trials and tables into the docs
     #[arg(long, conflicts_with = "rest")]
     docs: bool,
+    /// Try nothing: write the trials that there are, and their tables, into the docs
+    #[arg(long, conflicts_with_all = ["rest", "docs"])]
+    tables: bool,
     /// Instead of the parts: what `aime eval` is given
     #[arg(last = true)]
     rest: Vec<String>,
@@ -55,12 +59,23 @@ pub(crate) struct EvaluateArguments {
 
 /// Tries all, and answers the exit code of `aime eval`: of the first part that did not come to its end.
 pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
-    let EvaluateArguments { mut model, part, alone, docs, rest } = arguments;
+    let EvaluateArguments { mut model, part, alone, docs, tables, rest } = arguments;
     let folder = root().join("target").join("evaluation");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     // Peers know nothing of a model in aime's process.
     model.server |= env::var_os("OPENAI_BASE_URL").is_none();
     let parts = if part.is_empty() { PARTS.iter().collect() } else { part };
+    if tables {
+        for part in parts {
+            let kept = folder.join(part.name);
+            if tables::has_trials(&kept) {
+                tables::write_docs(part, &kept)?;
+            } else {
+                eprintln!("{}: there are no trials in {}", part.name, kept.display());
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let with_peers = !alone && (!rest.is_empty() || parts.iter().any(|part| part.peers));
     let peers = if with_peers { Some(install_peers(&folder)?) } else { None };
     let prepared = Prepared::new(&model)?;
@@ -77,13 +92,16 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
         }
         return ran(&mut command).map(exit);
     }
+    let tried = folder.join("settings-tried");
+    settings::write(&tried)?;
     for part in parts {
         let kept = folder.join(part.name);
         if docs {
             tables::begin_from_docs(part, &kept)?;
         }
         let mut command = begin()?;
-        command.args(part.arguments).arg("-o").arg(&kept);
+        let arguments = part.arguments.iter().map(|argument| argument.replace(settings::FOLDER, &tried.display().to_string()));
+        command.args(arguments).arg("-o").arg(&kept);
         if let Some(peers) = peers.as_ref().filter(|_| part.peers) {
             beside(&mut command, peers)?;
         }

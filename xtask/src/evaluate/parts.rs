@@ -12,7 +12,7 @@ pub(crate) struct Part {
 }
 
 /// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
-pub(crate) const PARTS: [Part; 5] = [
+pub(crate) const PARTS: [Part; 7] = [
     Part {
         name: "modes",
         arguments: &[
@@ -60,6 +60,47 @@ pub(crate) const PARTS: [Part; 5] = [
             "on",
             "--replanning",
             "off",
+        ],
+        peers: false,
+    },
+    Part {
+        name: "flaky-tools",
+        arguments: &[
+            "core",
+            "--sample",
+            "6",
+            "--jobs",
+            "2",
+            "--mode",
+            "complex",
+            "--fault",
+            "flaky-tools",
+            "--replanning",
+            "on",
+            "--replanning",
+            "off",
+        ],
+        peers: false,
+    },
+    Part {
+        name: "settings",
+        arguments: &[
+            "core",
+            "--tuned",
+            "--sample",
+            "6",
+            "--jobs",
+            "2",
+            "--mode",
+            "simple",
+            "--settings",
+            "usual=",
+            "--settings",
+            "three-tasks=SETTINGS/three-tasks.toml",
+            "--settings",
+            "one-example=SETTINGS/one-example.toml",
+            "--settings",
+            "no-examples=SETTINGS/no-examples.toml",
         ],
         peers: false,
     },

@@ -29,6 +29,11 @@ pub(super) fn begin_from_docs(part: &Part, folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Whether anything was tried.
+pub(super) fn has_trials(folder: &Path) -> bool {
+    folder.join(TRIALS).is_file()
+}
+
 /// Writes what was tried, and the tables of it, into the docs.
 pub(super) fn write_docs(part: &Part, folder: &Path) -> Result<()> {
     let file = folder.join(TRIALS);

@@ -13,6 +13,7 @@ Examples:
   aime eval core --mode direct --mode auto --repeat 3
   aime eval my-suite --model small --model large --jobs 4
   aime eval core --mode auto --agent 'other=python3 other.py $GOAL_FILE'
+  aime eval core --mode simple --settings usual= --settings coarse=coarse.toml
   aime eval core --task repair --fault flaky-tools --replanning on --replanning off
 
 Each trial has a folder of its own. What came of it is kept: the same command goes on where it was stopped.";
@@ -32,6 +33,9 @@ pub(crate) struct EvalArgs {
     /// A model to try; may be given more than once
     #[arg(long, value_name = "NAME")]
     pub(crate) model: Vec<String>,
+    /// Settings to try, as `NAME=FILE`, laid over what is configured; `NAME=` for that alone; may be given more than once
+    #[arg(long, value_name = "SETTINGS", value_parser = named_file)]
+    pub(crate) settings: Vec<(String, Option<PathBuf>)>,
     /// Another agent to try on the same tasks, as `NAME=COMMAND`; may be given more than once, and alone where no mode is named
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Vec<Agent>,
@@ -68,6 +72,15 @@ pub(crate) struct EvalArgs {
     /// The form of standard output
     #[arg(long, value_enum, default_value_t = EvalFormat::Text)]
     pub(crate) output: EvalFormat,
+}
+
+/// `NAME=FILE`, or `NAME=`.
+fn named_file(text: &str) -> Result<(String, Option<PathBuf>), String> {
+    let (name, file) = text.split_once('=').ok_or("write NAME=FILE, or NAME= for what is configured")?;
+    if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter)) {
+        return Err("a name has letters, digits, -, _ and .".to_owned());
+    }
+    Ok((name.to_owned(), Some(PathBuf::from(file)).filter(|file| !file.as_os_str().is_empty())))
 }
 
 /// The form of what an evaluation prints.

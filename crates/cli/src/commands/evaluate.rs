@@ -1,6 +1,7 @@
 //! `aime eval`.
 
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::write_whole;
 use crate::{
     args::{EvalArgs, EvalFormat, Global},
+    config,
     failure::{Failure, code},
     output::{self, DIM, GREEN, RED, count},
     wiring::Setup,
@@ -55,7 +57,13 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let replanning: Vec<_> = args.replanning.iter().map(|replanning| replanning.0).collect();
     let of_agents = args.agent.iter().flat_map(|agent| Variant::of_agent(&agent.name, &args.model));
     // Beside other agents aime is tried in the modes that are named.
-    let own = if modes.is_empty() && !args.agent.is_empty() { Vec::new() } else { Variant::all(&modes, &args.model, &faults, &replanning) };
+    let settings = named_settings(&args)?;
+    let names: Vec<String> = args.settings.iter().map(|(name, _)| name.clone()).collect();
+    let own = if modes.is_empty() && !args.agent.is_empty() {
+        Vec::new()
+    } else {
+        Variant::all(&modes, &args.model, &names, &faults, &replanning)
+    };
     let variants: Vec<Variant> = own.into_iter().chain(of_agents).collect();
     let all = trials(&suite, &variants, args.repeat);
     if all.is_empty() {
@@ -75,6 +83,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let program = Program {
         path: std::env::current_exe().map_err(Failure::internal)?,
         agents: args.agent.clone(),
+        settings,
         environment: setup.environment.variables().collect(),
         scripts: setup.clean_environment(),
     };
@@ -101,6 +110,21 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     }
     output::note(&msg!("eval-tables", file = folder.join("summary.html").display()));
     Ok(if evaluated.stopped { code::INTERRUPTED } else { 0 })
+}
+
+/// The settings that are to be tried, by their names.
+fn named_settings(args: &EvalArgs) -> Result<BTreeMap<String, toml::Table>, Failure> {
+    let mut all = BTreeMap::new();
+    for (name, file) in &args.settings {
+        let table = match file {
+            Some(file) => toml::Table::try_from(config::read_alone(file)?).map_err(Failure::internal)?,
+            None => toml::Table::new(),
+        };
+        if all.insert(name.clone(), table).is_some() {
+            return Err(Failure::usage(format!("two settings are called {name:?}")).hint("give each a name of its own"));
+        }
+    }
+    Ok(all)
 }
 
 /// Tables in the person's language: their heads, and what is told between them.

@@ -87,6 +87,12 @@ pub(crate) fn check_files(places: &Places) -> Vec<ConfigFault> {
     files(places).filter_map(|file| file.read().err()).collect()
 }
 
+/// What one file says that was named, its paths made absolute.
+pub(crate) fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Ok(SettingsFile { path: &path, whose: Whose::Flag }.read()?.unwrap_or_default())
+}
+
 /// Whose word a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {

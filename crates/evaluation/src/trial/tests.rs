@@ -9,7 +9,7 @@ fn program(folder: &Path, script: &str) -> Program {
     fs::write(&path, format!("#!/bin/sh\ncd \"$2\"\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let environment = BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]);
-    Program { path, agents: Vec::new(), scripts: environment.clone(), environment }
+    Program { path, agents: Vec::new(), settings: BTreeMap::new(), scripts: environment.clone(), environment }
 }
 
 fn suite(folder: &Path, text: &str) -> Suite {

@@ -1,0 +1,53 @@
+//! Settings that are compared: how finely a plan divides its goal, and how many examples its prompt has.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+const PROMPT: &str = include_str!("../../../crates/dynamic-planner/prompts/plan_simple.md");
+/// What stands in the arguments of a [part](super::parts::Part) for their folder.
+pub(super) const FOLDER: &str = "SETTINGS";
+const EXAMPLES: &str = "Examples\n";
+const USER_MARK: &str = "<!-- user -->";
+/// An example is a goal, and the plan of it below.
+const LINES_OF_ONE: usize = 2;
+
+/// Writes them into a folder: `three-tasks.toml`, `one-example.toml`, `no-examples.toml`.
+pub(super) fn write(folder: &Path) -> Result<()> {
+    let mut files = vec![("three-tasks.toml".to_owned(), "[planning.limits]\nmax_tasks = 3\n".to_owned())];
+    for (name, count) in [("one-example", 1), ("no-examples", 0)] {
+        let prompt = with_examples(PROMPT, count).context("the prompt has no examples")?;
+        files.push((format!("{name}.toml"), format!("[extensions]\nfolders = [\"{name}\"]\n")));
+        files.push((format!("{name}/prompts/plan_simple.md"), prompt));
+    }
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap_or(folder))?;
+        fs::write(&path, text).with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The prompt with the first of its examples.
+fn with_examples(prompt: &str, count: usize) -> Option<String> {
+    let (before, rest) = prompt.split_once(EXAMPLES)?;
+    let (examples, after) = rest.split_once(USER_MARK)?;
+    let kept: String = examples.split_inclusive('\n').take(count * LINES_OF_ONE).collect();
+    let head = if kept.is_empty() { "" } else { EXAMPLES };
+    Some(format!("{before}{head}{kept}{USER_MARK}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_examples_are_left_as_are_wanted() {
+        let goals = |prompt: &str| prompt.split_once(USER_MARK).unwrap().0.matches("\nGoal: ").count();
+        assert_eq!((with_examples(PROMPT, 2).as_deref(), goals(PROMPT)), (Some(PROMPT), 2));
+        let [one, none] = [1, 0].map(|count| with_examples(PROMPT, count).unwrap());
+        assert_eq!((goals(&one), goals(&none), none.contains(EXAMPLES)), (1, 0, false));
+        assert!(none.ends_with(PROMPT.split_once(USER_MARK).unwrap().1));
+    }
+}
