@@ -251,7 +251,7 @@ impl World {
         meet("this", "that").context("this and that")?;
         let result = across.ended(0)?;
         let told = fs::read_to_string(self.root.join("across.err"))?;
-        ensure!(told.contains("changed the same places meanwhile: page"), "the conflict is not told: {told}");
+        ensure!(told.contains("conflicts with what others did meanwhile: page"), "the conflict is not told: {told}");
         let attempts = |task: usize| result.pointer(&format!("/tasks/{task}/attempts")).and_then(Value::as_u64);
         let last = match (attempts(0), attempts(1)) {
             (Some(2), Some(1)) => "this\n",

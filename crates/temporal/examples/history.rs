@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [address, workflow]: [String; 2] =
         std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "two words: the address of an engine, and a workflow")?;
     // What is in blobs stays there.
-    let access = Access { place: address.parse()?, blobs: Blobs::new("."), api_key: None, certificates: Certificates::default() };
+    let access = Access { address: address.parse()?, blobs: Blobs::new("."), api_key: None, certificates: Certificates::default() };
     let client = connect(access).await?;
     let handle = client.get_workflow_handle::<RunWorkflow>(workflow);
     let mut events = handle.fetch_history(WorkflowFetchHistoryOptions::builder().build()).into_events().await?;

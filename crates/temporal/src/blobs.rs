@@ -64,7 +64,7 @@ pub enum BlobError {
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum Store {
     Folder(Folder),
     Bucket(Bucket),
 }
@@ -74,7 +74,7 @@ enum Place {
 /// The time of a blob is that of its last use in a run that began or went on: what is stored again counts as new.
 #[derive(Debug, Clone)]
 pub struct Blobs {
-    place: Place,
+    store: Store,
     seal: Option<Seal>,
 }
 
@@ -82,13 +82,13 @@ impl Blobs {
     /// In a folder, which is made when the first blob is stored.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { place: Place::Folder(Folder::new(folder.into())), seal: None }
+        Self { store: Store::Folder(Folder::new(folder.into())), seal: None }
     }
 
     /// In a bucket, which must be there.
     #[must_use]
     pub const fn in_bucket(bucket: Bucket) -> Self {
-        Self { place: Place::Bucket(bucket), seal: None }
+        Self { store: Store::Bucket(bucket), seal: None }
     }
 
     /// The same, where all that is stored is sealed. What was stored without is still found.
@@ -118,9 +118,9 @@ impl Blobs {
             Ok::<_, BlobError>((name, sealed))
         });
         let (name, bytes) = sealed.await??;
-        match &self.place {
-            Place::Bucket(bucket) => bucket.put(checked(&name)?, bytes).await?,
-            Place::Folder(folder) => {
+        match &self.store {
+            Store::Bucket(bucket) => bucket.put(checked(&name)?, bytes).await?,
+            Store::Folder(folder) => {
                 let is_whole = folder.has(checked(&name)?) && self.get(&name).await.is_ok();
                 let (folder, name) = (folder.clone(), name.clone());
                 spawn_blocking(move || if is_whole { folder.touch(&name) } else { folder.put(&name, &bytes) }).await??;
@@ -135,9 +135,9 @@ impl Blobs {
     /// [`BlobError`].
     pub async fn get(&self, name: &str) -> Result<Vec<u8>, BlobError> {
         let name = checked(name)?.to_owned();
-        let (bytes, place) = match &self.place {
-            Place::Bucket(bucket) => (bucket.get(&name).await?, bucket.place(&name)),
-            Place::Folder(folder) => {
+        let (bytes, place) = match &self.store {
+            Store::Bucket(bucket) => (bucket.get(&name).await?, bucket.place(&name)),
+            Store::Folder(folder) => {
                 let (folder, asked) = (folder.clone(), name.clone());
                 let place = folder.path(&name).display().to_string();
                 (spawn_blocking(move || folder.get(&asked)).await??, place)
@@ -173,13 +173,13 @@ mod tests {
         time::{Duration, SystemTime},
     };
 
-    use super::{BlobError, Blobs, Place};
+    use super::{BlobError, Blobs, Store};
     use crate::Seal;
 
     fn at(blobs: &Blobs, name: &str) -> PathBuf {
-        match &blobs.place {
-            Place::Folder(folder) => folder.path(name),
-            Place::Bucket(_) => panic!("these are in a folder"),
+        match &blobs.store {
+            Store::Folder(folder) => folder.path(name),
+            Store::Bucket(_) => panic!("these are in a folder"),
         }
     }
 

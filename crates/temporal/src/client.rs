@@ -26,7 +26,7 @@ const LIST: &str = "WorkflowType = 'aime.run' AND ExecutionStatus != 'ContinuedA
 
 /// Where an engine is: `temporal://HOST:PORT/NAMESPACE`, or `temporals://…` with TLS. The namespace is `default` where none is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Address {
     url: Url,
     namespace: String,
 }
@@ -34,16 +34,16 @@ pub struct Place {
 /// Why an address is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no address of an engine: {why}; write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE")]
-pub struct PlaceError {
+pub struct AddressError {
     text: String,
     why: String,
 }
 
-impl FromStr for Place {
-    type Err = PlaceError;
+impl FromStr for Address {
+    type Err = AddressError;
 
-    fn from_str(text: &str) -> Result<Self, PlaceError> {
-        let failed = |why: &str| PlaceError { text: text.to_owned(), why: why.to_owned() };
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let failed = |why: &str| AddressError { text: text.to_owned(), why: why.to_owned() };
         let (scheme, rest) = match text.split_once("://") {
             None => ("http", text),
             Some(("temporal", rest)) => ("http", rest),
@@ -110,7 +110,7 @@ pub enum EngineError {
 #[derive(Clone)]
 pub struct Access {
     /// Where it is.
-    pub place: Place,
+    pub address: Address,
     /// What is large, in a folder that all workers and clients share. Where it is sealed, so is all that goes to the engine.
     pub blobs: Blobs,
     /// A key, where the engine wants one.
@@ -142,7 +142,7 @@ impl Certificates {
 /// # Errors
 /// [`EngineError::Connect`] when it cannot be reached within 10 s; [`EngineError::NoTls`] for a key or certificates without TLS.
 pub async fn connect(access: Access) -> Result<Client, EngineError> {
-    let Access { place: Place { url, namespace }, blobs, api_key, certificates } = access;
+    let Access { address: Address { url, namespace }, blobs, api_key, certificates } = access;
     let secure = url.scheme() == "https";
     if !secure && api_key.is_some() {
         return Err(EngineError::NoTls { what: "a key" });
@@ -280,15 +280,15 @@ fn unqueried(run: &RunId, error: &WorkflowQueryError) -> EngineError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Access, Certificates, EngineError, Place, connect};
+    use super::{Access, Address, Certificates, EngineError, connect};
     use crate::Blobs;
 
     #[tokio::test]
     async fn no_key_is_sent_in_plain_text() {
         let (key, own) = (Some("key".to_owned()), Some((b"certificate".to_vec(), b"key".to_vec())));
         for (api_key, certificates) in [(key, Certificates::default()), (None, Certificates { own, ..Certificates::default() })] {
-            let place: Place = "temporal://127.0.0.1:1".parse().unwrap();
-            let refused = connect(Access { place, blobs: Blobs::new("blobs"), api_key, certificates }).await;
+            let address: Address = "temporal://127.0.0.1:1".parse().unwrap();
+            let refused = connect(Access { address, blobs: Blobs::new("blobs"), api_key, certificates }).await;
             assert!(matches!(refused, Err(EngineError::NoTls { .. })));
         }
     }
@@ -306,8 +306,8 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in cases {
-            let place = text.parse::<Place>().ok();
-            let read = place.as_ref().map(|place| (place.url.as_str(), place.namespace.as_str()));
+            let address = text.parse::<Address>().ok();
+            let read = address.as_ref().map(|address| (address.url.as_str(), address.namespace.as_str()));
             assert_eq!(read, expected, "{text:?}");
         }
     }

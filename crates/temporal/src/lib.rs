@@ -24,7 +24,7 @@ pub use actor::ActorWorkflow;
 pub use begin::{Begin, Dated, SoFar};
 pub use blobs::{BlobError, Blobs, Bucket, BucketError, BucketKeys};
 pub use carry::{Begun, Carried, Carrier, carry};
-pub use client::{Access, Certificates, EngineError, ListedRun, Place, PlaceError, Runs, connect};
+pub use client::{Access, Address, AddressError, Certificates, EngineError, ListedRun, Runs, connect};
 pub use codec::{BlobCodec, INLINE};
 pub use desk::{Desk, Step, TemporalHost, Wish};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};

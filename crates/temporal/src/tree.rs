@@ -67,7 +67,7 @@ fn conflict(paths: &[String]) -> String {
         named.push_str(&format!(" and {more} more"));
     }
     format!(
-        "what it did to files is left out, since others changed the same places meanwhile: {named}. \
+        "what it did to files is left out, since it conflicts with what others did meanwhile: {named}. \
          Done again it begins from theirs; what changes the same files should go one after the other"
     )
 }

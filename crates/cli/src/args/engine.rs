@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use aime_temporal::{Capability, Place, Queues};
+use aime_temporal::{Address, Capability, Queues};
 use clap::Args;
 
 /// The heading of the options of an engine.
@@ -13,7 +13,7 @@ const ENGINE: &str = "Runs on an engine";
 pub(crate) struct EngineArgs {
     /// Carry the run out on Temporal, where workers do it: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
     #[arg(long, value_name = "ADDRESS", global = true, help_heading = ENGINE)]
-    pub(crate) on: Option<Place>,
+    pub(crate) on: Option<Address>,
     /// Where workers and clients share what is large: a folder, or a bucket as s3://BUCKET/PREFIX, with its key in AWS_ACCESS_KEY_ID and
     /// AWS_SECRET_ACCESS_KEY; .aime/blobs of the working folder unless given
     #[arg(long, value_name = "DIR", global = true, help_heading = ENGINE)]
@@ -60,7 +60,7 @@ impl EngineArgs {
 pub(crate) struct WorkerArgs {
     /// The engine: HOST:PORT, or as for --on
     #[arg(long, value_name = "ADDRESS")]
-    pub(crate) temporal: Place,
+    pub(crate) temporal: Address,
     /// What it serves: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of it unless given
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = capability)]
     pub(crate) serve: Vec<Capability>,

@@ -8,7 +8,7 @@ use aime_durable::{Clock as _, SystemClock};
 use aime_orchestrator::{FailureCode, NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
 use aime_progress::{EvidenceId, RunId, TaskId, Timestamp};
 use aime_temporal::{
-    Access, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, Place, Runs, Seal, Side, TakenBack, Tree,
+    Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, Runs, Seal, Side, TakenBack, Tree,
     TreeError, Trees, Watched, connect, work,
 };
 
@@ -70,7 +70,7 @@ fn not_there() -> Failure {
 }
 
 /// Starts a run there and watches it to its end.
-pub(super) async fn carry_out(carry: Carry, on: &Place, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let Carry { run, output, models, .. } = carry;
     let runs = runs(on, global, setup).await?;
     let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
@@ -83,7 +83,7 @@ pub(super) async fn carry_out(carry: Carry, on: &Place, request: RunRequest, glo
     watch(&runs, &run, (0, Watching::Own), output, global, setup).await
 }
 
-async fn resume(args: ResumeArgs, on: &Place, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let run = RunId::new(&args.run).map_err(Failure::usage)?;
     let runs = runs(on, global, setup).await?;
     let seen = runs.watch(&run, usize::MAX).await.map_err(|error| failure_of(&error))?;
@@ -241,7 +241,7 @@ pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> 
     Ok(0)
 }
 
-async fn tell_run(run: &str, fact: RunFact, then: &str, on: &Place, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+async fn tell_run(run: &str, fact: RunFact, then: &str, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let run = RunId::new(run).map_err(Failure::usage)?;
     let fact = setup.redactor().typed(fact);
     runs(on, global, setup).await?.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
@@ -249,11 +249,11 @@ async fn tell_run(run: &str, fact: RunFact, then: &str, on: &Place, global: &Glo
     Ok(0)
 }
 
-async fn runs(on: &Place, global: &Global, setup: &Setup) -> Result<Runs, Failure> {
+async fn runs(on: &Address, global: &Global, setup: &Setup) -> Result<Runs, Failure> {
     Ok(Runs::new(client(on, global, setup).await?, global.engine.queues()))
 }
 
-async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
+async fn client(address: &Address, global: &Global, setup: &Setup) -> Result<aime_temporal::Client, Failure> {
     let api_key = setup.environment.text(API_KEY).map(str::to_owned);
     let engine = &global.engine;
     let own = match (&engine.tls_cert, &engine.tls_key) {
@@ -262,7 +262,7 @@ async fn client(place: &Place, global: &Global, setup: &Setup) -> Result<aime_te
     };
     let authority = engine.tls_ca.as_deref().map(read_certificates).transpose()?;
     let certificates = Certificates { authority, own, name: engine.tls_name.clone() };
-    let access = Access { place: place.clone(), blobs: blobs(global, setup)?, api_key, certificates };
+    let access = Access { address: address.clone(), blobs: blobs(global, setup)?, api_key, certificates };
     connect(access).await.map_err(|error| failure_of(&error))
 }
 

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use aime_durable::UnixMillis;
 use aime_progress::RunId;
-use aime_temporal::{Place, Runs};
+use aime_temporal::{Address, Runs};
 use serde_json::json;
 
 use super::{Watching, failure_of, not_there, runs, watch};
@@ -20,7 +20,7 @@ use crate::{
     wiring::Setup,
 };
 
-pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Place, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let runs = runs(on, global, setup).await?;
     let named = |run: &str| RunId::new(run).map_err(Failure::usage);
     match command.unwrap_or(RunsCommand::List) {
