@@ -21,6 +21,9 @@ const REQUIREMENTS: &str = include_str!("services/requirements.txt");
 /// How long the server may take until it can be spoken to.
 const READY: Duration = Duration::from_secs(60);
 
+/// The file of its histories.
+const DATABASE: &str = "temporal.db";
+
 /// How often it is looked whether it can.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -73,6 +76,12 @@ pub(crate) struct Server {
     settings: &'static [&'static str],
 }
 
+/// How long a history is.
+pub(crate) struct History {
+    pub(crate) events: u64,
+    pub(crate) bytes: u64,
+}
+
 impl Server {
     /// Starts one that keeps its histories in a folder, and waits until it can be spoken to.
     pub(crate) fn start(folder: &Path) -> Result<Self> {
@@ -83,7 +92,7 @@ impl Server {
     pub(crate) fn start_with(folder: &Path, settings: &'static [&'static str]) -> Result<Self> {
         let program = temporal()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let keep = folder.join("temporal.db");
+        let keep = folder.join(DATABASE);
         let child = begin(&program, port, &keep, settings)?;
         Ok(Self { program, child, port, keep, settings })
     }
@@ -93,6 +102,17 @@ impl Server {
         let query = format!("WorkflowId = '{workflow}'");
         let listed = self.ask(&["workflow", "list", "--query", &query])?;
         listed.as_array().map(Vec::len).context("the engine lists no workflows")
+    }
+
+    /// How long the history of a workflow is, the last one of several.
+    pub(crate) fn history(&self, workflow: &str) -> Result<History> {
+        let described = self.ask(&["workflow", "describe", "--workflow-id", workflow])?;
+        let number = |name: &str| {
+            let found = described.pointer(&format!("/workflowExecutionInfo/{name}"));
+            let number = found.and_then(|found| found.as_u64().or_else(|| found.as_str()?.parse().ok()));
+            number.with_context(|| format!("the engine does not tell {name} of {workflow}"))
+        };
+        Ok(History { events: number("historyLength")?, bytes: number("historySizeBytes")? })
     }
 
     /// By which builds of workers the steps of a workflow were made.
@@ -120,8 +140,24 @@ impl Server {
 
     /// Kills it as a crash does, and starts it again on what it had kept.
     pub(crate) fn crash(&mut self) -> Result<()> {
+        self.begin_anew(|_| Ok(()))
+    }
+
+    /// Copies what it has kept into a folder, while it does not run.
+    pub(crate) fn back_up(&mut self, to: &Path) -> Result<()> {
+        fs::create_dir_all(to)?;
+        self.begin_anew(|keep| copy_database(keep, &to.join(DATABASE)))
+    }
+
+    /// Takes what it has kept from such a folder instead.
+    pub(crate) fn restore(&mut self, from: &Path) -> Result<()> {
+        self.begin_anew(|keep| copy_database(&from.join(DATABASE), keep))
+    }
+
+    fn begin_anew(&mut self, meanwhile: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;
+        meanwhile(&self.keep)?;
         self.child = begin(&self.program, self.port, &self.keep, self.settings)?;
         Ok(())
     }
@@ -132,6 +168,23 @@ impl Drop for Server {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Copies a database that nobody has open. What SQLite has beside it belongs to it, and what it had beside the other one does not.
+fn copy_database(from: &Path, to: &Path) -> Result<()> {
+    for end in ["", "-wal", "-shm"] {
+        let name = |database: &Path| {
+            let mut name = database.as_os_str().to_owned();
+            name.push(end);
+            PathBuf::from(name)
+        };
+        match (name(from), name(to)) {
+            (from, to) if from.exists() => drop(fs::copy(from, to)?),
+            (_, to) if to.exists() => fs::remove_file(to)?,
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn begin(program: &Path, port: u16, keep: &Path, settings: &[&str]) -> Result<Child> {

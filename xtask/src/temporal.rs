@@ -6,7 +6,10 @@ mod bucket;
 mod cut;
 mod delegation;
 mod judged;
+mod load;
 mod long;
+mod restore;
+mod secret;
 mod upgrade;
 mod world;
 
@@ -37,6 +40,9 @@ pub(crate) struct EngineArguments {
     /// with another build id unless given
     #[arg(long, value_name = "PROGRAM")]
     before: Option<PathBuf>,
+    /// With `temporal`: play nothing, and measure how long runs take and how much goes through by 1, 2 and 4 workers, and how long histories grow
+    #[arg(long, conflicts_with_all = ["record", "part", "before"])]
+    load: bool,
 }
 
 /// Runs the tests of the crate, those against a server among them.
@@ -56,8 +62,11 @@ type Part<'a> = (&'a str, &'a dyn Fn(&World) -> Result<String>);
 pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
     let program = build_aime(&["--no-default-features", "--features", "temporal"])?;
     let world = World::new(program, arguments.record)?;
+    if arguments.load {
+        return world.load();
+    }
     let begun = Instant::now();
-    let parts: [Part<'_>; 10] = [
+    let parts: [Part<'_>; 12] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -68,6 +77,8 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("judged", &World::a_judgement_cut_off),
         ("bucket", &World::blobs_in_a_bucket),
         ("delegation", &World::work_is_handed_on),
+        ("secret", &World::no_secret_travels),
+        ("restore", &World::an_engine_from_a_backup),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {

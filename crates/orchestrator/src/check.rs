@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use aime_actors::ActorMachine;
 use aime_durable::{BlobFault, BlobFaultKind, Journal, RUN_STREAM, RunLock, UnixMillis};
-use aime_progress::{ProgressEvent, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
+use aime_progress::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use serde::Serialize;
 
 use crate::{FailureCode, OrchestratorError, RunMachine, RunView, standing, view};
@@ -127,6 +127,40 @@ pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, 
     Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings: checking.findings })
 }
 
+/// Looks at what an engine keeps of a run beside its journal, of which `seen` is the view: the events that people are `told`, and the state, where
+/// it is known that the run has not gone on meanwhile. Nothing of it can be mended: all of it is made anew from the engine's history.
+#[must_use]
+pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&ProgressState>) -> RunCheck {
+    let wrong = |place: Place, detail: String| Finding { place, detail, mend: None, mended: false };
+    let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(Place::State, detail)).collect();
+    let follow = seen.events.iter().zip(told);
+    if let Some((published, _)) = follow.clone().find(|(follows, told)| follows.event != told.event || follows.at != told.at) {
+        findings.push(wrong(Place::Journal, not_following(published.seq)));
+    } else if follow.len() < told.len() {
+        findings.push(wrong(Place::Journal, format!("{} events are told, and only {} follow from the facts", told.len(), follow.len())));
+    }
+    if state.is_some_and(|state| *state != seen.state) {
+        findings.push(wrong(Place::State, "the state that is told is not the one that the facts make".to_owned()));
+    }
+    let actors = usize::try_from(seen.actors).unwrap_or(usize::MAX);
+    RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings }
+}
+
+/// What in a run contradicts itself.
+fn contradictions(seen: &RunView) -> Vec<String> {
+    let events: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
+    let folded = match fold(&events) {
+        Ok(state) if state == seen.state => None,
+        Ok(_) => Some("the events do not make the state that the facts make".to_owned()),
+        Err(error) => Some(format!("the events make no state: {error}")),
+    };
+    seen.inconsistencies.iter().map(ToString::to_string).chain(folded).collect()
+}
+
+fn not_following(seq: u64) -> String {
+    format!("event {seq} is not the one that follows from the facts; the facts are what counts")
+}
+
 struct Checking<'a> {
     journal: &'a Journal,
     run: &'a RunId,
@@ -156,8 +190,7 @@ impl Checking<'_> {
             serde_json::from_str::<ProgressEvent>(&kept.body).ok().as_ref() != Some(&follows.event) || kept.at != follows.at.as_millis()
         });
         if let Some((kept, _)) = differs {
-            let detail = format!("event {} is not the one that follows from the facts; the facts are what counts", kept.seq);
-            self.found(Place::Journal, detail, None);
+            self.found(Place::Journal, not_following(kept.seq), None);
         }
         Ok(())
     }
@@ -183,14 +216,8 @@ impl Checking<'_> {
     }
 
     fn state(&mut self, seen: &RunView) {
-        for contradiction in &seen.inconsistencies {
-            self.found(Place::State, contradiction.to_string(), None);
-        }
-        let events: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
-        match fold(&events) {
-            Ok(state) if state == seen.state => {}
-            Ok(_) => self.found(Place::State, "the events do not make the state that the facts make", None),
-            Err(error) => self.found(Place::State, format!("the events make no state: {error}"), None),
+        for contradiction in contradictions(seen) {
+            self.found(Place::State, contradiction, None);
         }
     }
 

@@ -68,7 +68,7 @@ pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools, aime_u
 
 pub use brief::ActorBrief;
 pub use budget::{Budget, BudgetError, Estimate, Reservation};
-pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run};
+pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run, check_told};
 pub use criteria::{FileCriterion, read_criterion};
 pub use effect::RunEffect;
 pub use fact::{

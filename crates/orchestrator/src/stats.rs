@@ -1,11 +1,11 @@
 //! How planning goes, counted from the journals of all runs.
 
-use aime_durable::{EventRecord, Journal, RunRecord};
+use aime_durable::{EventRecord, Journal};
 use aime_planner::PlanningMetrics;
 use aime_progress::{ProgressEvent, RunStatus, Timestamp};
 use serde::Deserialize;
 
-use crate::OrchestratorError;
+use crate::{OrchestratorError, PublishedEvent};
 
 /// How many events are read at once.
 const PAGE: usize = 1_000;
@@ -34,7 +34,7 @@ pub fn stats(journal: &Journal) -> Result<RunStats, OrchestratorError> {
     let mut stats = RunStats::default();
     for run in journal.runs()? {
         stats.runs += 1;
-        let mut counted = Counted::new(&run);
+        let mut counted = Counted::new(Timestamp::from_millis(run.created_at));
         let mut next = 1;
         loop {
             let events = journal.events(&run.id, next, PAGE)?;
@@ -49,6 +49,19 @@ pub fn stats(journal: &Journal) -> Result<RunStats, OrchestratorError> {
         counted.add_to(&mut stats.metrics);
     }
     Ok(stats)
+}
+
+impl RunStats {
+    /// Counts one more run, told by its events from the first on, wherever these are kept.
+    pub fn count(&mut self, events: &[PublishedEvent]) {
+        let Some(first) = events.first() else { return };
+        self.runs += 1;
+        let mut counted = Counted::new(first.at);
+        for published in events {
+            counted.take(published.at, &published.event);
+        }
+        counted.add_to(&mut self.metrics);
+    }
 }
 
 /// The types of events that say something here; the others are not read.
@@ -71,8 +84,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn new(run: &RunRecord) -> Self {
-        let began = Timestamp::from_millis(run.created_at);
+    fn new(began: Timestamp) -> Self {
         Self { began, metrics: PlanningMetrics::default(), asked_at: None, has_plan: false, status: RunStatus::Planning, answered: false }
     }
 

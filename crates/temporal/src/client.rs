@@ -1,4 +1,6 @@
-//! Runs on an engine, from outside: started, watched, answered, stopped.
+//! Runs on an engine, from outside: started, watched, answered, stopped, forgotten.
+
+mod forget;
 
 use std::{
     str::FromStr,
@@ -6,8 +8,8 @@ use std::{
 };
 
 use aime_durable::{Recorded, UnixMillis};
-use aime_orchestrator::{RunFact, RunInput, RunView, view_of};
-use aime_progress::{ProgressState, RunId};
+use aime_orchestrator::{RunCheck, RunFact, RunInput, RunView, check_told, view_of};
+use aime_progress::{ProgressState, RunId, Timed, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
     Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowHandle, WorkflowIdReusePolicy,
@@ -15,7 +17,7 @@ use temporalio_client::{
     errors::{ClientConnectError, ClientError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
 };
 
-use crate::{Begin, BlobCodec, Blobs, Capability, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, run_workflow};
+use crate::{Begin, BlobCodec, Blobs, Capability, Dated, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, run_workflow};
 
 /// How long a connection may take to come about.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -93,6 +95,12 @@ pub enum EngineError {
     /// There is no run of this name.
     #[error("there is no run {run}")]
     NoSuchRun {
+        /// The run.
+        run: String,
+    },
+    /// What is for runs that have ended was asked of one that has not.
+    #[error("the run {run} has not ended")]
+    NotEnded {
         /// The run.
         run: String,
     },
@@ -225,6 +233,27 @@ impl Runs {
                 None => return Err(EngineError::Refused { what: "look at the run", why: "it has not begun".to_owned() }),
             }
         }
+    }
+
+    /// Whether what is told of a run fits together: its journal, the events that those see who watch it, its state. A worker that drives runs must be
+    /// there.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn check(&self, run: &RunId) -> Result<RunCheck, EngineError> {
+        let mut told: Vec<Timed> = Vec::new();
+        loop {
+            let Watched { events, all, .. } = self.watch(run, told.len()).await?;
+            let nothing = events.is_empty();
+            told.extend(events.into_iter().map(|Dated { at, what }| Timed { at: Timestamp::from_millis(at), event: what }));
+            if told.len() >= all || nothing {
+                break;
+            }
+        }
+        let (seen, state) = (self.view(run).await?, self.progress(run).await?);
+        // A run that is under way goes on while it is looked at.
+        let all = self.watch(run, usize::MAX).await?.all;
+        Ok(check_told(run, &seen, &told, state.as_ref().filter(|_| all == seen.events.len())))
     }
 
     /// Where a run stands.

@@ -7,7 +7,7 @@ use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::{World, compared, gate, tool};
+use super::{World, compared, gate, tool, until};
 use crate::services::Server;
 
 /// The engine suggests a new history after so few events: a call is six, and a word that is said some four.
@@ -65,6 +65,7 @@ impl World {
             anyhow::Ok(said.collect::<Result<Vec<_>>>()?.concat())
         })?;
         self.appears("long/at-end")?;
+        self.start("long", "long-delete-early", &url, &["runs", "delete", "long", "--on", &on])?.printed(2).context("a run under way")?;
         fs::write(self.root.join("long/go-end"), "")?;
         let there = client.ended(0)?;
         let events = self.start("long", "long-events", &url, &["runs", "events", "long", "--on", &on, "--output", "jsonl"])?.printed(0)?;
@@ -80,10 +81,32 @@ impl World {
         );
         let log = |folder: &str| fs::read_to_string(self.root.join(folder).join("log"));
         ensure!(log("long")? == log("long-here")?, "calls were repeated, or lost: {:?}", log("long")?);
+        self.kept_and_forgotten(&engine)?;
         let heard = said.len();
         Ok(format!(
-            "a run went on in {of_run} histories and its actor in {of_actor}: {heard} words that came meanwhile were heard once each"
+            "a run went on in {of_run} histories and its actor in {of_actor}: {heard} words that came meanwhile were heard once each; it was counted and \
+             found whole as one in a folder, and forgotten in all its histories"
         ))
+    }
+
+    /// What is kept of the run is whole, counts as that of a folder does, and is gone once it is deleted.
+    fn kept_and_forgotten(&self, engine: &Server) -> Result<()> {
+        let on = format!("temporal://{}", engine.address());
+        let ask = |folder: &str, words: &[&str], on: &[&str]| {
+            let words = [&["runs"][..], words, on].concat();
+            self.start(folder, &format!("{folder}-{}", words.get(1).unwrap_or(&"")), "http://127.0.0.1:1", &words)
+        };
+        let on = ["--on", on.as_str()];
+        let checked = ask("long", &["check", "long", "--output", "json"], &on)?.ended(0)?;
+        let (findings, actors) = (checked.pointer("/findings"), checked.pointer("/actors").and_then(Value::as_u64));
+        ensure!(findings == Some(&json!([])) && actors == Some(1), "it is not whole: {checked:#}");
+        let stats = ["stats", "--output", "json"];
+        let (here, there) = (ask("long-here", &stats, &[])?.ended(0)?, ask("long", &stats, &on)?.ended(0)?);
+        ensure!(here == there, "it counts for something else: {there:#}\nwhere one process gives {here:#}");
+        ask("long", &["delete", "long"], &on)?.printed(0)?;
+        until("the run is forgotten", || Ok(engine.histories("aime-run-long")? == 0 && engine.histories("aime-run-long/acts/1")? == 0))?;
+        ask("long", &["show", "long"], &on)?.printed(2).context("a run that was deleted")?;
+        Ok(())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 23] = [
+const FOLDERS: [&str; 28] = [
     "home",
     "here",
     "there",
@@ -42,6 +42,11 @@ const FOLDERS: [&str; 23] = [
     "bucket-engine",
     "parted-here",
     "parted",
+    "load",
+    "secret",
+    "secret-engine",
+    "backup",
+    "backup-engine",
 ];
 
 /// The surroundings: a home, folders to work in, what is large.

@@ -16,12 +16,18 @@ use crate::{
 pub(super) async fn check(run: &str, mend: bool, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let run = find_run(run, setup)?;
     let checked = check_run(&setup.journal()?, &setup.keep(), &run, mend, SystemClock.now()).await.map_err(|error| failure_of(&error))?;
-    match form {
-        Output::Text => output::result(&text(&checked)),
-        Output::Json | Output::Jsonl => output::json(&checked, form == Output::Json)?,
-    }
+    let code = tell(&checked, form)?;
     if !mend && checked.findings.iter().any(|finding| finding.mend.is_some()) {
         output::note(&format!("`aime runs check {run} --mend` does what mends it"));
+    }
+    Ok(code)
+}
+
+/// Says what a check came to. 0 if nothing is wrong any more, else 1.
+pub(super) fn tell(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
+    match form {
+        Output::Text => output::result(&text(checked)),
+        Output::Json | Output::Jsonl => output::json(checked, form == Output::Json)?,
     }
     Ok(if checked.is_whole() { 0 } else { code::NOT_REACHED })
 }

@@ -64,9 +64,8 @@ pub(super) async fn command(command: Command, global: &Global, setup: &Setup) ->
 }
 
 fn not_there() -> Failure {
-    Failure::usage("this command does not work on an engine yet").hint(
-        "run, resume, answer, tell, pause, cancel and runs (list, show, diff, watch, events, report) do; leave --on out for what is in this folder",
-    )
+    Failure::usage("this command does not work on an engine yet")
+        .hint("run, resume, answer, tell, pause, cancel and runs (without fork, undo, redo) do; leave --on out for what is in this folder")
 }
 
 /// Starts a run there and watches it to its end.
@@ -328,6 +327,7 @@ fn failure_of(error: &EngineError) -> Failure {
     match error {
         EngineError::Connect { .. } => failure.hint("is the server there? `cargo xtask services` starts one for trials"),
         EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
+        EngineError::NotEnded { .. } => failure.hint("`aime cancel` with the same --on ends it"),
         EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
         EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
         EngineError::Client(_) | EngineError::NoTls { .. } => failure,

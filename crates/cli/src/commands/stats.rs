@@ -18,14 +18,19 @@ use crate::{
 pub(super) fn stats(form: Output, setup: &Setup) -> Result<(), Failure> {
     let journal = setup.existing_journal()?;
     let stats = journal.map(|journal| count_all(&journal)).transpose().map_err(|error| failure_of(&error))?.unwrap_or_default();
+    tell(&stats, form)
+}
+
+/// Says what was counted.
+pub(super) fn tell(stats: &RunStats, form: Output) -> Result<(), Failure> {
     for left_out in &stats.left_out {
         output::note(&msg!("stats-not-counted", what = said(left_out)));
     }
     if form == Output::Text {
-        output::result(&text(&stats));
+        output::result(&text(stats));
         return Ok(());
     }
-    output::json(&document(&stats), form == Output::Json)
+    output::json(&document(stats), form == Output::Json)
 }
 
 /// `aime.stats/v1`. A rate, 0 to 1, or mean is null where there is nothing to compute it from.

@@ -6,9 +6,7 @@ use super::*;
 
 /// The counts of a run that began at 1,000 and whose events are these, each with its time.
 fn counted(events: &[(i64, Value)]) -> PlanningMetrics {
-    let run =
-        RunRecord { id: "r".to_owned(), created_at: 1_000, updated_at: 0, machine_version: 1, title: String::new(), status: String::new() };
-    let mut counted = Counted::new(&run);
+    let mut counted = Counted::new(Timestamp::from_millis(1_000));
     for (seq, (at, body)) in (1..).zip(events) {
         counted.record(&EventRecord { seq, at: *at, version: 1, body: body.to_string() }).unwrap();
     }
@@ -64,4 +62,22 @@ fn each_run_counts_for_what_it_came_to() {
     for (events, [asked, made, planning_ms, reused, executed, succeeded]) in cases {
         assert_eq!(counted(&events), PlanningMetrics { asked, made, planning_ms, reused, executed, succeeded }, "{events:#?}");
     }
+}
+
+/// A run of an engine is told by events that were read before.
+#[test]
+fn runs_that_are_kept_elsewhere_count_alike() {
+    let events = [(1_000, asked("plan")), (1_250, made(None)), (1_300, answered()), (1_300, turned("executing", "completed"))];
+    let published: Vec<PublishedEvent> = (1..)
+        .zip(&events)
+        .map(|(seq, (at, body))| PublishedEvent {
+            seq,
+            at: Timestamp::from_millis(*at),
+            event: serde_json::from_value(body.clone()).unwrap(),
+        })
+        .collect();
+    let mut stats = RunStats::default();
+    stats.count(&published);
+    stats.count(&[]);
+    assert_eq!(stats, RunStats { runs: 1, metrics: counted(&events), left_out: Vec::new() });
 }

@@ -1,7 +1,7 @@
 //! What is kept of a run is looked at, and what follows from its facts is made anew.
 
-use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_run};
-use aime_progress::RunStatus;
+use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_run, check_told, view};
+use aime_progress::{RunStatus, Timed, Timestamp};
 
 use crate::bench::{Bench, four_lines, run_id};
 
@@ -61,4 +61,31 @@ async fn a_run_whose_process_died_right_after_its_end_is_told_of_everywhere_once
     bench.journal.set_status("trip", 7, "planning").await.unwrap();
     assert_eq!(bench.resume().await.status, RunStatus::Completed);
     assert_eq!(check(&bench, false).await.findings, []);
+}
+
+#[tokio::test]
+async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
+    let bench = after_a_run().await;
+    let seen = view(&bench.journal, &run_id()).unwrap();
+    let told: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
+    let places =
+        |told: &[Timed], state| check_told(&run_id(), &seen, told, state).findings.into_iter().map(|finding| finding.place).collect();
+    let mut other = told.clone();
+    other[3].at = Timestamp::from_millis(7);
+    let mut elsewhere = seen.state.clone();
+    elsewhere.answer = Some("another".to_owned());
+    let more = [told.clone(), told[..1].to_vec()].concat();
+    let cases: [(&[Timed], _, &[Place]); 6] = [
+        (&told, Some(&seen.state), &[]),
+        // It has gone on since it was told of.
+        (&told[..5], None, &[]),
+        (&[], None, &[]),
+        (&other, None, &[Place::Journal]),
+        (&more, None, &[Place::Journal]),
+        (&told, Some(&elsewhere), &[Place::State]),
+    ];
+    for (number, (told, state, expected)) in cases.into_iter().enumerate() {
+        let found: Vec<Place> = places(told, state);
+        assert_eq!(found, expected, "case {number}");
+    }
 }

@@ -4,5 +4,6 @@
 #![cfg(test)]
 
 mod contract;
+mod forget;
 mod tls;
 mod toy;

@@ -3,22 +3,29 @@
 use std::time::SystemTime;
 
 use aime_durable::UnixMillis;
+use aime_orchestrator::RunStats;
 use aime_progress::RunId;
-use aime_temporal::{Address, Runs};
+use aime_temporal::{Address, ListedRun, Runs};
+use futures::StreamExt as _;
 use serde_json::json;
 
 use super::{Watching, failure_of, not_there, runs, watch};
 use crate::{
     args::{Global, Output, RunsCommand},
     commands::{
+        check_run,
         report::report,
         runs::{diff, events, show},
+        stats,
     },
     failure::Failure,
     output,
     screen::{moment, rfc3339},
     wiring::Setup,
 };
+
+/// How many journals are asked for at once: each is told by a worker, which may have to replay the run for it.
+const AT_ONCE: usize = 8;
 
 pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let runs = runs(on, global, setup).await?;
@@ -47,14 +54,45 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             report((&run, &seen, true), output_file.as_deref(), form, setup)?;
         }
         RunsCommand::Watch { run } => return watch(&runs, &named(&run)?, (0, Watching::Others), form, global, setup).await,
-        RunsCommand::Fork { .. }
-        | RunsCommand::Check { .. }
-        | RunsCommand::Stats
-        | RunsCommand::Undo { .. }
-        | RunsCommand::Redo { .. }
-        | RunsCommand::Delete { .. } => return Err(not_there()),
+        RunsCommand::Check { mend: true, .. } => {
+            return Err(
+                Failure::usage("nothing is mended on an engine: what is kept there follows from its history").hint("leave --mend out")
+            );
+        }
+        RunsCommand::Check { run, mend: false } => {
+            let checked = runs.check(&named(&run)?).await.map_err(|error| failure_of(&error))?;
+            return check_run::tell(&checked, form);
+        }
+        RunsCommand::Stats => stats::tell(&count(&runs).await?, form)?,
+        RunsCommand::Delete { run } => {
+            let run = named(&run)?;
+            runs.delete(&run).await.map_err(|error| failure_of(&error))?;
+            output::note(&format!("deleted {run}"));
+        }
+        RunsCommand::Fork { .. } | RunsCommand::Undo { .. } | RunsCommand::Redo { .. } => return Err(not_there()),
     }
     Ok(0)
+}
+
+/// Counts what the journals of all listed runs tell.
+async fn count(runs: &Runs) -> Result<RunStats, Failure> {
+    let listed = runs.list().await.map_err(|error| failure_of(&error))?;
+    let seen = futures::stream::iter(listed).map(|ListedRun { run, .. }| async move {
+        let seen = match RunId::new(&run) {
+            Ok(id) => runs.view(&id).await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        (run, seen)
+    });
+    let mut seen = std::pin::pin!(seen.buffered(AT_ONCE));
+    let mut stats = RunStats::default();
+    while let Some((run, seen)) = seen.next().await {
+        match seen {
+            Ok(seen) => stats.count(&seen.events),
+            Err(error) => stats.left_out.push(format!("run {run}: {error}")),
+        }
+    }
+    Ok(stats)
 }
 
 async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
