@@ -5,6 +5,7 @@
 mod bucket;
 mod cut;
 mod delegation;
+mod ends;
 mod judged;
 mod load;
 mod long;
@@ -66,7 +67,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 12] = [
+    let parts: [Part<'_>; 13] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -77,6 +78,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("judged", &World::a_judgement_cut_off),
         ("bucket", &World::blobs_in_a_bucket),
         ("delegation", &World::work_is_handed_on),
+        ("ends", &World::ends_before_the_goal),
         ("secret", &World::no_secret_travels),
         ("restore", &World::an_engine_from_a_backup),
     ];

@@ -4,7 +4,7 @@ use aime_actors::ActorMachine;
 use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
 use aime_progress::{PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
 
-use crate::{OrchestratorError, RunFact, RunMachine, RunView};
+use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 
 /// The state of a run at the moment at which its plan came to a version; none if it never did.
 #[must_use]
@@ -25,6 +25,35 @@ fn makes(event: &ProgressEvent) -> Option<u32> {
     }
 }
 
+/// The beginning of a new run of the same goal, of what `run` started from and has learnt: it stands where that stood when its plan came to `version`.
+///
+/// # Errors
+/// [`OrchestratorError::NoSuchVersion`].
+pub fn forked(
+    mut input: Recorded<RunInput>,
+    facts: &[Recorded<RunFact>],
+    version: u32,
+    new: &RunId,
+) -> Result<(Recorded<RunInput>, Vec<Recorded<RunFact>>), OrchestratorError> {
+    let run = std::mem::replace(&mut input.fact.run, new.clone());
+    input.fact.plan_id = PlanId::new(new.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
+    let reached = |facts: &[Recorded<_>]| replay::<RunMachine>(&input, facts).machine.state().version;
+    // The shortest history that has the version; versions only grow, so it can be searched for by halves.
+    let (mut least, mut most) = (0, facts.len());
+    let found = reached(facts);
+    if version == 0 || found < version {
+        return Err(OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest: found });
+    }
+    while least < most {
+        let middle = usize::midpoint(least, most);
+        if reached(facts.get(..middle).unwrap_or_default()) >= version { most = middle } else { least = middle + 1 }
+    }
+    let mut facts = facts.get(..least).unwrap_or_default().to_vec();
+    let until = facts.last().map_or(input.at, |fact| fact.at);
+    facts.push(Recorded { at: until, fact: RunFact::Forked {} });
+    Ok((input, facts))
+}
+
 /// Makes a new run of the same goal that stands where `run` stood when its plan came to `version`: what was completed by then is completed
 /// there, what ran then goes on. The new run is resumed like any other. Files are not part of it: they are as they are now.
 ///
@@ -33,23 +62,8 @@ fn makes(event: &ProgressEvent) -> Option<u32> {
 pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now: UnixMillis) -> Result<(), OrchestratorError> {
     let no_such_run = || OrchestratorError::NoSuchRun { run: run.to_string() };
     let loaded = journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.ok_or_else(no_such_run)?;
-    let plan_id = PlanId::new(new.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
-    let mut input = loaded.input;
-    (input.fact.run, input.fact.plan_id) = (new.clone(), plan_id.clone());
-    let reached = |facts: &[Recorded<_>]| replay::<RunMachine>(&input, facts).machine.state().version;
-    // The shortest history that has the version; versions only grow, so it can be searched for by halves.
-    let (mut least, mut most) = (0, loaded.facts.len());
-    let found = reached(&loaded.facts);
-    if version == 0 || found < version {
-        return Err(OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest: found });
-    }
-    while least < most {
-        let middle = usize::midpoint(least, most);
-        if reached(loaded.facts.get(..middle).unwrap_or_default()) >= version { most = middle } else { least = middle + 1 }
-    }
-    let mut facts = loaded.facts.get(..least).unwrap_or_default().to_vec();
-    let until = facts.last().map_or(input.at, |fact| fact.at);
-    facts.push(Recorded { at: until, fact: RunFact::Forked {} });
+    let (input, facts) = forked(loaded.input, &loaded.facts, version, new)?;
+    let (plan_id, until) = (input.fact.plan_id.clone(), facts.last().map_or(input.at, |fact| fact.at));
     let facts = facts.as_slice();
     let title = input.fact.goal.clone();
     let entered = NewRun { id: new.as_str(), at: now, machine_version: RunMachine::VERSION, title: &title, status: "interrupted" };

@@ -74,7 +74,7 @@ pub use effect::RunEffect;
 pub use fact::{
     ActorReport, ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunFact,
 };
-pub use history::{fork, state_at};
+pub use history::{fork, forked, state_at};
 pub use hooks::{
     CommandHook, CommandHookSettings, HOOK_SCHEMA, Hook, HookAct, HookAnswer, HookDeed, HookError, HookEvent, HookMessage, HookPayload,
     HookPoint, HookSettingsError, HookToolResult, Hooks, ToolPatterns,

@@ -1,11 +1,11 @@
 //! How planning goes, counted from the journals of all runs.
 
-use aime_durable::{EventRecord, Journal};
+use aime_durable::{EventRecord, Journal, Recorded};
 use aime_planner::PlanningMetrics;
 use aime_progress::{ProgressEvent, RunStatus, Timestamp};
 use serde::Deserialize;
 
-use crate::{OrchestratorError, PublishedEvent};
+use crate::{OrchestratorError, RunFact, RunInput, view_of};
 
 /// How many events are read at once.
 const PAGE: usize = 1_000;
@@ -52,12 +52,13 @@ pub fn stats(journal: &Journal) -> Result<RunStats, OrchestratorError> {
 }
 
 impl RunStats {
-    /// Counts one more run, told by its events from the first on, wherever these are kept.
-    pub fn count(&mut self, events: &[PublishedEvent]) {
-        let Some(first) = events.first() else { return };
+    /// Counts one more run by what it started from and has learnt since, wherever that is kept.
+    pub fn count(&mut self, input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) {
         self.runs += 1;
-        let mut counted = Counted::new(first.at);
-        for published in events {
+        // A fork began after what it took over.
+        let forked = facts.iter().rfind(|fact| matches!(fact.fact, RunFact::Forked {}));
+        let mut counted = Counted::new(Timestamp::from_millis(forked.map_or(input.at, |fork| fork.at.saturating_add(1))));
+        for published in view_of(input, facts).events {
             counted.take(published.at, &published.event);
         }
         counted.add_to(&mut self.metrics);

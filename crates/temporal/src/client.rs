@@ -1,6 +1,7 @@
-//! Runs on an engine, from outside: started, watched, answered, stopped, forgotten.
+//! Runs on an engine, from outside: started, watched, answered, stopped, forked, forgotten.
 
 mod forget;
+mod fork;
 
 use std::{
     str::FromStr,
@@ -8,8 +9,8 @@ use std::{
 };
 
 use aime_durable::{Recorded, UnixMillis};
-use aime_orchestrator::{RunCheck, RunFact, RunInput, RunView, check_told, view_of};
-use aime_progress::{ProgressState, RunId, Timed, Timestamp};
+use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunInput, RunMachine, RunView, check_told, view_of};
+use aime_progress::{ProgressState, RunId, TaskId, Timed, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
     Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowHandle, WorkflowIdReusePolicy,
@@ -104,6 +105,19 @@ pub enum EngineError {
         /// The run.
         run: String,
     },
+    /// A fork was wanted from where an actor was at work: what that had done stands in a history of its own.
+    #[error("an actor was at work on {task} when the plan of {run} came to version {version}")]
+    ActorAtWork {
+        /// The run.
+        run: String,
+        /// The task.
+        task: TaskId,
+        /// The version.
+        version: u32,
+    },
+    /// The run's past is not what was asked for.
+    #[error(transparent)]
+    Past(#[from] OrchestratorError),
     /// The engine refused what was asked of it.
     #[error("the engine could not {what}: {why}")]
     Refused {
@@ -197,8 +211,12 @@ impl Runs {
     /// # Errors
     /// [`EngineError::RunExists`], and what the engine says.
     pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
-        let run = input.run.to_string();
-        let begin = RunBegin { begin: Begin::fresh(at, input), queues: self.queues.clone(), stopped: Vec::new(), tree };
+        self.begin(Begin::fresh(at, input), tree).await
+    }
+
+    async fn begin(&self, begin: Begin<RunMachine>, tree: Option<Tree>) -> Result<(), EngineError> {
+        let run = begin.input.what.run.to_string();
+        let begin = RunBegin { begin, queues: self.queues.clone(), stopped: Vec::new(), tree };
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
         match self.client.start_workflow(RunWorkflow::run, begin, options).await {
@@ -216,11 +234,11 @@ impl Runs {
         self.handle(run).query(RunWorkflow::watch, from, WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
     }
 
-    /// A run with all that happened in it, as its journal tells it. A worker that drives runs must be there.
+    /// What a run started from, and all that it has learnt since. A worker that drives runs must be there.
     ///
     /// # Errors
     /// [`EngineError`].
-    pub async fn view(&self, run: &RunId) -> Result<RunView, EngineError> {
+    pub async fn journal(&self, run: &RunId) -> Result<(Recorded<RunInput>, Vec<Recorded<RunFact>>), EngineError> {
         let mut facts: Vec<Recorded<RunFact>> = Vec::new();
         loop {
             let asked = self.handle(run).query(RunWorkflow::journal, facts.len(), WorkflowQueryOptions::default()).await;
@@ -228,11 +246,19 @@ impl Runs {
             let nothing = more.is_empty();
             facts.extend(more.into_iter().map(Recorded::from));
             match input {
-                Some(input) if facts.len() >= all || nothing => return Ok(view_of(input.into(), &facts)),
+                Some(input) if facts.len() >= all || nothing => return Ok((input.into(), facts)),
                 Some(_) => {}
                 None => return Err(EngineError::Refused { what: "look at the run", why: "it has not begun".to_owned() }),
             }
         }
+    }
+
+    /// A run with all that happened in it, as its journal tells it. A worker that drives runs must be there.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub async fn view(&self, run: &RunId) -> Result<RunView, EngineError> {
+        self.journal(run).await.map(|(input, facts)| view_of(input, &facts))
     }
 
     /// Whether what is told of a run fits together: its journal, the events that those see who watch it, its state. A worker that drives runs must be

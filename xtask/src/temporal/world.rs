@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 28] = [
+const FOLDERS: [&str; 30] = [
     "home",
     "here",
     "there",
@@ -43,6 +43,8 @@ const FOLDERS: [&str; 28] = [
     "parted-here",
     "parted",
     "load",
+    "ends-here",
+    "ends",
     "secret",
     "secret-engine",
     "backup",

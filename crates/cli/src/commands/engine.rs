@@ -65,7 +65,7 @@ pub(super) async fn command(command: Command, global: &Global, setup: &Setup) ->
 
 fn not_there() -> Failure {
     Failure::usage("this command does not work on an engine yet")
-        .hint("run, resume, answer, tell, pause, cancel and runs (without fork, undo, redo) do; leave --on out for what is in this folder")
+        .hint("run, resume, answer, tell, pause, cancel and runs (without undo, redo) do; leave --on out for what is in this folder")
 }
 
 /// Starts a run there and watches it to its end.
@@ -74,10 +74,7 @@ pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, g
     let runs = runs(on, global, setup).await?;
     let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
     let input = orchestrator.input(request).map_err(|error| super::run::failure_of(&error))?;
-    let tree = match global.engine.trees {
-        true => Some(trees(Side::Client, global, setup).await?.hand_over(run.as_str()).await.map_err(|error| tree_failure(&error))?),
-        false => None,
-    };
+    let tree = handed_over(&run, global, setup).await?;
     runs.start(SystemClock.now(), input, tree).await.map_err(|error| failure_of(&error))?;
     watch(&runs, &run, (0, Watching::Own), output, global, setup).await
 }
@@ -175,6 +172,15 @@ async fn watch(
         }
         tokio::time::sleep(LOOK).await;
     }
+}
+
+/// What stands in the folder, as the state that a run begins from; none where the folder stays where it is.
+async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Option<Tree>, Failure> {
+    if !global.engine.trees {
+        return Ok(None);
+    }
+    let trees = trees(Side::Client, global, setup).await?;
+    trees.hand_over(run.as_str()).await.map(Some).map_err(|error| tree_failure(&error))
 }
 
 /// Brings what a run has done to its folder into this one, where it began here. Whether it is there now, or belongs elsewhere.
@@ -328,6 +334,8 @@ fn failure_of(error: &EngineError) -> Failure {
         EngineError::Connect { .. } => failure.hint("is the server there? `cargo xtask services` starts one for trials"),
         EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
         EngineError::NotEnded { .. } => failure.hint("`aime cancel` with the same --on ends it"),
+        EngineError::ActorAtWork { .. } => failure.hint("take a version that came when none was"),
+        EngineError::Past(error) => super::run::failure_of(error),
         EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
         EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
         EngineError::Client(_) | EngineError::NoTls { .. } => failure,

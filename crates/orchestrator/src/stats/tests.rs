@@ -63,21 +63,3 @@ fn each_run_counts_for_what_it_came_to() {
         assert_eq!(counted(&events), PlanningMetrics { asked, made, planning_ms, reused, executed, succeeded }, "{events:#?}");
     }
 }
-
-/// A run of an engine is told by events that were read before.
-#[test]
-fn runs_that_are_kept_elsewhere_count_alike() {
-    let events = [(1_000, asked("plan")), (1_250, made(None)), (1_300, answered()), (1_300, turned("executing", "completed"))];
-    let published: Vec<PublishedEvent> = (1..)
-        .zip(&events)
-        .map(|(seq, (at, body))| PublishedEvent {
-            seq,
-            at: Timestamp::from_millis(*at),
-            event: serde_json::from_value(body.clone()).unwrap(),
-        })
-        .collect();
-    let mut stats = RunStats::default();
-    stats.count(&published);
-    stats.count(&[]);
-    assert_eq!(stats, RunStats { runs: 1, metrics: counted(&events), left_out: Vec::new() });
-}

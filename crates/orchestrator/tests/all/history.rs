@@ -1,8 +1,8 @@
 //! Going back: the plan at a version, and runs that go on from there.
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
-use aime_orchestrator::{OrchestratorError, fork, state_at, view};
-use aime_progress::{PlanDiff, RunId, RunStatus, TaskStatus, fold};
+use aime_orchestrator::{OrchestratorError, RunMachine, RunStats, fork, state_at, stats, view};
+use aime_progress::{PlanDiff, PlanMode, RunId, RunStatus, TaskStatus, fold};
 use serde_json::json;
 
 use crate::bench::{Bench, control, plan, run_id, statuses};
@@ -97,4 +97,27 @@ async fn what_is_not_there_cannot_be_forked() {
     let error = fork(&bench.journal, &run_id(), 1, &run_id(), 1).await.unwrap_err();
     assert!(error.to_string().contains("trip"), "a name that is taken: {error}");
     assert_eq!(bench.journal.runs().unwrap().len(), 1);
+}
+
+/// An engine keeps no journal of ours, and gives what a run started from and has learnt.
+#[tokio::test]
+async fn runs_that_are_kept_elsewhere_count_alike() {
+    let planned = json!({"tasks": [{"id": "first", "kind": "tool", "tool": "append", "parameters": {"line": "first"}}]});
+    let model = ScriptedModel::new("m");
+    let bench = Bench::new(model.on(When::schema("aime_plan"), [Reply::json(planned)]).on(When::plain(), [Reply::text("There.")]));
+    let mut request = bench.request("Go there", None);
+    request.settings.mode = Some(PlanMode::Complex);
+    bench.orchestrator().run(request, control().0).await.unwrap();
+    let new: RunId = "fork".parse().unwrap();
+    let ended = view(&bench.journal, &run_id()).unwrap().events.last().unwrap().at.as_millis();
+    fork(&bench.journal, &run_id(), 1, &new, ended + 1).await.unwrap();
+    bench.orchestrator().resume(&new, None, control().0).await.unwrap();
+    let mut elsewhere = RunStats::default();
+    for run in [&run_id(), &new] {
+        let loaded = bench.journal.load::<RunMachine>(run.as_str(), "").unwrap().unwrap();
+        elsewhere.count(loaded.input, &loaded.facts);
+    }
+    let metrics = &elsewhere.metrics;
+    assert_eq!((elsewhere.runs, metrics.asked, metrics.executed), (2, 1, 2), "the plan of the fork was made before it");
+    assert_eq!(elsewhere, stats(&bench.journal).unwrap());
 }

@@ -9,13 +9,14 @@ use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;
 use serde_json::json;
 
-use super::{Watching, failure_of, not_there, runs, watch};
+use super::{Watching, failure_of, handed_over, not_there, runs, watch};
 use crate::{
     args::{Global, Output, RunsCommand},
     commands::{
         check_run,
         report::report,
-        runs::{diff, events, show},
+        run::run_id as new_name,
+        runs::{diff, events, show, told_of_fork},
         stats,
     },
     failure::Failure,
@@ -69,7 +70,14 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             runs.delete(&run).await.map_err(|error| failure_of(&error))?;
             output::note(&format!("deleted {run}"));
         }
-        RunsCommand::Fork { .. } | RunsCommand::Undo { .. } | RunsCommand::Redo { .. } => return Err(not_there()),
+        RunsCommand::Fork { run, at, run_id } => {
+            let (run, new) = (named(&run)?, new_name(run_id.as_deref())?);
+            let tree = handed_over(&new, global, setup).await?;
+            runs.fork(&run, at, &new, tree).await.map_err(|error| failure_of(&error))?;
+            told_of_fork((&run, at), &new, form)?;
+            output::note(&format!("it goes on from where {run} stood at v{at}; `aime resume {new}` with the same --on watches it"));
+        }
+        RunsCommand::Undo { .. } | RunsCommand::Redo { .. } => return Err(not_there()),
     }
     Ok(0)
 }
@@ -79,7 +87,7 @@ async fn count(runs: &Runs) -> Result<RunStats, Failure> {
     let listed = runs.list().await.map_err(|error| failure_of(&error))?;
     let seen = futures::stream::iter(listed).map(|ListedRun { run, .. }| async move {
         let seen = match RunId::new(&run) {
-            Ok(id) => runs.view(&id).await.map_err(|error| error.to_string()),
+            Ok(id) => runs.journal(&id).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         (run, seen)
@@ -88,7 +96,7 @@ async fn count(runs: &Runs) -> Result<RunStats, Failure> {
     let mut stats = RunStats::default();
     while let Some((run, seen)) = seen.next().await {
         match seen {
-            Ok(seen) => stats.count(&seen.events),
+            Ok((input, facts)) => stats.count(input, &facts),
             Err(error) => stats.left_out.push(format!("run {run}: {error}")),
         }
     }

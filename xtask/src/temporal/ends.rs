@@ -1,0 +1,69 @@
+//! Runs that end before their goal, and go on: by a refusal of the model, by a bound, by a person.
+
+use std::fs;
+
+use aime_scripted_server::{Reply, Script, ScriptedServer, When};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::{World, compared, gate, tool};
+use crate::services::Server;
+
+impl World {
+    /// The same in one process and on an engine, with the same exit codes.
+    pub(super) fn ends_before_the_goal(&self) -> Result<String> {
+        let actor = |what: &str| json!([{"id": "act", "name": "act", "kind": "actor", "description": what}]);
+        let plans = [
+            ("refused", actor("REFUSED")),
+            ("spent", actor("SPENDS")),
+            ("ended", json!([tool("cut", &gate("cut"), &[]), tool("after", "echo after >> log", &["cut"])])),
+        ];
+        for folder in ["ends-here", "ends"] {
+            for (name, tasks) in &plans {
+                let plan = json!({"goal": "one thing", "tasks": tasks});
+                fs::write(self.root.join(folder).join(format!("{name}.json")), plan.to_string())?;
+            }
+        }
+        let refusal =
+            json!({"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": "invalid_api_key"}});
+        let spends = Reply::call("bash", json!({"command": "echo spent >> log"})).usage(5_000, 100);
+        let script = Script::new()
+            .on(When::tools().and_contains("REFUSED"), [Reply::status(401, refusal, [])])
+            .on(When::tools().and_turn(0), [spends])
+            .on(When::tools(), [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))])
+            .on(When::plain(), [Reply::text("Done.")]);
+        let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
+        let (url, engine) = (model.url(), Server::start(&self.root.join("ends"))?);
+        let here = self.ends_in("ends-here", &url, &[])?;
+        let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
+        let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;
+        let there = self.ends_in("ends", &url, &["--on", &on])?;
+        ensure!(here == there, "the results are others: {there:#?}\nwhere one process gives {here:#?}");
+        Ok("runs were refused by the model, reached a bound and were given more, were cancelled and forked: exit codes and results are \
+            those of one process"
+            .to_owned())
+    }
+
+    /// What each came to, and what the calls have left.
+    fn ends_in(&self, folder: &str, url: &str, on: &[&str]) -> Result<(Vec<Value>, String)> {
+        let aime = |name: &str, words: &[&str]| self.start(folder, &format!("{folder}-{name}"), url, &[words, on].concat());
+        let run = |name: &str| {
+            let plan = format!("{name}.json");
+            let go =
+                ["run", "--plan", &plan, "--run-id", name, "--approve", "all", "--unattended", "--max-tokens", "5000", "--output", "json"];
+            aime(name, &go)
+        };
+        let refused = run("refused")?.ended(3)?;
+        let spent = run("spent")?.ended(4)?;
+        let more = aime("more", &["resume", "spent", "--max-tokens", "50000", "--output", "json"])?.ended(0)?;
+        let going = run("ended")?;
+        self.appears(&format!("{folder}/at-cut"))?;
+        aime("cancel", &["cancel", "ended"])?.printed(0)?;
+        let ended = going.ended(1)?;
+        fs::write(self.root.join(folder).join("go-cut"), "")?;
+        aime("fork", &["runs", "fork", "ended", "--at", "1", "--run-id", "again"])?.printed(0)?;
+        let again = aime("again", &["resume", "again", "--output", "json"])?.ended(0)?;
+        let log = fs::read_to_string(self.root.join(folder).join("log"))?;
+        Ok(([refused, spent, more, ended, again].map(compared).into(), log))
+    }
+}
