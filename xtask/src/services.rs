@@ -179,7 +179,9 @@ fn copy_database(from: &Path, to: &Path) -> Result<()> {
             PathBuf::from(name)
         };
         match (name(from), name(to)) {
-            (from, to) if from.exists() => drop(fs::copy(from, to)?),
+            (from, to) if from.exists() => {
+                fs::copy(from, to)?;
+            }
             (_, to) if to.exists() => fs::remove_file(to)?,
             _ => {}
         }

@@ -38,8 +38,12 @@ fn at_work<'a>(events: impl IntoIterator<Item = &'a ProgressEvent>) -> BTreeSet<
     let mut at_work = BTreeSet::new();
     for event in events {
         match event {
-            ProgressEvent::ActorCreated { task, .. } => drop(at_work.insert(task.clone())),
-            ProgressEvent::TaskConcluded { task, .. } => drop(at_work.remove(task)),
+            ProgressEvent::ActorCreated { task, .. } => {
+                at_work.insert(task.clone());
+            }
+            ProgressEvent::TaskConcluded { task, .. } => {
+                at_work.remove(task);
+            }
             _ => {}
         }
     }
