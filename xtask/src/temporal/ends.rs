@@ -26,7 +26,8 @@ impl World {
         }
         let refusal =
             json!({"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": "invalid_api_key"}});
-        let spends = Reply::call("bash", json!({"command": "echo spent >> log"})).usage(5_000, 100);
+        // It is under way when the bound is seen.
+        let spends = Reply::call("bash", json!({"command": "sleep 60"})).usage(5_000, 100);
         let script = Script::new()
             .on(When::tools().and_contains("REFUSED"), [Reply::status(401, refusal, [])])
             .on(When::tools().and_turn(0), [spends])
