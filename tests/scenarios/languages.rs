@@ -362,7 +362,11 @@ fn what_waits_for_consent_is_told_with_its_mend() {
     tells(
         &ended,
         &ended.stderr,
-        &["请批准 运行这条命令吗？", "错误：运行这条命令吗？", "提示：用 `aime answer paint TEXT` 回答，然后 `aime resume paint`"],
+        &[
+            "请批准 运行这条命令吗？",
+            "错误：运行这条命令吗？",
+            "提示：用 `aime answer paint yes` 允许，或用 `aime answer paint no` 拒绝，然后 `aime resume paint`",
+        ],
     );
     assert!(ended.stderr.contains("    echo ran >> log"), "{ended}");
     let ended = world.aime(["answer", "paint", "是", "--lang", "zh"]).must(0);

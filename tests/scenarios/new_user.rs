@@ -111,6 +111,13 @@ fn the_first_run_of_a_folder_teaches_what_can_be_done_with_it() {
     }
     assert!(!world.aime(goal).must(0).stderr.contains("the first run"), "once is enough");
 
+    let waits = World::with(model(0));
+    let asked = waits.aime(["run", "list what is to be done", "--mode", "complex", "--approve", "ask"]).must(5);
+    assert!(!asked.stderr.contains("the first run"), "{asked}");
+    waits.aime(["answer", "last", "yes"]).must(0);
+    waits.aime(["resume", "last"]).must(0).tells(&["the first run in this folder"]);
+    assert!(!waits.aime(["resume", "last"]).must(0).stderr.contains("the first run"), "it had ended");
+
     assert_eq!(World::with(model(0)).aime(goal.iter().chain(&["--quiet"])).must(0).stderr, "");
     let program = World::with(model(0)).aime(goal.iter().chain(&["--output", "jsonl"])).must(0);
     assert!(!program.stderr.contains("the first run"), "{program}");

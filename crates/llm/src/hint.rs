@@ -23,7 +23,9 @@ impl ModelError {
             Self::Unauthorized { url, .. } => {
                 format!("set the key for {url} in the environment variable that the model's api_key_env names")
             }
-            Self::NoSuchModel { url, .. } => format!("use one of the models that {}/models lists", url.trim_end_matches('/')),
+            Self::NoSuchModel { url, .. } => {
+                format!("name one of the models that {}/models lists, with --model or AIME_MODEL", url.trim_end_matches('/'))
+            }
             Self::ContextOverflow { .. } => {
                 "use a model with a larger context window, or set its context_tokens to what the server holds".to_owned()
             }

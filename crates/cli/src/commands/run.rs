@@ -17,7 +17,7 @@ use super::{
     plan::make,
     read_goal, read_text,
     review::review,
-    showing::{Shown, finish_screen, show, stopped_twice, teach},
+    showing::{Shown, finish_screen, is_first, show, stopped_twice, teach},
 };
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
@@ -245,7 +245,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
         Work::Resume { before, .. } => Some(before.as_ref()),
         Work::Start(_) => None,
     };
-    let first = before.is_none() && !setup.has_runs();
+    let first = is_first(before, setup);
     let seen = Shown::begin(&carry, global, setup, before)?;
     let Carry { run, output, models, .. } = carry;
     let orchestrator = Orchestrator::new(setup.parts(models, Arc::clone(&seen.human))?);

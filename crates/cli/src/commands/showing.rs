@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_orchestrator::{HumanChannel, NobodyThere, PublishedEvent};
-use aime_progress::ProgressState;
+use aime_progress::{ProgressState, RunStatus};
 use tokio::{
     sync::{Notify, mpsc},
     task::JoinHandle,
@@ -71,6 +71,13 @@ impl Drop for Shown {
         // However it ends, the terminal is given back.
         self.screen.close();
     }
+}
+
+/// Whether no run of this folder has come to an end yet; `before` is where a run stood that is resumed.
+pub(super) fn is_first(before: Option<&ProgressState>, setup: &Setup) -> bool {
+    let Some(before) = before else { return !setup.has_runs() };
+    let runs = setup.existing_journal().ok().flatten().and_then(|journal| journal.runs().ok());
+    before.status != RunStatus::Completed && runs.is_some_and(|runs| runs.len() == 1)
 }
 
 /// Says what can be done with a run, to somebody who has seen none here before.

@@ -12,6 +12,8 @@ use super::{FailureCode, Out, Phase, RunMachine, Work};
 use crate::{RunEffect, RunFailure, RunOutput};
 
 const ESCALATION: &str = "escalation";
+/// Whether a call may be made: yes or no.
+const APPROVAL: &str = "approval";
 /// Stands as the answer of a question that nobody needs to answer any more.
 const WITHDRAWN: &str = "(withdrawn: the task that asked has come to an end)";
 /// The same, of one that a wider consent has answered.
@@ -75,7 +77,7 @@ impl RunMachine {
 
     /// Takes back what was asked about the call of a task that needs no consent any more: else the run would seem to wait for it.
     pub(super) fn withdraw_approvals(&mut self, task: &TaskId, out: &mut Out) {
-        let asked = self.unanswered().into_iter().filter(|question| question.kind == "approval" && question.task.as_ref() == Some(task));
+        let asked = self.unanswered().into_iter().filter(|question| question.kind == APPROVAL && question.task.as_ref() == Some(task));
         let ids: Vec<QuestionId> = asked.map(|question| question.id.clone()).collect();
         self.withdraw_saying(ids, ALLOWED, out);
     }
@@ -126,7 +128,7 @@ impl RunMachine {
         self.emit(ProgressEvent::QuestionAnswered { id: id.clone(), answer: text.to_owned() }, out);
         match (question.kind.as_str(), &question.task) {
             (ESCALATION, _) => self.escalation_answered(id, text, out),
-            ("approval", Some(task)) => self.approval_answered(&task.clone(), out),
+            (APPROVAL, Some(task)) => self.approval_answered(&task.clone(), out),
             _ => {}
         }
         self.advance(out);
@@ -177,7 +179,7 @@ impl RunMachine {
         if let Some(answer) = known.and_then(|known| known.answer.as_deref()) {
             return Some(Consent::of(answer));
         }
-        self.asked(Some(task), &id, "approval", question, out);
+        self.asked(Some(task), &id, APPROVAL, question, out);
         None
     }
 
@@ -268,7 +270,12 @@ impl RunMachine {
     /// What the run is left with while it waits.
     pub(super) fn waiting(&self) -> RunOutput {
         let questions: Vec<String> = self.unanswered().iter().map(|question| question.question.clone()).collect();
-        let hint = Some(format!("answer with `aime answer {} TEXT`, then `aime resume {}`", self.input.run, self.input.run));
+        let run = &self.input.run;
+        let hint = Some(if self.unanswered().iter().all(|question| question.kind == APPROVAL) {
+            format!("allow it with `aime answer {run} yes`, refuse it with `aime answer {run} no`, then `aime resume {run}`")
+        } else {
+            format!("answer with `aime answer {run} TEXT`, then `aime resume {run}`")
+        });
         let message = questions.join("\n\n");
         let error = Some(RunFailure { code: FailureCode::WaitingForHuman, message, hint });
         RunOutput { status: aime_progress::RunStatus::WaitingForHuman, error }
