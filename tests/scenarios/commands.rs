@@ -1,5 +1,7 @@
 //! The commands beside `run`: each does what it says, and its output is what it promises.
 
+use std::{fs, path::Path};
+
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
@@ -196,6 +198,17 @@ fn schemas_are_schemas_and_fit_what_is_printed() {
 }
 
 #[test]
+fn the_schemas_beside_the_book_are_those_that_are_printed() {
+    let world = World::alone();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/reference/schemas");
+    for name in ["plan", "patch", "event", "result", "progress", "config"] {
+        let printed = world.aime(["schema", name]).must(0).stdout;
+        let published = fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+        assert!(printed == published, "the format has changed: aime schema {name} > docs/src/reference/schemas/{name}.json");
+    }
+}
+
+#[test]
 fn a_configuration_is_begun_checked_and_shown() {
     let mut world = World::alone();
     world.aime(["config", "check"]).must(0);
@@ -203,7 +216,7 @@ fn a_configuration_is_begun_checked_and_shown() {
     world.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     world.aime(["config", "init"]).must(0).tells(&["OPENAI_BASE_URL is set"]);
     assert!(world.read("aime.toml").contains("\n# [models.default]"));
-    std::fs::remove_file(world.path("aime.toml")).unwrap();
+    fs::remove_file(world.path("aime.toml")).unwrap();
     world.set("OPENAI_BASE_URL", "");
     world.set("DEEPSEEK_API_KEY", "k");
     world.aime(["config", "init"]).must(0).tells(&[
@@ -313,7 +326,7 @@ fn manual_pages_are_printed_and_written() {
 #[test]
 fn another_working_folder_is_named() {
     let world = World::alone();
-    std::fs::create_dir(world.path("inner")).unwrap();
+    fs::create_dir(world.path("inner")).unwrap();
     world.plan("inner/plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
     world.aime(["-C", "inner", "run", "--plan", "inner/plan.json", "--run-id", "r"]).must(0);
     assert!(world.exists("inner/a.txt") && world.exists("inner/.aime/aime.db"));

@@ -2,11 +2,13 @@
 //!
 //! On demand, and no part of `ci`: each crate is built from what would be sent, and each public interface is documented twice.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
+use toml::{Table, Value};
 
 use crate::workspace::{cargo, program_on_path, root, run, target_folder};
 
@@ -33,8 +35,8 @@ pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
         [] => vec!["--workspace".into()],
         packages => packages.iter().flat_map(|name| ["--package".into(), name.clone()]).collect(),
     };
-    let mut publish = cargo(["publish", "--dry-run", "--locked"]);
-    publish.args(&chosen);
+    let mut publish = cargo(["publish", "--dry-run", "--locked", "--config"]);
+    publish.arg(profile()?).args(&chosen);
     if arguments.allow_dirty {
         publish.arg("--allow-dirty");
     }
@@ -46,6 +48,25 @@ pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
     };
     let checks = semver_checks()?;
     run(Command::new(checks).current_dir(root()).args(["semver-checks", "--baseline-rev", &since]).args(&chosen))
+}
+
+/// The workspace's profile as a file of settings. What is packed is in no workspace: without it all that a crate stands on would be built
+/// otherwise than before, and anew.
+fn profile() -> Result<PathBuf> {
+    let manifest = root().join("Cargo.toml");
+    let read = fs::read_to_string(&manifest).with_context(|| format!("could not read {}", manifest.display()))?;
+    let file = target_folder().join("packages.toml");
+    fs::create_dir_all(target_folder())?;
+    fs::write(&file, own_profile(&read)?).with_context(|| format!("could not write {}", file.display()))?;
+    Ok(file)
+}
+
+/// The profile `dev` of a manifest, and nothing else of it.
+fn own_profile(manifest: &str) -> Result<String> {
+    let manifest: Table = toml::from_str(manifest)?;
+    let dev = manifest.get("profile").and_then(|profiles| profiles.get("dev")).cloned().unwrap_or_else(|| Value::Table(Table::new()));
+    let profiles = Table::from_iter([("dev".to_owned(), dev)]);
+    Ok(toml::to_string(&Table::from_iter([("profile".to_owned(), Value::Table(profiles))]))?)
 }
 
 /// The tag of the last release before this commit.
@@ -71,4 +92,18 @@ fn semver_checks() -> Result<PathBuf> {
     let version = format!("={SEMVER_CHECKS}");
     run(cargo(["install", name, "--locked", "--version", &version, "--root"]).arg(&folder))?;
     Ok(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_profile;
+
+    #[test]
+    fn what_is_packed_is_built_as_the_workspace_is() {
+        let manifest = "[workspace]\nmembers = []\n[profile.dev]\ndebug = 1\n[profile.dev.package.\"*\"]\ndebug = false\n[profile.release]\nlto = true\n";
+        let settings: toml::Table = toml::from_str(&own_profile(manifest).unwrap()).unwrap();
+        let wanted: toml::Table = toml::from_str("[profile.dev]\ndebug = 1\n[profile.dev.package.\"*\"]\ndebug = false\n").unwrap();
+        assert_eq!(settings, wanted);
+        assert!(toml::from_str::<toml::Table>(&own_profile("[workspace]\n").unwrap()).unwrap().contains_key("profile"));
+    }
 }
