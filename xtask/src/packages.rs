@@ -2,12 +2,14 @@
 //!
 //! On demand, and no part of `ci`: each crate is built from what would be sent, and each public interface is documented twice.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
+use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::workspace::{cargo, program_on_path, root, run, target_folder};
@@ -46,8 +48,61 @@ pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
         eprintln!("There is no release yet: no public interface is promised. `--since REV` compares with a commit.");
         return Ok(());
     };
-    let checks = semver_checks()?;
-    run(Command::new(checks).current_dir(root()).args(["semver-checks", "--baseline-rev", &since]).args(&chosen))
+    let asked = cargo(["metadata", "--no-deps", "--locked", "--format-version", "1"]).output().context("could not start cargo")?;
+    let (promised, new) = promised(&serde_json::from_slice(&asked.stdout)?, &arguments.packages, &packages_of(&since)?);
+    if !new.is_empty() {
+        eprintln!("Not there at {since}, so nothing was promised of it: {}", new.join(", "));
+    }
+    if promised.is_empty() {
+        return Ok(());
+    }
+    let mut checks = Command::new(semver_checks()?);
+    checks.current_dir(root()).args(["semver-checks", "--baseline-rev", &since]);
+    run(checks.args(promised.iter().flat_map(|name| ["--package", name])))
+}
+
+/// Of the packages that are published and are a library: those that were there `before`, and those that were not. `wanted` are meant, or all.
+fn promised(metadata: &Metadata, wanted: &[String], before: &BTreeSet<String>) -> (Vec<String>, Vec<String>) {
+    let is_library = |package: &&Package| package.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "lib"));
+    let is_wanted = |package: &&Package| wanted.is_empty() || wanted.contains(&package.name);
+    let is_published = |package: &&Package| package.publish.as_ref().is_none_or(|places| !places.is_empty());
+    let meant = metadata.packages.iter().filter(is_library).filter(is_wanted).filter(is_published);
+    meant.map(|package| package.name.clone()).partition(|name| before.contains(name))
+}
+
+/// What cargo tells of the workspace.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    /// Where it may be sent; anywhere without.
+    publish: Option<Vec<String>>,
+    targets: Vec<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    kind: Vec<String>,
+}
+
+/// The names of the packages that a commit has. One that it has not cannot be compared with it: cargo-semver-checks fails there.
+fn packages_of(commit: &str) -> Result<BTreeSet<String>> {
+    let git = |arguments: &[&str]| -> Result<String> {
+        let asked = Command::new("git").current_dir(root()).args(arguments).output().context("could not start git")?;
+        ensure!(asked.status.success(), "git knows no {commit}: {}", String::from_utf8_lossy(&asked.stderr).trim());
+        Ok(String::from_utf8(asked.stdout)?)
+    };
+    let mut names = BTreeSet::new();
+    for path in git(&["ls-tree", "-r", "--name-only", commit])?.lines().filter(|path| path.ends_with("/Cargo.toml")) {
+        let manifest: Table = toml::from_str(&git(&["show", &format!("{commit}:{path}")])?)?;
+        let name = manifest.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
+        names.extend(name.map(str::to_owned));
+    }
+    Ok(names)
 }
 
 /// The workspace's profile as a file of settings. What is packed is in no workspace: without it all that a crate stands on would be built
@@ -96,7 +151,25 @@ fn semver_checks() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::own_profile;
+    use serde_json::json;
+
+    use super::{own_profile, promised};
+
+    #[test]
+    fn libraries_that_were_there_are_compared_and_new_ones_are_named() {
+        let package = |name: &str, kind: &str, publish| json!({"name": name, "publish": publish, "targets": [{"kind": [kind]}]});
+        let packages = [
+            package("old", "lib", json!(null)),
+            package("new", "lib", json!(null)),
+            package("inner", "lib", json!([])),
+            package("command", "bin", json!(null)),
+        ];
+        let metadata = serde_json::from_value(json!({"packages": packages})).unwrap();
+        let before = ["old", "inner", "command", "gone"].map(str::to_owned).into();
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(promised(&metadata, &[], &before), (names(&["old"]), names(&["new"])));
+        assert_eq!(promised(&metadata, &names(&["old", "command"]), &before), (names(&["old"]), names(&[])));
+    }
 
     #[test]
     fn what_is_packed_is_built_as_the_workspace_is() {
