@@ -9,6 +9,7 @@ mod runs;
 mod subcommands;
 #[cfg(test)]
 mod tests;
+mod tips;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -24,6 +25,7 @@ pub(crate) use self::{
     permissions::{PermissionsCommand, PermissionsFormat},
     runs::{RunsCommand, UndoArgs},
     subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
+    tips::with_tip,
 };
 
 /// The heading of the options that every command has.

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::{
-    args::Cli,
+    args::{Cli, with_tip},
     config::Environment,
     failure::Failure,
     words::{Language, LanguageChoice},
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == wiring::LAUNCH) {
         return launch();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse().map_err(with_tip) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are what was asked for; anything else is wrong use.

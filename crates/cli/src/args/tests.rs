@@ -82,3 +82,15 @@ fn what_is_wrong_names_the_option() {
         assert!(error.contains(arguments[2]) && error.contains(arguments[3]), "{error}");
     }
 }
+
+#[test]
+fn who_names_no_run_or_no_command_is_told_what_to_type() {
+    let told = |arguments: &[&str]| with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err()).to_string();
+    for arguments in [&["resume"][..], &["runs", "report"], &["runs", "show"], &["answer"]] {
+        assert!(told(arguments).contains("tip: `last` is the newest run"), "{}", told(arguments));
+    }
+    let goal = told(&["list the TODO comments"]);
+    assert!(goal.contains("tip: a goal stands behind `run`") && !goal.contains("similar"), "{goal}");
+    assert!(told(&["rum"]).contains("'run'"), "what is nearly a command is named");
+    assert!(!told(&["tools", "show"]).contains("newest run"));
+}

@@ -1,0 +1,19 @@
+//! What somebody who typed something wrong is told beside the fault, where it can be guessed what was meant.
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+/// The fault, with a tip where there is one.
+pub(crate) fn with_tip(mut fault: Error) -> Error {
+    let tip = match (fault.kind(), fault.get(ContextKind::InvalidArg), fault.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing)), _) if missing.iter().any(|name| name == "<RUN>") => {
+            "`last` is the newest run; `aime runs` lists all of this folder"
+        }
+        (ErrorKind::InvalidSubcommand, _, Some(ContextValue::String(words))) if words.contains(char::is_whitespace) => {
+            fault.remove(ContextKind::SuggestedSubcommand);
+            "a goal stands behind `run`: aime run \"…\""
+        }
+        _ => return fault,
+    };
+    fault.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    fault
+}
