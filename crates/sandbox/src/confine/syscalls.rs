@@ -65,7 +65,10 @@ const FORBIDDEN: &[i64] = &[
     // The machine itself.
     libc::SYS_bpf,
     libc::SYS_kexec_load,
+    #[cfg(not(all(target_arch = "aarch64", target_env = "musl")))]
     libc::SYS_kexec_file_load,
+    #[cfg(all(target_arch = "aarch64", target_env = "musl"))]
+    294, // kexec_file_load, which the library of the kernel's names lacks there
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
