@@ -7,6 +7,7 @@ mod repeatable;
 mod replaced;
 mod rules;
 mod said;
+mod small;
 mod stop;
 mod support;
 mod transcripts;

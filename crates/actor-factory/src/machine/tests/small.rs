@@ -1,0 +1,101 @@
+//! What small models are held to, one table or case each.
+
+use aime_progress::Outcome;
+
+use super::support::{Play, input, read, terminate, write};
+use crate::ActorInput;
+
+#[test]
+fn who_forgets_a_file_that_its_task_names_is_told_so() {
+    let named = ["a.txt", "b.txt"].map(str::to_owned).to_vec();
+    let begin = |small: bool| {
+        let mut input = ActorInput { named_files: named.clone(), ..input() };
+        input.limits.small = small;
+        Play::start(input)
+    };
+    let end = || vec![terminate("success", "a.txt and b.txt are written")];
+    let told = |play: &Play| play.results().last().is_some_and(|result| result.contains("the task also names `b.txt`"));
+    for (small, times) in [(false, 0), (true, 3)] {
+        let mut play = begin(small);
+        play.calls(vec![write("w", "src/A.txt")]).tool("t/1/1/1", "written");
+        for _ in 0..times {
+            play.calls(end());
+            assert!(told(&play), "{:?}", play.results());
+        }
+        play.calls(end());
+        assert_eq!(play.output.unwrap().outcome, Outcome::Success, "what a script names by itself is in no call");
+    }
+    // A call that fails is not enough.
+    let mut play = begin(true);
+    play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
+    play.calls(vec![read("r", "b.txt")]).tool_error("t/1/2/1", "there is no such file");
+    play.calls(end());
+    assert!(told(&play));
+    // Each is named, one in the turn of the end.
+    let mut play = begin(true);
+    play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
+    play.calls([vec![write("v", "b.txt")], end()].concat()).tool("t/1/2/1", "written");
+    assert_eq!(play.output.unwrap().outcome, Outcome::Success);
+    // Whoever gives up need not have named them.
+    let mut play = begin(true);
+    play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "text");
+    play.calls(vec![terminate("failure", "it cannot be done")]);
+    assert_eq!(play.output.unwrap().outcome, Outcome::Failure);
+}
+
+#[test]
+fn who_is_asked_something_answers() {
+    let begin = |small: bool, asks: bool| {
+        let mut input = ActorInput { asks, ..input() };
+        input.limits.small = small;
+        let mut play = Play::start(input);
+        play.calls(vec![read("r", "poem.txt")]).tool("t/1/1/1", "13 poem.txt");
+        play
+    };
+    for (small, asks, message, held) in [
+        (true, true, "The task is done.", true),
+        (true, true, "任务已完成。", true),
+        (true, true, "It has 13 lines.", false),
+        (true, true, "13", false),
+        (true, false, "The task is done.", false),
+        (false, true, "The task is done.", false),
+    ] {
+        let mut play = begin(small, asks);
+        play.calls(vec![terminate("success", message)]);
+        assert_eq!(play.output.is_none(), held, "{small} {asks} {message}");
+        if held {
+            assert!(play.results().last().unwrap().contains("no answer is in it"), "{:?}", play.results());
+            play.calls(vec![terminate("success", "13 lines")]);
+            assert_eq!(play.output.unwrap().summary, "13 lines");
+        }
+    }
+}
+
+#[test]
+fn a_small_model_is_not_offered_the_tool_that_it_repeats() {
+    let mut input = input();
+    input.limits.small = true;
+    let mut play = Play::start(input);
+    let offered = |play: &Play| play.requests.last().unwrap().tools.iter().any(|tool| tool.name == "read_file");
+    for step in 1..=3 {
+        assert!(offered(&play), "{step}");
+        play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
+    }
+    assert!(!offered(&play));
+    play.calls(vec![write("b", "b.txt")]).tool("t/1/4/1", "written");
+    assert!(offered(&play), "for one request");
+}
+
+#[test]
+fn a_small_model_that_only_fails_is_asked_for_the_conclusion() {
+    for small in [true, false] {
+        let mut input = input();
+        input.limits.small = small;
+        let mut play = Play::start(input);
+        for step in 1..=6 {
+            assert!(play.requests.last().unwrap().tools.len() > 1, "{small} {step}");
+            play.calls(vec![read("r", &format!("{step}.txt"))]).tool_error(&format!("t/1/{step}/1"), "no such file");
+        }
+        assert_eq!(play.requests.last().unwrap().tools.len() == 1, small, "others learn from failures");
+    }
+}
