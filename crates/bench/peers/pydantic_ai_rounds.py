@@ -8,7 +8,7 @@ import time
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
-from pydantic_ai.usage import UsageLimits
+from pydantic_ai.usage import RequestUsage, UsageLimits
 
 
 async def main():
@@ -16,14 +16,16 @@ async def main():
     asked = 0
     model = 0.0
 
-    def answer(messages, info):
+    # Asynchronous, and with its tokens: else each call would go to another thread, and the whole history would be counted for it.
+    async def answer(messages, info):
         nonlocal asked, model
         begun = time.perf_counter()
         asked += 1
         if asked > rounds:
-            response = ModelResponse(parts=[TextPart("All pages were looked at.")])
+            parts = [TextPart("All pages were looked at.")]
         else:
-            response = ModelResponse(parts=[ToolCallPart("look", {"page": asked}, tool_call_id=f"c{asked}")])
+            parts = [ToolCallPart("look", {"page": asked}, tool_call_id=f"c{asked}")]
+        response = ModelResponse(parts=parts, usage=RequestUsage(input_tokens=1, output_tokens=1))
         model += time.perf_counter() - begun
         return response
 
