@@ -15,6 +15,7 @@ use crate::{
     select::{asks, must_write_files, named_files},
     spec::effect_prefix,
     text::{cut, cut_with_note, id_text},
+    tools::KnownTools,
 };
 
 pub use self::delegated::Delegated;
@@ -38,6 +39,7 @@ pub struct ActorFactory {
     prompts: Prompts,
     settings: ActorSettings,
     skills: SkillCatalog,
+    known_tools: KnownTools,
 }
 
 /// What an actor is made for, beside its task.
@@ -184,7 +186,7 @@ impl ActorFactory {
     /// A factory with these profiles and prompts.
     #[must_use]
     pub fn new(profiles: ProfileCatalog, prompts: Prompts) -> Self {
-        Self { profiles, prompts, settings: ActorSettings::default(), skills: SkillCatalog::default() }
+        Self { profiles, prompts, settings: ActorSettings::default(), skills: SkillCatalog::default(), known_tools: KnownTools::default() }
     }
 
     /// The same for actors that behave in another way.
@@ -239,7 +241,7 @@ impl ActorFactory {
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
         let may_delegate = standing.depth < settings.max_depth;
-        let tools = gather(profile, task, context, may_delegate, &mut selection.reasons)?;
+        let tools = self.known_tools.shared(gather(profile, task, context, may_delegate, &mut selection.reasons)?);
         let budget = u64::from(context.limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
         let none = PermissionRules::default();

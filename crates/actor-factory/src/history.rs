@@ -17,8 +17,8 @@ const LEAST: usize = 400;
 pub(crate) struct History {
     /// System, task, then what followed.
     messages: Vec<Arc<Message>>,
-    /// The task as it was first said.
-    task: String,
+    /// The task as it was first said, where its message says more by now.
+    task: Option<String>,
     /// The first message that no request has held yet.
     unseen_from: usize,
     /// Of all messages, estimated.
@@ -27,7 +27,7 @@ pub(crate) struct History {
 
 impl History {
     pub(crate) fn new(system: String, task: String) -> Self {
-        let mut history = Self { messages: Vec::new(), task: task.clone(), unseen_from: 0, tokens: 0 };
+        let mut history = Self { messages: Vec::with_capacity(HEAD), task: None, unseen_from: 0, tokens: 0 };
         history.push(Message::System { content: system });
         history.push(Message::User { content: task });
         history
@@ -46,7 +46,7 @@ impl History {
         };
         let content = format!("{content}\n\n{text}");
         if self.messages.len() == HEAD {
-            self.task.clone_from(&content);
+            self.task = None;
         }
         self.messages.pop();
         self.messages.push(Arc::new(Message::User { content }));
@@ -134,8 +134,11 @@ impl History {
         self.messages.drain(HEAD..drop_to);
         self.unseen_from = self.unseen_from.saturating_sub(drop_to - HEAD);
         // In the task's own message: two messages of the user in a row are refused by some chat templates.
-        if let Some(task) = self.messages.get_mut(1) {
-            *task = Arc::new(Message::User { content: format!("{}\n\n{note}", self.task) });
+        if let Some(message) = self.messages.get_mut(1)
+            && let Message::User { content } = message.as_ref()
+        {
+            let task = self.task.get_or_insert_with(|| content.clone());
+            *message = Arc::new(Message::User { content: format!("{task}\n\n{note}") });
         }
         self.count();
     }

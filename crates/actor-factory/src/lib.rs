@@ -12,6 +12,7 @@ mod repeats;
 mod select;
 mod spec;
 mod text;
+mod tools;
 
 pub use calls_in_text::{CallsInText, calls_in_text};
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
@@ -22,3 +23,4 @@ pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
 pub use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 pub use select::{Selection, leave_out_unfit, must_write, select};
 pub use spec::{ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE, Told, effect_prefix};
+pub use tools::ActorTools;

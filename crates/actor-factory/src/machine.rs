@@ -165,13 +165,14 @@ impl Machine for ActorMachine {
 
 impl ActorMachine {
     fn new(input: &ActorInput) -> Self {
-        let tools: Arc<[ToolDefinition]> = input.spec.tools.iter().map(|sheet| sheet.definition.clone()).collect();
         let mut input = input.clone();
+        // They stand in the history from now on.
         let history = History::new(std::mem::take(&mut input.system), std::mem::take(&mut input.task));
+        input.spec.persona = String::new();
         Self {
             status: ActorStatus::Idle,
-            tools_tokens: crate::history::tools_tokens(&tools),
-            tools,
+            tools_tokens: input.spec.tools.tokens(),
+            tools: Arc::clone(input.spec.tools.definitions()),
             history,
             meter: TokenMeter::default(),
             window: u64::from(input.limits.context_tokens),

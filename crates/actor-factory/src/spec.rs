@@ -1,6 +1,6 @@
 //! What an actor is, and what it starts from.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use aime_llm::ModelLimits;
 use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
@@ -8,7 +8,7 @@ use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet, Tru
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
+use crate::{ActorTools, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 
 /// How many answers of the model an actor may use, unless its profile or the run says otherwise.
 pub const DEFAULT_MAX_STEPS: u32 = 20;
@@ -71,7 +71,7 @@ pub struct ActorSpec {
     /// The profile it was made from.
     pub profile: String,
     /// Its tools, in the order in which the model sees them.
-    pub tools: Vec<Arc<ToolSheet>>,
+    pub tools: ActorTools,
     /// The skills that stand whole in its system prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,

@@ -56,6 +56,28 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
     assert_eq!(composed.input.spec.max_steps, 12);
 }
 
+/// Of thousands of actors each would hold them, and each would have them written, counted and looked at, else.
+#[test]
+fn actors_with_the_same_tools_share_what_their_models_are_told_of_them() {
+    use aime_durable::{Machine, Order, Outbox};
+
+    let (tools, factory) = (builtin(), ActorFactory::builtin().unwrap());
+    let told = |description: &str, profile: Option<&str>| {
+        let context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(5));
+        let asked = TaskSpec { profile: profile.map(Into::into), ..task(description) };
+        let input = factory.compose(&asked, &context).unwrap().input;
+        let mut out = Outbox::default();
+        let _actor = crate::ActorMachine::start(0, &input, &mut out);
+        match out.take().0.pop() {
+            Some(Order::Issue(_, crate::ActorEffect::Model(request))) => request.tools,
+            order => panic!("{order:?}"),
+        }
+    };
+    let [one, other, reader] = [("Write a.rs", None), ("Write b.rs", None), ("Count c.rs", Some("explore"))].map(|(task, of)| told(task, of));
+    assert!(Arc::ptr_eq(&one, &other));
+    assert!(!Arc::ptr_eq(&one, &reader), "it has others");
+}
+
 #[test]
 fn an_actor_of_a_small_model_gets_few_tools_and_a_prompt_of_its_own() {
     let small = |context: &mut ActorContext<'_>| {

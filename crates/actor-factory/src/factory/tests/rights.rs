@@ -23,7 +23,7 @@ proptest! {
             let Ok(below) = compose_under(Delegated { by: &above, call: "c/1", profile: Some(profile), frame: "" }, "Do a part", &given) else { break };
             let below = below.input;
             prop_assert!(below.spec.max_steps <= above.spec.max_steps && below.depth > above.depth && !below.attended);
-            for sheet in &below.spec.tools {
+            for sheet in below.spec.tools.iter() {
                 prop_assert!(sheet.name() == "terminate" || above.spec.tool(sheet.name()).is_some());
                 for parameters in [json!({"path": "a.md"}), json!({"path": ".env"}), json!({"command": "git log"}), json!({"command": "rm x > .env"})] {
                     let parameters = parameters.as_object().unwrap();

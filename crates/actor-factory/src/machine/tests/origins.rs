@@ -4,7 +4,7 @@ use aime_progress::{Origin, ProgressEvent};
 use aime_tools::{HandledBy, Touches, Trust};
 use serde_json::json;
 
-use super::support::{Play, call, delegate, delegating, input, read, sheet, terminate, write};
+use super::support::{Play, call, delegate, delegating, give, input, read, sheet, terminate, write};
 use crate::{ActorEffect, ActorInput};
 
 /// An actor whose results tell of their origin, with a tool that reads pages.
@@ -13,7 +13,7 @@ fn wary(trust: Trust, attended: bool) -> ActorInput {
     let parameters = json!({"type": "object", "properties": {"url": {"type": "string"}}});
     let mut page = sheet("web_fetch", true, Touches::Network, HandledBy::Runtime, parameters);
     page.hosts = Some(vec!["docs.example".into()]);
-    wary.spec.tools.push(page.into());
+    give(&mut wary, page);
     wary
 }
 

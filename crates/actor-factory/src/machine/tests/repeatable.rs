@@ -4,14 +4,14 @@ use aime_durable::Machine;
 use aime_tools::{HandledBy, Touches};
 use serde_json::json;
 
-use super::support::{Play, call, input, read, sheet, write};
+use super::support::{Play, call, give, input, read, sheet, write};
 use crate::{ActorEffect, ActorMachine};
 
 /// The calls under way after the model has asked for one, and whether each may be made again unnoticed.
 fn repeatable(name: &str, call: aime_llm::ToolCall) -> bool {
     let mut input = input();
     let object = || json!({"type": "object"});
-    input.spec.tools.push(sheet("page", true, Touches::Network, HandledBy::Runtime, object()).into());
+    give(&mut input, sheet("page", true, Touches::Network, HandledBy::Runtime, object()));
     let mut play = Play::start(input);
     let asked: Vec<bool> = play.open.iter().map(|(_, effect)| ActorMachine::is_repeatable(effect)).collect();
     assert_eq!(asked, [true], "a request to the model");

@@ -48,7 +48,7 @@ pub(super) fn input() -> ActorInput {
             name: "sisyphus: t".into(),
             description: String::new(),
             profile: "sisyphus".into(),
-            tools: tools.into_iter().map(Into::into).collect(),
+            tools: tools.into_iter().map(Into::into).collect::<Vec<_>>().into(),
             skills: Vec::new(),
             inline_skills: std::collections::BTreeMap::new(),
             persona: "You work.".into(),
@@ -86,8 +86,13 @@ pub(super) fn input() -> ActorInput {
 /// The same with the tool that hands work on.
 pub(super) fn delegating() -> ActorInput {
     let mut input = input();
-    input.spec.tools.push(sheet("delegate_task", false, Touches::Nothing, HandledBy::Actor, schema(&["description"])).into());
+    give(&mut input, sheet("delegate_task", false, Touches::Nothing, HandledBy::Actor, schema(&["description"])));
     input
+}
+
+/// One tool more.
+pub(super) fn give(input: &mut ActorInput, sheet: ToolSheet) {
+    input.spec.tools = [input.spec.tools.to_vec(), vec![sheet.into()]].concat().into();
 }
 
 pub(super) fn delegate(id: &str, description: &str) -> ToolCall {
