@@ -288,10 +288,11 @@ impl<M: Machine> Run<M> {
         something.then_some(Commit { input: self.input.as_deref(), facts: &self.facts, events: &self.events })
     }
 
+    /// Gives the room back, too: who waits now may wait for long.
     fn committed(&mut self) {
         self.input = None;
-        self.facts.clear();
-        self.events.clear();
+        self.facts = Vec::new();
+        self.events = Vec::new();
     }
 
     /// Whether there are wishes, and every one of them is for an effect that may be repeated unnoticed. Where there are none there is time to

@@ -27,8 +27,9 @@ pub use clock::{Clock, SystemClock};
 pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, fact_channel};
 pub use sink::{MemoryStream, Sink};
 
-/// The most facts that one commit takes in.
-const BATCH: usize = 4_096;
+/// The most facts that one commit takes in: it is one piece of text on its way to the journal, and of many that come at once each of a few is as large as
+/// it need be to share what a commit costs.
+const BATCH: usize = 256;
 /// How often to look whether there is still somebody outside to wait for.
 const IDLE_LOOK: Duration = Duration::from_secs(1);
 /// How long a revoked effect has to end by itself.

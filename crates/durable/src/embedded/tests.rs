@@ -301,6 +301,7 @@ async fn what_waits_comes_in_one_batch() {
         tokio::task::yield_now().await;
     }
     assert!(batches.len() < 100, "{batches:?}");
+    assert!(batches.iter().all(|batch| *batch <= BATCH), "a commit is one piece of text: {batches:?}");
 }
 
 /// A journal that dies at a commit, before or after it has written it.

@@ -192,7 +192,7 @@ const SNAPSHOTS: &str =
 
 impl Loading<'_> {
     fn stand<M: Machine>(&self) -> Result<Option<Stood<M>>, JournalError> {
-        let Some((Loaded { input, .. }, _)) = self.input::<M>()? else { return Ok(None) };
+        let Some((Loaded { input, events, .. }, damage)) = self.input::<M>()? else { return Ok(None) };
         let mut unused = Vec::new();
         for kept in self.kept()? {
             let seq = kept.record.seq;
@@ -200,6 +200,12 @@ impl Loading<'_> {
                 Ok(stood) => return Ok(Some(Stood { unused, ..stood })),
                 Err(why) => unused.push(format!("the snapshot after fact {seq} is not used: {why}")),
             }
+        }
+        // One fact after the other, so that they need not be held all at once. What is damaged is told and cut by a load.
+        if damage.is_none()
+            && let Ok(stood) = self.stand_after(&input, Standing::started(&input), (0, input.at), events)
+        {
+            return Ok(Some(Stood { unused, ..stood }));
         }
         let Some(loaded) = self.load::<M>()? else { return Ok(None) };
         let mut standing = Standing::started(&loaded.input);
@@ -228,28 +234,31 @@ impl Loading<'_> {
         if fact.map_err(|error| error.to_string())? != Some(record.at) {
             return Err("the fact after which it was taken is not there".to_owned());
         }
-        let mut stood = Stood {
-            input: input.clone(),
-            standing,
-            damage: None,
-            unused: Vec::new(),
-            facts: record.seq,
-            last_at: record.at.max(input.at),
-            cut: None,
-        };
-        let events = self.facts_after(&mut stood, record)?;
+        self.stand_after(input, standing, (record.seq, record.at), record.events)
+    }
+
+    /// Goes on over the facts after one, given by its number and time, by which there were so many events.
+    fn stand_after<M: Machine>(
+        &self,
+        input: &Recorded<M::Input>,
+        standing: Standing<M>,
+        (facts, at): (i64, UnixMillis),
+        events: usize,
+    ) -> Result<Stood<M>, String> {
+        let (input, last_at) = (input.clone(), at.max(input.at));
+        let mut stood = Stood { input, standing, damage: None, unused: Vec::new(), facts, last_at, cut: None };
+        let events = self.facts_after(&mut stood, events)?;
         if events != stood.standing.events() {
             return Err(format!("{events} events are recorded where a replay from it gives {}", stood.standing.events()));
         }
         Ok(stood)
     }
 
-    /// Applies the facts after a snapshot, and gives how many events are recorded with the last.
-    fn facts_after<M: Machine>(&self, stood: &mut Stood<M>, record: SnapshotRecord) -> Result<usize, String> {
+    /// Applies the facts after those by which there were so many events, and gives how many events are recorded with the last.
+    fn facts_after<M: Machine>(&self, stood: &mut Stood<M>, mut events: usize) -> Result<usize, String> {
         let words = |error: rusqlite::Error| error.to_string();
         let mut entries = self.entries().map_err(words)?;
-        let mut events = record.events;
-        for entry in self.after(&mut entries, number(record.events), record.seq).map_err(words)? {
+        for entry in self.after(&mut entries, number(events), stood.facts).map_err(words)? {
             let (entry, first) = (entry.map_err(words)?, stood.facts + 1);
             if entry.damage(first).is_some() {
                 return Err(format!("fact {first} after it is damaged or missing"));

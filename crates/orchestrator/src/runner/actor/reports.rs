@@ -79,7 +79,7 @@ impl Sink<ActorMachine> for ReportingStream {
 
     async fn flush(&mut self) -> Result<(), JournalError> {
         self.writer.flush().await?;
-        self.held.drain(..).for_each(|event| self.reports.send(event));
+        std::mem::take(&mut self.held).into_iter().for_each(|event| self.reports.send(event));
         Ok(())
     }
 
