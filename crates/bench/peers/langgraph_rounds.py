@@ -7,6 +7,7 @@ import time
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
@@ -18,17 +19,28 @@ async def look(page: int) -> str:
     return words * (400 // len(words))
 
 
+def weight(message):
+    """The bytes of a message: its text, and the names of tools and what they are given."""
+    calls = getattr(message, "tool_calls", [])
+    return len(message.content) + sum(len(call["name"]) + len(json.dumps(call["args"])) for call in calls)
+
+
 async def main():
     rounds = int(sys.argv[1])
-    asked = 0
+    asked = sent = 0
+    of_model = 0.0
+    told = convert_to_openai_tool(look)["function"]
+    tools = len(told["name"]) + len(told["description"]) + len(json.dumps(told["parameters"]))
 
     async def model(state):
-        nonlocal asked
+        nonlocal asked, sent, of_model
+        begun = time.perf_counter()
         asked += 1
-        if asked > rounds:
-            return {"messages": [AIMessage("All pages were looked at.")]}
+        sent += tools + sum(weight(message) for message in state["messages"])
         call = {"name": "look", "args": {"page": asked}, "id": f"c{asked}"}
-        return {"messages": [AIMessage("", tool_calls=[call])]}
+        answer = AIMessage("All pages were looked at.") if asked > rounds else AIMessage("", tool_calls=[call])
+        of_model += time.perf_counter() - begun
+        return {"messages": [answer]}
 
     builder = StateGraph(MessagesState)
     builder.add_node("model", model)
@@ -42,7 +54,8 @@ async def main():
     state = await app.ainvoke({"messages": messages}, {"recursion_limit": 1_000_000})
     took = time.perf_counter() - started
     assert len(state["messages"]) == 3 + 2 * rounds, len(state["messages"])
-    print(json.dumps({"rounds": rounds, "ms": took * 1000, "us_per_round": took * 1e6 / (rounds + 1)}))
+    per_round = (took - of_model) * 1e6 / (rounds + 1)
+    print(json.dumps({"rounds": rounds, "ms": took * 1000, "us_per_round": per_round, "requests": asked, "prompt_tokens": sent // 4}))
 
 
 asyncio.run(main())

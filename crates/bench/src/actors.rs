@@ -30,7 +30,9 @@ use tokio::{sync::watch, time::sleep};
 use crate::run::{carry_out, milliseconds};
 
 /// What a call of the tool answers: a page of a file, as it were.
-const PAGE: usize = 400;
+pub(crate) const PAGE: usize = 400;
+/// So many bytes are counted as a token, as they are of the peers.
+pub(crate) const BYTES_OF_TOKEN: usize = 4;
 
 /// One actor, so many rounds of a model that asks for one call each.
 ///
@@ -39,12 +41,12 @@ const PAGE: usize = 400;
 pub(crate) async fn rounds(rounds: usize) -> Result<serde_json::Value> {
     let script = Arc::new(Script::new(rounds, Duration::ZERO));
     let took = run(1, rounds, &script).await?;
-    let Seen { model, sent, shared, fixed, .. } = script.seen();
+    let Seen { model, requests, sent, shared, fixed, all, .. } = script.seen();
     let beside = took.saturating_sub(model);
     let per_round = beside.as_secs_f64() * 1_000_000.0 / (rounds + 1) as f64;
     Ok(json!({
         "rounds": rounds, "ms": milliseconds(took), "us_per_round": per_round,
-        "shared_prefix": shared as f64 / sent.max(1) as f64, "first_request_tokens": fixed,
+        "shared_prefix": shared as f64 / sent.max(1) as f64, "first_request_tokens": fixed, "requests": requests, "prompt_tokens": all / BYTES_OF_TOKEN,
     }))
 }
 
@@ -130,6 +132,9 @@ struct Script {
 struct Seen {
     /// The time that it took itself.
     model: Duration,
+    /// How many requests, and the bytes of all of them, tools and all.
+    requests: u64,
+    all: usize,
     /// Bytes of all requests but the first, tools and all, and how many of them stood at the beginning of the request before.
     sent: usize,
     shared: usize,
@@ -166,16 +171,18 @@ impl Script {
     /// Holds a request against the one before: they are of one conversation where there is one actor.
     fn compare(&self, request: &ChatRequest) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = bytes(request);
+        seen.requests += 1;
+        seen.all += bytes;
         if seen.before.is_empty() {
             seen.fixed = aime_orchestrator::llm::estimate_request_tokens(request);
         } else {
             let pairs = request.messages.iter().zip(&seen.before);
             let shared: usize = pairs.take_while(|(now, before)| now == before).map(|(now, _)| size(now)).sum();
             // Servers put the tools before all messages.
-            let tools = |tools: &[ToolDefinition]| tools.iter().map(weight).sum::<usize>();
             let same = request.tools == seen.tools;
-            seen.shared += if same { tools(&request.tools) + shared } else { 0 };
-            seen.sent += tools(&request.tools) + request.messages.iter().map(|message| size(message)).sum::<usize>();
+            seen.shared += if same { request.tools.iter().map(weight).sum::<usize>() + shared } else { 0 };
+            seen.sent += bytes;
         }
         seen.before.clone_from(&request.messages);
         seen.tools = Arc::clone(&request.tools);
@@ -184,6 +191,11 @@ impl Script {
 
 fn call(number: usize, name: &str, arguments: &serde_json::Value) -> ToolCall {
     ToolCall { id: format!("c{number}"), name: name.to_owned(), arguments: arguments.to_string() }
+}
+
+/// The bytes of a request: its messages and its tools.
+pub(crate) fn bytes(request: &ChatRequest) -> usize {
+    request.tools.iter().map(weight).sum::<usize>() + request.messages.iter().map(|message| size(message)).sum::<usize>()
 }
 
 /// The bytes of what a tool says of itself.

@@ -21,7 +21,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::run::{Carried, carry_out, milliseconds};
+use crate::{
+    actors::{BYTES_OF_TOKEN, PAGE, bytes},
+    run::{Carried, carry_out, milliseconds},
+};
 
 /// Characters of a piece of an answer: about a token.
 const PIECE: usize = 4;
@@ -44,7 +47,8 @@ pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart)
     let called = Arc::clone(&first);
     let tool = TypedTool::new("look", "Looks at something.", move |given: Look, _: ToolContext| {
         called.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
-        async move { Ok::<_, ToolError>(ToolOutput::text(format!("{} is there", given.at))) }
+        let words = format!("{} is there ", given.at);
+        async move { Ok::<_, ToolError>(ToolOutput::text(words.repeat(PAGE / words.len()))) }
     });
     let mut tools = ToolRegistry::new();
     tools.register(Arc::new(tool.read_only()));
@@ -56,7 +60,8 @@ pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart)
         .collect();
     let plan = json!({"tasks": list, "strategic": {"approach": "Look at every part of it.", "success_criteria": []}}).to_string();
     let tokens = plan.len().div_ceil(PIECE);
-    let model: Arc<dyn ChatModel> = Arc::new(Writer { plan, pause });
+    let asked = Arc::<Mutex<(u64, usize)>>::default();
+    let model: Arc<dyn ChatModel> = Arc::new(Writer { plan, pause, asked: Arc::clone(&asked) });
     let parts = Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder.path())? };
     let mut settings = RunSettings { approval: Approval::All, unattended: true, eager_start: eager, ..RunSettings::default() };
     settings.mode = Some(PlanMode::Complex);
@@ -64,13 +69,19 @@ pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart)
     let Carried { started, took, .. } = carry_out(parts, request).await?;
     let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no call was made")?;
     let first = milliseconds(first.duration_since(started));
-    Ok(json!({"eager": eager != EagerStart::Never, "tasks": tasks, "tokens": tokens, "first_call_ms": first, "ms": milliseconds(took)}))
+    let (requests, bytes) = *asked.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(json!({
+        "eager": eager != EagerStart::Never, "tasks": tasks, "tokens": tokens, "first_call_ms": first, "ms": milliseconds(took),
+        "requests": requests, "prompt_tokens": bytes / BYTES_OF_TOKEN,
+    }))
 }
 
 /// Writes the plan to whoever asks for one.
 struct Writer {
     plan: String,
     pause: Duration,
+    /// How often it was asked, and the bytes of all that it was told.
+    asked: Arc<Mutex<(u64, usize)>>,
 }
 
 impl ChatModel for Writer {
@@ -79,6 +90,10 @@ impl ChatModel for Writer {
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            *asked = (asked.0 + 1, asked.1 + bytes(&request));
+        }
         let text = match request.schema_name() {
             Some("aime_plan") => self.plan.clone(),
             Some(_) => json!({"reason": "so it is", "complexity": "complex"}).to_string(),

@@ -97,14 +97,23 @@ pub(crate) async fn carry_out(parts: Parts, request: RunRequest) -> Result<Carri
     let commits = parts.journal.commits();
     let before = *commits.borrow();
     let orchestrator = Orchestrator::new(parts);
-    let (control, events) = RunControl::new();
+    let (control, mut events) = RunControl::new();
+    // They are read as they come, as the command does it: what nobody reads would be held to the end.
+    let told = tokio::spawn(async move {
+        let (mut told, mut batch) = (0, Vec::new());
+        while events.recv_many(&mut batch, 256).await > 0 {
+            told += batch.len();
+            batch.clear();
+        }
+        told
+    });
     let started = Instant::now();
     // Among its own effects, as the command does it.
     let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
     let took = started.elapsed();
     ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
     let commits = *commits.borrow() - before;
-    Ok(Carried { started, took, events: events.len(), commits })
+    Ok(Carried { started, took, events: told.await?, commits })
 }
 
 /// Milliseconds that bare tokio takes: a task each, a channel for each end, a semaphore for the slots, first come first served, no journal.

@@ -6,6 +6,7 @@ mod peers;
 mod plots;
 mod rounds;
 mod table;
+mod tokens;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -97,6 +98,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     println!("\n{}", first_calls(&program, arguments.rounds)?);
     let (text, mut curves) = actors(&program, &peers.rounds, &arguments.actors, arguments.rounds)?;
     println!("\n{text}");
+    println!("\n{}", tokens::tokens(&program, &peers.rounds)?);
     println!("\n{}", disk::disk(&program, &folder, arguments.rounds)?);
     if arguments.plots {
         curves.extend(curves_of_tasks(&program)?);

@@ -125,8 +125,14 @@ pub(super) fn actors(program: &Path, peers: &[Peer], arguments: &ActorArguments,
     curves.push(at_once);
     text.push_str("\n\n| actors that wait | KB each | MB in all | ms from start to end |\n|---|---|---|---|");
     for &count in &arguments.waiting {
-        let Waiting { ms, kb_per_actor, resident_mb } = measured(Command::new(program).arg("waiting").arg(count.to_string()))?;
+        let mut all: Vec<Waiting> = Vec::new();
+        for _ in 0..repeats {
+            all.push(measured(Command::new(program).arg("waiting").arg(count.to_string()))?);
+        }
+        let of = |what: fn(&Waiting) -> f64| median(&all.iter().map(what).collect::<Vec<_>>());
+        let (ms, kb_per_actor, resident_mb) = (of(|one| one.ms), of(|one| one.kb_per_actor), of(|one| one.resident_mb));
         write!(text, "\n| {count} | {kb_per_actor:.1} | {resident_mb:.0} | {ms:.0} |")?;
+        eprintln!("measured: {count} that wait");
     }
     Ok((text, curves))
 }
