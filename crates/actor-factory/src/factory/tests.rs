@@ -73,7 +73,8 @@ fn actors_with_the_same_tools_share_what_their_models_are_told_of_them() {
             order => panic!("{order:?}"),
         }
     };
-    let [one, other, reader] = [("Write a.rs", None), ("Write b.rs", None), ("Count c.rs", Some("explore"))].map(|(task, of)| told(task, of));
+    let [one, other, reader] =
+        [("Write a.rs", None), ("Write b.rs", None), ("Count c.rs", Some("explore"))].map(|(task, of)| told(task, of));
     assert!(Arc::ptr_eq(&one, &other));
     assert!(!Arc::ptr_eq(&one, &reader), "it has others");
 }
