@@ -66,7 +66,7 @@ pub enum BlobError {
 #[derive(Debug, Clone)]
 enum Store {
     Folder(Folder),
-    Bucket(Bucket),
+    Bucket(Box<Bucket>),
 }
 
 /// Blobs, named by the BLAKE3 hash of what they hold: a keyed one where they are sealed. Cheap to clone.
@@ -87,8 +87,8 @@ impl Blobs {
 
     /// In a bucket, which must be there.
     #[must_use]
-    pub const fn in_bucket(bucket: Bucket) -> Self {
-        Self { store: Store::Bucket(bucket), seal: None }
+    pub fn in_bucket(bucket: Bucket) -> Self {
+        Self { store: Store::Bucket(Box::new(bucket)), seal: None }
     }
 
     /// The same, where all that is stored is sealed. What was stored without is still found.
