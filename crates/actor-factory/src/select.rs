@@ -190,12 +190,6 @@ pub(crate) fn named_files(task: &TaskSpec) -> Vec<String> {
     names.map(bare).filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// Whether a task asks for an answer in words, which must then stand in the message of its end.
-pub(crate) fn asks(task: &TaskSpec) -> bool {
-    let text = task.description.trim_end_matches(|c: char| c.is_whitespace() || "\"'`*)".contains(c));
-    text.ends_with(['?', '？']) || text.to_lowercase().contains("answer with") || text.contains("请回答")
-}
-
 fn needs(words: &Words) -> BTreeSet<&'static str> {
     let mut needs: BTreeSet<_> = NEEDS.iter().filter(|(_, asks)| words.any(asks)).map(|(need, _)| *need).collect();
     if words.ask_to_write() {

@@ -149,9 +149,6 @@ pub struct ActorInput {
     /// The files that such a task names, without their folders and in lower case: one that no call has named may have been forgotten.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named_files: Vec<String>,
-    /// Whether the task asks for an answer in words.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub asks: bool,
     /// How it behaves.
     #[serde(default)]
     pub settings: ActorSettings,

@@ -21,7 +21,7 @@ pub(super) const NOT_ENDED: &str =
     "Reported. That does not end the task: call `terminate` with status `success` and the result as its message.";
 /// Words of a status that says so.
 const DONE: [&str; 9] = ["completed", "complete", "done", "finished", "success", "succeeded", "完成", "已完成", "成功"];
-/// How often a small model is told of a file or an answer that it forgot.
+/// How often a small model is told of files that it forgot.
 const MOST_REMINDERS: u32 = 3;
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
@@ -122,14 +122,6 @@ impl ActorMachine {
         forgotten
     }
 
-    /// Whether the end of a task that asks something has no answer in it, for small models.
-    fn forgot_the_answer(&mut self, said: &Terminate) -> bool {
-        let forgot =
-            self.input.limits.small && self.input.asks && self.reminders < MOST_REMINDERS && says_only_that_it_ended(&said.message);
-        self.reminders += u32::from(forgot);
-        forgot
-    }
-
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
@@ -148,13 +140,6 @@ impl ActorMachine {
                 "not ended: the task also names `{file}`. See with `read_file` whether it is as the task wants it, and make it if it is missing; \
                  then call `terminate` again"
             ));
-        }
-        if said.success && self.forgot_the_answer(&said) {
-            return Err(
-                "not ended: `message` is all that people see of this, and no answer is in it. Call `terminate` again with the answer as \
-                        its message"
-                    .to_owned(),
-            );
         }
         // Small models take the first error for the end of all things.
         let gives_up_at_once =
@@ -176,42 +161,4 @@ impl ActorMachine {
         self.conclude_by_terminate(said.success, &message, result.unwrap_or_default(), said.references);
         Ok("Ended.".to_owned())
     }
-}
-
-/// Whether a message has no other words than those by which work is said to have ended.
-fn says_only_that_it_ended(message: &str) -> bool {
-    const WORDS: [&str; 28] = [
-        "a",
-        "all",
-        "and",
-        "answer",
-        "answered",
-        "been",
-        "complete",
-        "completed",
-        "done",
-        "ended",
-        "finished",
-        "goal",
-        "has",
-        "have",
-        "i",
-        "is",
-        "it",
-        "of",
-        "ok",
-        "question",
-        "reached",
-        "success",
-        "successful",
-        "successfully",
-        "task",
-        "the",
-        "was",
-        "work",
-    ];
-    const CHINESE: [&str; 4] = ["任务已完成", "任务完成", "已完成", "完成"];
-    let lower = message.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.all(|word| WORDS.contains(&word) || CHINESE.contains(&word))
 }

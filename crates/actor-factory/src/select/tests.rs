@@ -140,21 +140,6 @@ fn files_that_a_task_names_are_listed() {
     }
 }
 
-#[test]
-fn tasks_that_want_an_answer_are_known() {
-    let cases = [
-        ("How many lines has poem.txt?", true),
-        ("Which release has --fast? Answer with the version.", true),
-        ("今天是星期几？", true),
-        ("Is `a.txt` empty?`", true),
-        ("Write the answer to \"Why?\" to why.txt", false),
-        ("Rename a? to b", false),
-    ];
-    for (description, expected) in cases {
-        assert_eq!(asks(&task(description)), expected, "{description}");
-    }
-}
-
 proptest! {
     #[test]
     fn whoever_must_write_can_write(

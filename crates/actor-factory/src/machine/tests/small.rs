@@ -44,34 +44,6 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
 }
 
 #[test]
-fn who_is_asked_something_answers() {
-    let begin = |small: bool, asks: bool| {
-        let mut input = ActorInput { asks, ..input() };
-        input.limits.small = small;
-        let mut play = Play::start(input);
-        play.calls(vec![read("r", "poem.txt")]).tool("t/1/1/1", "13 poem.txt");
-        play
-    };
-    for (small, asks, message, held) in [
-        (true, true, "The task is done.", true),
-        (true, true, "任务已完成。", true),
-        (true, true, "It has 13 lines.", false),
-        (true, true, "13", false),
-        (true, false, "The task is done.", false),
-        (false, true, "The task is done.", false),
-    ] {
-        let mut play = begin(small, asks);
-        play.calls(vec![terminate("success", message)]);
-        assert_eq!(play.output.is_none(), held, "{small} {asks} {message}");
-        if held {
-            assert!(play.results().last().unwrap().contains("no answer is in it"), "{:?}", play.results());
-            play.calls(vec![terminate("success", "13 lines")]);
-            assert_eq!(play.output.unwrap().summary, "13 lines");
-        }
-    }
-}
-
-#[test]
 fn a_small_model_is_not_offered_the_tool_that_it_repeats() {
     let mut input = input();
     input.limits.small = true;

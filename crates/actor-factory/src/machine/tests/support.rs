@@ -74,7 +74,6 @@ pub(super) fn input() -> ActorInput {
         notes: std::collections::BTreeMap::new(),
         must_write_files: false,
         named_files: Vec::new(),
-        asks: false,
         settings: crate::ActorSettings::default(),
         told: Vec::new(),
         trust: None,
