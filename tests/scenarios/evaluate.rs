@@ -18,6 +18,7 @@ goal = "LIE-GOAL: write hello to out.txt"
 check = "grep -q hello out.txt"
 solution = "echo hello > out.txt"
 held_out = true
+level = 3
 "#;
 
 fn world() -> World {
@@ -56,6 +57,10 @@ fn what_counts_is_the_check_and_nothing_is_tried_twice() {
     assert_eq!(world.server().requests().len(), requests);
     world.aime(["eval", "suite", "--mode", "direct", "--repeat", "3"]).must(0).tells(&["6 trials in 1 way", "6/6"]);
     world.aime(["eval", "suite", "--mode", "direct", "--task", "good", "--fresh"]).must(0).tells(&["1 trial in 1 way; 0 are done"]);
+    world
+        .aime(["eval", "suite", "--mode", "direct", "--level", "3", "--level", "4", "--fresh"])
+        .must(0)
+        .tells(&["1 trial in 1 way; 0 are done"]);
 }
 
 #[test]
@@ -119,6 +124,7 @@ fn wrong_use_is_told_with_the_mend() {
     world.aime(["eval", "suite"]).must(2).tells(&["there is no goal", "there is no check"]);
     world.file("suite/suite.toml", SUITE);
     world.aime(["eval", "suite", "--task", "none"]).must(2).tells(&["no task of this suite is asked for"]);
+    world.aime(["eval", "suite", "--task", "good", "--level", "3"]).must(2).tells(&["no task of this suite is asked for", "--level"]);
     world.file("x.toml", "");
     world.aime(["--config", "x.toml", "eval", "suite"]).must(2).tells(&["--config file of its own"]);
 }

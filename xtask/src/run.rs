@@ -86,6 +86,11 @@ impl Prepared {
         Ok(Self { program, server, model: model.model })
     }
 
+    /// Whether the model is a local one that it serves.
+    pub(crate) fn serves(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// A command that starts aime with that model.
     pub(crate) fn aime(&self) -> Command {
         let mut command = Command::new(&self.program);

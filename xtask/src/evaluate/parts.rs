@@ -7,6 +7,8 @@ pub(crate) struct Part {
     pub(crate) name: &'static str,
     /// What `aime eval` is given.
     pub(crate) arguments: &'static [&'static str],
+    /// Whether the small model is given no tasks but those that it may reach ([`SMALL_REACHES`](super::SMALL_REACHES)).
+    pub(crate) within_reach: bool,
     /// Whether peers are tried beside aime.
     pub(crate) peers: bool,
 }
@@ -16,13 +18,19 @@ pub(crate) const PARTS: [Part; 7] = [
     Part {
         name: "modes",
         arguments: &[
-            "core", "--sample", "8", "--jobs", "2", "--mode", "direct", "--mode", "simple", "--mode", "complex", "--mode", "emergent",
+            "core", "--sample", "6", "--jobs", "2", "--mode", "direct", "--mode", "simple", "--mode", "complex", "--mode", "emergent",
             "--mode", "auto",
         ],
+        within_reach: true,
         peers: true,
     },
-    Part { name: "tuned", arguments: &["core", "--tuned", "--jobs", "2", "--mode", "direct"], peers: false },
-    Part { name: "held-out", arguments: &["core", "--held-out", "--jobs", "2", "--mode", "direct", "--mode", "auto"], peers: false },
+    Part { name: "tuned", arguments: &["core", "--tuned", "--jobs", "2", "--mode", "direct"], within_reach: false, peers: false },
+    Part {
+        name: "held-out",
+        arguments: &["core", "--held-out", "--jobs", "2", "--mode", "direct", "--mode", "auto"],
+        within_reach: false,
+        peers: false,
+    },
     Part {
         name: "wrong-plan",
         arguments: &[
@@ -44,6 +52,7 @@ pub(crate) const PARTS: [Part; 7] = [
             "--replanning",
             "evidence",
         ],
+        within_reach: true,
         peers: false,
     },
     Part {
@@ -61,6 +70,7 @@ pub(crate) const PARTS: [Part; 7] = [
             "--replanning",
             "off",
         ],
+        within_reach: true,
         peers: false,
     },
     Part {
@@ -80,6 +90,7 @@ pub(crate) const PARTS: [Part; 7] = [
             "--replanning",
             "off",
         ],
+        within_reach: true,
         peers: false,
     },
     Part {
@@ -102,6 +113,7 @@ pub(crate) const PARTS: [Part; 7] = [
             "--settings",
             "no-examples=SETTINGS/no-examples.toml",
         ],
+        within_reach: true,
         peers: false,
     },
 ];

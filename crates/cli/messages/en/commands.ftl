@@ -85,7 +85,7 @@ eval-no-solution = the check fails after nothing; there is no solution
 eval-good = good
 eval-hold = {$good} of {$checks} hold
 said-eval-none = no task of this suite is asked for
-said-eval-none-mend = look at --task, --held-out and --tuned
+said-eval-none-mend = look at --task, --level, --held-out and --tuned
 said-eval-no-folder = there is no folder {$name}, and no suite of that name is built in
 
 check-valid = valid

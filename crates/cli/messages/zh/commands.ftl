@@ -85,7 +85,7 @@ eval-no-solution = 什么都没做时检查失败；也没有解答
 eval-good = 正确
 eval-hold = {$checks}中 {$good} 个正确
 said-eval-none = 这个套件里没有任务被选中
-said-eval-none-mend = 请看 --task、--held-out 和 --tuned
+said-eval-none-mend = 请看 --task、--level、--held-out 和 --tuned
 said-eval-no-folder = 没有文件夹 {$name}，也没有以此命名的内置套件
 
 check-valid = 有效

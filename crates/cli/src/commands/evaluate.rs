@@ -38,7 +38,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         suite.sample(usize::try_from(wanted).unwrap_or(usize::MAX));
     }
     if suite.tasks.is_empty() {
-        return Err(Failure::usage("no task of this suite is asked for").hint("look at --task, --held-out and --tuned"));
+        return Err(Failure::usage("no task of this suite is asked for").hint("look at --task, --level, --held-out and --tuned"));
     }
     let folder = match &args.output_folder {
         Some(folder) => folder.clone(),
@@ -152,7 +152,8 @@ fn suite(name: &str) -> Result<Suite, Failure> {
 
 fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
     let named = args.task.is_empty() || args.task.iter().any(|text| task.name.contains(text) || task.category.contains(text));
-    named && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
+    let of_level = args.level.is_empty() || args.level.contains(&task.level);
+    named && of_level && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
 }
 
 /// How many have ended.
