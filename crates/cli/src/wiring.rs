@@ -334,6 +334,7 @@ impl Setup {
             categories: self.categories()?,
             route: self.route(),
             planner: self.planner(),
+            validators: Vec::new(),
             prompts: Arc::new(planning),
             answer_prompt: answer,
             tiers: Arc::new(Tiers::new()),

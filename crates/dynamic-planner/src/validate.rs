@@ -43,7 +43,8 @@ impl Default for PlanLimits {
 
 /// A rule for plans that a user of this crate adds.
 pub trait PlanValidator: Send + Sync {
-    /// Every fault of the plan; none if it may stand. The plan has passed all other layers.
+    /// Every fault of the plan; none if it may stand. The plan has passed all other layers. Of a patch it is asked with the plan as that would leave
+    /// it, without the tasks that were taken out.
     fn validate(&self, plan: &Plan) -> Vec<PlanFault>;
 }
 

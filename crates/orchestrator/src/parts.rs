@@ -9,7 +9,7 @@ use std::{
 use aime_actors::{ActorFactory, ActorSpec, PromptError};
 use aime_durable::{Clock, Journal, JournalError, SystemClock};
 use aime_llm::Tiers;
-use aime_planner::{Category, PlannerSettings, Prompts, RouteSettings, default_categories};
+use aime_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_progress::{ProgressEvent, TaskId};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, FileError};
@@ -39,6 +39,8 @@ pub struct Parts {
     pub route: RouteSettings,
     /// How plans are asked for.
     pub planner: PlannerSettings,
+    /// Further rules for plans, and for what patches make of them.
+    pub validators: Vec<Arc<dyn PlanValidator>>,
     /// The planner's prompts.
     pub prompts: Arc<Prompts>,
     /// The prompt of final answers.
@@ -112,6 +114,7 @@ impl Parts {
             categories: default_categories(),
             route: RouteSettings::default(),
             planner: PlannerSettings::default(),
+            validators: Vec::new(),
             prompts: Arc::default(),
             answer_prompt: AnswerPrompt::default(),
             tiers: Arc::default(),

@@ -328,7 +328,8 @@ impl Patching {
 }
 
 impl TaskChange {
-    fn apply_to(&self, spec: &mut TaskSpec) {
+    /// Writes the members that it has over those of a task.
+    pub fn apply_to(&self, spec: &mut TaskSpec) {
         fn set<T: Clone>(place: &mut T, new: Option<&T>) {
             if let Some(new) = new {
                 place.clone_from(new);

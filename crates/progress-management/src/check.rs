@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     Condition, Edge, EdgeType, PLAN_SCHEMA, Plan, PlanFaults, Problem, ProgressState, ReferenceError, TaskGraph, TaskId, TaskKind,
-    TaskSpec,
+    TaskSpec, TaskStatus,
     fault::{Found, nearest},
     reference::{Piece, scan},
 };
@@ -71,6 +71,16 @@ impl ProgressState {
             return found.into_result();
         }
         plan.check()
+    }
+
+    /// The plan as it stands, with what earlier patches changed, and without the tasks that were taken out of it and what led to them.
+    #[must_use]
+    pub fn plan(&self) -> Plan {
+        let stands = |id: &TaskId| self.tasks.get(id).is_some_and(|task| task.status != TaskStatus::Skipped);
+        let mut tasks: Vec<TaskSpec> = self.tasks.values().filter(|task| stands(&task.spec.id)).map(|task| task.spec.clone()).collect();
+        tasks.iter_mut().for_each(|task| task.dependencies.retain(stands));
+        let edges = self.edges.iter().filter(|edge| stands(&edge.from) && stands(&edge.to)).cloned().collect();
+        Plan { schema: PLAN_SCHEMA.to_owned(), goal: self.goal.clone(), strategic: self.strategic.clone(), tasks, edges }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_llm::Refused;
 use aime_progress::{
-    Evidence, Origin, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
+    Evidence, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
     TriggerReason,
 };
 
@@ -29,6 +29,8 @@ const MAX_LINES: usize = 10;
 pub struct ReplanRequest {
     /// What is wanted.
     pub goal: String,
+    /// The plan as it stands, which the patch is checked against.
+    pub plan: Plan,
     /// The plan and its progress, as Markdown.
     pub state: String,
     /// What earlier runs and documents say of the goal, as Markdown and within whatever bounds the caller has; may be empty.
@@ -77,6 +79,7 @@ impl ReplanRequest {
     pub fn of(state: &ProgressState, triggers: Vec<TriggerReason>) -> Self {
         Self {
             goal: state.goal.clone(),
+            plan: state.plan(),
             state: state.tasks_to_markdown(),
             triggers,
             evidence: state.evidence.iter().filter(|evidence| !evidence.processed).cloned().collect(),
@@ -220,15 +223,16 @@ fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
 }
 
 impl Planner {
-    /// Asks for a patch of a plan that is in trouble, or that is to grow. `judge` says whether the patch fits the plan as it stands, or every fault;
-    /// `ProgressState::check_patch` is such a judge. A patch without changes is legal: the plan stays.
+    /// Asks for a patch of a plan that is in trouble, or that is to grow. `judge` gives the plan as the patch would leave it, or says every fault:
+    /// `ProgressState::patched` and `plan` do. The [rules that were added](Self::with_validators) are asked of that plan. A patch without changes is
+    /// legal: the plan stays.
     ///
     /// # Errors
     /// [`PlannerError::NoPatch`] with all faults if no answer could be used; [`PlannerError::Model`] if the model cannot be used.
     pub async fn replan(
         &self,
         request: &ReplanRequest,
-        judge: impl Fn(&PlanPatch) -> Result<(), Vec<String>>,
+        judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<String>>,
     ) -> Result<Replanned, PlannerError> {
         let model = self.model.name().to_owned();
         let context = request.context(self.settings.state_chars);
@@ -249,17 +253,19 @@ impl Planner {
             repairs.extend(replace_failed(&mut patch, &request.failed));
             // Both judges are heard, so that all faults are told at once.
             let mut faults = Vec::new();
-            match checker.check_patch(&mut patch) {
+            match checker.check_patch(&mut patch, &request.plan) {
                 Ok(mended) => repairs.extend(mended),
                 Err(found) => faults.extend(found),
             }
-            if !patch.changes.is_empty()
-                && let Err(found) = judge(&patch)
-            {
-                faults.extend(found.into_iter().map(|fault| match fault.split_once(": ") {
-                    Some((place, message)) if !place.contains(' ') => PlanFault::new(place, message),
-                    _ => PlanFault::new("patch", fault),
-                }));
+            if !patch.changes.is_empty() {
+                match judge(&patch) {
+                    Ok(plan) if faults.is_empty() => faults.extend(self.validators.iter().flat_map(|validator| validator.validate(&plan))),
+                    Ok(_) => {}
+                    Err(found) => faults.extend(found.into_iter().map(|fault| match fault.split_once(": ") {
+                        Some((place, message)) if !place.contains(' ') => PlanFault::new(place, message),
+                        _ => PlanFault::new("patch", fault),
+                    })),
+                }
             }
             if faults.is_empty() { Ok((patch, repairs)) } else { Err(faults) }
         });

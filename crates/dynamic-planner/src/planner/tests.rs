@@ -79,9 +79,22 @@ fn request(mode: PlanMode) -> PlanRequest {
     }
 }
 
+fn plan(text: &str) -> Plan {
+    crate::parse_plan(text).unwrap().plan
+}
+
+/// A judge that refuses no patch, and does not look.
+fn fits(_: &PlanPatch) -> Result<Plan, Vec<String>> {
+    Ok(plan(r#"{"tasks": [{"id": "any", "description": "a"}]}"#))
+}
+
 fn replan_request() -> ReplanRequest {
     let id = |text: &str| TaskId::new(text).unwrap();
     ReplanRequest {
+        plan: plan(
+            r#"{"tasks": [{"id": "find", "description": "Find TODOs", "tool": "grep", "parameters": {"pattern": "TODO"}},
+                {"id": "report", "description": "Write report", "dependencies": ["find"]}]}"#,
+        ),
         goal: "Count the TODO comments and write a report to report.md".to_owned(),
         state: "- [x] find: Find TODOs\n- [!] report: Write report (failed for good)".to_owned(),
         triggers: vec![
@@ -216,7 +229,7 @@ async fn a_model_that_cannot_be_used_is_an_error_not_a_fallback() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), Reply::error(unreachable)]);
     let error = planner(&model).plan(&request(PlanMode::Simple)).await.unwrap_err();
     assert!(matches!(&error, PlannerError::Model { source, refused, .. } if refused.len() == 1 && source.is_retryable()), "{error:?}");
-    let error = planner(&ScriptedModel::new("m")).replan(&replan_request(), |_| Ok(())).await.unwrap_err();
+    let error = planner(&ScriptedModel::new("m")).replan(&replan_request(), fits).await.unwrap_err();
     assert!(matches!(error, PlannerError::Model { .. }), "{error:?}");
 }
 
@@ -270,7 +283,7 @@ fn a_plan_can_be_made_on_any_thread() {
     let model = ScriptedModel::new("m");
     let planner = planner(&model);
     is_send(&planner.plan(&request(PlanMode::Simple)));
-    is_send(&planner.replan(&replan_request(), |_| Ok(())));
+    is_send(&planner.replan(&replan_request(), fits));
 }
 
 /// A model that answers nobody before three have asked.
@@ -314,7 +327,7 @@ async fn a_patch_is_judged_and_asked_for_again() {
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [patch("find", Some("todo")), patch("part-1", None)]);
     let judge = |patch: &PlanPatch| {
         let taken = serde_json::to_string(patch).unwrap().contains("\"id\":\"find\"");
-        if taken { Err(vec!["changes[0].task.id: the id \"find\" is taken".to_owned()]) } else { Ok(()) }
+        if taken { Err(vec!["changes[0].task.id: the id \"find\" is taken".to_owned()]) } else { fits(patch) }
     };
     let replanned = planner(&model).replan(&replan_request(), judge).await.unwrap();
     assert_eq!(replanned.patch.changes.len(), 1);
@@ -355,7 +368,8 @@ async fn the_progress_state_is_a_judge() {
     let prompt = include_str!("../../prompts/patch.md");
     let example = prompt.lines().find(|line| line.starts_with("{\"reasoning\": \"pandas")).unwrap();
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(touches_done), Reply::text(example)]);
-    let judge = |patch: &PlanPatch| state.check_patch(patch).map_err(|faults| faults.lines());
+    let after = |patch: &PlanPatch| state.patched(patch, Timestamp::from_millis(3)).map_err(|faults| faults.lines());
+    let judge = |patch: &PlanPatch| after(patch).map(|after| after.plan());
     let failed = vec![FailedTask { id: "convert".to_owned(), attempts: 3, error: "no pandas".to_owned() }];
     let replanned = planner(&model).replan(&ReplanRequest { failed, ..replan_request() }, judge).await.unwrap();
     assert_eq!(replanned.repairs, Vec::<String>::new());
@@ -395,7 +409,7 @@ async fn new_tasks_take_the_place_of_what_failed() {
     ];
     for (changes, replacing) in cases {
         let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": changes}))]);
-        let replanned = planner(&model).replan(&replan_request(), |_| Ok(())).await.unwrap();
+        let replanned = planner(&model).replan(&replan_request(), fits).await.unwrap();
         let told = replanned.repairs.iter().any(|repair| repair.contains("takes the place"));
         assert_eq!(told, replacing.is_some(), "{changes}");
         let last = serde_json::to_value(replanned.patch.changes.last().unwrap()).unwrap();
@@ -403,6 +417,37 @@ async fn new_tasks_take_the_place_of_what_failed() {
             assert_eq!((&last["task"]["id"], &last["replaces"]), (&json!(id), &json!(["report"])));
         }
     }
+}
+
+struct NoUploads;
+
+impl PlanValidator for NoUploads {
+    fn validate(&self, plan: &Plan) -> Vec<PlanFault> {
+        let uploads = plan.tasks.iter().filter(|task| task.id.as_str().starts_with("upload"));
+        uploads.map(|task| PlanFault::new(task.id.as_str(), "nothing leaves this house")).collect()
+    }
+}
+
+#[tokio::test]
+async fn added_rules_are_asked_of_the_plan_that_a_patch_leaves() {
+    let state = troubled();
+    let judge = |patch: &PlanPatch| {
+        let after = state.patched(patch, Timestamp::from_millis(3)).map_err(|faults| faults.lines())?;
+        Ok(after.plan())
+    };
+    let patch = |more: Value| {
+        let again = json!({"op": "add_task", "task": {"id": "convert-csv", "description": "x"}, "replaces": ["convert"]});
+        Reply::json(json!({"changes": [again, more]}))
+    };
+    // `upload` waits in the plan, so the first patch leaves it there.
+    let keeps = patch(json!({"op": "modify_task", "id": "upload", "change": {"description": "y"}}));
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [keeps, patch(json!({"op": "remove_task", "id": "upload"}))]);
+    let planner = planner(&model).with_validators(vec![Arc::new(NoUploads)]);
+    let replanned = planner.replan(&ReplanRequest { failed: vec![], ..replan_request() }, judge).await.unwrap();
+    assert_eq!(replanned.refused.len(), 1);
+    assert!(replanned.refused[0].faults[0].contains("nothing leaves this house"), "{:?}", replanned.refused);
+    let after = judge(&replanned.patch).unwrap();
+    assert_eq!(after.tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["look", "convert-csv"], "what was taken out is gone");
 }
 
 #[tokio::test]
@@ -415,6 +460,6 @@ async fn no_change_is_a_patch_too() {
 #[tokio::test]
 async fn when_no_patch_fits_all_faults_are_told() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text("I would rather not.")]);
-    let error = planner(&model).replan(&replan_request(), |_| Ok(())).await.unwrap_err();
+    let error = planner(&model).replan(&replan_request(), fits).await.unwrap_err();
     assert!(matches!(&error, PlannerError::NoPatch { refused, .. } if refused.len() == 3), "{error:?}");
 }

@@ -110,9 +110,43 @@ fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
     let checker = PlanChecker { tools: &tools, profiles: &profiles, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
     for (written, read, repairs) in [("oracle", Some("oracle"), 0), ("Oracle", Some("oracle"), 1), ("Python expert", None, 1)] {
         let mut patch = crate::patch_from_value(&json!({"changes": [change(written)]})).unwrap().patch;
-        let told = checker.check_patch(&mut patch).unwrap();
+        let told = checker.check_patch(&mut patch, &standing()).unwrap();
         let [aime_progress::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         assert_eq!((change.profile.as_deref(), told.len()), (read, repairs), "{told:?}");
+    }
+}
+
+/// A plan of an actor's task `a` and the tool task `look`.
+fn standing() -> Plan {
+    let look = json!({"id": "look", "description": "x", "tool": "read_file", "parameters": {"path": "a.txt"}});
+    check_with(&json!({"tasks": [{"id": "a", "description": "x"}, look]}), None).unwrap().plan
+}
+
+#[test]
+fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
+    let (tools, actor_tools) = (tools(), ["todo".to_owned()]);
+    let checker = PlanChecker { tools: &tools, actor_tools: &actor_tools, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
+    let checked = |id: &str, change: Value| {
+        let changes = json!({"changes": [{"op": "modify_task", "id": id, "change": change}]});
+        let mut patch = crate::patch_from_value(&changes).unwrap().patch;
+        let found = checker.check_patch(&mut patch, &standing());
+        let [aime_progress::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
+        found.map(|repairs| ((**change).clone(), repairs.len())).map_err(|faults| faults[0].to_string())
+    };
+    // New parameters of the old tool.
+    let told = checked("look", json!({"parameters": {"file": "b.txt"}})).unwrap_err();
+    assert!(told.contains("changes[0].change.parameters") && told.contains("path"), "{told}");
+    let (change, repairs) = checked("look", json!({"parameters": {"path": "b.txt", "limit": "5"}})).unwrap();
+    assert_eq!((&change.parameters.unwrap()["limit"], change.tool, repairs), (&json!(5), None, 1));
+    // A new tool with the old parameters.
+    let told = checked("look", json!({"tool": "grep"})).unwrap_err();
+    assert!(told.contains("changes[0].change.parameters") && told.contains("pattern"), "{told}");
+    let (change, repairs) = checked("look", json!({"tool": "ReadFile"})).unwrap();
+    assert_eq!((change.tool.as_deref(), change.parameters, repairs), (Some("read_file"), None, 1));
+    // What has nothing to do with the call leaves it alone, and a tool that nobody has is told of on any task.
+    assert_eq!(checked("look", json!({"description": "y"})).unwrap().1, 0);
+    for id in ["look", "a"] {
+        assert!(checked(id, json!({"tool": "todo"})).unwrap_err().contains("changes[0].change.tool"), "{id}");
     }
 }
 

@@ -10,12 +10,14 @@ use std::{
 
 use aime_actors::leave_out_unfit;
 use aime_durable::EffectId;
-use aime_llm::{ModelError, Refused};
+use aime_llm::{ChatModel, ModelError, Refused};
 use aime_planner::{
     GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings, Routed,
     Undecided, ask_route, check_update, route,
 };
-use aime_progress::{PlanMode, PlanPatch, ProgressState, Spent, TaskKind, TaskSpec, TaskStatus, TriggerKind, TriggerReason, lowering};
+use aime_progress::{
+    Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskKind, TaskSpec, TaskStatus, TriggerKind, TriggerReason, lowering,
+};
 use aime_tools::{BUNDLES, HandledBy, ToolRegistry};
 use tokio::time::Instant;
 
@@ -175,9 +177,12 @@ impl RunRunner {
     }
 
     fn planner(&self, context: &Context) -> Option<Planner> {
-        let model = self.model("planner", context)?;
+        Some(self.planner_of(self.model("planner", context)?))
+    }
+
+    pub(super) fn planner_of(&self, model: Arc<dyn ChatModel>) -> Planner {
         let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
-        Some(planner.with_tiers(Arc::clone(&self.parts.tiers)))
+        planner.with_tiers(Arc::clone(&self.parts.tiers)).with_validators(self.parts.validators.clone())
     }
 
     fn profiles(&self) -> Vec<ProfileBrief> {
@@ -211,17 +216,17 @@ fn complex(undecided: Undecided, why: &str) -> Routed {
     Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 
-/// Whether an update fits the plan and the room that it has, and does nothing that failed over again as it was.
-fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<(), Vec<String>> {
+/// The plan as an update leaves it, if that fits the plan and the room that it has, and does nothing that failed over again as it was.
+fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<Plan, Vec<String>> {
     let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.lines())?;
     let mut faults = check_update(state, &after, patch, growth);
     faults.extend(lowering(state, patch).err().into_iter().flatten());
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+    if faults.is_empty() { Ok(after.plan()) } else { Err(faults) }
 }
 
-/// Whether a patch fits the plan, does nothing that failed over again as it was and, where it is to be `whole`, deals with every task that
+/// The plan as a patch leaves it, if that fits the plan, does nothing that failed over again as it was and, where it is to be `whole`, deals with every task that
 /// failed for good.
-fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Vec<String>> {
+fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<String>> {
     let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.lines())?;
     let left: Vec<String> = after
         .tasks
@@ -234,7 +239,7 @@ fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<(), Ve
         .collect();
     let mut faults = lowering(state, patch).err().unwrap_or_default();
     faults.extend(left.into_iter().filter(|_| whole));
-    if faults.is_empty() { Ok(()) } else { Err(faults) }
+    if faults.is_empty() { Ok(after.plan()) } else { Err(faults) }
 }
 
 fn bundles() -> Vec<String> {

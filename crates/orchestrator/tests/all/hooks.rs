@@ -6,7 +6,8 @@ use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
     CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, Parts, RunResult,
 };
-use aime_progress::{CallOutcome, PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use aime_planner::{PlanFault, PlanValidator};
+use aime_progress::{CallOutcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskStatus};
 use aime_tools::Approval;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -70,7 +71,7 @@ fn acts(bench: &Bench) -> Vec<(String, String, String)> {
 }
 
 /// An actor that writes one line, and what it answers to an error.
-fn writer() -> (ScriptedModel, aime_progress::Plan) {
+fn writer() -> (ScriptedModel, Plan) {
     let model = ScriptedModel::new("m")
         .on(When::contains("The plan now:"), [Reply::text("no idea")])
         .on(When::tool("append").and_turn(0), [append("one")])
@@ -80,7 +81,7 @@ fn writer() -> (ScriptedModel, aime_progress::Plan) {
     (model, plan(json!([{"id": "write", "kind": "actor", "description": "Write a line", "bundles": ["append"]}])))
 }
 
-async fn run(bench: &Bench, hooks: Hooks, plan: aime_progress::Plan) -> RunResult {
+async fn run(bench: &Bench, hooks: Hooks, plan: Plan) -> RunResult {
     let mut request = bench.request("Write a line", Some(plan));
     request.settings.triggers.max_retries = 1;
     orchestrator(bench, hooks).run(request, control().0).await.unwrap()
@@ -345,6 +346,48 @@ async fn a_patch_may_be_refused_and_the_plan_stays() {
     run(&bench, hooks, writer().1).await;
     assert_eq!(ids(&bench), ["write"], "{:?}", faults(&bench));
     assert!(points(&asked).len() >= 3 && faults(&bench).contains(&"blocked by the hook guard: hands off".to_owned()));
+}
+
+/// Nobody may write.
+struct NoWriting;
+
+impl PlanValidator for NoWriting {
+    fn validate(&self, plan: &Plan) -> Vec<PlanFault> {
+        let writing = plan.tasks.iter().filter(|task| task.description.contains("Write"));
+        writing.map(|task| PlanFault::new(task.id.as_str(), "nobody may write here")).collect()
+    }
+}
+
+#[tokio::test]
+async fn added_rules_are_asked_of_plans_of_patches_and_of_what_hooks_make_of_both() {
+    let task = |id: &str, what: &str| json!({"id": id, "description": format!("{what} a line"), "dependencies": []});
+    let plan = |what: &str| Reply::json(json!({"tasks": [task("line", what)]}));
+    let again = |what: &str| json!({"changes": [{"op": "add_task", "task": task("again", what), "replaces": ["line"]}]});
+    let model = ScriptedModel::new("m")
+        .on(When::schema("aime_plan"), [plan("Write"), plan("Append")])
+        .on(When::schema("aime_patch"), [Reply::json(again("Write")), Reply::json(again("Sing"))])
+        .on(When::tools().and_contains("Append a line"), [Reply::call("terminate", json!({"status": "failure", "message": "cannot"}))])
+        .on(When::tools(), [done("sung")])
+        .on(When::plain(), [Reply::text("It is sung.")]);
+    let bench = Bench::new(model);
+    // The hook has the first patch that passes write again.
+    let writes = again("Write");
+    let changed = Mutex::new(false);
+    let (hooks, _) = hooks(&[HookPoint::AfterPlan], move |event| match &event.payload {
+        HookPayload::Patch { patch: Some(_), .. } if !std::mem::replace(&mut *changed.lock().unwrap(), true) => {
+            HookAnswer::Change(json!({"patch": writes.clone()}))
+        }
+        _ => HookAnswer::Continue,
+    });
+    let parts = Parts { hooks, validators: vec![Arc::new(NoWriting)], ..bench.parts(Some(Arc::new(bench.model.clone()))) };
+    let mut request = bench.request("A line", None);
+    request.settings.mode = Some(PlanMode::Simple);
+    request.settings.triggers.max_retries = 0;
+    let result = Orchestrator::new(parts).run(request, control().0).await.unwrap();
+    assert_eq!((result.status, ids(&bench)), (RunStatus::Completed, vec!["line".to_owned(), "again".to_owned()]), "{result:#?}");
+    let faults = faults(&bench);
+    assert_eq!(faults.iter().filter(|fault| fault.contains("nobody may write here")).count(), 3, "{faults:#?}");
+    assert!(faults.iter().any(|fault| fault.contains("the hook guard changed the patch so that it does not fit")), "{faults:#?}");
 }
 
 #[tokio::test]

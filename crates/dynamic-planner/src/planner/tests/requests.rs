@@ -124,7 +124,7 @@ async fn an_update_of_a_plan_that_grows() {
     let found: Vec<String> = (1..=7).map(|at| format!("look-{at}: {}", "what was found here ".repeat(10))).collect();
     let room = Some(crate::Room { used: 17, most: 20, must_merge: true });
     let request = ReplanRequest { found, room, failed: vec![], ..replan_request() };
-    let replanned = planner(&model).replan(&request, |_| Ok(())).await.unwrap();
+    let replanned = planner(&model).replan(&request, fits).await.unwrap();
     assert!(replanned.patch.changes.is_empty());
     insta::assert_snapshot!(show(&model.requests()[0]));
     assert!(tokens(&model.requests()[0]) < 1_800, "{}", tokens(&model.requests()[0]));
@@ -155,7 +155,7 @@ async fn plan_simplified() {
 #[tokio::test]
 async fn patch() {
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
-    planner(&model).replan(&replan_request(), |_| Ok(())).await.unwrap();
+    planner(&model).replan(&replan_request(), fits).await.unwrap();
     insta::assert_snapshot!(show(&model.requests()[0]));
     assert!(tokens(&model.requests()[0]) < 1_300, "{}", tokens(&model.requests()[0]));
 }
@@ -166,7 +166,7 @@ async fn a_patch_and_an_update_are_told_what_is_known() {
     let known = "Memories of earlier runs.\n\n[1] Write the report\n> report.md is made by make\n".to_owned();
     let room = Some(crate::Room { used: 1, most: 20, must_merge: false });
     for request in [ReplanRequest { known: known.clone(), ..replan_request() }, ReplanRequest { known, room, ..replan_request() }] {
-        planner(&model).replan(&request, |_| Ok(())).await.unwrap();
+        planner(&model).replan(&request, fits).await.unwrap();
     }
     for request in model.requests() {
         let text = last_user_text(&request);

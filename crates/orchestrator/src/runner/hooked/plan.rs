@@ -74,7 +74,7 @@ impl RunRunner {
         &self,
         mut planner: Planner,
         request: &ReplanRequest,
-        judge: impl Fn(&PlanPatch) -> Result<(), Vec<String>> + Sync,
+        judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<String>> + Sync,
         context: &Context,
     ) -> Result<Replanned, PlannerError> {
         let asking = self.asking(&context.facts, None);
@@ -90,7 +90,7 @@ impl RunRunner {
         for _ in 0..self.parts.planner.tries.max(1) {
             let replanned = planner.replan(request, &judge).await.map_err(|error| tries.before(error))?;
             tries.took(&replanned.model, &replanned.refused, &replanned.spent);
-            match judge_patch(&asking, request, replanned, &judge).await {
+            match self.judge_patch(&asking, request, replanned, &judge).await {
                 Ok(replanned) => return Ok(Replanned { refused: tries.refused, spent: tries.spent, ..replanned }),
                 Err(reason) => planner = self.planner_told(&tries.told(reason, "patch"), context).unwrap_or(planner),
             }
@@ -101,9 +101,7 @@ impl RunRunner {
     /// A planner whose model is told why its last answer was refused. It uses no plan of before again.
     fn planner_told(&self, told: &str, context: &Context) -> Option<Planner> {
         let inner = self.model("planner", context)?;
-        let model = Arc::new(Told { inner, told: told.to_owned() });
-        let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
-        Some(planner.with_tiers(Arc::clone(&self.parts.tiers)))
+        Some(self.planner_of(Arc::new(Told { inner, told: told.to_owned() })))
     }
 
     /// A plan as the hooks leave it, checked again in all layers; or why it is refused.
@@ -112,32 +110,44 @@ impl RunRunner {
         let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, plan_payload(request, Some(document))).await?;
         let (Some(who), HookPayload::Plan { plan: Some(changed), .. }) = (changed_by, payload) else { return Ok(planned) };
         let mode = if planned.fallback.is_some() { PlanMode::Simple } else { request.mode };
-        let checker = PlanChecker { mode: Some(mode), limits: self.parts.planner.limits, ..checker(Parts::of_plan(request)) };
+        let checker = PlanChecker { mode: Some(mode), limits: self.parts.planner.limits, ..self.checker(Parts::of_plan(request)) };
         let CheckedPlan { plan, repairs } = checker.check_value(&changed).map_err(|faults| does_not_fit("plan", &who, &faults))?;
         let plan = Plan { goal: request.goal.clone(), ..plan };
         let repairs = planned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
         Ok(Planned { plan, repairs, ..planned })
     }
-}
 
-async fn judge_patch(
-    asking: &Asking,
-    request: &ReplanRequest,
-    replanned: Replanned,
-    judge: &(impl Fn(&PlanPatch) -> Result<(), Vec<String>> + Sync),
-) -> Result<Replanned, String> {
-    let document = to_value(&replanned.patch).map_err(|error| error.to_string())?;
-    let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, patch_payload(request, Some(document))).await?;
-    let (Some(who), HookPayload::Patch { patch: Some(changed), .. }) = (changed_by, payload) else { return Ok(replanned) };
-    let wrong = |faults: Vec<PlanFault>| does_not_fit("patch", &who, &faults);
-    let ParsedPatch { mut patch, mut repairs } = patch_from_value(&changed).map_err(wrong)?;
-    let checker = PlanChecker { mode: Some(PlanMode::Complex), ..checker(Parts::of_patch(request)) };
-    repairs.extend(checker.check_patch(&mut patch).map_err(wrong)?);
-    if !patch.changes.is_empty() {
-        judge(&patch).map_err(|faults| format!("the hook {who} changed the patch so that it does not fit: {}", faults.join("; ")))?;
+    /// The same for a patch.
+    async fn judge_patch(
+        &self,
+        asking: &Asking,
+        request: &ReplanRequest,
+        replanned: Replanned,
+        judge: &(impl Fn(&PlanPatch) -> Result<Plan, Vec<String>> + Sync),
+    ) -> Result<Replanned, String> {
+        let document = to_value(&replanned.patch).map_err(|error| error.to_string())?;
+        let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, patch_payload(request, Some(document))).await?;
+        let (Some(who), HookPayload::Patch { patch: Some(changed), .. }) = (changed_by, payload) else { return Ok(replanned) };
+        let wrong = |faults: Vec<PlanFault>| does_not_fit("patch", &who, &faults);
+        let ParsedPatch { mut patch, mut repairs } = patch_from_value(&changed).map_err(wrong)?;
+        let checker = PlanChecker { mode: Some(PlanMode::Complex), ..self.checker(Parts::of_patch(request)) };
+        repairs.extend(checker.check_patch(&mut patch, &request.plan).map_err(wrong)?);
+        if !patch.changes.is_empty() {
+            let not = |faults: Vec<String>| format!("the hook {who} changed the patch so that it does not fit: {}", faults.join("; "));
+            let plan = judge(&patch).map_err(not)?;
+            let faults: Vec<PlanFault> = self.parts.validators.iter().flat_map(|validator| validator.validate(&plan)).collect();
+            if !faults.is_empty() {
+                return Err(wrong(faults));
+            }
+        }
+        let repairs = replanned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
+        Ok(Replanned { patch, repairs, ..replanned })
     }
-    let repairs = replanned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
-    Ok(Replanned { patch, repairs, ..replanned })
+
+    fn checker<'a>(&'a self, of: Parts<'a>) -> PlanChecker<'a> {
+        let Parts { tools, actor_tools, profiles, bundles } = of;
+        PlanChecker { tools, actor_tools, profiles, bundles, validators: &self.parts.validators, ..PlanChecker::default() }
+    }
 }
 
 fn does_not_fit(what: &str, who: &str, faults: &[PlanFault]) -> String {
@@ -163,11 +173,6 @@ impl<'a> Parts<'a> {
         let ReplanRequest { tools, actor_tools, profiles, bundles, .. } = request;
         Self { tools, actor_tools, profiles, bundles }
     }
-}
-
-fn checker(parts: Parts<'_>) -> PlanChecker<'_> {
-    let Parts { tools, actor_tools, profiles, bundles } = parts;
-    PlanChecker { tools, actor_tools, profiles, bundles, ..PlanChecker::default() }
 }
 
 fn plan_payload(request: &PlanRequest, plan: Option<Value>) -> HookPayload {
