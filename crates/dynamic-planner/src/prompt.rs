@@ -299,6 +299,7 @@ fn sample(name: &str) -> Value {
         "patch" | "update" => serde_json::to_value(PatchContext {
             goal: "goal".into(),
             known: "known".into(),
+            folder: "folder".into(),
             state: "state".into(),
             risks: vec!["risk".into()],
             failed: vec![FailedTask { id: "a".into(), attempts: 3, error: "error".into() }],

@@ -8,7 +8,7 @@ use aime_progress::{
     TriggerReason,
 };
 
-use super::{AskError, Planner, PlannerError, request::choice};
+use super::{AskError, Planner, PlannerError, PlannerSettings, request::choice};
 use crate::{
     FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, cut},
@@ -35,6 +35,8 @@ pub struct ReplanRequest {
     pub state: String,
     /// What earlier runs and documents say of the goal, as Markdown and within whatever bounds the caller has; may be empty.
     pub known: String,
+    /// What the working folder holds, a name a line; may be empty.
+    pub folder: String,
     /// Why the plan must be looked at.
     pub triggers: Vec<TriggerReason>,
     /// What was learnt and not yet used.
@@ -73,8 +75,8 @@ pub struct Replanned {
 }
 
 impl ReplanRequest {
-    /// What a run's progress says of itself: its plan as it stands, what failed, what was found and learnt. Tools, profiles and bundles
-    /// are the caller's to add.
+    /// What a run's progress says of itself: its plan as it stands, what failed, what was found and learnt. What is known, the folder,
+    /// tools, profiles and bundles are the caller's to add.
     #[must_use]
     pub fn of(state: &ProgressState, triggers: Vec<TriggerReason>) -> Self {
         Self {
@@ -88,6 +90,7 @@ impl ReplanRequest {
             found: found(state),
             room: None,
             known: String::new(),
+            folder: String::new(),
             tools: PlanTools::default(),
             actor_tools: Vec::new(),
             profiles: Vec::new(),
@@ -95,7 +98,7 @@ impl ReplanRequest {
         }
     }
 
-    pub(super) fn context(&self, state_chars: usize) -> PatchContext {
+    pub(super) fn context(&self, settings: &PlannerSettings) -> PatchContext {
         let line = |text: &str| cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_LINE);
         let significance = |significance: Significance| match significance {
             Significance::Low => "low",
@@ -111,7 +114,8 @@ impl ReplanRequest {
         PatchContext {
             goal: self.goal.trim().to_owned(),
             known: self.known.trim().to_owned(),
-            state: cut(self.state.trim(), state_chars),
+            folder: cut(self.folder.trim(), settings.folder_chars),
+            state: cut(self.state.trim(), settings.state_chars),
             risks: self.risks.iter().take(MAX_LINES).map(|risk| line(&format!("{}: {}", risk.description, risk.mitigation))).collect(),
             failed: self.failed.iter().take(MAX_LINES).map(failed).collect(),
             evidence: evidence
@@ -235,7 +239,7 @@ impl Planner {
         judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<String>>,
     ) -> Result<Replanned, PlannerError> {
         let model = self.model.name().to_owned();
-        let context = request.context(self.settings.state_chars);
+        let context = request.context(&self.settings);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
         let messages = if request.room.is_some() { self.prompts.update(&context)? } else { self.prompts.patch(&context)? };
         let question = self.question("aime_patch", schema::patch(shape), messages, self.settings.tries);

@@ -166,6 +166,8 @@ pub struct PatchContext {
     pub goal: String,
     /// What earlier runs and documents say of the goal; may be empty.
     pub known: String,
+    /// What the working folder holds, cut; may be empty.
+    pub folder: String,
     /// The plan and its progress, as Markdown.
     pub state: String,
     /// What the plan expected might go wrong, and what to do then, a line each.

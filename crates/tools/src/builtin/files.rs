@@ -1,6 +1,7 @@
 //! What the file tools have in common.
 
 use std::{
+    ops::ControlFlow,
     path::Path,
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -8,8 +9,12 @@ use std::{
 use aime_sandbox::{EntryKind, FileError};
 use tokio::task::spawn_blocking;
 
+use super::walk::walk;
 use crate::{ToolContext, ToolError, names::nearest};
 
+/// How many files are looked at to find one of the name that is missing, and how many are named.
+const MOST_LOOKED_AT: usize = 20_000;
+const MOST_MEANT: usize = 3;
 /// How much of a file is looked at to tell text from other things.
 const SNIFFED: usize = 8 * 1024;
 
@@ -45,11 +50,11 @@ pub(super) fn name(context: &ToolContext, path: &str) -> Result<String, ToolErro
     Ok(context.folder.relative(path)?.to_string_lossy().into_owned())
 }
 
-/// Reads a file, and says what is like its name where there is none.
+/// Reads a file, and says what may be meant where there is none.
 pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolError> {
     context.folder.read(path).map_err(|error| {
         let mend = match &error {
-            FileError::NotFound { .. } => like(context, path).map(|like| format!("; did you mean `{like}`?")),
+            FileError::NotFound { .. } => meant(context, path),
             FileError::NotAFile { kind: EntryKind::Folder, .. } => Some("; use `list_dir`".to_owned()),
             FileError::TooLarge { .. } => Some("; use `grep`, or `bash` with head, tail or sed".to_owned()),
             _ => return explained(context, path, error),
@@ -71,6 +76,32 @@ pub(super) fn explained(context: &ToolContext, path: &str, error: FileError) -> 
         }
         None => ToolError::from(error),
     }
+}
+
+/// What may be meant by a file that is missing: one with a name like it in the same folder, or else those of its name in other folders.
+fn meant(context: &ToolContext, path: &str) -> Option<String> {
+    let files = like(context, path).map_or_else(|| of_that_name(context, path), |like| vec![like]);
+    let files: Vec<_> = files.iter().map(|file| format!("`{file}`")).collect();
+    (!files.is_empty()).then(|| format!("; did you mean {}?", files.join(" or ")))
+}
+
+/// Files of the same name in other folders: a few, those nearest to the working folder first.
+fn of_that_name(context: &ToolContext, path: &str) -> Vec<String> {
+    let relative = context.folder.relative(path).unwrap_or_default();
+    let Some(name) = relative.file_name() else { return Vec::new() };
+    let (mut seen, mut found) = (0, Vec::new());
+    let walked = walk(context, Path::new(""), |file| {
+        seen += 1;
+        if file.file_name() == Some(name) {
+            found.push(file.to_path_buf());
+        }
+        Ok(if seen < MOST_LOOKED_AT { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    });
+    if walked.is_err() {
+        return Vec::new();
+    }
+    found.sort_by_key(|file| file.components().count());
+    found.iter().take(MOST_MEANT).map(|file| file.to_string_lossy().into_owned()).collect()
 }
 
 /// A file in the same folder with a name like the one that is missing. All names of one or two letters are alike: whoever says `b.txt` does not mean

@@ -180,7 +180,7 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
     let tools = crate::PlanTools::from(tools());
     let lines = |goal: &str| PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, None);
     let (one, other) = (lines("one"), lines("other"));
-    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(settings.state_chars);
+    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(&settings);
     assert!(one.tools.len() == tools.len() && one.tools[0].parameters == "path, offset?, limit?", "{:?}", one.tools[0]);
     assert!(Arc::ptr_eq(&one.tools, &other.tools) && Arc::ptr_eq(&one.tools, &patch.tools), "a plan and a patch share the lines");
 

@@ -6,7 +6,7 @@ use super::Place;
 
 #[tokio::test]
 async fn read_file_gives_plain_text_and_says_what_is_left() {
-    let place = Place::new(&[("a.txt", "1\n2\n3\n4\n"), ("no_end.txt", "x\ny"), ("empty", ""), ("src/main.rs", "")]);
+    let place = Place::new(&[("a.txt", "1\n2\n3\n4\n"), ("no_end.txt", "x\ny"), ("empty", ""), ("src/main.rs", ""), ("src/log.txt", "")]);
     let table = [
         (json!({"path": "a.txt"}), "1\n2\n3\n4\n"),
         (json!({"path": "./a.txt", "offset": 3}), "3\n4\n"),
@@ -19,6 +19,8 @@ async fn read_file_gives_plain_text_and_says_what_is_left() {
         (json!({"path": "b.txt"}), "Error: `b.txt` does not exist"),
         (json!({"path": "src/Main.rs"}), "Error: `src/Main.rs` does not exist; did you mean `src/main.rs`?"),
         (json!({"path": "far/away.xyz"}), "Error: `far/away.xyz` does not exist"),
+        (json!({"path": "logs/log.txt"}), "Error: `logs/log.txt` does not exist; did you mean `src/log.txt`?"),
+        (json!({"path": "away/empty"}), "Error: `away/empty` does not exist; did you mean `empty`?"),
         (json!({"path": "src"}), "Error: `src` is a folder, not a file; use `list_dir`"),
         (json!({"path": ""}), "Error: the path is empty; `.` is the working folder"),
     ];
