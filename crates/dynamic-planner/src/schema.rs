@@ -15,6 +15,18 @@ pub(crate) struct TaskShape<'a> {
     pub(crate) tool_tasks: bool,
 }
 
+/// The tasks of a plan that a patch may name, by what it may do with them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Nameable {
+    /// Those that have not run, or failed.
+    pub(crate) waiting: Vec<String>,
+    /// Those that run.
+    pub(crate) running: Vec<String>,
+}
+
+/// More names than this are not enumerated: servers bound what a schema may hold.
+const MOST_NAMES: usize = 100;
+
 /// `aime_route`.
 pub(crate) fn route() -> Value {
     json!({
@@ -65,8 +77,9 @@ pub(crate) fn plan_simplified(max_tasks: usize) -> Value {
     })
 }
 
-/// `aime_patch`.
-pub(crate) fn patch(shape: TaskShape<'_>) -> Value {
+/// `aime_patch`. Only tasks that there are can be changed, and only in ways that their statuses allow; a small model invents names otherwise, also
+/// when it is told.
+pub(crate) fn patch(shape: TaskShape<'_>, nameable: &Nameable) -> Value {
     let text = || json!({"type": "string"});
     let task = || json!({"$ref": "#/$defs/task"});
     let change = json!({
@@ -91,18 +104,34 @@ pub(crate) fn patch(shape: TaskShape<'_>) -> Value {
         "required": ["approach"],
         "additionalProperties": false,
     });
-    let changes = [
-        op("add_task", &[("task", task()), ("replaces", strings(6))]),
-        op("modify_task", &[("id", text()), ("change", change)]),
-        op("remove_task", &[("id", text()), ("reason", text())]),
-        op("merge_tasks", &[("ids", strings(6)), ("task", task())]),
-        op("block_task", &[("id", text()), ("reason", text())]),
-        op("unblock_task", &[("id", text())]),
-        op("cancel_task", &[("id", text()), ("reason", text())]),
+    let Nameable { waiting, running } = nameable;
+    let name = |kind: &str| json!({"$ref": format!("#/$defs/{kind}")});
+    let names = |kind: &str, most: usize| json!({"type": "array", "maxItems": most, "items": name(kind)});
+    let replaces = if waiting.is_empty() { strings(0) } else { names("waiting", 6) };
+    let mut changes = vec![op("add_task", &[("task", task()), ("replaces", replaces)])];
+    if !waiting.is_empty() {
+        changes.extend([
+            op("modify_task", &[("id", name("waiting")), ("change", change)]),
+            op("remove_task", &[("id", name("waiting")), ("reason", text())]),
+            op("block_task", &[("id", name("waiting")), ("reason", text())]),
+            op("unblock_task", &[("id", name("waiting"))]),
+        ]);
+    }
+    if waiting.len() > 1 {
+        changes.push(op("merge_tasks", &[("ids", names("waiting", 6)), ("task", task())]));
+    }
+    if !running.is_empty() {
+        changes.push(op("cancel_task", &[("id", name("running")), ("reason", text())]));
+    }
+    changes.extend([
         op("add_edge", &[("edge", edge)]),
         op("remove_edge", &[("from", text()), ("to", text())]),
         op("set_strategic", &[("strategic", strategic)]),
-    ];
+    ]);
+    let mut shared = Map::from_iter([("task".to_owned(), self::task(shape, true))]);
+    shared.extend(
+        [("waiting", waiting), ("running", running)].into_iter().filter_map(|(kind, names)| Some((kind.to_owned(), one_of(names)?))),
+    );
     json!({
         "type": "object",
         "properties": {
@@ -111,7 +140,7 @@ pub(crate) fn patch(shape: TaskShape<'_>) -> Value {
         },
         "required": ["reasoning", "changes"],
         "additionalProperties": false,
-        "$defs": {"task": self::task(shape, true)},
+        "$defs": shared,
     })
 }
 
@@ -198,6 +227,62 @@ fn pair(first: &str, second: &str) -> Value {
     })
 }
 
+/// One of these names; nothing where there is none.
+fn one_of(names: &[String]) -> Option<Value> {
+    match names.len() {
+        0 => None,
+        1..=MOST_NAMES => Some(json!({"type": "string", "enum": names})),
+        _ => Some(json!({"type": "string"})),
+    }
+}
+
 fn strings(most: usize) -> Value {
     json!({"type": "array", "maxItems": most, "items": {"type": "string"}})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(waiting: &[String], running: &[String]) -> Value {
+        let shape = TaskShape { tools: &[], profiles: &[], tool_tasks: false };
+        patch(shape, &Nameable { waiting: waiting.to_vec(), running: running.to_vec() })
+    }
+
+    #[test]
+    fn a_patch_can_name_no_task_that_cannot_be_changed_so() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let always = ["add_task", "add_edge", "remove_edge", "set_strategic"];
+        let of_waiting = ["modify_task", "remove_task", "block_task", "unblock_task"];
+        let table: [(&[&str], &[&str], &[&[&str]]); 4] = [
+            (&[], &[], &[&always]),
+            (&["a"], &[], &[&always, &of_waiting]),
+            (&["a", "b"], &[], &[&always, &of_waiting, &["merge_tasks"]]),
+            (&[], &["c"], &[&always, &["cancel_task"]]),
+        ];
+        for (waiting, running, expected) in table {
+            let schema = schema(&names(waiting), &names(running));
+            let changes = schema["properties"]["changes"]["items"]["anyOf"].as_array().unwrap();
+            let mut ops: Vec<_> = changes.iter().map(|change| change["properties"]["op"]["const"].as_str().unwrap()).collect();
+            let mut expected = expected.concat();
+            ops.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(ops, expected, "{waiting:?} {running:?}");
+            let checker = aime_llm::SchemaChecker::new(&schema).unwrap();
+            let fits = |change: Value| checker.fits(&json!({"reasoning": "", "changes": [change]}));
+            for (id, may) in [("a", waiting.contains(&"a")), ("c", false), ("invented", false)] {
+                assert_eq!(fits(json!({"op": "remove_task", "id": id, "reason": ""})), may, "{id} of {waiting:?}");
+                let task = json!({"id": "new", "name": "", "kind": "actor", "description": "", "dependencies": ["newer"]});
+                assert_eq!(fits(json!({"op": "add_task", "task": task, "replaces": [id]})), may, "{id} of {waiting:?}");
+            }
+            assert_eq!(fits(json!({"op": "cancel_task", "id": "c", "reason": ""})), running.contains(&"c"));
+        }
+    }
+
+    #[test]
+    fn of_very_many_tasks_the_names_are_not_enumerated() {
+        let many: Vec<String> = (0..=MOST_NAMES).map(|at| format!("t{at}")).collect();
+        assert_eq!(schema(&many, &[])["$defs"]["waiting"], json!({"type": "string"}));
+        assert_eq!(schema(&many[1..], &[])["$defs"]["waiting"]["enum"].as_array().unwrap().len(), MOST_NAMES);
+    }
 }

@@ -12,7 +12,7 @@ use super::{AskError, Planner, PlannerError, PlannerSettings, request::choice};
 use crate::{
     FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, cut},
-    schema::{self, TaskShape},
+    schema::{self, Nameable, TaskShape},
 };
 
 /// The longest error, evidence or trigger in a prompt, in characters.
@@ -31,6 +31,10 @@ pub struct ReplanRequest {
     pub goal: String,
     /// The plan as it stands, which the patch is checked against.
     pub plan: Plan,
+    /// The tasks of it that have not run, or failed: a patch may change them and put others in their place.
+    pub waiting: Vec<TaskId>,
+    /// The tasks of it that run: a patch may cancel them.
+    pub running: Vec<TaskId>,
     /// The plan and its progress, as Markdown.
     pub state: String,
     /// What earlier runs and documents say of the goal, as Markdown and within whatever bounds the caller has; may be empty.
@@ -82,6 +86,10 @@ impl ReplanRequest {
         Self {
             goal: state.goal.clone(),
             plan: state.plan(),
+            waiting: ids(state, |status| {
+                matches!(status, TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked | TaskStatus::Failed)
+            }),
+            running: ids(state, |status| status == TaskStatus::Running),
             state: state.tasks_to_markdown(),
             triggers,
             evidence: state.evidence.iter().filter(|evidence| !evidence.processed).cloned().collect(),
@@ -146,6 +154,10 @@ fn found(state: &ProgressState) -> Vec<String> {
     let mut done: Vec<&Task> = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).collect();
     done.sort_by_key(|task| task.finished_at);
     done.into_iter().filter_map(|task| Some(format!("{}: {}", task.spec.id, task.conclusion.as_ref()?.text()))).collect()
+}
+
+fn ids(state: &ProgressState, of: impl Fn(TaskStatus) -> bool) -> Vec<TaskId> {
+    state.tasks.values().filter(|task| of(task.status)).map(|task| task.spec.id.clone()).collect()
 }
 
 fn failed(state: &ProgressState) -> Vec<FailedTask> {
@@ -242,7 +254,9 @@ impl Planner {
         let context = request.context(&self.settings);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
         let messages = if request.room.is_some() { self.prompts.update(&context)? } else { self.prompts.patch(&context)? };
-        let question = self.question("aime_patch", schema::patch(shape), messages, self.settings.tries);
+        let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect();
+        let nameable = Nameable { waiting: names(&request.waiting), running: names(&request.running) };
+        let question = self.question("aime_patch", schema::patch(shape, &nameable), messages, self.settings.tries);
         let checker = PlanChecker {
             tools: &request.tools,
             actor_tools: &request.actor_tools,

@@ -96,6 +96,8 @@ fn replan_request() -> ReplanRequest {
                 {"id": "report", "description": "Write report", "dependencies": ["find"]}]}"#,
         ),
         goal: "Count the TODO comments and write a report to report.md".to_owned(),
+        waiting: vec![id("report")],
+        running: vec![],
         folder: "main.py\nnotes.txt".to_owned(),
         state: "- [x] find: Find TODOs\n- [!] report: Write report (failed for good)".to_owned(),
         triggers: vec![
