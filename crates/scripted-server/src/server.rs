@@ -1,10 +1,8 @@
-//! The server: a thread with a runtime of its own, so that it serves any kind of test and dies with its handle.
+//! The server of a script.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,16 +11,16 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
-use axum::serve::ListenerExt;
 use futures::stream;
 use serde_json::{Value, json};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use crate::body::render;
 use crate::gate::Gates;
 use crate::protocol;
 use crate::reply::Reply;
 use crate::script::{Script, in_short, message_text, messages, wants_stream};
+use crate::serving::Serving;
 
 /// How long a held request waits before it is refused.
 const HOLD_LIMIT: Duration = Duration::from_secs(30);
@@ -68,9 +66,7 @@ impl Shared {
 /// A running server. It ends, with all its connections, when this is dropped.
 pub struct ScriptedServer {
     shared: Arc<Shared>,
-    address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    serving: Serving,
 }
 
 impl ScriptedServer {
@@ -100,9 +96,6 @@ impl ScriptedServer {
     /// # Errors
     /// The port cannot be opened, or the thread cannot be started.
     pub fn try_start(script: Script, port: u16) -> io::Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", port))?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             script,
             record: Mutex::default(),
@@ -110,25 +103,14 @@ impl ScriptedServer {
             arrived: watch::channel(0).0,
             released: watch::channel(false).0,
         });
-        let (stop, stopped) = oneshot::channel();
-        let state = Arc::clone(&shared);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let thread = std::thread::Builder::new().name("scripted-server".to_owned()).spawn(move || {
-            runtime.block_on(async move {
-                tokio::select! {
-                    _ = serve(listener, state) => {}
-                    _ = stopped => {}
-                }
-            });
-            runtime.shutdown_background();
-        })?;
-        Ok(Self { shared, address, stop: Some(stop), thread: Some(thread) })
+        let serving = Serving::start(routes(Arc::clone(&shared)), port)?;
+        Ok(Self { shared, serving })
     }
 
     /// The base address, `http://127.0.0.1:PORT/v1`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}/v1", self.address)
+        format!("http://{}/v1", self.serving.address)
     }
 
     /// The bodies of all requests, in the order of their arrival.
@@ -180,30 +162,13 @@ impl ScriptedServer {
     }
 }
 
-impl Drop for ScriptedServer {
-    fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            // The thread may be gone already.
-            let _ = stop.send(());
-        }
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-async fn serve(listener: TcpListener, state: Arc<Shared>) -> io::Result<()> {
-    let app = Router::new()
+fn routes(shared: Arc<Shared>) -> Router {
+    Router::new()
         .route("/v1/chat/completions", post(chat))
         .route("/v1/models", get(models))
         .fallback(no_such_path)
         .layer(DefaultBodyLimit::disable())
-        .with_state(state);
-    let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|socket| {
-        // Small pieces must not wait for one another. A socket that refuses this is only slower.
-        let _ = socket.set_nodelay(true);
-    });
-    axum::serve(listener, app).await
+        .with_state(shared)
 }
 
 async fn models(State(shared): State<Arc<Shared>>) -> Response {

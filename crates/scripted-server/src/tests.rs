@@ -2,18 +2,22 @@
 
 use std::time::Duration;
 
-use crate::{Odd, Reply, Script, ScriptedServer, When};
+use crate::{Odd, Reply, RoundsServer, Script, ScriptedServer, When};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// Sends one request and reads until the server closes: status, headers and undecoded body in one text.
 async fn post_raw(server: &ScriptedServer, body: &Value) -> String {
-    let authority = server.url().trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+    post_to(&server.url(), body).await
+}
+
+/// Sends one request and reads until the server closes: status, headers and undecoded body in one text.
+async fn post_to(base_url: &str, body: &Value) -> String {
+    let (authority, path) = base_url.trim_start_matches("http://").split_once('/').unwrap();
     let body = body.to_string();
     let mut socket = TcpStream::connect(&authority).await.unwrap();
     let head = format!(
-        "POST /v1/chat/completions HTTP/1.1\r\nhost: {authority}\r\nauthorization: Bearer k\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        "POST /{path}/chat/completions HTTP/1.1\r\nhost: {authority}\r\nauthorization: Bearer k\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     socket.write_all(head.as_bytes()).await.unwrap();
@@ -205,4 +209,30 @@ fn it_serves_tests_without_a_runtime_and_ends_with_its_handle() {
     let mut rest = Vec::new();
     // Either the end of the connection or a reset: but no wait.
     let _ = std::io::Read::read_to_end(&mut socket, &mut rest);
+}
+
+#[tokio::test]
+async fn rounds_go_on_until_as_many_were_answered_as_the_address_says() {
+    let server = RoundsServer::try_start(Duration::ZERO).unwrap();
+    let (rounds, warm) = (format!("{}/rounds/2/v1", server.url()), format!("{}/warm/2/v1", server.url()));
+    // As some clients write it, and as others do; a word in a text is no role.
+    let mut asked = json!({"messages": [{"role": "user", "content": "{\"role\": \"assistant\"}"}], "tools": []});
+    let mut said = Vec::new();
+    for _ in 0..3 {
+        let answer = post_to(&rounds, &asked).await;
+        let answer: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
+        let message = answer["choices"][0]["message"].clone();
+        said.push(message.pointer("/tool_calls/0/function/arguments").unwrap_or(&message["content"]).clone());
+        asked["messages"].as_array_mut().unwrap().push(message);
+    }
+    assert_eq!(said, [r#"{"page":0}"#, r#"{"page":1}"#, "All pages were looked at."]);
+    asked["messages"].as_array_mut().unwrap().pop();
+    let told = post_to(&warm, &with(asked.clone(), "stream", json!(true))).await;
+    assert!(told.contains("text/event-stream") && told.contains("data: [DONE]") && !told.contains("tool_calls"), "{told}");
+    let ends = post_to(&warm, &with(asked, "tools", json!([{"function": {"name": "terminate"}}]))).await;
+    assert!(ends.contains(r#""name":"terminate""#), "{ends}");
+    let kept = server.take();
+    assert_eq!(kept.len(), 3, "what is sent to warm up is not kept");
+    assert!(kept[0].len() < kept[1].len() && kept[1].len() < kept[2].len());
+    assert!(server.take().is_empty());
 }

@@ -1,0 +1,95 @@
+//! Rounds for benchmarks: as little as can be is done with a request, since it is timed together with whoever sent it.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use axum::routing::post;
+use memchr::memmem;
+use serde_json::json;
+
+use crate::body::{Rendered, render};
+use crate::reply::Reply;
+use crate::serving::Serving;
+
+/// A server of think-act rounds: each conversation gets a call of the tool `look` for each answer, and then its end, which is a call of
+/// `terminate` where that tool is offered and a text elsewhere.
+///
+/// How many rounds that are stands in the address: `URL/rounds/ROUNDS/v1`. What comes to `URL/warm/ROUNDS/v1` is answered alike and not kept.
+/// Requests are not checked, and not read beyond counting their answers, so the time of an answer hardly grows with the conversation.
+pub struct RoundsServer {
+    shared: Arc<Shared>,
+    serving: Serving,
+}
+
+struct Shared {
+    pause: Duration,
+    kept: Mutex<Vec<Bytes>>,
+}
+
+impl RoundsServer {
+    /// Starts a server on a free port of 127.0.0.1 that waits so long before each answer.
+    ///
+    /// # Errors
+    /// No port can be opened, or the thread cannot be started.
+    pub fn try_start(pause: Duration) -> io::Result<Self> {
+        let shared = Arc::new(Shared { pause, kept: Mutex::default() });
+        let routes = Router::new()
+            .route("/rounds/{rounds}/v1/chat/completions", post(keep))
+            .route("/warm/{rounds}/v1/chat/completions", post(answer))
+            .layer(DefaultBodyLimit::disable())
+            .with_state(Arc::clone(&shared));
+        Ok(Self { serving: Serving::start(routes, 0)?, shared })
+    }
+
+    /// The address above those of its conversations, `http://127.0.0.1:PORT`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.serving.address)
+    }
+
+    /// The bodies of all requests that were kept since this was asked last, in the order of their arrival.
+    #[must_use]
+    pub fn take(&self) -> Vec<Bytes> {
+        std::mem::take(&mut *self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+async fn keep(State(shared): State<Arc<Shared>>, rounds: Path<usize>, body: Bytes) -> Response {
+    shared.kept.lock().unwrap_or_else(PoisonError::into_inner).push(body.clone());
+    answer(State(shared), rounds, body).await
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, Path(rounds): Path<usize>, body: Bytes) -> Response {
+    let Rendered { content_type, pieces } = rendered(&body, rounds);
+    if !shared.pause.is_zero() {
+        tokio::time::sleep(shared.pause).await;
+    }
+    let mut response = Response::new(Body::from(pieces.concat()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// Within a text of JSON each quote has a backslash before it, so what is looked for can only be a key or a value.
+fn rendered(request: &[u8], rounds: usize) -> Rendered {
+    let has = |text: &str| memmem::find(request, text.as_bytes()).is_some();
+    let given = memmem::find_iter(request, br#""assistant""#).count();
+    let end = "All pages were looked at.";
+    let mut reply = if given < rounds {
+        Reply::call("look", json!({ "page": given }))
+    } else if has(r#""terminate""#) {
+        Reply::call("terminate", json!({"status": "success", "message": end}))
+    } else {
+        Reply::text(end)
+    };
+    for call in &mut reply.tool_calls {
+        call.id = Some(format!("call_{given}"));
+    }
+    let stream = has(r#""stream":true"#) || has(r#""stream": true"#);
+    render(&reply, &json!({"model": "scripted", "stream_options": {"include_usage": true}}), stream, given)
+}

@@ -1,0 +1,60 @@
+//! Serving on a thread with a runtime of its own, which serves any kind of test and ends with its handle.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::thread::JoinHandle;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use tokio::sync::oneshot;
+
+/// What serves; it ends, with all its connections, when this is dropped.
+pub(crate) struct Serving {
+    pub(crate) address: SocketAddr,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Serving {
+    /// Serves on this port of 127.0.0.1; 0 takes a free one.
+    ///
+    /// # Errors
+    /// The port cannot be opened, or the thread cannot be started.
+    pub(crate) fn start(app: Router, port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port))?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let thread = std::thread::Builder::new().name("scripted-server".to_owned()).spawn(move || {
+            runtime.block_on(async move {
+                tokio::select! {
+                    _ = serve(listener, app) => {}
+                    _ = stopped => {}
+                }
+            });
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { address, stop: Some(stop), thread: Some(thread) })
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            // The thread may be gone already.
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve(listener: TcpListener, app: Router) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|socket| {
+        // Small pieces must not wait for one another. A socket that refuses this is only slower.
+        let _ = socket.set_nodelay(true);
+    });
+    axum::serve(listener, app).await
+}
