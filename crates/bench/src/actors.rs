@@ -1,4 +1,4 @@
-//! Actors whose model is a script in this process: what a round costs beside its model, many actors at once, and what one holds while it
+//! Actors whose model is a script in this process, or behind HTTP: what a round costs beside its model, many actors at once, and what one holds while it
 //! waits.
 
 use std::{
@@ -14,8 +14,8 @@ use std::{
 use aime_orchestrator::{
     Models, Parts, RunRequest, RunSettings,
     llm::{
-        ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, StreamPart, ToolCall, ToolDefinition, Usage,
-        in_one_part,
+        ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, OpenAiModel, OpenAiSettings, StreamPart,
+        ToolCall, ToolDefinition, Usage, in_one_part,
     },
     progress::Plan,
     tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool, builtin},
@@ -40,7 +40,7 @@ pub(crate) const BYTES_OF_TOKEN: usize = 4;
 /// A run that does not end well.
 pub(crate) async fn rounds(rounds: usize) -> Result<serde_json::Value> {
     let script = Arc::new(Script::new(rounds, Duration::ZERO));
-    let took = run(1, rounds, &script).await?;
+    let took = run(1, rounds, scripted(&script)).await?;
     let Seen { model, requests, sent, shared, fixed, all, .. } = script.seen();
     let beside = took.saturating_sub(model);
     let per_round = beside.as_secs_f64() * 1_000_000.0 / (rounds + 1) as f64;
@@ -50,13 +50,29 @@ pub(crate) async fn rounds(rounds: usize) -> Result<serde_json::Value> {
     }))
 }
 
+/// The same over HTTP, as any model is asked, from a server of rounds at this address.
+///
+/// # Errors
+/// A run that does not end well.
+pub(crate) async fn rounds_over_http(server: &str, rounds: usize) -> Result<serde_json::Value> {
+    // What is only made with the first request of a process stays out of the time.
+    served(&format!("{server}/warm/1/v1"), 1).await?;
+    let took = served(&format!("{server}/rounds/{rounds}/v1"), rounds).await?;
+    Ok(json!({"rounds": rounds, "ms": milliseconds(took)}))
+}
+
+async fn served(base_url: &str, rounds: usize) -> Result<Duration> {
+    let settings = OpenAiSettings { limits: limits(), ..OpenAiSettings::new("scripted", base_url) };
+    run(1, rounds, Arc::new(OpenAiModel::new(settings)?)).await
+}
+
 /// So many actors at once, each with one call and an end, over a model that takes `wait` for each answer.
 ///
 /// # Errors
 /// A run that does not end well.
 pub(crate) async fn at_once(actors: usize, wait: Duration) -> Result<serde_json::Value> {
     let script = Arc::new(Script::new(1, wait));
-    let took = milliseconds(run(actors, 1, &script).await?);
+    let took = milliseconds(run(actors, 1, scripted(&script)).await?);
     // The call, the end, and the answer of the run, which is written where there are several.
     let ideal = milliseconds(wait * if actors > 1 { 3 } else { 2 });
     Ok(json!({"actors": actors, "ms": took, "ideal_ms": ideal, "ratio": took / ideal}))
@@ -69,7 +85,7 @@ pub(crate) async fn at_once(actors: usize, wait: Duration) -> Result<serde_json:
 pub(crate) async fn waiting(actors: usize) -> Result<serde_json::Value> {
     let before = resident_kb()?;
     let script = Arc::new(Script { all: Some(watch::Sender::new(None)), actors, ..Script::new(0, Duration::ZERO) });
-    let took = run(actors, 0, &script).await?;
+    let took = run(actors, 0, scripted(&script)).await?;
     let held = script.all.as_ref().and_then(|all| *all.borrow()).context("nobody looked while they waited")?;
     let each = held.saturating_sub(before) as f64 / actors as f64;
     Ok(json!({"actors": actors, "ms": milliseconds(took), "kb_per_actor": each, "resident_mb": held as f64 / 1_024.0}))
@@ -82,9 +98,9 @@ fn resident_kb() -> Result<u64> {
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }
 
-async fn run(actors: usize, rounds: usize, script: &Arc<Script>) -> Result<Duration> {
+async fn run(actors: usize, rounds: usize, model: Arc<dyn ChatModel>) -> Result<Duration> {
     let folder = tempfile::tempdir()?;
-    let parts = parts(folder.path(), script)?;
+    let parts = parts(folder.path(), model)?;
     let tasks: Vec<_> = (0..actors)
         .map(|at| json!({"id": format!("t{at}"), "kind": "actor", "description": format!("Look at part {at}"), "bundles": ["look"]}))
         .collect();
@@ -105,14 +121,13 @@ struct Look {
     page: u64,
 }
 
-fn parts(folder: &Path, script: &Arc<Script>) -> Result<Parts> {
+fn parts(folder: &Path, model: Arc<dyn ChatModel>) -> Result<Parts> {
     let mut tools: ToolRegistry = builtin();
     let tool = TypedTool::new("look", "Gives a page of the part.", async |given: Look, _: ToolContext| -> Result<ToolOutput, ToolError> {
         let words = format!("page {} ", given.page);
         Ok(ToolOutput::text(words.repeat(PAGE / words.len())))
     });
     tools.register(Arc::new(tool.read_only()));
-    let model: Arc<dyn ChatModel> = Arc::new(Scripted(Arc::clone(script)));
     Ok(Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder)? })
 }
 
@@ -215,14 +230,22 @@ fn size(message: &Message) -> usize {
 
 struct Scripted(Arc<Script>);
 
+fn scripted(script: &Arc<Script>) -> Arc<dyn ChatModel> {
+    Arc::new(Scripted(Arc::clone(script)))
+}
+
+/// Nothing is compacted: what is looked at is a history that grows.
+fn limits() -> ModelLimits {
+    ModelLimits { context_tokens: u32::MAX, ..ModelLimits::default() }
+}
+
 impl ChatModel for Scripted {
     fn name(&self) -> &str {
         "script"
     }
 
     fn limits(&self) -> ModelLimits {
-        // Nothing is compacted: what is looked at is a history that grows.
-        ModelLimits { context_tokens: u32::MAX, ..ModelLimits::default() }
+        limits()
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

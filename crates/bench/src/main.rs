@@ -6,6 +6,7 @@ mod disk;
 mod graph;
 mod planned;
 mod run;
+mod served;
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -59,6 +60,15 @@ enum Measure {
         /// The numbers of rounds
         #[arg(required = true)]
         counts: Vec<usize>,
+        /// Ask the model of a server of rounds at this address, and not one in this process
+        #[arg(long)]
+        server: Option<String>,
+    },
+    /// Serve a scripted model of rounds, until the input ends; a line `floor` or `tokens` asks about the requests since the line before
+    Serve {
+        /// How long the model takes for an answer, in milliseconds
+        #[arg(long, default_value_t = 0)]
+        ms: u64,
     },
     /// Let so many actors work at once, over a model that takes its time
     Actors {
@@ -146,11 +156,18 @@ async fn main() -> Result<()> {
                 println!("{}", json!({"tasks": count, "ms": ms, "us_per_task": ms * 1_000.0 / count as f64, "events": events}));
             }
         }
-        Measure::Rounds { counts } => {
+        Measure::Rounds { counts, server } => {
             for count in counts {
-                println!("{}", actors::rounds(count).await?);
+                println!(
+                    "{}",
+                    match &server {
+                        Some(server) => actors::rounds_over_http(server, count).await?,
+                        None => actors::rounds(count).await?,
+                    }
+                );
             }
         }
+        Measure::Serve { ms } => served::serve(Duration::from_millis(ms)).await?,
         Measure::Actors { counts, ms } => {
             for count in counts {
                 println!("{}", actors::at_once(count, Duration::from_millis(ms)).await?);
