@@ -5,7 +5,9 @@ mod local;
 mod peers;
 mod plots;
 mod rounds;
+mod server;
 mod table;
+mod think;
 mod tokens;
 
 use std::fs;
@@ -13,14 +15,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::workspace::{build, root};
-use peers::Peers;
+use peers::{Peer, Peers};
 use plots::{Curve, draw};
-use rounds::{ActorArguments, actors, first_calls};
+use rounds::{ActorArguments, actors, first_calls, in_process};
+use server::Server;
 use table::{Row, Table};
 
 /// How much is measured.
@@ -37,9 +40,30 @@ pub(crate) struct BenchArguments {
     /// Measure the curves too, and draw them into the book
     #[arg(long)]
     plots: bool,
+    /// Measure no more than these parts
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Part::value_variants())]
+    part: Vec<Part>,
+    /// Measure unoptimised builds: their numbers say nothing, but all of it is tried
+    #[arg(long)]
+    unoptimised: bool,
     /// Instead of all that: the local model beside llama.cpp's server with the same file, asked the same in turn
     #[arg(long)]
     local: bool,
+}
+
+/// A part of what is measured.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Graphs of tasks on all systems, and how the cost of a task grows
+    Graphs,
+    /// The first call of a plan that is still being written
+    Plan,
+    /// Rounds of one agent of all systems over one scripted model, and what they tell it
+    Rounds,
+    /// Actors at once, and actors that wait
+    Actors,
+    /// The journal beside a bare file
+    Disk,
 }
 
 /// What a program prints of one round.
@@ -66,46 +90,70 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     if arguments.local {
         return local::measure(arguments.rounds);
     }
-    let program = build("aime-bench", &["--release"])?;
+    let options: &[&str] = if arguments.unoptimised { &[] } else { &["--release"] };
+    let program = build("aime-bench", options)?;
     let folder = program.parent().and_then(Path::parent).context("aime-bench was built in no folder")?.join("bench");
-    let graphs = folder.join("graphs");
-    answer(Command::new(&program).arg("graphs").arg(&graphs))?;
-    let peers = Peers::ready(&program, &folder)?;
+    fs::create_dir_all(&folder)?;
+    let (peers, wanted, mut curves) = (Peers::new(&program, &folder, options), |part| arguments.part.contains(&part), Vec::new());
+    println!("{}", peers::versions());
+    if wanted(Part::Graphs) {
+        graphs(&peers.of_graphs()?, &program, &folder.join("graphs"), arguments.rounds)?;
+        if !arguments.grow.is_empty() {
+            println!("\n| tasks that do nothing | µs a task |\n|---|---|");
+            for Grown { tasks, us_per_task, .. } in grown(&program, "tasks", &arguments.grow)? {
+                println!("| {tasks} | {us_per_task:.0} |");
+            }
+        }
+        if arguments.plots {
+            curves.extend(curves_of_tasks(&program)?);
+        }
+    }
+    if wanted(Part::Plan) {
+        println!("\n{}", first_calls(&program, arguments.rounds)?);
+    }
+    if wanted(Part::Rounds) {
+        let (systems, ActorArguments { think, peers_think, model_ms, .. }) = (peers.of_rounds()?, &arguments.actors);
+        let mut server = Server::start(&program, *model_ms)?;
+        let rounds = think::think(&mut server, &systems, think, *peers_think, arguments.rounds)?;
+        println!("\n{rounds}\n\n{}", in_process(&program, &arguments.actors, arguments.rounds)?);
+        curves.push(rounds.curve());
+        println!("\n{}", tokens::tokens(&program, &mut server, &systems)?);
+    }
+    if wanted(Part::Actors) {
+        let (text, curve) = actors(&program, &arguments.actors, arguments.rounds)?;
+        println!("\n{text}");
+        curves.push(curve);
+    }
+    if wanted(Part::Disk) {
+        println!("\n{}", disk::disk(&program, &folder, arguments.rounds)?);
+    }
+    if arguments.plots {
+        let folder = root().join("docs").join("src").join("plots");
+        draw(&curves, &folder)?;
+        eprintln!("drawn: {}", folder.display());
+    }
+    Ok(())
+}
 
-    let mut files: Vec<PathBuf> = fs::read_dir(&graphs)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
+/// Lets every system run every graph, and prints the table.
+fn graphs(systems: &[Peer], program: &Path, folder: &Path, rounds: u32) -> Result<()> {
+    answer(Command::new(program).arg("graphs").arg(folder))?;
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.sort();
-    println!("{}\n", peers::versions());
-    let mut table = Table::new(peers.graphs.iter().map(|peer| peer.name).collect());
+    let mut table = Table::new(systems.iter().map(|system| system.name).collect());
     for file in &files {
-        let mut row = Row::new(peers.graphs.len());
+        let mut row = Row::new(systems.len());
         // Each round asks every system in turn, so that what else the machine does meets all of them alike.
-        for _ in 0..arguments.rounds {
-            for (at, peer) in peers.graphs.iter().enumerate() {
-                let Measured { graph, ms, lower_bound_ms } = peer.measure(&file.to_string_lossy())?;
+        for _ in 0..rounds {
+            for (at, system) in systems.iter().enumerate() {
+                let Measured { graph, ms, lower_bound_ms } = system.measure(&[&file.to_string_lossy()])?;
                 row.add(at, ms, &graph, lower_bound_ms);
             }
         }
         eprintln!("measured: {}", row.graph);
         table.rows.push(row);
     }
-    println!("{table}");
-    if !arguments.grow.is_empty() {
-        println!("\n| tasks that do nothing | µs a task |\n|---|---|");
-        for Grown { tasks, us_per_task, .. } in grown(&program, "tasks", &arguments.grow)? {
-            println!("| {tasks} | {us_per_task:.0} |");
-        }
-    }
-    println!("\n{}", first_calls(&program, arguments.rounds)?);
-    let (text, mut curves) = actors(&program, &peers.rounds, &arguments.actors, arguments.rounds)?;
-    println!("\n{text}");
-    println!("\n{}", tokens::tokens(&program, &peers.rounds)?);
-    println!("\n{}", disk::disk(&program, &folder, arguments.rounds)?);
-    if arguments.plots {
-        curves.extend(curves_of_tasks(&program)?);
-        let folder = root().join("docs").join("src").join("plots");
-        draw(&curves, &folder)?;
-        eprintln!("drawn: {}", folder.display());
-    }
+    println!("\n{table}");
     Ok(())
 }
 

@@ -18,6 +18,8 @@ const LANGGRAPH: [&str; 2] = ["langgraph_peer.py", include_str!("../../../crates
 const AGENT_FRAMEWORK: [&str; 2] = ["agent_framework_peer.py", include_str!("../../../crates/bench/peers/agent_framework_peer.py")];
 const LLM_COMPILER: [&str; 2] = ["llm_compiler_peer.py", include_str!("../../../crates/bench/peers/llm_compiler_peer.py")];
 const LANGGRAPH_ROUNDS: [&str; 2] = ["langgraph_rounds.py", include_str!("../../../crates/bench/peers/langgraph_rounds.py")];
+const AGENT_FRAMEWORK_ROUNDS: [&str; 2] =
+    ["agent_framework_rounds.py", include_str!("../../../crates/bench/peers/agent_framework_rounds.py")];
 const PYDANTIC_AI: [&str; 2] = ["pydantic_ai_rounds.py", include_str!("../../../crates/bench/peers/pydantic_ai_rounds.py")];
 /// The workspace of the Rust peer, in the root's folder.
 const ADK_RUST: &str = "crates/bench/peers/adk-rust";
@@ -32,56 +34,70 @@ pub(super) struct Peer {
     after: &'static [&'static str],
 }
 
-/// Who is given what.
-pub(super) struct Peers {
-    /// aime and the floor among them.
-    pub(super) graphs: Vec<Peer>,
-    pub(super) rounds: Vec<Peer>,
+/// Where they are fetched to and built, and aime's own program among them.
+pub(super) struct Peers<'a> {
+    program: &'a Path,
+    folder: &'a Path,
+    /// What cargo is told besides.
+    options: &'a [&'a str],
 }
 
-impl Peers {
-    /// Fetches and builds them in `folder`; `program` is aime's own.
-    pub(super) fn ready(program: &Path, folder: &Path) -> Result<Self> {
-        let python = python_packages(folder, "python", REQUIREMENTS)?;
-        let llm_compiler = python_packages(folder, "python-llm-compiler", LLM_COMPILER_REQUIREMENTS)?;
-        let adk_rust = adk_rust(folder)?;
-        let script = |name, python: &Path, [file, text]: [&str; 2], after| -> Result<Peer> {
-            let script = folder.join(file);
-            fs::write(&script, text).with_context(|| format!("could not write {}", script.display()))?;
-            let before = ["-I", "-W", "ignore", &script.to_string_lossy()].map(str::to_owned).into();
-            Ok(Peer { name, program: python.to_path_buf(), before, after })
-        };
-        let built =
-            |name, program: &Path, what: &str, after| Peer { name, program: program.to_path_buf(), before: vec![what.to_owned()], after };
-        let graphs = vec![
-            built("aime", program, "graph", &["--repeats", "1"]),
-            built("bare tokio", program, "graph", &["--repeats", "1", "--system", "tokio"]),
-            script("LangGraph", &python, LANGGRAPH, &["1"])?,
-            script("Agent Framework", &python, AGENT_FRAMEWORK, &["1"])?,
-            script("LLMCompiler", &llm_compiler, LLM_COMPILER, &["1"])?,
-            built("adk-rust", &adk_rust, "graph", &["1"]),
-        ];
-        let rounds = vec![
-            script("LangGraph", &python, LANGGRAPH_ROUNDS, &[])?,
-            script("Pydantic AI", &python, PYDANTIC_AI, &[])?,
-            built("adk-rust", &adk_rust, "rounds", &[]),
-        ];
-        Ok(Self { graphs, rounds })
+impl<'a> Peers<'a> {
+    pub(super) const fn new(program: &'a Path, folder: &'a Path, options: &'a [&'a str]) -> Self {
+        Self { program, folder, options }
     }
+
+    /// Who runs graphs, fetched and built: aime first, and the floor.
+    pub(super) fn of_graphs(&self) -> Result<Vec<Peer>> {
+        let python = python_packages(self.folder, "python", REQUIREMENTS)?;
+        let llm_compiler = python_packages(self.folder, "python-llm-compiler", LLM_COMPILER_REQUIREMENTS)?;
+        Ok(vec![
+            built("aime", self.program, &["graph"], &["--repeats", "1"]),
+            built("bare tokio", self.program, &["graph"], &["--repeats", "1", "--system", "tokio"]),
+            self.script("LangGraph", &python, LANGGRAPH, &["1"])?,
+            self.script("Agent Framework", &python, AGENT_FRAMEWORK, &["1"])?,
+            self.script("LLMCompiler", &llm_compiler, LLM_COMPILER, &["1"])?,
+            built("adk-rust", &self.adk_rust()?, &["graph"], &["1"]),
+        ])
+    }
+
+    /// Who runs rounds of one agent, given the address of a scripted model and their number: aime first.
+    pub(super) fn of_rounds(&self) -> Result<Vec<Peer>> {
+        let python = python_packages(self.folder, "python", REQUIREMENTS)?;
+        Ok(vec![
+            built("aime", self.program, &["rounds", "--server"], &[]),
+            self.script("LangGraph", &python, LANGGRAPH_ROUNDS, &[])?,
+            self.script("Pydantic AI", &python, PYDANTIC_AI, &[])?,
+            self.script("Agent Framework", &python, AGENT_FRAMEWORK_ROUNDS, &[])?,
+            built("adk-rust", &self.adk_rust()?, &["rounds"], &[]),
+        ])
+    }
+
+    fn script(&self, name: &'static str, python: &Path, [file, text]: [&str; 2], after: &'static [&'static str]) -> Result<Peer> {
+        let script = self.folder.join(file);
+        fs::write(&script, text).with_context(|| format!("could not write {}", script.display()))?;
+        let before = ["-I", "-W", "ignore", &script.to_string_lossy()].map(str::to_owned).into();
+        Ok(Peer { name, program: python.to_path_buf(), before, after })
+    }
+
+    /// Builds it by its own lock, in a folder of its own: its packages are none of the workspace's.
+    fn adk_rust(&self) -> Result<PathBuf> {
+        let manifest = root().join(ADK_RUST).join("Cargo.toml");
+        let (manifest, target) = (manifest.to_string_lossy(), self.folder.join("adk-rust"));
+        let target = target.to_string_lossy();
+        build("aime-bench-adk-rust", &[&["--manifest-path", &manifest, "--target-dir", &target, "--locked"], self.options].concat())
+    }
+}
+
+fn built(name: &'static str, program: &Path, before: &[&str], after: &'static [&'static str]) -> Peer {
+    Peer { name, program: program.to_path_buf(), before: before.iter().map(ToString::to_string).collect(), after }
 }
 
 impl Peer {
     /// What it measures of a piece of work.
-    pub(super) fn measure<T: serde::de::DeserializeOwned>(&self, work: &str) -> Result<T> {
-        measured(Command::new(&self.program).args(&self.before).arg(work).args(self.after)).context(self.name)
+    pub(super) fn measure<T: serde::de::DeserializeOwned>(&self, work: &[&str]) -> Result<T> {
+        measured(Command::new(&self.program).args(&self.before).args(work).args(self.after)).context(self.name)
     }
-}
-
-/// Builds it by its own lock, in a folder of its own: its packages are none of the workspace's.
-fn adk_rust(folder: &Path) -> Result<PathBuf> {
-    let manifest = root().join(ADK_RUST).join("Cargo.toml");
-    let (manifest, target) = (manifest.to_string_lossy(), folder.join("adk-rust"));
-    build("aime-bench-adk-rust", &["--manifest-path", &manifest, "--target-dir", &target.to_string_lossy(), "--release", "--locked"])
 }
 
 /// The versions that are pinned, as a line.
@@ -90,6 +106,7 @@ pub(super) fn versions() -> String {
         ("LangGraph", required(REQUIREMENTS, "langgraph")),
         ("Agent Framework", required(REQUIREMENTS, "agent-framework-core")),
         ("Pydantic AI", required(REQUIREMENTS, "pydantic-ai-slim")),
+        ("OpenAI's client of Python", required(REQUIREMENTS, "openai")),
         ("LLMCompiler by LlamaIndex", required(LLM_COMPILER_REQUIREMENTS, "llama-index-agent-llm-compiler")),
         ("adk-rust", locked(ADK_RUST_LOCK, "adk-graph")),
     ];
@@ -127,7 +144,7 @@ mod tests {
     #[test]
     fn every_peer_is_pinned() {
         let versions = versions();
-        assert_eq!(versions.split(", ").count(), 5, "{versions}");
+        assert_eq!(versions.split(", ").count(), 6, "{versions}");
         assert!(!versions.contains("of no known version"), "{versions}");
     }
 }

@@ -1,4 +1,4 @@
-//! What actors cost: rounds of one of them, many at once, and many that wait.
+//! What actors cost whose model is in aime's own process: rounds of one of them, many at once, and many that wait.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use serde::Deserialize;
 
-use super::peers::Peer;
 use super::plots::Curve;
 use super::table::median;
 use super::{answer, measured};
@@ -18,10 +17,13 @@ use super::{answer, measured};
 pub(crate) struct ActorArguments {
     /// Numbers of rounds of one actor over a scripted model
     #[arg(long, value_delimiter = ',', default_values_t = [10, 100, 1_000])]
-    think: Vec<u32>,
-    /// The most rounds that the peers are given: some of them take seconds for a thousand
-    #[arg(long, default_value_t = 100)]
-    peers_think: u32,
+    pub(super) think: Vec<u32>,
+    /// The most rounds that the peers are given
+    #[arg(long, default_value_t = 1_000)]
+    pub(super) peers_think: u32,
+    /// How long the scripted model of all takes for each answer, in milliseconds
+    #[arg(long, default_value_t = 0)]
+    pub(super) model_ms: u64,
     /// Numbers of actors that work at once over a model that takes 200 ms
     #[arg(long, value_delimiter = ',', default_values_t = [10, 100])]
     actors: Vec<u32>,
@@ -33,9 +35,7 @@ pub(crate) struct ActorArguments {
 #[derive(Deserialize)]
 struct Rounds {
     us_per_round: f64,
-    #[serde(default)]
     shared_prefix: f64,
-    #[serde(default)]
     first_request_tokens: u64,
 }
 
@@ -79,38 +79,32 @@ pub(crate) fn first_calls(program: &Path, repeats: u32) -> Result<String> {
     Ok(text)
 }
 
-/// Measures, each so many times, and gives the tables in Markdown with the curves.
-pub(super) fn actors(program: &Path, peers: &[Peer], arguments: &ActorArguments, repeats: u32) -> Result<(String, Vec<Curve>)> {
-    let names: String = peers.iter().map(|peer| format!(" {} |", peer.name)).collect();
-    let mut text = format!("| rounds of one actor | aime, µs a round |{names}\n|---|---|{}", "---|".repeat(peers.len()));
-    let (mut requests, mut curves) = (String::new(), Vec::new());
-    let mut rounds = Curve::new("rounds", "rounds of one actor", "µs a round");
+/// Rounds of one actor whose model is in aime's own process, as a table in Markdown.
+pub(super) fn in_process(program: &Path, arguments: &ActorArguments, repeats: u32) -> Result<String> {
+    let mut text = "| rounds of one actor, its model in aime's own process | µs a round |\n|---|---|".to_owned();
+    let mut requests = String::new();
     for &count in &arguments.think {
-        let (mut own, mut others) = (Vec::new(), vec![Vec::new(); peers.len()]);
+        let mut all: Vec<Rounds> = Vec::new();
         for _ in 0..repeats {
-            let one: Rounds = measured(Command::new(program).arg("rounds").arg(count.to_string()))?;
+            all.push(measured(Command::new(program).arg("rounds").arg(count.to_string()))?);
+        }
+        if let Some(Rounds { shared_prefix, first_request_tokens, .. }) = all.first() {
             requests = format!(
-                "Of {count} requests {:.1} % of the bytes are the beginning of the request before; the first has about {} tokens, tools and all.",
-                one.shared_prefix * 100.0,
-                one.first_request_tokens
+                "Of {count} requests {:.1} % of the bytes are the beginning of the request before; the first has about {first_request_tokens} tokens, tools and all.",
+                shared_prefix * 100.0,
             );
-            own.push(one.us_per_round);
-            for (peer, others) in peers.iter().zip(&mut others).filter(|_| count <= arguments.peers_think) {
-                others.push(peer.measure::<Rounds>(&count.to_string())?.us_per_round);
-            }
         }
-        rounds.points.push((f64::from(count), median(&own)));
-        write!(text, "\n| {count} | {:.0} |", median(&own))?;
-        for others in &others {
-            if others.is_empty() { text.push_str(" – |") } else { write!(text, " {:.0} |", median(others))? }
-        }
-        eprintln!("measured: {count} rounds");
+        write!(text, "\n| {count} | {:.0} |", median(&all.iter().map(|one| one.us_per_round).collect::<Vec<_>>()))?;
+        eprintln!("measured: {count} rounds in the process");
     }
-    curves.push(rounds);
-    write!(
-        text,
-        "\n\n{requests}\n\n| actors at once, a call and an end each, and one answer; a model of 200 ms | ms | × of the least possible |\n|---|---|---|"
-    )?;
+    Ok(format!("{text}\n\n{requests}"))
+}
+
+/// Measures actors at once and actors that wait, each so many times, and gives the tables in Markdown with the curve.
+pub(super) fn actors(program: &Path, arguments: &ActorArguments, repeats: u32) -> Result<(String, Curve)> {
+    let mut text =
+        "| actors at once, a call and an end each, and one answer; a model of 200 ms | ms | × of the least possible |\n|---|---|---|"
+            .to_owned();
     let mut at_once = Curve::new("actors", "actors at once over a model of 200 ms", "ms");
     for &count in &arguments.actors {
         let mut all = Vec::new();
@@ -122,7 +116,6 @@ pub(super) fn actors(program: &Path, peers: &[Peer], arguments: &ActorArguments,
         write!(text, "\n| {count} | {ms:.0} | {ratio:.2} |")?;
         at_once.points.push((f64::from(count), ms));
     }
-    curves.push(at_once);
     text.push_str("\n\n| actors that wait | KB each | MB in all | ms from start to end |\n|---|---|---|---|");
     for &count in &arguments.waiting {
         let mut all: Vec<Waiting> = Vec::new();
@@ -134,5 +127,5 @@ pub(super) fn actors(program: &Path, peers: &[Peer], arguments: &ActorArguments,
         write!(text, "\n| {count} | {kb_per_actor:.1} | {resident_mb:.0} | {ms:.0} |")?;
         eprintln!("measured: {count} that wait");
     }
-    Ok((text, curves))
+    Ok((text, at_once))
 }

@@ -6,27 +6,29 @@ use std::process::Command;
 
 use anyhow::Result;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::measured;
 use super::peers::Peer;
+use super::server::Server;
 
 /// The goal: so many calls of a tool, each of which answers a page.
 const CALLS: &str = "12";
 
-/// What a program says of it. Not every peer's tells it.
+/// What was asked for it.
 #[derive(Deserialize)]
 struct Asked {
-    requests: Option<u64>,
-    prompt_tokens: Option<u64>,
+    requests: u64,
+    prompt_tokens: u64,
 }
 
-/// Lets each do it once, since nothing of it depends on the clock, and gives the table in Markdown.
-pub(super) fn tokens(program: &Path, peers: &[Peer]) -> Result<String> {
+/// Lets each do it once, since nothing of it depends on the clock, and gives the table in Markdown. The scripted model of all counts what it is told.
+pub(super) fn tokens(program: &Path, server: &mut Server, systems: &[Peer]) -> Result<String> {
     let planned = measured(Command::new(program).args(["first-call", CALLS, "--ms", "0"]))?;
-    let actor = measured(Command::new(program).args(["rounds", CALLS]))?;
-    let mut asked = vec![("aime, a plan of tool tasks", planned), ("aime, an actor, a call each round", actor)];
-    for peer in peers {
-        asked.push((peer.name, peer.measure(CALLS)?));
+    let mut asked = vec![("aime, a plan of tool tasks", planned)];
+    for system in systems {
+        system.measure::<IgnoredAny>(&[&server.url, CALLS])?;
+        asked.push((if system.name == "aime" { "aime, an actor, a call each round" } else { system.name }, server.ask("tokens")?));
     }
     table(&asked)
 }
@@ -34,9 +36,7 @@ pub(super) fn tokens(program: &Path, peers: &[Peer]) -> Result<String> {
 fn table(asked: &[(&str, Asked)]) -> Result<String> {
     let mut text = format!("| one goal, {CALLS} calls of a tool | requests | tokens of all prompts |\n|---|---|---|");
     for (name, Asked { requests, prompt_tokens }) in asked {
-        if let (Some(requests), Some(tokens)) = (requests, prompt_tokens) {
-            write!(text, "\n| {name} | {requests} | {tokens} |")?;
-        }
+        write!(text, "\n| {name} | {requests} | {prompt_tokens} |")?;
     }
     Ok(text)
 }
@@ -46,10 +46,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_that_tell_nothing_are_left_out() {
-        let one = Asked { requests: Some(3), prompt_tokens: Some(2_000) };
-        let other: Asked = serde_json::from_str(r#"{"rounds": 12, "ms": 1.0}"#).unwrap();
-        let text = table(&[("one", one), ("other", other)]).unwrap();
-        assert!(text.ends_with("---|\n| one | 3 | 2000 |"), "{text}");
+    fn each_is_a_row() {
+        let read = |line| serde_json::from_str(line).unwrap();
+        let asked = [("one", read(r#"{"requests": 3, "prompt_tokens": 2000}"#)), ("other", read(r#"{"requests": 1, "prompt_tokens": 9}"#))];
+        assert!(table(&asked).unwrap().ends_with("---|\n| one | 3 | 2000 |\n| other | 1 | 9 |"));
     }
 }
