@@ -112,9 +112,9 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
         println!("\n{}", first_calls(&program, arguments.rounds)?);
     }
     if wanted(Part::Rounds) {
-        let (systems, ActorArguments { think, peers_think, model_ms, .. }) = (peers.of_rounds()?, &arguments.actors);
+        let (systems, ActorArguments { think, patience, model_ms, .. }) = (peers.of_rounds()?, &arguments.actors);
         let mut server = Server::start(&program, *model_ms)?;
-        let rounds = think::think(&mut server, &systems, think, *peers_think, arguments.rounds)?;
+        let rounds = think::think(&mut server, &systems, think, *patience, arguments.rounds)?;
         println!("\n{rounds}\n\n{}", in_process(&program, &arguments.actors, arguments.rounds)?);
         curves.push(rounds.curve());
         println!("\n{}", tokens::tokens(&program, &mut server, &systems)?);

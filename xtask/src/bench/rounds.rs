@@ -18,9 +18,9 @@ pub(crate) struct ActorArguments {
     /// Numbers of rounds of one actor over a scripted model
     #[arg(long, value_delimiter = ',', default_values_t = [10, 100, 1_000])]
     pub(super) think: Vec<u32>,
-    /// The most rounds that the peers are given
-    #[arg(long, default_value_t = 1_000)]
-    pub(super) peers_think: u32,
+    /// How long a peer's rounds may take, in seconds: it is given no more where their number squared says that they would take longer
+    #[arg(long, default_value_t = 60)]
+    pub(super) patience: u32,
     /// How long the scripted model of all takes for each answer, in milliseconds
     #[arg(long, default_value_t = 0)]
     pub(super) model_ms: u64,

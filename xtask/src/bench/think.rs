@@ -24,22 +24,29 @@ struct Floor {
     ms: f64,
 }
 
-/// Lets all of them run so many rounds in turn, `repeats` times. Those after the first are given no more than `most` rounds.
-pub(super) fn think(server: &mut Server, systems: &[Peer], counts: &[u32], most: u32, repeats: u32) -> Result<Rounds> {
+/// Lets all of them run so many rounds in turn, `repeats` times. Those after the first are left out where that would take them more than `patience` seconds.
+pub(super) fn think(server: &mut Server, systems: &[Peer], counts: &[u32], patience: u32, repeats: u32) -> Result<Rounds> {
     let mut rounds = Rounds { systems: systems.iter().map(|system| system.name).collect(), rows: Vec::new() };
+    let mut before = vec![None; systems.len()];
     for &count in counts {
         let mut row = Row { count, cells: systems.iter().map(|_| Cell::default()).collect() };
+        let wanted: Vec<bool> = before.iter().enumerate().map(|(at, before)| at == 0 || is_worth(*before, count, patience)).collect();
         for _ in 0..repeats {
-            for (at, (system, cell)) in systems.iter().zip(&mut row.cells).enumerate() {
-                if at == 0 || count <= most {
-                    cell.add(once(server, system, count).with_context(|| format!("{count} rounds of {}", system.name))?, count);
-                }
+            for (at, system) in systems.iter().enumerate().filter(|(at, _)| wanted.get(*at).copied().unwrap_or_default()) {
+                let (took, floor) = once(server, system, count).with_context(|| format!("{count} rounds of {}", system.name))?;
+                before.get_mut(at).into_iter().for_each(|before| *before = Some((count, took.ms)));
+                row.cells.get_mut(at).into_iter().for_each(|cell| cell.add(&took, &floor, count));
             }
         }
         eprintln!("measured: {count} rounds");
         rounds.rows.push(row);
     }
     Ok(rounds)
+}
+
+/// Whether so many rounds would take no more than so many seconds, by the milliseconds of another number of them: each request tells all that was before.
+fn is_worth(before: Option<(u32, f64)>, count: u32, seconds: u32) -> bool {
+    before.is_none_or(|(some, ms)| ms * (f64::from(count) / f64::from(some)).powi(2) <= f64::from(seconds) * 1_000.0)
 }
 
 fn once(server: &mut Server, system: &Peer, count: u32) -> Result<(Took, Floor)> {
@@ -70,7 +77,7 @@ struct Cell {
 }
 
 impl Cell {
-    fn add(&mut self, (took, floor): (Took, Floor), count: u32) {
+    fn add(&mut self, took: &Took, floor: &Floor, count: u32) {
         let each = |ms: f64| ms * 1_000.0 / f64::from(count + 1);
         self.own.push(each(took.ms - floor.ms));
         self.floor.push(each(floor.ms));
@@ -147,7 +154,7 @@ mod tests {
 
     fn cell(pairs: &[(f64, f64)], count: u32) -> Cell {
         let mut cell = Cell::default();
-        pairs.iter().for_each(|&(ms, floor)| cell.add((Took { ms }, Floor { requests: count + 1, ms: floor }), count));
+        pairs.iter().for_each(|&(ms, floor)| cell.add(&Took { ms }, &Floor { requests: count + 1, ms: floor }, count));
         cell
     }
 
@@ -165,5 +172,12 @@ mod tests {
                     | 9 | 100 | 100 | 200 |\n| 99 | 200 | 200 | – |";
         assert_eq!(rounds.to_string(), text);
         assert_eq!(rounds.curve().points, [(9.0, 500.0), (99.0, 100.0)]);
+    }
+
+    #[test]
+    fn what_would_take_too_long_is_left_out() {
+        for (before, expected) in [(None, true), (Some((100, 599.0)), true), (Some((100, 601.0)), false), (Some((1_000, 59_000.0)), true)] {
+            assert_eq!(is_worth(before, 1_000, 60), expected, "{before:?}");
+        }
     }
 }
