@@ -15,8 +15,6 @@ use crate::{Message, ToolDefinition};
 const KEPT: usize = 16 << 20;
 /// So many bytes may be kept of messages that are gone before they are looked for.
 const GONE: usize = 1 << 20;
-/// Shorter messages are written as fast as they are found.
-const SHORT: usize = 256;
 
 /// What was written for requests before, for as long as the messages themselves live.
 #[derive(Debug, Default)]
@@ -42,7 +40,7 @@ impl Written {
         }
         let written = Arc::<RawValue>::from(to_raw_value(&WireMessage(message))?);
         let length = written.get().len();
-        if length >= SHORT && self.has_room(length) {
+        if self.has_room(length) {
             self.bytes += length;
             self.messages.insert(place, (Arc::downgrade(message), Arc::clone(&written)));
         }
@@ -77,6 +75,7 @@ impl Written {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ToolCall;
 
     fn said(length: usize) -> Arc<Message> {
         Arc::new(Message::User { content: "x".repeat(length) })
@@ -85,12 +84,14 @@ mod tests {
     #[test]
     fn what_was_written_once_is_sent_again_as_it_is() {
         let mut written = Written::default();
-        let mut history = vec![said(SHORT), said(1), said(SHORT)];
+        // Most of a long conversation are short messages: calls, and what they gave.
+        let call = ToolCall { id: "c".to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
+        let mut history = vec![said(256), said(1), Arc::new(Message::Assistant { content: String::new(), tool_calls: vec![call] })];
         let first = written.messages(&history).unwrap();
-        history.push(said(SHORT));
+        history.push(said(1));
         let second = written.messages(&history).unwrap();
         let same: Vec<bool> = first.iter().zip(&second).map(|(one, other)| Arc::ptr_eq(one, other)).collect();
-        assert_eq!((same, second.len()), (vec![true, false, true], 4));
+        assert_eq!((same, second.len()), (vec![true; 3], 4));
         let tools: Arc<[ToolDefinition]> =
             [ToolDefinition { name: "t".to_owned(), description: String::new(), parameters: Arc::default() }].into();
         let (one, again) = (written.tools(&tools).unwrap().unwrap(), written.tools(&tools).unwrap().unwrap());
