@@ -11,6 +11,7 @@ mod load;
 mod long;
 mod restore;
 mod secret;
+mod servers;
 mod upgrade;
 mod world;
 
@@ -61,13 +62,13 @@ type Part<'a> = (&'a str, &'a dyn Fn(&World) -> Result<String>);
 
 /// Runs the scenario.
 pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
-    let program = build_aime(&["--no-default-features", "--features", "temporal"])?;
+    let program = build_aime(&["--no-default-features", "--features", "temporal,mcp"])?;
     let world = World::new(program, arguments.record)?;
     if arguments.load {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 13] = [
+    let parts: [Part<'_>; 14] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -81,6 +82,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("ends", &World::ends_before_the_goal),
         ("secret", &World::no_secret_travels),
         ("restore", &World::an_engine_from_a_backup),
+        ("mcp", &World::servers_of_a_worker),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {

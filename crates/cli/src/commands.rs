@@ -80,7 +80,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
     #[cfg(feature = "temporal")]
     if global.engine.on.is_some() {
-        return on_runtime(setup.with_servers(engine::command(command, &global, &setup)));
+        return on_runtime(engine::command(command, &global, &setup));
     }
     match command {
         Command::Run(args) => on_runtime(setup.with_servers(run::run(args, &global, &setup))),
@@ -93,7 +93,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
         Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
         #[cfg(feature = "temporal")]
-        Command::Worker(args) => on_runtime(setup.with_servers(engine::worker(args, &global, &setup))),
+        Command::Worker(args) => on_runtime(engine::worker(args, &global, &setup)),
         Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
         Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, global.config, setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),

@@ -142,6 +142,15 @@ mod tests {
         for (tool, capability) in cases {
             assert_eq!(of(tool), capability, "{tool}");
         }
+        let bash = tools.get("bash").unwrap().sheet();
+        let with = |touches, source| Capability::of_tool(Some(&ToolSheet { touches, source, ..ToolSheet::clone(bash) }));
+        assert_eq!(with(Touches::Network, Source::Touched), Capability::Web);
+        // Whatever a tool of a server touches, it is called where the server is.
+        for touches in [Touches::Nothing, Touches::Processes, Touches::Network] {
+            let of_one = Source::Server { name: "clock".to_owned(), trusted: true, network: false };
+            assert_eq!(with(touches, of_one), Capability::Mcp, "{touches:?}");
+            assert_eq!(with(touches, Source::Servers { trusted: Vec::new(), all: false }), Capability::Mcp, "{touches:?}");
+        }
         // The worker that answers `Unknown tool` may be any.
         assert_eq!(of("no_such_tool"), Capability::Files);
     }

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::{World, compared, gate, tool};
 use crate::services::Server;
 
+/// More than a call takes to begin, and less than it would go on.
+const TIME: &str = "10s";
+
 impl World {
     /// The same in one process and on an engine, with the same exit codes.
     pub(super) fn ends_before_the_goal(&self) -> Result<String> {
@@ -16,6 +19,7 @@ impl World {
         let plans = [
             ("refused", actor("REFUSED")),
             ("spent", actor("SPENDS")),
+            ("late", json!([tool("late", &gate("late"), &[])])),
             ("ended", json!([tool("cut", &gate("cut"), &[]), tool("after", "echo after >> log", &["cut"])])),
         ];
         for folder in ["ends-here", "ends"] {
@@ -40,7 +44,7 @@ impl World {
         let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;
         let there = self.ends_in("ends", &url, &["--on", &on])?;
         ensure!(here == there, "the results are others: {there:#?}\nwhere one process gives {here:#?}");
-        Ok("runs were refused by the model, reached a bound and were given more, were cancelled and forked: exit codes and results are \
+        Ok("runs were refused by the model, reached a bound and were given more, had no time left, were cancelled and forked: exit codes and results are \
             those of one process"
             .to_owned())
     }
@@ -57,6 +61,10 @@ impl World {
         let refused = run("refused")?.ended(3)?;
         let spent = run("spent")?.ended(4)?;
         let more = aime("more", &["resume", "spent", "--max-tokens", "50000", "--output", "json"])?.ended(0)?;
+        let time = ["--approve", "all", "--unattended", "--timeout", TIME, "--output", "json"];
+        let late = aime("late", &[&["run", "--plan", "late.json", "--run-id", "late"][..], &time].concat())?;
+        self.appears(&format!("{folder}/at-late"))?;
+        let late = late.ended(4)?;
         let going = run("ended")?;
         self.appears(&format!("{folder}/at-cut"))?;
         aime("cancel", &["cancel", "ended"])?.printed(0)?;
@@ -65,6 +73,6 @@ impl World {
         aime("fork", &["runs", "fork", "ended", "--at", "1", "--run-id", "again"])?.printed(0)?;
         let again = aime("again", &["resume", "again", "--output", "json"])?.ended(0)?;
         let log = fs::read_to_string(self.root.join(folder).join("log"))?;
-        Ok(([refused, spent, more, ended, again].map(compared).into(), log))
+        Ok(([refused, spent, more, late, ended, again].map(compared).into(), log))
     }
 }

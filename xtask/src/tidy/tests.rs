@@ -40,6 +40,27 @@ fn this_workspace_is_tidy() {
     assert!(faults.is_empty(), "{}", faults.iter().map(|fault| format!("\n{fault}")).collect::<String>());
 }
 
+/// By the manifests, without resolving anything: only the command may name it, and only behind a feature that no default turns on.
+#[test]
+fn an_engine_is_in_no_default_build() {
+    let codebase = Codebase::read(&workspace::root()).unwrap();
+    let naming: Vec<_> = codebase
+        .packages
+        .iter()
+        .filter(|package| package.dependencies("dependencies").iter().any(|(name, _)| *name == "aime-temporal"))
+        .collect();
+    assert_eq!(naming.iter().map(|package| package.name.as_str()).collect::<Vec<_>>(), ["aime"]);
+    let manifest = &naming[0].manifest;
+    assert_eq!(manifest["dependencies"]["aime-temporal"]["optional"].as_bool(), Some(true));
+    let features = manifest["features"].as_table().unwrap();
+    let (mut on, mut seen) = (vec!["default"], Vec::new());
+    while let Some(feature) = on.pop() {
+        seen.push(feature);
+        on.extend(features.get(feature).and_then(|list| list.as_array()).into_iter().flatten().filter_map(|word| word.as_str()));
+    }
+    assert!(seen.contains(&"mcp") && !seen.iter().any(|feature| feature.contains("temporal")), "{seen:?}");
+}
+
 #[test]
 fn what_is_in_order_has_no_faults() {
     assert_eq!(faults_with(&[]), Vec::<String>::new());

@@ -39,7 +39,8 @@ const PAYLOAD_KEY: &str = "AIME_TEMPORAL_PAYLOAD_KEY";
 pub(super) async fn command(command: Command, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let Some(on) = &global.engine.on else { return Err(Failure::internal("no engine is named")) };
     match command {
-        Command::Run(args) => run(args, global, setup).await,
+        // Workers call the tools of servers; what there is must be known for the plan alone.
+        Command::Run(args) => setup.with_servers(run(args, global, setup)).await,
         Command::Resume(args) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => {
             let answer = RunFact::PersonAnswered { question: None, text: text.join(" ") };
@@ -218,7 +219,14 @@ fn tree_failure(error: &TreeError) -> Failure {
 
 /// Serves an engine until Ctrl-C or TERM.
 pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let serves: BTreeSet<Capability> = if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.into_iter().collect() };
+    let serves: BTreeSet<Capability> = if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.iter().copied().collect() };
+    // Who gives actors the tools of MCP servers, and who calls them; nobody else starts a server.
+    let knows_servers = serves.contains(&Capability::Planner) || serves.contains(&Capability::Mcp);
+    let serving = serve(args, serves, global, setup);
+    if knows_servers { setup.with_servers(serving).await } else { serving.await }
+}
+
+async fn serve(args: WorkerArgs, serves: BTreeSet<Capability>, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let equipment = if serves.iter().all(|capability| *capability == Capability::Runs) {
         None
     } else {

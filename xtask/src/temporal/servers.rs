@@ -1,0 +1,83 @@
+//! Tools of an MCP server that one worker has, with a token that nobody else knows.
+
+use std::fs;
+
+use aime_scripted_server::{Reply, Script, ScriptedServer, When};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::{World, holds};
+use crate::services::Server;
+
+/// The server, as a program that was made without aime's library.
+const CLOCK: &str = include_str!("clock.sh");
+const TOOL: &str = "mcp__clock__read";
+/// What the server of the host is given, which only its worker knows.
+const TOKEN: &str = "tok-5b0e93d1a7c24f68";
+/// Who knows what the server offers, and who has it with its token.
+const SETTINGS: [(&str, &str); 2] = [("mcp-offered", ""), ("mcp-has", "env_vars = [\"CLOCK_TOKEN\"]\n")];
+
+impl World {
+    /// A task and an actor call the tool. Everybody's settings name the server; the one that is called is that of the worker of such tools, started
+    /// by its settings, with its token, confined to its folder.
+    pub(super) fn servers_of_a_worker(&self) -> Result<String> {
+        let path = |name: &str| self.root.join(name);
+        for (home, more) in SETTINGS {
+            fs::create_dir_all(path(home).join("aime"))?;
+            let settings = format!("[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n{more}");
+            fs::write(path(home).join("aime/config.toml"), settings)?;
+        }
+        let [client, drives, thinks, host, kept] = ["mcp-client", "mcp-drives", "mcp-thinks", "mcp-host", "mcp-engine"];
+        for folder in [client, drives, thinks, host, kept] {
+            fs::create_dir(path(folder))?;
+            fs::write(path(folder).join("clock.sh"), CLOCK)?;
+        }
+        let plan = json!({"goal": "the time, twice", "tasks": [
+            {"id": "look", "name": "look", "kind": "tool", "tool": TOOL, "description": "look", "parameters": {}},
+            {"id": "acts", "name": "acts", "kind": "actor", "description": "look again", "dependencies": ["look"]},
+        ]});
+        fs::write(path(client).join("plan.json"), plan.to_string())?;
+        let script = Script::new()
+            .on(When::tools().and_turn(0), [Reply::call(TOOL, json!({}))])
+            .on(When::tools(), [Reply::call("terminate", json!({"status": "success", "message": "looked"}))])
+            .on(When::plain(), [Reply::text("Done.")]);
+        let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
+        let (url, engine) = (model.url(), Server::start(&path(kept))?);
+        let (address, on, blobs) = (engine.address(), format!("temporal://{}", engine.address()), path("mcp-blobs").display().to_string());
+        let [offered, has] = SETTINGS.map(|(home, _)| path(home).display().to_string());
+        let offered = self.with(&[("XDG_CONFIG_HOME", &offered)]);
+        let has = self.with(&[("XDG_CONFIG_HOME", &has), ("CLOCK_TOKEN", TOKEN)]);
+        let serve = |world: &Self, folder: &str, serves: &str| {
+            world.start(folder, folder, &url, &["worker", "--temporal", &address, "--serve", serves, "--blobs", &blobs])
+        };
+        let _workers =
+            [serve(&offered, drives, "runs,llm,tools.files")?, serve(&offered, thinks, "planner")?, serve(&has, host, "tools.mcp")?];
+        let go = ["run", "--plan", "plan.json", "--run-id", "servers", "--approve", "all", "--unattended", "--output", "json"];
+        let shared = ["--on", &on, "--blobs", &blobs];
+        let result = offered.start(client, "mcp-run", &url, &[&go[..], &shared].concat())?.ended(0)?;
+        let shown = offered.start(client, "mcp-show", &url, &[&["runs", "show", "servers", "--output", "json"][..], &shared].concat())?;
+        let shown = shown.printed(0)?;
+
+        let told = result.pointer("/tasks/0/summary").and_then(Value::as_str).unwrap_or_default();
+        ensure!(told.contains("noon-1"), "the task has another answer: {result:#}");
+        let heard = model.requests().iter().any(|request| request.to_string().contains("noon-2"));
+        ensure!(heard, "the actor was not told the time by the process that had told it before: {:#?}", model.requests());
+        let lines = |folder: &str, file: &str| fs::read_to_string(path(folder).join(file)).unwrap_or_default().lines().count();
+        let calls = [client, drives, thinks, host].map(|folder| lines(folder, "calls"));
+        ensure!(calls == [0, 0, 0, 2], "calls were made by others: {calls:?}");
+        // A client asks once what there is, to check the plan, and does not to look at runs; who plans nothing and calls nothing never asks.
+        let greetings = [client, drives, thinks].map(|folder| lines(folder, "greetings"));
+        ensure!(greetings == [1, 0, 1], "the server was started elsewhere: {greetings:?}");
+        ensure!(!path("escaped").exists(), "the server of the worker has written outside of its folder");
+        ensure!(holds(&path(kept), "noon-1")?, "what was told is not found: the search is no good");
+        for place in [kept, "mcp-blobs", "mcp-run.out", client, drives, thinks] {
+            ensure!(!path(place).exists() || !holds(&path(place), TOKEN)?, "the token of the worker stands in {place}");
+        }
+        ensure!(!shown.contains(TOKEN), "the token of the worker is shown: {shown}");
+        let asked = model.requests().iter().any(|request| request.to_string().contains(TOKEN));
+        ensure!(!asked, "the model was told the token of the worker");
+        Ok("a task and an actor called a tool of an MCP server that one worker has: the one process there told both, confined, and its token has \
+            not left it"
+            .to_owned())
+    }
+}
