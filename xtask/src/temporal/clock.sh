@@ -13,7 +13,7 @@ while read -r line; do
     *'"method":"tools/call"'*)
       times=$((times + 1))
       echo called >>calls
-      (echo out >../escaped) 2>/dev/null
+      (echo out >../escaped) 2>/dev/null || echo refused >>refusals
       answer '{"content":[{"type":"text","text":"noon-'"$times"', by '"$CLOCK_TOKEN"'"}]}' ;;
   esac
 done

@@ -1,4 +1,4 @@
-//! Tools of an MCP server that one worker has, with a token that nobody else knows.
+//! Tools of an MCP server that one worker has, with a token that nobody else knows; in a namespace of its own.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::{World, holds};
-use crate::services::Server;
+use super::{World, holds, tool};
+use crate::services::{NAMESPACE, Server};
 
 /// The server, as a program that was made without aime's library.
 const CLOCK: &str = include_str!("clock.sh");
@@ -19,7 +19,7 @@ const SETTINGS: [(&str, &str); 2] = [("mcp-offered", ""), ("mcp-has", "env_vars 
 
 impl World {
     /// A task and an actor call the tool. Everybody's settings name the server; the one that is called is that of the worker of such tools, started
-    /// by its settings, with its token, confined to its folder.
+    /// by its settings, with its token. It is confined to the worker's folder, as is a command.
     pub(super) fn servers_of_a_worker(&self) -> Result<String> {
         let path = |name: &str| self.root.join(name);
         for (home, more) in SETTINGS {
@@ -35,6 +35,7 @@ impl World {
         let plan = json!({"goal": "the time, twice", "tasks": [
             {"id": "look", "name": "look", "kind": "tool", "tool": TOOL, "description": "look", "parameters": {}},
             {"id": "acts", "name": "acts", "kind": "actor", "description": "look again", "dependencies": ["look"]},
+            tool("strays", "(echo out > ../escaped) 2> /dev/null || echo refused >> refusals", &["acts"]),
         ]});
         fs::write(path(client).join("plan.json"), plan.to_string())?;
         let script = Script::new()
@@ -43,20 +44,28 @@ impl World {
             .on(When::plain(), [Reply::text("Done.")]);
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
         let (url, engine) = (model.url(), Server::start(&path(kept))?);
-        let (address, on, blobs) = (engine.address(), format!("temporal://{}", engine.address()), path("mcp-blobs").display().to_string());
+        let (address, blobs) = (format!("{}/{NAMESPACE}", engine.address()), path("mcp-blobs").display().to_string());
+        let on = format!("temporal://{address}");
         let [offered, has] = SETTINGS.map(|(home, _)| path(home).display().to_string());
         let offered = self.with(&[("XDG_CONFIG_HOME", &offered)]);
         let has = self.with(&[("XDG_CONFIG_HOME", &has), ("CLOCK_TOKEN", TOKEN)]);
         let serve = |world: &Self, folder: &str, serves: &str| {
             world.start(folder, folder, &url, &["worker", "--temporal", &address, "--serve", serves, "--blobs", &blobs])
         };
-        let _workers =
-            [serve(&offered, drives, "runs,llm,tools.files")?, serve(&offered, thinks, "planner")?, serve(&has, host, "tools.mcp")?];
+        let _workers = [
+            serve(&offered, drives, "runs,llm,tools.files")?,
+            serve(&offered, thinks, "planner")?,
+            serve(&has, host, "tools.mcp,tools.shell")?,
+        ];
         let go = ["run", "--plan", "plan.json", "--run-id", "servers", "--approve", "all", "--unattended", "--output", "json"];
         let shared = ["--on", &on, "--blobs", &blobs];
         let result = offered.start(client, "mcp-run", &url, &[&go[..], &shared].concat())?.ended(0)?;
         let shown = offered.start(client, "mcp-show", &url, &[&["runs", "show", "servers", "--output", "json"][..], &shared].concat())?;
         let shown = shown.printed(0)?;
+
+        let listed = |name: &str, on: &str| offered.start(client, name, &url, &["runs", "--output", "json", "--on", on])?.printed(0);
+        let (ours, others) = (listed("mcp-list", &on)?, listed("mcp-others", &format!("temporal://{}", engine.address()))?);
+        ensure!(ours.contains("\"servers\"") && !others.contains("\"servers\""), "the run is not in its namespace alone: {ours}\n{others}");
 
         let told = result.pointer("/tasks/0/summary").and_then(Value::as_str).unwrap_or_default();
         ensure!(told.contains("noon-1"), "the task has another answer: {result:#}");
@@ -68,7 +77,10 @@ impl World {
         // A client asks once what there is, to check the plan, and does not to look at runs; who plans nothing and calls nothing never asks.
         let greetings = [client, drives, thinks].map(|folder| lines(folder, "greetings"));
         ensure!(greetings == [1, 0, 1], "the server was started elsewhere: {greetings:?}");
-        ensure!(!path("escaped").exists(), "the server of the worker has written outside of its folder");
+        ensure!(
+            lines(host, "refusals") == 3 && !path("escaped").exists(),
+            "a server or a command of the worker has written outside of its folder"
+        );
         ensure!(holds(&path(kept), "noon-1")?, "what was told is not found: the search is no good");
         for place in [kept, "mcp-blobs", "mcp-run.out", client, drives, thinks] {
             ensure!(!path(place).exists() || !holds(&path(place), TOKEN)?, "the token of the worker stands in {place}");
@@ -76,8 +88,8 @@ impl World {
         ensure!(!shown.contains(TOKEN), "the token of the worker is shown: {shown}");
         let asked = model.requests().iter().any(|request| request.to_string().contains(TOKEN));
         ensure!(!asked, "the model was told the token of the worker");
-        Ok("a task and an actor called a tool of an MCP server that one worker has: the one process there told both, confined, and its token has \
-            not left it"
+        Ok("a task and an actor called a tool of an MCP server that one worker has, in a namespace of its own: the one process there told both, its token has not left it, \
+            and neither it nor a command could write elsewhere"
             .to_owned())
     }
 }
