@@ -121,13 +121,15 @@ fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>, data: &mut Vec<Str
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-        let kind = entry.file_type()?;
+        // A link is what it leads to, but for a folder: that would be walked twice. One that leads nowhere is nothing.
+        let link = entry.file_type()?.is_symlink();
+        let Ok(entry_is) = (if link { fs::metadata(entry.path()) } else { entry.metadata() }) else { continue };
         if SKIPPED.contains(&name.as_str()) {
             continue;
         }
-        if kind.is_dir() {
+        if entry_is.is_dir() && !link {
             walk(root, &path, files, data)?;
-        } else if kind.is_file() && entry.metadata()?.len() <= LARGEST {
+        } else if entry_is.is_file() && entry_is.len() <= LARGEST {
             // A file that is not UTF-8 is data. One that was removed since the folder was listed is no fault.
             let Ok(text) = fs::read_to_string(entry.path()) else {
                 data.push(path);

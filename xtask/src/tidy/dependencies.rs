@@ -1,9 +1,9 @@
-//! Dependencies: one place for versions, and a reason behind each.
+//! Dependencies: one place for versions, and a reason behind each. And what a package must have beside its code.
 
 use toml::{Table, Value};
 
 use super::Fault;
-use super::codebase::Codebase;
+use super::codebase::{Codebase, Package};
 
 /// Where the reasons stand, one table row for each dependency, beginning with its name in backticks.
 const REASONS: &str = "docs/dependencies.md";
@@ -45,8 +45,23 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
             let mend = "write one: what it is for, an example that runs, what it never does";
             faults.push(Fault::new(&path, 1, format!("{} has no README.md", package.name), mend));
         }
+        faults.extend(licences(codebase, package));
     }
     faults
+}
+
+/// What is published stands alone: it has the texts of the licences of the workspace, each under its name.
+fn licences<'a>(codebase: &'a Codebase, package: &'a Package) -> impl Iterator<Item = Fault> + 'a {
+    let published = package.manifest.get("package").and_then(|package| package.get("publish")).and_then(Value::as_bool) != Some(false);
+    let texts = codebase.files.iter().filter(move |file| published && file.path.starts_with("LICENSE"));
+    let missing = texts.filter(|file| {
+        let own = codebase.file(&format!("{}/{}", package.folder, file.path));
+        own.is_none_or(|own| own.text != file.text)
+    });
+    missing.map(|file| {
+        let what = format!("{} is published without the text of {}", package.name, file.path);
+        Fault::new(&package.manifest_path(), 1, what, format!("link it: ln -s ../../{0} {1}/{0}", file.path, package.folder))
+    })
 }
 
 fn kinds() -> impl Iterator<Item = &'static str> {

@@ -116,6 +116,32 @@ fn a_crate_says_its_layer_and_has_a_readme() {
 }
 
 #[test]
+fn what_is_published_has_the_text_of_its_licence() {
+    let licence = |path: &'static str| (path, "You may.\n");
+    let all = [licence("LICENSE-MIT"), licence("crates/low/LICENSE-MIT"), licence("crates/high/LICENSE-MIT")];
+    assert_eq!(faults_with(&all), Vec::<String>::new());
+    one_fault(&all[..2], "crates/high/Cargo.toml:1:", "high is published without the text of LICENSE-MIT");
+    one_fault(&[all[0], all[1], ("crates/high/LICENSE-MIT", "You may not.\n")], "crates/high/Cargo.toml:1:", "LICENSE-MIT");
+    let kept = "[package]\nname = \"high\"\npublish = false\n[package.metadata.aime]\nlayer = 2\n[dependencies]\nlow.workspace = true\n";
+    assert_eq!(faults_with(&[all[0], all[1], ("crates/high/Cargo.toml", kept)]), Vec::<String>::new());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_the_file_that_it_leads_to() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").unwrap();
+    std::fs::create_dir(folder.path().join("crates")).unwrap();
+    for (target, link) in [("../Cargo.toml", "crates/linked"), ("gone", "crates/broken"), ("..", "crates/around")] {
+        std::os::unix::fs::symlink(target, folder.path().join(link)).unwrap();
+    }
+    let codebase = Codebase::read(folder.path()).unwrap();
+    let paths: Vec<&str> = codebase.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["Cargo.toml", "crates/linked"]);
+    assert!(codebase.data.is_empty(), "{:?}", codebase.data);
+}
+
+#[test]
 fn what_the_workspace_excludes_is_no_member() {
     let fuzz = ("fuzz/Cargo.toml", "[workspace]\n[package]\nname = \"fuzz\"\n[dependencies]\nlibfuzzer-sys = \"0.4\"\n");
     assert!(!faults_with(&[fuzz]).is_empty(), "it would be one");
