@@ -33,9 +33,12 @@ pub(crate) struct PackagesArguments {
 
 /// Packs every crate, builds it from what was packed, sends nothing, and compares public interfaces.
 pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
+    let asked = cargo(["metadata", "--no-deps", "--locked", "--format-version", "1"]).output().context("could not start cargo")?;
+    ensure!(asked.status.success(), "cargo tells nothing of this workspace: {}", String::from_utf8_lossy(&asked.stderr).trim());
+    let metadata: Metadata = serde_json::from_slice(&asked.stdout)?;
     let chosen: Vec<String> = match arguments.packages.as_slice() {
         [] => vec!["--workspace".into()],
-        packages => packages.iter().flat_map(|name| ["--package".into(), name.clone()]).collect(),
+        packages => with_what_they_stand_on(&metadata, packages)?.into_iter().flat_map(|name| ["--package".into(), name]).collect(),
     };
     let mut publish = cargo(["publish", "--dry-run", "--locked", "--config"]);
     publish.arg(profile()?).args(&chosen);
@@ -48,8 +51,7 @@ pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
         eprintln!("There is no release yet: no public interface is promised. `--since REV` compares with a commit.");
         return Ok(());
     };
-    let asked = cargo(["metadata", "--no-deps", "--locked", "--format-version", "1"]).output().context("could not start cargo")?;
-    let (promised, new) = promised(&serde_json::from_slice(&asked.stdout)?, &arguments.packages, &packages_of(&since)?);
+    let (promised, new) = promised(&metadata, &arguments.packages, &packages_of(&since)?);
     if !new.is_empty() {
         eprintln!("Not there at {since}, so nothing was promised of it: {}", new.join(", "));
     }
@@ -59,6 +61,22 @@ pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
     let mut checks = Command::new(semver_checks()?);
     checks.current_dir(root()).args(["semver-checks", "--baseline-rev", &since]);
     run(checks.args(promised.iter().flat_map(|name| ["--package", name])))
+}
+
+/// These packages and those of the workspace that they stand on: what is in no registry yet can only be built together.
+fn with_what_they_stand_on(metadata: &Metadata, wanted: &[String]) -> Result<BTreeSet<String>> {
+    let mut chosen = BTreeSet::new();
+    let mut open: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    while let Some(name) = open.pop() {
+        let package = metadata.packages.iter().find(|package| package.name == name);
+        let package = package.with_context(|| format!("there is no package {name} in this workspace"))?;
+        if chosen.insert(name.to_owned()) {
+            // Of those without a version nothing is left in what is packed.
+            let own = package.dependencies.iter().filter(|dependency| dependency.path.is_some() && dependency.req != "*");
+            open.extend(own.map(|dependency| dependency.name.as_str()));
+        }
+    }
+    Ok(chosen)
 }
 
 /// Of the packages that are published and are a library: those that were there `before`, and those that were not. `wanted` are meant, or all.
@@ -82,6 +100,17 @@ struct Package {
     /// Where it may be sent; anywhere without.
     publish: Option<Vec<String>>,
     targets: Vec<Target>,
+    #[serde(default)]
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
+    /// The versions that will do; `*` where none is said.
+    req: String,
+    /// Where it is, if it is in no registry.
+    path: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -153,7 +182,7 @@ fn semver_checks() -> Result<PathBuf> {
 mod tests {
     use serde_json::json;
 
-    use super::{own_profile, promised};
+    use super::{Metadata, own_profile, promised, with_what_they_stand_on};
 
     #[test]
     fn libraries_that_were_there_are_compared_and_new_ones_are_named() {
@@ -169,6 +198,25 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(promised(&metadata, &[], &before), (names(&["old"]), names(&["new"])));
         assert_eq!(promised(&metadata, &names(&["old", "command"]), &before), (names(&["old"]), names(&[])));
+    }
+
+    #[test]
+    fn what_a_package_stands_on_is_packed_with_it() {
+        let on = |name: &str, req: &str| json!({"name": name, "req": req, "path": "somewhere"});
+        let package = |name: &str, dependencies| json!({"name": name, "publish": null, "targets": [], "dependencies": dependencies});
+        let metadata: Metadata = serde_json::from_value(json!({"packages": [
+            package("top", json!([on("middle", "^0.1.0"), on("for-tests", "*"), {"name": "serde", "req": "^1", "path": null}])),
+            package("middle", json!([on("low", "^0.1.0")])),
+            package("low", json!([on("middle", "^0.1.0")])),
+            package("for-tests", json!([])),
+            package("other", json!([])),
+        ]}))
+        .unwrap();
+        let chosen =
+            |wanted: &str| with_what_they_stand_on(&metadata, &[wanted.to_owned()]).map(|chosen| chosen.into_iter().collect::<Vec<_>>());
+        assert_eq!(chosen("top").unwrap(), ["low", "middle", "top"]);
+        assert_eq!(chosen("other").unwrap(), ["other"]);
+        assert!(chosen("serde").unwrap_err().to_string().contains("no package serde"));
     }
 
     #[test]
