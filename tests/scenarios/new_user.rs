@@ -90,6 +90,16 @@ fn the_readme_is_enough() {
 }
 
 #[test]
+fn who_asks_for_a_run_where_there_is_none_is_told_how_one_begins() {
+    let world = World::with(model(0));
+    for command in [&["resume", "last"][..], &["runs", "report", "last"], &["runs", "undo", "last"], &["answer", "last", "yes"]] {
+        world.aime(command).must(2).tells(&["there is no run \"last\"", "`aime run \"…\"` does, and -C names another folder"]);
+    }
+    world.aime(["run", "list what is to be done", "--mode", "complex", "--approve", "all"]).must(0);
+    world.aime(["resume", "ghost"]).must(2).tells(&["there is no run \"ghost\"", "`aime runs` lists the runs of this folder"]);
+}
+
+#[test]
 fn the_first_run_of_a_folder_teaches_what_can_be_done_with_it() {
     let world = World::with(model(0));
     let goal = ["run", "list what is to be done", "--mode", "complex", "--approve", "all"];

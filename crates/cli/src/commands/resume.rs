@@ -62,15 +62,15 @@ pub(super) fn raised(mut bounds: Bounds, reached: &BTreeSet<String>, run: &RunCo
 
 /// The run that is meant: by its name, by the beginning of it, or `last`.
 pub(super) fn find_run(text: &str, setup: &Setup) -> Result<RunId, Failure> {
-    let unknown = || {
-        Failure::usage(format!("there is no run {text:?} in {}", setup.folder.display())).hint("`aime runs` lists the runs of this folder")
-    };
-    let Some(journal) = setup.existing_journal()? else { return Err(unknown()) };
+    let unknown = |hint| Failure::usage(format!("there is no run {text:?} in {}", setup.folder.display())).hint(hint);
+    let none_yet = "nothing has run there yet: `aime run \"…\"` does, and -C names another folder";
+    let Some(journal) = setup.existing_journal()? else { return Err(unknown(none_yet)) };
     let runs = journal.runs().map_err(|error| Failure::caused(crate::failure::code::USAGE, &error))?;
     let found = named(text, &runs);
     match found.as_slice() {
         [one] => RunId::new(*one).map_err(Failure::usage),
-        [] => Err(unknown()),
+        [] if runs.is_empty() => Err(unknown(none_yet)),
+        [] => Err(unknown("`aime runs` lists the runs of this folder")),
         many => Err(Failure::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
     }
 }
