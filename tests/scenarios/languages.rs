@@ -268,7 +268,7 @@ fn what_fails_is_told_with_its_mend() {
     let alone = |arguments: &[&str]| World::alone().aime(arguments.iter().copied().chain(["--lang", "zh"]));
     for (arguments, code, lines) in [
         (&["run"][..], 2, &["错误：没有目标", "提示：aime run \"要达到的目标\""][..]),
-        (&["resume", "r9"], 2, &["错误：", "提示：`aime runs` 列出这个文件夹的运行"]),
+        (&["resume", "r9"], 2, &["错误：", "提示：那里还没有运行：用 `aime run \"…\"` 开始一个"]),
         (&["run", "--plan", "nowhere.json"], 2, &["错误：计划 nowhere.json 不存在", "提示：请修正路径"]),
         (&["-C", "nowhere", "doctor"], 2, &["错误：无法使用工作文件夹 nowhere", "提示：请用 -C 指定一个存在的文件夹"]),
     ] {
@@ -382,4 +382,30 @@ fn the_whole_of_a_goal_in_chinese_is_asked_for_in_its_language() {
     let asked = world.server().requests();
     let told = |request: &serde_json::Value| request["messages"].to_string().contains("in the language of the");
     assert!(asked.len() > 3 && asked.iter().all(told), "planner, actors and the answer: {asked:#?}");
+}
+
+#[test]
+fn help_and_what_is_typed_wrong_are_told_in_chinese() {
+    let mut world = World::alone();
+    let english = world.aime(["run", "--help"]).must(0);
+    assert!(english.stdout.contains("Usage: aime run") && english.stderr.is_empty(), "{english}");
+    for flags in [&["--lang", "zh"][..], &["--lang=zh"]] {
+        let help = world.aime(["run", "--help"].iter().chain(flags)).must(0);
+        tells(&help, &help.stdout, &["实现一个目标", "用法： aime run", "所有命令的选项:"]);
+        assert!(help.stderr.is_empty(), "{help}");
+    }
+    world.user_settings("[messages]\nlanguage = \"zh\"\n");
+    let help = world.aime(["help", "runs"]).must(0);
+    tells(&help, &help.stdout, &["查看运行", "用法： aime runs"]);
+    let wrong = world.aime(["doctr"]).must(2);
+    tells(&wrong, &wrong.stderr, &["错误：没有命令 'doctr'", "提示：有一个相近的命令：'doctor'", "用法：aime", "更多说明请用 '--help'。"]);
+    assert!(wrong.stdout.is_empty(), "{wrong}");
+    let wrong = world.aime(["rum", "--lang", "en"]).must(2);
+    tells(&wrong, &wrong.stderr, &["error: unrecognized subcommand 'rum'"]);
+    // Settings that cannot be read are no reason to say nothing.
+    world.user_settings("[messages\n");
+    world.set("LANG", "zh_CN.UTF-8");
+    let nothing = world.aime([""; 0]).must(2);
+    tells(&nothing, &nothing.stderr, &["会规划的代理运行时", "命令:", "用法： aime"]);
+    world.aime(["--version"]).must(0);
 }

@@ -10,6 +10,7 @@ mod subcommands;
 #[cfg(test)]
 mod tests;
 mod tips;
+mod told;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -25,7 +26,7 @@ pub(crate) use self::{
     permissions::{PermissionsCommand, PermissionsFormat},
     runs::{RunsCommand, UndoArgs},
     subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
-    tips::with_tip,
+    told::{language_in, read, tell},
 };
 
 /// The heading of the options that every command has.

@@ -43,11 +43,11 @@ use clap::CommandFactory;
 pub(crate) use run::interrupted;
 
 use crate::{
-    args::{Cli, Command, Global, McpCommand},
+    args::{Cli, Command, Global, McpCommand, language_in},
     config::Environment,
     failure::Failure,
     wiring::Setup,
-    words::{self, Language},
+    words::{self, Language, LanguageChoice},
 };
 
 /// Runs what was typed and gives the exit code.
@@ -171,6 +171,13 @@ fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure>
     let setup = Setup::new(environment, global.directory.as_deref(), global.config.clone())?;
     words::speak(Language::of(global.lang, setup.config.messages.language, &setup.environment));
     Ok(setup)
+}
+
+/// The language for somebody whose words were no command: of `--lang`, else of the settings here, else of the locale.
+pub(crate) fn language_of_nothing(environment: &Environment) -> Language {
+    let flag = language_in(std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()));
+    let settings = || Setup::new(environment.clone(), None, None).map(|setup| setup.config.messages.language);
+    Language::of(flag, if flag.is_none() { settings().unwrap_or_default() } else { LanguageChoice::Auto }, environment)
 }
 
 /// Whether an editor, another agent or a browser is told what a command says.

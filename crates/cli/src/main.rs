@@ -15,10 +15,7 @@ mod words;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::{
-    args::{Cli, with_tip},
     config::Environment,
     failure::Failure,
     words::{Language, LanguageChoice},
@@ -29,17 +26,16 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == wiring::LAUNCH) {
         return launch();
     }
-    let cli = match Cli::try_parse().map_err(with_tip) {
+    let environment = Environment::of_process();
+    let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => {
+            words::speak(commands::language_of_nothing(&environment));
+            args::tell(&error);
             // Help and version are what was asked for; anything else is wrong use.
-            let code = if error.use_stderr() { failure::code::USAGE } else { 0 };
-            // A closed pipe is no error.
-            drop(error.print());
-            return ExitCode::from(code);
+            return ExitCode::from(if error.use_stderr() { failure::code::USAGE } else { 0 });
         }
     };
-    let environment = Environment::of_process();
     output::choose_colors(cli.global.color, &environment);
     // The settings may say otherwise; what they themselves have wrong is told in this one.
     words::speak(Language::of(cli.global.lang, LanguageChoice::Auto, &environment));

@@ -85,6 +85,11 @@ pub(crate) fn speak(language: Language) {
     CHINESE.store(language == Language::Chinese, Ordering::Relaxed);
 }
 
+/// Whether messages are as they stand in the sources.
+pub(crate) fn is_english() -> bool {
+    language() == Language::English
+}
+
 fn language() -> Language {
     #[cfg(test)]
     if let Some(language) = tests::language_of_this_thread() {
@@ -130,6 +135,14 @@ pub(crate) fn asked(question: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(question),
         language => sentence::asked(language, question),
+    }
+}
+
+/// A text of help, or of what was typed wrong, in the person's language, line by line; examples and what no catalogue has stay as they are.
+pub(crate) fn typed(text: &str) -> String {
+    match language() {
+        Language::English => text.to_owned(),
+        language => sentence::typed(language, text),
     }
 }
 

@@ -1,8 +1,15 @@
 //! What can be typed, and what is said of what cannot.
 
+use std::collections::BTreeSet;
+
 use clap::{CommandFactory, Parser};
 
-use super::*;
+use super::{
+    tips::with_tip,
+    told::{command, explained},
+    *,
+};
+use crate::words::{Language, in_language};
 
 #[test]
 fn the_commands_are_sound() {
@@ -93,4 +100,97 @@ fn who_names_no_run_or_no_command_is_told_what_to_type() {
     assert!(goal.contains("tip: a goal stands behind `run`") && !goal.contains("similar"), "{goal}");
     assert!(told(&["rum"]).contains("'run'"), "what is nearly a command is named");
     assert!(!told(&["tools", "show"]).contains("newest run"));
+}
+
+/// The lines of a text that are in English alone, but for examples, which are set in.
+fn english(text: &str) -> Vec<String> {
+    let is_chinese = |line: &str| line.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+    text.lines().filter(|line| !line.is_empty() && !line.starts_with("  ") && !is_chinese(line)).map(str::to_owned).collect()
+}
+
+#[test]
+fn all_of_the_help_is_told_in_chinese() {
+    fn check(command: &clap::Command, untold: &mut Vec<String>) {
+        let mut look = |text: Option<String>| untold.extend(text.iter().flat_map(|text| english(text)));
+        look(command.get_about().map(ToString::to_string));
+        look(command.get_after_help().map(ToString::to_string));
+        look(command.get_subcommand_help_heading().map(str::to_owned));
+        for argument in command.get_arguments() {
+            look(argument.get_help_heading().map(str::to_owned));
+            look(argument.get_help().map(ToString::to_string));
+            look(argument.get_long_help().map(ToString::to_string));
+        }
+        command.get_subcommands().for_each(|command| check(command, untold));
+    }
+    let mut untold = Vec::new();
+    in_language(Language::Chinese, || check(&command(), &mut untold));
+    untold.sort();
+    untold.dedup();
+    assert!(untold.is_empty(), "messages/en/help.ftl lacks {untold:#?}");
+}
+
+#[test]
+fn help_in_chinese_shows_what_the_english_one_shows() {
+    fn names(help: &str) -> BTreeSet<String> {
+        let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || "-_".contains(c)));
+        words.filter(|word| word.starts_with("--") && word.len() > 2).map(str::to_owned).collect()
+    }
+    for arguments in [&["--help"][..], &["run", "--help"], &["help", "runs", "report"], &["eval", "--help"], &["mcp", "serve", "-h"]] {
+        let english = Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err();
+        let chinese = in_language(Language::Chinese, || command().try_get_matches_from(["aime"].iter().chain(arguments)).unwrap_err());
+        assert_eq!(chinese.kind(), english.kind());
+        let (english, chinese) = (english.to_string(), chinese.to_string());
+        assert_eq!(names(&chinese), names(&english), "{chinese}");
+        assert!(chinese.contains("用法：") && !chinese.contains("Usage") && !chinese.contains("[default"), "{chinese}");
+    }
+    let run = in_language(Language::Chinese, || command().try_get_matches_from(["aime", "run", "-h"]).unwrap_err().to_string());
+    for line in ["  [GOAL]", "上限:", "所有命令的选项:", "[默认：text] [可选：text, json, jsonl]", "  aime run --goal-file goal.md"]
+    {
+        assert!(run.contains(line), "{line}\n{run}");
+    }
+}
+
+#[test]
+fn what_is_typed_wrong_is_told_in_chinese() {
+    for (arguments, first, also) in [
+        (&["rum"][..], "没有命令 'rum'", "提示：有几个相近的命令：'runs', 'run'"),
+        (&["doctr"], "没有命令 'doctr'", "提示：有一个相近的命令：'doctor'"),
+        (&["list the TODO comments"], "没有命令 'list the TODO comments'", "提示：目标写在 `run` 之后"),
+        (&["run", "--foo"], "不认识参数 '--foo'", "提示：要把 '--foo' 作为值，请写 '-- --foo'"),
+        (&["run", "--modle", "x"], "不认识参数 '--modle'", "提示：有一个相近的参数：'--model'"),
+        (&["run", "g", "--mode", "fast"], "值 'fast' 对 '--mode <MODE>' 无效", "[可选：auto, direct, simple, complex, emergent]"),
+        (&["run", "g", "--timeout", "abc"], "值 'abc' 对 '--timeout <TIME>' 无效：请写大于 0 的时间", "更多说明请用 '--help'。"),
+        (&["run", "g", "--max-cost", "x"], "值 'x' 对 '--max-cost <USD>' 无效：请写大于 0 的美元数", ""),
+        (&["run", "g", "--max-tokens", "many"], "值 'many' 对 '--max-tokens <N>' 无效：应为数字", ""),
+        (&["run", "g", "--max-parallel", "0"], "值 '0' 对 '--max-parallel <N>' 无效：0 不在 1..=1000 之内", ""),
+        (&["run", "g", "--model"], "'--model <NAME>' 需要一个值，但没有给出", ""),
+        (&["run", "g", "h"], "不认识参数 'h'", "用法：aime run [OPTIONS] [GOAL]"),
+        (&["run", "g", "--goal-file", "f"], "'[GOAL]' 不能与 '--goal-file <F>' 同时使用", ""),
+        (&["run", "g", "--mode", "auto", "--mode", "auto"], "'--mode <MODE>' 不能使用多次", ""),
+        (&["resume"], "缺少必需的参数：", "提示：`last` 是最新的运行"),
+        (&["--plain"], "'aime' 需要一个子命令，但没有给出", "[子命令：run, plan"),
+        (&["eval", "--settings", "x"], "值 'x' 对 '--settings <SETTINGS>' 无效：请写 NAME=FILE", ""),
+    ] {
+        let fault = with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err());
+        let told = in_language(Language::Chinese, || explained(&fault));
+        assert!(told.starts_with(first) && told.contains(also), "{told}");
+        let left: Vec<&str> = told.lines().filter(|line| line.starts_with("error") || line.contains("tip:")).collect();
+        assert!(left.is_empty() && english(&told).is_empty(), "{told}");
+    }
+}
+
+#[test]
+fn the_language_is_found_where_the_rest_cannot_be_read() {
+    use crate::words::LanguageChoice::{En, Zh};
+    for (line, language) in [
+        ("aime --lang zh rum", Some(Zh)),
+        ("aime rum --lang=zh-CN", Some(Zh)),
+        ("aime --lang EN", Some(En)),
+        ("aime rum", None),
+        ("aime --lang", None),
+        ("aime --lang fr", None),
+        ("aime run -- --lang zh", None),
+    ] {
+        assert_eq!(language_in(line.split(' ').map(str::to_owned)), language, "{line}");
+    }
 }

@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 /// The fault, with a tip where there is one.
-pub(crate) fn with_tip(mut fault: Error) -> Error {
+pub(super) fn with_tip(mut fault: Error) -> Error {
     let tip = match (fault.kind(), fault.get(ContextKind::InvalidArg), fault.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing)), _) if missing.iter().any(|name| name == "<RUN>") => {
             "`last` is the newest run; `aime runs` lists all of this folder"

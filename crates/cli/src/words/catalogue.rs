@@ -20,15 +20,16 @@ macro_rules! files {
             include_str!(concat!("../../messages/", $language, "/commands.ftl")),
             include_str!(concat!("../../messages/", $language, "/settings.ftl")),
             include_str!(concat!("../../messages/", $language, "/plans.ftl")),
+            include_str!(concat!("../../messages/", $language, "/help.ftl")),
         ]
     };
 }
 
-const ENGLISH: [&str; 10] = files!("en");
-const CHINESE: [&str; 10] = files!("zh");
+const ENGLISH: [&str; 11] = files!("en");
+const CHINESE: [&str; 11] = files!("zh");
 
 /// The texts of a catalogue.
-pub(super) const fn texts(language: Language) -> &'static [&'static str; 10] {
+pub(super) const fn texts(language: Language) -> &'static [&'static str; 11] {
     match language {
         Language::English => &ENGLISH,
         Language::Chinese => &CHINESE,

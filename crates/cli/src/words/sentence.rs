@@ -1,4 +1,5 @@
-//! Recognising sentences that were said in English: those of the English catalogue whose names begin with `said-` and `asked-`.
+//! Recognising sentences that were said in English: those of the English catalogue whose names begin with `said-` and `asked-`, and of what is said
+//! about what can be typed `help-` and `typed-`.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -110,6 +111,15 @@ fn of_questions() -> &'static [Sentence] {
     SENTENCES.get_or_init(|| sentences("asked-"))
 }
 
+fn of_help() -> &'static [Sentence] {
+    static SENTENCES: OnceLock<Vec<Sentence>> = OnceLock::new();
+    SENTENCES.get_or_init(|| {
+        let mut both = sentences("typed-");
+        both.extend(sentences("help-"));
+        both
+    })
+}
+
 pub(super) fn said(language: Language, text: &str) -> Cow<'_, str> {
     said_within(language, text, DEEPEST)
 }
@@ -153,6 +163,16 @@ pub(super) fn asked(language: Language, question: &str) -> Cow<'_, str> {
     Cow::Owned(told.join("\n"))
 }
 
+/// A text about what can be typed, line by line; the indent of a line stays.
+pub(super) fn typed(language: Language, text: &str) -> String {
+    let told = text.split('\n').map(|line| {
+        let bare = line.trim_start();
+        let indent = line.strip_suffix(bare).unwrap_or_default();
+        known(language, (of_help(), false), bare, DEEPEST).map_or_else(|| line.to_owned(), |told| format!("{indent}{told}"))
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
 /// The sentence in the language, if it is a known one whose values are such as it wants.
 fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
     sentences.iter().find_map(|sentence| {
@@ -163,7 +183,7 @@ fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &st
 }
 
 /// A value as it stands in the sentence of the language. How its name begins says what it must be: a number, one word, something in quotes, or a
-/// sentence that is known itself; a reason is told in the language if it is known, and so is what has run out. Any other name takes anything.
+/// sentence that is known itself; a reason is told in the language if it is known, and so is what has run out, and what clap has typed. Any other name takes anything.
 fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
     let within = || said_within(language, value, depth - 1);
     let fits = match name.split('-').next() {
@@ -172,6 +192,10 @@ fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<Str
         Some("quoted") => value.len() > 1 && value.starts_with('"') && value.ends_with('"'),
         Some("known") => return if let Cow::Owned(said) = within() { Some(said) } else { None },
         Some("reason") => return Some(within().into_owned()),
+        Some("typed") => {
+            let told = if depth > 1 { known(language, (of_help(), false), value, depth - 1) } else { None };
+            return Some(told.unwrap_or_else(|| within().into_owned()));
+        }
         Some("bound") => return Some(super::named("bound", value)),
         _ => true,
     };

@@ -1,0 +1,110 @@
+//! Help, and what is said of what was typed wrong, in the person's language.
+//!
+//! Clap says both in English. The texts are recognised by their English words, as sentences of the libraries are, and told anew: so the English
+//! ones stand where they belong, at the commands and options, and stay what manual pages and completions are made of.
+
+use clap::{Arg, Command, CommandFactory, Parser, ValueEnum, builder::PossibleValue, error::ErrorKind};
+
+use super::{Cli, tips::with_tip};
+use crate::{
+    output,
+    words::{self, LanguageChoice, msg, typed},
+};
+
+/// Tells why nothing is done: the help that was asked for, the version, or what is wrong with what was typed.
+pub(crate) fn tell(fault: &clap::Error) {
+    if words::is_english() {
+        // A closed pipe is no error.
+        return drop(fault.print());
+    }
+    match fault.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let told = command().try_get_matches_from(std::env::args_os()).err();
+            drop(told.as_ref().unwrap_or(fault).print());
+        }
+        ErrorKind::DisplayVersion | ErrorKind::Io | ErrorKind::Format => drop(fault.print()),
+        _ => {
+            let told = explained(fault);
+            let (first, rest) = told.split_once('\n').unwrap_or((&told, ""));
+            output::failure(first, None);
+            rest.lines().for_each(output::tell);
+        }
+    }
+}
+
+/// What is wrong with what was typed, in the person's language.
+pub(super) fn explained(fault: &clap::Error) -> String {
+    let text = fault.render().to_string();
+    typed(text.strip_prefix("error: ").unwrap_or(&text).trim_end())
+}
+
+/// What `--lang` says, wherever it stands: of a line that cannot be read, too.
+pub(crate) fn language_in(arguments: impl IntoIterator<Item = String>) -> Option<LanguageChoice> {
+    let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
+    while let Some(argument) = arguments.next() {
+        let value = if argument == "--lang" { arguments.next() } else { argument.strip_prefix("--lang=").map(str::to_owned) };
+        if let Some(value) = value {
+            return LanguageChoice::from_str(&value, true).ok();
+        }
+    }
+    None
+}
+
+/// The command with its texts in the person's language. It reads the same arguments.
+pub(super) fn command() -> Command {
+    let mut command = Cli::command();
+    // What clap adds (`--help`, `help`) is there from here on.
+    command.build();
+    spoken(command)
+}
+
+fn spoken(command: Command) -> Command {
+    let about = command.get_about().map(|text| typed(&text.to_string()));
+    let after = command.get_after_help().map(|text| typed(&text.to_string()));
+    let style = *command.get_styles().get_usage();
+    let command = command
+        .mut_args(argument)
+        .mut_subcommands(spoken)
+        .subcommand_help_heading(heading(msg!("shown-commands")))
+        .help_template(format!("{{about-with-newline}}\n{style}{}{style:#} {{usage}}\n\n{{all-args}}{{after-help}}", msg!("shown-usage")));
+    let command = if let Some(about) = about { command.about(about) } else { command };
+    if let Some(after) = after { command.after_help(after) } else { command }
+}
+
+/// Headings last as long as the process, which ends when the help is printed.
+fn heading(text: String) -> &'static str {
+    text.leak()
+}
+
+/// An argument with its texts told. What clap would put behind them in English is put there in the language.
+fn argument(argument: Arg) -> Arg {
+    let over = match argument.get_help_heading() {
+        Some(heading) => typed(heading),
+        None if argument.is_positional() => msg!("shown-arguments"),
+        None => msg!("shown-options"),
+    };
+    let mut help = argument.get_help().map(|text| typed(&text.to_string())).unwrap_or_default();
+    let long = argument.get_long_help().map(|text| typed(&text.to_string()));
+    let order = argument.get_index();
+    let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    if argument.get_action().takes_values() && !defaults.is_empty() && !argument.is_hide_default_value_set() {
+        help = format!("{help} {}", msg!("shown-default", values = defaults.join(", ")));
+    }
+    let values: Vec<_> = argument.get_possible_values().into_iter().filter(|value| !value.is_hide_set()).collect();
+    let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+    let each = values.iter().filter_map(|value| Some((value.get_name(), typed(&value.get_help()?.to_string()))));
+    let each: String = each.map(|(name, help)| format!("\n- {name}: {help}")).collect();
+    let long = long.or_else(|| (!each.is_empty()).then(|| format!("{help}\n\n{}{each}", msg!("shown-values"))));
+    if !names.is_empty() && argument.get_action().takes_values() && !argument.is_hide_possible_values_set() {
+        help = format!("{help} {}", msg!("shown-possible", values = names.join(", ")));
+    }
+    let argument = argument.help_heading(heading(over)).help(help).hide_default_value(true).hide_possible_values(true);
+    // Below a heading of their own, arguments without a flag would stand by their names.
+    let argument = if let Some(order) = order { argument.display_order(order) } else { argument };
+    if let Some(long) = long { argument.long_help(long) } else { argument }
+}
+
+/// Reads what was typed; what cannot be read has a tip, where it can be guessed what was meant.
+pub(crate) fn read() -> Result<Cli, clap::Error> {
+    Cli::try_parse().map_err(with_tip)
+}
