@@ -298,7 +298,9 @@ fn four_when_the_actors_are_used_up() {
 #[test]
 fn five_when_a_person_is_asked() {
     let world = World::with(Script::new().on(When::tools(), [Reply::call("ask_human", json!({"question": "Which one?"}))]));
-    world.aime(["run", "choose one", "--run-id", "r"]).must(5).tells(&["Which one?", "aime answer r", "aime resume r"]);
+    let told = ["question: Which one?", "hint: answer with `aime answer r TEXT`, then `aime resume r`"];
+    let ended = world.aime(["run", "choose one", "--run-id", "r"]).must(5).tells(&told);
+    assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 
 #[test]
@@ -307,7 +309,8 @@ fn a_hundred_and_thirty_when_interrupted() {
     let running = world.start(["run", "write out.txt", "--run-id", "r"]);
     world.wait_for_requests(1);
     running.signal("INT");
-    running.wait().must(130).tells(&["aime resume r"]);
+    let ended = running.wait().must(130).tells(&["stopped: ", "hint: go on with `aime resume r`"]);
+    assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 
 #[test]

@@ -364,7 +364,7 @@ fn what_waits_for_consent_is_told_with_its_mend() {
         &ended.stderr,
         &[
             "请批准 运行这条命令吗？",
-            "错误：运行这条命令吗？",
+            "问题：运行这条命令吗？",
             "提示：用 `aime answer paint yes` 允许，或用 `aime answer paint no` 拒绝，然后 `aime resume paint`",
         ],
     );

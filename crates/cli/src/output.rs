@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use aime_orchestrator::FailureCode;
 use aime_redact::Redactor;
 pub(crate) use aime_terminal::plain;
 use anstyle::{AnsiColor, Style};
@@ -208,7 +209,17 @@ fn color(escaped: &str) -> Option<(&str, &str)> {
 
 /// What failed, and the mend.
 pub(crate) fn failure(message: &str, hint: Option<&str>) {
-    tell(&msg!("failure-error", label = format!("{RED}{}{RED:#}", msg!("failure-label")), message = asked(&said(message))));
+    labelled(&format!("{RED}{}{RED:#}", msg!("failure-label")), message, hint);
+}
+
+/// Why a run has no end yet though nothing has failed: it asks somebody, or somebody has stopped it. And how it goes on.
+pub(crate) fn open_end(code: FailureCode, message: &str, hint: Option<&str>) {
+    let label = if code == FailureCode::WaitingForHuman { msg!("question-label") } else { msg!("stopped-label") };
+    labelled(&format!("{YELLOW}{label}{YELLOW:#}"), message, hint);
+}
+
+fn labelled(label: &str, message: &str, hint: Option<&str>) {
+    tell(&msg!("failure-error", label = label, message = asked(&said(message))));
     if let Some(hint) = hint {
         tell(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint = said(hint)));
     }

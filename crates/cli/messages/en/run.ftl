@@ -88,6 +88,8 @@ prompt-no = [y/N]
 prompt-yes = [Y/n]
 
 failure-label = error
+question-label = question
+stopped-label = stopped
 failure-error = {$label}: {$message}
 hint-label = hint
 failure-hint = {$label}: {$hint}

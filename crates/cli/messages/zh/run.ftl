@@ -88,6 +88,8 @@ prompt-no = [y/N]
 prompt-yes = [Y/n]
 
 failure-label = 错误
+question-label = 问题
+stopped-label = 已停止
 failure-error = {$label}：{$message}
 hint-label = 提示
 failure-hint = {$label}：{$hint}

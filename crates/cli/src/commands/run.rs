@@ -327,7 +327,12 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     }
     let Some(error) = &result.error else { return Ok(0) };
     if form == Output::Text {
-        output::failure(&error.message, error.hint.as_deref());
+        match code_of(&error.code) {
+            Some(code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted)) => {
+                output::open_end(code, &error.message, error.hint.as_deref());
+            }
+            _ => output::failure(&error.message, error.hint.as_deref()),
+        }
     }
     Ok(exit_code(&error.code))
 }
@@ -353,6 +358,10 @@ pub(super) fn summary(result: &RunResult) -> String {
 }
 
 fn exit_code(word: &str) -> u8 {
+    code_of(word).map_or(code::NOT_REACHED, FailureCode::exit_code)
+}
+
+fn code_of(word: &str) -> Option<FailureCode> {
     let codes = [
         FailureCode::GoalNotReached,
         FailureCode::ModelUnavailable,
@@ -362,7 +371,7 @@ fn exit_code(word: &str) -> u8 {
         FailureCode::Interrupted,
         FailureCode::Internal,
     ];
-    codes.into_iter().find(|code| code.word() == word).map_or(code::NOT_REACHED, FailureCode::exit_code)
+    codes.into_iter().find(|code| code.word() == word)
 }
 
 pub(super) fn failure_of(error: &OrchestratorError) -> Failure {
