@@ -15,6 +15,8 @@ mod words;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
+
 use crate::{
     config::Environment,
     failure::Failure,
@@ -30,7 +32,10 @@ fn main() -> ExitCode {
     let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => {
-            words::speak(commands::language_of_nothing(&environment));
+            // A version is the same in every language: nothing is read for it.
+            if error.kind() != ErrorKind::DisplayVersion {
+                words::speak(commands::language_of_nothing(&environment));
+            }
             args::tell(&error);
             // Help and version are what was asked for; anything else is wrong use.
             return ExitCode::from(if error.use_stderr() { failure::code::USAGE } else { 0 });
