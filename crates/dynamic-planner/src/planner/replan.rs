@@ -1,6 +1,6 @@
 //! Replanning: from trouble to a patch.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use aime_llm::Refused;
 use aime_progress::{
@@ -211,6 +211,35 @@ fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String
     Some(format!("`{new}` takes the place of `{}`, which no change named", failed.id))
 }
 
+/// Leaves out what a patch does with a task after a change of its own has put another in that one's place, or removed it.
+fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<String> {
+    let (mut gone, mut repairs): (HashSet<TaskId>, _) = (HashSet::new(), Vec::new());
+    patch.changes.retain(|change| {
+        match change {
+            PlanChange::AddTask { replaces, .. } => gone.extend(replaces.iter().cloned()),
+            PlanChange::MergeTasks { ids, .. } => gone.extend(ids.iter().cloned()),
+            PlanChange::RemoveTask { id, .. }
+            | PlanChange::ModifyTask { id, .. }
+            | PlanChange::BlockTask { id, .. }
+            | PlanChange::UnblockTask { id } => {
+                if gone.contains(id) {
+                    repairs.push(format!("a change of `{id}` was left out: an earlier one had taken it out of the plan"));
+                    return false;
+                }
+                if matches!(change, PlanChange::RemoveTask { .. }) {
+                    gone.insert(id.clone());
+                }
+            }
+            PlanChange::CancelTask { .. }
+            | PlanChange::AddEdge { .. }
+            | PlanChange::RemoveEdge { .. }
+            | PlanChange::SetStrategic { .. } => {}
+        }
+        true
+    });
+    repairs
+}
+
 /// A task that is added under the name of one that failed is meant to take its place: it gets a name of its own.
 fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
     let mut repairs = Vec::new();
@@ -269,6 +298,7 @@ impl Planner {
             let ParsedPatch { mut patch, mut repairs } = patch_from_value(&value)?;
             repairs.extend(rename_again(&mut patch, &request.failed));
             repairs.extend(replace_failed(&mut patch, &request.failed));
+            repairs.extend(leave_what_is_gone(&mut patch));
             // Both judges are heard, so that all faults are told at once.
             let mut faults = Vec::new();
             match checker.check_patch(&mut patch, &request.plan) {

@@ -454,6 +454,33 @@ async fn added_rules_are_asked_of_the_plan_that_a_patch_leaves() {
 }
 
 #[tokio::test]
+async fn what_a_patch_has_taken_out_it_does_not_change_again() {
+    let state = troubled();
+    let judge = |patch: &PlanPatch| {
+        let after = state.patched(patch, Timestamp::from_millis(3)).map_err(|faults| faults.lines())?;
+        Ok(after.plan())
+    };
+    let add = json!({"op": "add_task", "task": {"id": "by-hand", "description": "x"}, "replaces": ["convert"]});
+    let modify = |id: &str| json!({"op": "modify_task", "id": id, "change": {"description": "y"}});
+    let remove = |id: &str| json!({"op": "remove_task", "id": id, "reason": ""});
+    let cases = [
+        (json!([add, remove("convert"), modify("upload")]), ["by-hand", "upload"], 1),
+        // What comes before is another matter: the task was there to be changed.
+        (json!([modify("convert"), add]), ["by-hand", "upload"], 0),
+        (json!([add, modify("convert"), {"op": "unblock_task", "id": "convert"}]), ["by-hand", "upload"], 2),
+    ];
+    for (changes, left, repairs) in cases {
+        let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": changes}))]);
+        let replanned = planner(&model).replan(&ReplanRequest { failed: vec![], ..replan_request() }, judge).await.unwrap();
+        assert_eq!(replanned.repairs.len(), repairs, "{:?}", replanned.repairs);
+        let mut after: Vec<_> = judge(&replanned.patch).unwrap().tasks.into_iter().map(|task| task.id.to_string()).collect();
+        after.retain(|id| id != "look");
+        after.sort();
+        assert_eq!(after, left, "{changes}");
+    }
+}
+
+#[tokio::test]
 async fn no_change_is_a_patch_too() {
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "all is well", "changes": []}))]);
     let replanned = planner(&model).replan(&replan_request(), |_| Err(vec!["never asked".to_owned()])).await.unwrap();
