@@ -78,8 +78,8 @@ async fn mend(planner: &Planner, state: &mut ProgressState, failed: TaskId, erro
     println!("  {failed} failed: {error}");
     let trigger = TriggerReason { kind: TriggerKind::TaskFailed, priority: 90, detail: error, tasks: vec![failed], evidence: Vec::new() };
     let request = ReplanRequest::of(state, vec![trigger.clone()]);
-    let after = |patch: &PlanPatch| state.patched(patch, state.last_progress_at);
-    let replanned = planner.replan(&request, |patch| after(patch).map(|state| state.plan()).map_err(|faults| faults.lines())).await?;
+    let after = |patch: &_| state.patched(patch, state.last_progress_at).map(|after| after.plan()).map_err(|faults| faults.lines());
+    let replanned = planner.replan(&request, after).await?;
     println!("  patched: {}", replanned.patch.reasoning);
     let at = state.last_progress_at;
     let decision = Decision::next(state, at, vec![trigger], replanned.patch);
