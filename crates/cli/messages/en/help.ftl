@@ -155,6 +155,7 @@ help-how-often-each-task = How often each task is tried in each way
 help-how-many-trials-run = How many trials run at once
 help-only-tasks-that-nothing = Only tasks that nothing was tuned on
 help-only-the-others = Only the others
+help-only-tasks-of-this = Only tasks of this level, 1 (trivial) to 5 (hard); may be given more than once
 help-call-no-model-show = Call no model: show that each check passes after the task's solution and fails after nothing
 help-of-these-tasks-only = Of these tasks only so many, spread evenly over categories and levels, the same ones each time
 help-where-it-is-kept = Where it is kept; without it in `.aime/evaluations`

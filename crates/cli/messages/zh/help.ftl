@@ -155,6 +155,7 @@ help-how-often-each-task = 每个任务在每种方式下试几次
 help-how-many-trials-run = 同时进行多少次试验
 help-only-tasks-that-nothing = 只选没有据以调整过的任务
 help-only-the-others = 只选其余的任务
+help-only-tasks-of-this = 只选这一级的任务，1（最易）到 5（最难）；可以写多次
 help-call-no-model-show = 不用模型：证明每项检查在采用任务的解答后通过，在什么都没做时失败
 help-of-these-tasks-only = 只取这么多个任务，均匀分布于各类别和级别，每次都相同
 help-where-it-is-kept = 保存在哪里；不写则在 `.aime/evaluations`

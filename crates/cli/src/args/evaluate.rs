@@ -58,7 +58,7 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) tuned: bool,
     /// Only tasks of this level, 1 (trivial) to 5 (hard); may be given more than once
-    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
     pub(crate) level: Vec<u8>,
     /// Call no model: show that each check passes after the task's solution and fails after nothing
     #[arg(long)]

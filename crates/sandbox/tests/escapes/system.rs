@@ -95,7 +95,10 @@ pub(crate) fn attempts() -> Vec<Attempt> {
             "find /usr/bin /bin -perm -4000 2>/dev/null | while read -r p; do case $p in *passwd|*chfn|*chsh|*newgrp|*gpasswd|*mount*) ;; *) timeout 1 $p -n id </dev/null 2>/dev/null | grep -q 'uid=0' && [ \"$(id -u)\" != 0 ] && echo ESCAPED $p ;; esac; done",
         ),
         ("a timer of the kernel", "hwclock -w 2>/dev/null && echo ESCAPED; date -s 2001-01-01 2>/dev/null && echo ESCAPED"),
-        ("the queues of the machine", "renice -n -5 -p $$ 2>/dev/null && [ \"$(ps -o ni= -p $$)\" -lt 0 ] && echo ESCAPED"),
+        (
+            "the queues of the machine",
+            "before=$(ps -o ni= -p $$); renice -n $((before - 5)) -p $$ 2>/dev/null && [ \"$(ps -o ni= -p $$)\" -lt $before ] && echo ESCAPED",
+        ),
     ];
     let calls = calls.iter().map(|(name, code)| attempt(name, &python(code)));
     calls.chain(shell.iter().map(|(name, script)| attempt(name, script))).collect()
