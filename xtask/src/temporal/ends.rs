@@ -20,6 +20,7 @@ impl World {
             ("refused", actor("REFUSED")),
             ("spent", actor("SPENDS")),
             ("late", json!([tool("late", &gate("late"), &[])])),
+            ("asked", actor("ASKS")),
             ("ended", json!([tool("cut", &gate("cut"), &[]), tool("after", "echo after >> log", &["cut"])])),
         ];
         for folder in ["ends-here", "ends"] {
@@ -34,6 +35,7 @@ impl World {
         let spends = Reply::call("bash", json!({"command": "sleep 60"})).usage(5_000, 100);
         let script = Script::new()
             .on(When::tools().and_contains("REFUSED"), [Reply::status(401, refusal, [])])
+            .on(When::tools().and_contains("ASKS").and_turn(0), [Reply::call("bash", json!({"command": "echo asked >> log"}))])
             .on(When::tools().and_turn(0), [spends])
             .on(When::tools(), [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))])
             .on(When::plain(), [Reply::text("Done.")]);
@@ -44,13 +46,13 @@ impl World {
         let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;
         let there = self.ends_in("ends", &url, &["--on", &on])?;
         ensure!(here == there, "the results are others: {there:#?}\nwhere one process gives {here:#?}");
-        Ok("runs were refused by the model, reached a bound and were given more, had no time left, were cancelled and forked: exit codes and results are \
+        Ok("runs were refused by the model, reached a bound and were given more, had no time left, were cancelled and forked, asked and were answered: exit codes, results and refusals are \
             those of one process"
             .to_owned())
     }
 
     /// What each came to, and what the calls have left.
-    fn ends_in(&self, folder: &str, url: &str, on: &[&str]) -> Result<(Vec<Value>, String)> {
+    fn ends_in(&self, folder: &str, url: &str, on: &[&str]) -> Result<(Vec<Value>, [String; 2])> {
         let aime = |name: &str, words: &[&str]| self.start(folder, &format!("{folder}-{name}"), url, &[words, on].concat());
         let run = |name: &str| {
             let plan = format!("{name}.json");
@@ -72,7 +74,23 @@ impl World {
         fs::write(self.root.join(folder).join("go-cut"), "")?;
         aime("fork", &["runs", "fork", "ended", "--at", "1", "--run-id", "again"])?.printed(0)?;
         let again = aime("again", &["resume", "again", "--output", "json"])?.ended(0)?;
+        // The last run is asked for, and answered in another language.
+        let asked = aime("asked", &["run", "--plan", "asked.json", "--run-id", "asked", "--output", "json"])?.ended(5)?;
+        aime("yes", &["answer", "last", "是"])?.printed(0)?;
+        let asked_and_done = aime("done", &["resume", "ask", "--output", "json"])?.ended(0)?;
+        // Nothing more can be said to runs that have ended.
+        let mut refusals = String::new();
+        for words in [
+            &["tell", "ended", "something"][..],
+            &["tell", "asked", "--task", "none", "something"],
+            &["answer", "asked", "yes"],
+            &["pause", "asked"],
+            &["cancel", "ended"],
+        ] {
+            aime("refusal", words)?.printed(2).with_context(|| format!("{words:?}"))?;
+            refusals.push_str(&fs::read_to_string(self.root.join(format!("{folder}-refusal.err")))?);
+        }
         let log = fs::read_to_string(self.root.join(folder).join("log"))?;
-        Ok(([refused, spent, more, late, ended, again].map(compared).into(), log))
+        Ok(([refused, spent, more, late, ended, again, asked, asked_and_done].map(compared).into(), [refusals, log]))
     }
 }

@@ -30,7 +30,7 @@ impl World {
         }
         let last = format!("call-{CALLS}");
         tasks.push(json!({"id": "acts", "name": "acts", "kind": "actor", "description": "act", "dependencies": [last]}));
-        tasks.push(tool("end", &gate("end"), &["acts"]));
+        tasks.push(json!({"id": "end", "name": "end", "kind": "actor", "description": "THE-END", "dependencies": ["acts"]}));
         let plan = json!({"goal": "a long way", "tasks": tasks});
         for folder in ["long-here", "long"] {
             fs::write(self.root.join(folder).join("plan.json"), plan.to_string())?;
@@ -99,7 +99,7 @@ impl World {
         let on = ["--on", on.as_str()];
         let checked = ask("long", &["check", "long", "--output", "json"], &on)?.ended(0)?;
         let (findings, actors) = (checked.pointer("/findings"), checked.pointer("/actors").and_then(Value::as_u64));
-        ensure!(findings == Some(&json!([])) && actors == Some(1), "it is not whole: {checked:#}");
+        ensure!(findings == Some(&json!([])) && actors == Some(2), "it is not whole: {checked:#}");
         let stats = ["stats", "--output", "json"];
         let (here, there) = (ask("long-here", &stats, &[])?.ended(0)?, ask("long", &stats, &on)?.ended(0)?);
         ensure!(here == there, "it counts for something else: {there:#}\nwhere one process gives {here:#}");
@@ -110,10 +110,13 @@ impl World {
     }
 }
 
-/// A model that makes calls one after the other, and ends.
+/// A model that makes calls one after the other, and ends; the last actor makes one, which waits.
 fn turns() -> Script {
     let ends = [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))];
+    let last = || When::tools().and_contains("THE-END");
     Script::new()
+        .on(last().and_turn(0), [Reply::call("bash", json!({"command": gate("end"), "timeout_seconds": 110}))])
+        .on(last(), ends.clone())
         .on(When::tools().and_turn(CALLS), ends)
         .on(When::tools(), [Reply::call("bash", json!({"command": "echo actor >> log"}))])
         .on(When::plain(), [Reply::text("All was done.")])

@@ -1,17 +1,19 @@
 //! Runs on an engine: the same commands, and workers.
 
 mod look;
+mod say;
 
 use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
 
 use aime_durable::{Clock as _, SystemClock};
 use aime_orchestrator::{FailureCode, NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
-use aime_progress::{EvidenceId, RunId, TaskId, Timestamp};
+use aime_progress::{RunId, Timestamp};
 use aime_temporal::{
     Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, Runs, Seal, Side, TakenBack, Tree,
     TreeError, Trees, Watched, connect, work,
 };
 
+use self::say::{Spoken, named};
 use super::{
     resume::raised,
     run::{Carry, bounds, interrupted, run, tell, tell_model},
@@ -22,7 +24,6 @@ use crate::{
     models, output,
     screen::{Form, Screen, Sight},
     wiring::Setup,
-    words::msg,
 };
 
 /// How often a run is looked at.
@@ -42,23 +43,12 @@ pub(super) async fn command(command: Command, global: &Global, setup: &Setup) ->
         // Workers call the tools of servers; what there is must be known for the plan alone.
         Command::Run(args) => setup.with_servers(run(args, global, setup)).await,
         Command::Resume(args) => resume(args, on, global, setup).await,
-        Command::Answer { run, text } => {
-            let answer = RunFact::PersonAnswered { question: None, text: text.join(" ") };
-            tell_run(&run, answer, &msg!("engine-answered"), on, global, setup).await
-        }
+        Command::Answer { run, text } => Spoken::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await,
         Command::Tell { run, task, text } => {
-            let task = task.map(TaskId::new).transpose().map_err(Failure::usage)?;
-            tell_run(&run, RunFact::PersonSaid { id: said()?, task, text: text.join(" ") }, &msg!("head-told"), on, global, setup).await
+            Spoken::to(&run, &runs(on, global, setup).await?).await?.tell(task, text.join(" "), setup).await
         }
-        Command::Pause { run } => {
-            tell_run(&run, RunFact::StopRequested { reason: "paused by a person".to_owned() }, &msg!("engine-paused"), on, global, setup)
-                .await
-        }
-        Command::Cancel { run, task } => {
-            let task = task.map(TaskId::new).transpose().map_err(Failure::usage)?;
-            let cancel = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() };
-            tell_run(&run, cancel, &msg!("engine-cancelled"), on, global, setup).await
-        }
+        Command::Pause { run } => Spoken::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
+        Command::Cancel { run, task } => Spoken::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
         Command::Runs { command, output } => look::look(command, output, on, global, setup).await,
         _ => Err(not_there()),
     }
@@ -81,8 +71,8 @@ pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, g
 }
 
 async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let run = RunId::new(&args.run).map_err(Failure::usage)?;
     let runs = runs(on, global, setup).await?;
+    let run = named(&args.run, &runs).await?;
     let seen = runs.watch(&run, usize::MAX).await.map_err(|error| failure_of(&error))?;
     if let (Some(_), false) = (&seen.result, seen.over) {
         let known = runs.view(&run).await.map_err(|error| failure_of(&error))?;
@@ -254,14 +244,6 @@ async fn serve(args: WorkerArgs, serves: BTreeSet<Capability>, global: &Global, 
     Ok(0)
 }
 
-async fn tell_run(run: &str, fact: RunFact, then: &str, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let run = RunId::new(run).map_err(Failure::usage)?;
-    let fact = setup.redactor().typed(fact);
-    runs(on, global, setup).await?.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
-    output::note(&msg!("engine-told", then = then, run = run));
-    Ok(0)
-}
-
 async fn runs(on: &Address, global: &Global, setup: &Setup) -> Result<Runs, Failure> {
     Ok(Runs::new(client(on, global, setup).await?, global.engine.queues()))
 }
@@ -329,11 +311,6 @@ fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
             .hint("move it out of the folder"));
     }
     read_file(file)
-}
-
-/// A name for words of a person.
-fn said() -> Result<EvidenceId, Failure> {
-    EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)
 }
 
 fn failure_of(error: &EngineError) -> Failure {

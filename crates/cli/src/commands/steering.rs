@@ -2,7 +2,7 @@
 
 use aime_durable::{Clock, RunLock, SystemClock};
 use aime_orchestrator::{InboxMessage, RunView};
-use aime_progress::{ProgressState, Question, QuestionId, RunId, RunStatus, Task, TaskKind};
+use aime_progress::{ProgressState, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind};
 
 use super::runs::read;
 use crate::{
@@ -23,18 +23,24 @@ fn answered_by(body: &str) -> Option<QuestionId> {
 /// Says something to a run unasked, or to the actor of one task. A run that nobody carries out finds it when it is resumed.
 pub(super) async fn tell(run: &str, task: Option<&str>, text: &str, setup: &Setup) -> Result<u8, Failure> {
     let (run, seen) = read(run, setup)?;
-    let task = task.map(|task| open_task(&run, &seen, task)).transpose()?.map(|task| task.spec.clone());
-    if seen.over {
-        return Err(has_ended(&run, &seen.state));
-    }
-    if let Some(task) = task.as_ref().filter(|task| task.kind != TaskKind::Actor) {
-        return Err(Failure::usage(format!("task {} has no actor who could hear it", task.id))
-            .hint(format!("`aime tell {run} TEXT` tells the run")));
-    }
-    put(&run, &InboxMessage::Say { task: task.map(|task| task.id), text: text.to_owned() }, setup).await?;
+    let task = hearer(&run, &seen, task)?;
+    put(&run, &InboxMessage::Say { task, text: text.to_owned() }, setup).await?;
     let then = if is_driven(&run, setup) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
     output::note(&format!("told: {}\n{then}", first_line(text, 100)));
     Ok(0)
+}
+
+/// The task whose actor is to hear something; none where the run is.
+pub(super) fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, Failure> {
+    let task = task.map(|task| open_task(run, seen, task)).transpose()?.map(|task| &task.spec);
+    if seen.over {
+        return Err(has_ended(run, &seen.state));
+    }
+    if let Some(task) = task.filter(|task| task.kind != TaskKind::Actor) {
+        return Err(Failure::usage(format!("task {} has no actor who could hear it", task.id))
+            .hint(format!("`aime tell {run} TEXT` tells the run")));
+    }
+    Ok(task.map(|task| task.id.clone()))
 }
 
 /// The task of a name, if it is not settled.
@@ -60,13 +66,21 @@ pub(super) fn has_ended(run: &RunId, state: &ProgressState) -> Failure {
     })
 }
 
+/// Nobody who could pause it works on a run.
+pub(super) fn not_driven(run: &RunId) -> Failure {
+    Failure::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
+}
+
+/// Nothing can be answered.
+pub(super) fn asks_nothing(run: &RunId, what: &str) -> Failure {
+    Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands"))
+}
+
 /// Stops a run that another process carries out.
 pub(super) async fn pause(run: &str, setup: &Setup) -> Result<u8, Failure> {
     let (run, _) = read(run, setup)?;
     if !is_driven(&run, setup) {
-        return Err(
-            Failure::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
-        );
+        return Err(not_driven(&run));
     }
     put(&run, &InboxMessage::Pause {}, setup).await?;
     output::note(&format!("the run stops; go on with `aime resume {run}`"));
@@ -116,7 +130,7 @@ pub(super) async fn put_answer(run: &str, id: Option<&str>, text: &str, setup: &
                 .hint("look again: it was answered, or its task has come to an end"));
         }
         let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
-        return Err(Failure::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands")));
+        return Err(asks_nothing(&run, what));
     };
     let text = if question.kind == "approval" { words::meant(text.to_owned()) } else { text.to_owned() };
     put(&run, &InboxMessage::Answer { question: question.id.clone(), text }, setup).await?;

@@ -9,7 +9,7 @@ use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;
 use serde_json::json;
 
-use super::{Watching, failure_of, handed_over, not_there, runs, watch};
+use super::{Watching, failure_of, handed_over, named, not_there, runs, watch};
 use crate::{
     args::{Global, Output, RunsCommand},
     commands::{
@@ -30,48 +30,47 @@ const AT_ONCE: usize = 8;
 
 pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let runs = runs(on, global, setup).await?;
-    let named = |run: &str| RunId::new(run).map_err(Failure::usage);
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(&runs, form).await?,
         RunsCommand::Show { run, at, format } => {
-            let run = named(&run)?;
+            let run = named(&run, &runs).await?;
             let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
             show(run, seen, at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
-            let run = named(&run)?;
+            let run = named(&run, &runs).await?;
             let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
             diff(&run, &seen, (from, to), form)?;
         }
         RunsCommand::Events { run } => {
-            let run = named(&run)?;
+            let run = named(&run, &runs).await?;
             let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
             events(&run, &seen, form)?;
         }
         RunsCommand::Report { run, output_file } => {
-            let run = named(&run)?;
+            let run = named(&run, &runs).await?;
             let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
             // The engine drives whatever has not ended.
             report((&run, &seen, true), output_file.as_deref(), form, setup)?;
         }
-        RunsCommand::Watch { run } => return watch(&runs, &named(&run)?, (0, Watching::Others), form, global, setup).await,
+        RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
         RunsCommand::Check { mend: true, .. } => {
             return Err(
                 Failure::usage("nothing is mended on an engine: what is kept there follows from its history").hint("leave --mend out")
             );
         }
         RunsCommand::Check { run, mend: false } => {
-            let checked = runs.check(&named(&run)?).await.map_err(|error| failure_of(&error))?;
+            let checked = runs.check(&named(&run, &runs).await?).await.map_err(|error| failure_of(&error))?;
             return check_run::tell(&checked, form);
         }
         RunsCommand::Stats => stats::tell(&count(&runs).await?, form)?,
         RunsCommand::Delete { run } => {
-            let run = named(&run)?;
+            let run = named(&run, &runs).await?;
             runs.delete(&run).await.map_err(|error| failure_of(&error))?;
             output::note(&format!("deleted {run}"));
         }
         RunsCommand::Fork { run, at, run_id } => {
-            let (run, new) = (named(&run)?, new_name(run_id.as_deref())?);
+            let (run, new) = (named(&run, &runs).await?, new_name(run_id.as_deref())?);
             let tree = handed_over(&new, global, setup).await?;
             runs.fork(&run, at, &new, tree).await.map_err(|error| failure_of(&error))?;
             told_of_fork((&run, at), &new, form)?;

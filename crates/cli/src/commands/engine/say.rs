@@ -1,0 +1,139 @@
+//! What people say to a run of an engine. Where a worker can tell how the run stands, what makes no sense is refused as it is for a run in a
+//! folder; where none can, it is said all the same, and waits in the engine.
+
+use aime_orchestrator::{RunFact, RunView};
+use aime_progress::{EvidenceId, RunId};
+use aime_temporal::{EngineError, ListedRun, Runs};
+
+use super::failure_of;
+use crate::{
+    commands::steering::{asks_nothing, has_ended, hearer, not_driven, open_task},
+    failure::Failure,
+    output,
+    wiring::Setup,
+    words::{self, msg},
+};
+
+/// A run that is spoken to.
+pub(super) struct Spoken<'a> {
+    runs: &'a Runs,
+    run: RunId,
+    /// None where no worker can tell.
+    seen: Option<RunView>,
+}
+
+impl<'a> Spoken<'a> {
+    /// The run of a name, and how it stands.
+    pub(super) async fn to(name: &str, runs: &'a Runs) -> Result<Self, Failure> {
+        let run = named(name, runs).await?;
+        let seen = match runs.view(&run).await {
+            Ok(seen) => Some(seen),
+            Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
+            Err(_) => None,
+        };
+        Ok(Self { runs, run, seen })
+    }
+
+    /// Answers the first open question.
+    pub(super) async fn answer(self, text: String, setup: &Setup) -> Result<u8, Failure> {
+        let (mut question, mut text) = (None, text);
+        if let Some(seen) = &self.seen {
+            let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.over);
+            let open = open.ok_or_else(|| asks_nothing(&self.run, "asks nothing"))?;
+            if open.kind == "approval" {
+                text = words::meant(text);
+            }
+            question = Some(open.id.clone());
+        }
+        self.say(RunFact::PersonAnswered { question, text }, &msg!("engine-answered"), setup).await
+    }
+
+    /// Says something unasked, to the run or to the actor of a task.
+    pub(super) async fn tell(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
+        let task = match &self.seen {
+            Some(seen) => hearer(&self.run, seen, task.as_deref())?,
+            None => task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?,
+        };
+        let id = EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)?;
+        self.say(RunFact::PersonSaid { id, task, text }, &msg!("head-told"), setup).await
+    }
+
+    /// Stops a run that is under way.
+    pub(super) async fn pause(self, setup: &Setup) -> Result<u8, Failure> {
+        if self.seen.as_ref().is_some_and(|seen| seen.output.is_some()) {
+            return Err(not_driven(&self.run));
+        }
+        self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &msg!("engine-paused"), setup).await
+    }
+
+    /// Ends a run for good, or takes a task out of its plan.
+    pub(super) async fn cancel(self, task: Option<String>, setup: &Setup) -> Result<u8, Failure> {
+        if let Some(seen) = &self.seen {
+            if seen.over {
+                return Err(has_ended(&self.run, &seen.state));
+            }
+            if let Some(task) = &task {
+                open_task(&self.run, seen, task)?;
+            }
+        }
+        let task = task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?;
+        self.say(RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() }, &msg!("engine-cancelled"), setup).await
+    }
+
+    async fn say(self, fact: RunFact, then: &str, setup: &Setup) -> Result<u8, Failure> {
+        let (run, fact) = (self.run, setup.redactor().typed(fact));
+        self.runs.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
+        output::note(&msg!("engine-told", then = then, run = run));
+        Ok(0)
+    }
+}
+
+/// The run that is meant: by its name, by the beginning of it, or `last`. One that the engine does not list may be there all the same.
+pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
+    let listed = runs.list().await.unwrap_or_default();
+    match meant(text, &listed).as_slice() {
+        [one] => RunId::new(*one).map_err(Failure::usage),
+        [] => RunId::new(text).map_err(Failure::usage),
+        many => Err(Failure::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
+    }
+}
+
+/// The runs that a text may mean, as in a folder.
+fn meant<'a>(text: &str, listed: &'a [ListedRun]) -> Vec<&'a str> {
+    match text {
+        "last" => listed.iter().max_by_key(|run| run.since).map(|run| run.run.as_str()).into_iter().collect(),
+        _ => match listed.iter().find(|run| run.run == text) {
+            Some(run) => vec![run.run.as_str()],
+            None => listed.iter().map(|run| run.run.as_str()).filter(|run| run.starts_with(text)).collect(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_meant_by_its_name_its_beginning_or_as_the_last() {
+        let run = |run: &str, since| ListedRun {
+            run: run.to_owned(),
+            status: "running".to_owned(),
+            since: Some(UNIX_EPOCH + Duration::from_secs(since)),
+            ended: None,
+        };
+        let listed = [run("pear", 2), run("peach", 3), run("pea", 1)];
+        for (text, expected) in [
+            ("last", &["peach"][..]),
+            ("pea", &["pea"]),
+            ("pear", &["pear"]),
+            ("peac", &["peach"]),
+            ("pe", &["pear", "peach", "pea"]),
+            ("plum", &[]),
+        ] {
+            assert_eq!(meant(text, &listed), expected, "{text}");
+        }
+        assert!(meant("last", &[]).is_empty());
+    }
+}
