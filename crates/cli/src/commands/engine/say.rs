@@ -26,11 +26,13 @@ impl<'a> Spoken<'a> {
     /// The run of a name, and how it stands.
     pub(super) async fn to(name: &str, runs: &'a Runs) -> Result<Self, Failure> {
         let run = named(name, runs).await?;
-        let seen = match runs.view(&run).await {
-            Ok(seen) => Some(seen),
+        let all = match runs.watch(&run, usize::MAX).await {
+            Ok(watched) => watched.all,
             Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
-            Err(_) => None,
+            Err(_) => 0,
         };
+        // A run that goes on in a new history at this moment may be told of in part.
+        let seen = if all > 0 { runs.view(&run).await.ok().filter(|seen| seen.events.len() >= all) } else { None };
         Ok(Self { runs, run, seen })
     }
 
