@@ -77,7 +77,8 @@ impl RunWorkflow {
             if let Carried::Ended(_) = carried {
                 carrier.errands.done().await;
             }
-            let (events, facts) = (carrier.events, ctx.state_mut(|run| std::mem::take(&mut run.facts)));
+            // They stay for those who look at a history that has been left.
+            let (events, facts) = (carrier.events, ctx.state(|run| run.facts.clone()));
             match carried {
                 Carried::Left { not_begun, then } => {
                     let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
@@ -90,7 +91,7 @@ impl RunWorkflow {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
                     let result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
                     // Until it goes on, or for ever, it can be read.
-                    ctx.state_mut(|run| (run.result, run.over, run.facts) = (Some(result.clone()), over, facts.clone()));
+                    ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
                     if over {
                         return Ok(result);
                     }

@@ -41,7 +41,9 @@ impl<'a> Spoken<'a> {
         let (mut question, mut text) = (None, text);
         if let Some(seen) = &self.seen {
             let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.over);
-            let open = open.ok_or_else(|| asks_nothing(&self.run, "asks nothing"))?;
+            let what =
+                if seen.state.questions.iter().all(|question| question.answer.is_none()) { "asks nothing" } else { "asks nothing more" };
+            let open = open.ok_or_else(|| asks_nothing(&self.run, what))?;
             if open.kind == "approval" {
                 text = words::meant(text);
             }
