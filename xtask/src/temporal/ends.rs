@@ -40,7 +40,8 @@ impl World {
             .on(When::tools(), [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))])
             .on(When::plain(), [Reply::text("Done.")]);
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
-        let (url, engine) = (model.url(), Server::start(&self.root.join("ends"))?);
+        // The engine keeps its files elsewhere: models are told what the folder holds.
+        let (url, engine) = (model.url(), Server::start(&self.root.join("ends-engine"))?);
         let here = self.ends_in("ends-here", &url, &[])?;
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;

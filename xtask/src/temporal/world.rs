@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 30] = [
+const FOLDERS: [&str; 31] = [
     "home",
     "here",
     "there",
@@ -45,6 +45,7 @@ const FOLDERS: [&str; 30] = [
     "load",
     "ends-here",
     "ends",
+    "ends-engine",
     "secret",
     "secret-engine",
     "backup",
