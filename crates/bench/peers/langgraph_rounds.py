@@ -1,8 +1,5 @@
 """One agent of LangGraph with LangChain's OpenAI client, without a checkpointer: SERVER ROUNDS; a line of JSON."""
 
-import asyncio
-import json
-import sys
 import time
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -11,12 +8,10 @@ from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
+import rounds
 
-@tool
-async def look(page: int) -> str:
-    """Gives a page of the part."""
-    words = f"page {page} "
-    return words * (400 // len(words))
+
+look = tool(rounds.look)
 
 
 def built(base_url):
@@ -34,22 +29,14 @@ def built(base_url):
     return builder.compile()
 
 
-async def run(base_url, rounds):
+async def run(base_url, count):
     app = built(base_url)
     messages = [SystemMessage("Look at every page."), HumanMessage("Look")]
     started = time.perf_counter()
     state = await app.ainvoke({"messages": messages}, {"recursion_limit": 1_000_000})
     took = time.perf_counter() - started
-    assert len(state["messages"]) == 3 + 2 * rounds, len(state["messages"])
+    assert len(state["messages"]) == 3 + 2 * count, len(state["messages"])
     return took
 
 
-async def main():
-    server, rounds = sys.argv[1], int(sys.argv[2])
-    # What is only loaded with the first request stays out of the time.
-    await run(f"{server}/warm/1/v1", 1)
-    took = await run(f"{server}/rounds/{rounds}/v1", rounds)
-    print(json.dumps({"rounds": rounds, "ms": took * 1000}))
-
-
-asyncio.run(main())
+rounds.measure(run)

@@ -20,6 +20,8 @@ const LLM_COMPILER: [&str; 2] = ["llm_compiler_peer.py", include_str!("../../../
 const LANGGRAPH_ROUNDS: [&str; 2] = ["langgraph_rounds.py", include_str!("../../../crates/bench/peers/langgraph_rounds.py")];
 const AGENT_FRAMEWORK_ROUNDS: [&str; 2] =
     ["agent_framework_rounds.py", include_str!("../../../crates/bench/peers/agent_framework_rounds.py")];
+/// What the scripts of rounds import.
+const ROUNDS: [&str; 2] = ["rounds.py", include_str!("../../../crates/bench/peers/rounds.py")];
 const PYDANTIC_AI: [&str; 2] = ["pydantic_ai_rounds.py", include_str!("../../../crates/bench/peers/pydantic_ai_rounds.py")];
 /// The workspace of the Rust peer, in the root's folder.
 const ADK_RUST: &str = "crates/bench/peers/adk-rust";
@@ -74,9 +76,12 @@ impl<'a> Peers<'a> {
     }
 
     fn script(&self, name: &'static str, python: &Path, [file, text]: [&str; 2], after: &'static [&'static str]) -> Result<Peer> {
-        let script = self.folder.join(file);
-        fs::write(&script, text).with_context(|| format!("could not write {}", script.display()))?;
-        let before = ["-I", "-W", "ignore", &script.to_string_lossy()].map(str::to_owned).into();
+        for [file, text] in [ROUNDS, [file, text]] {
+            let script = self.folder.join(file);
+            fs::write(&script, text).with_context(|| format!("could not write {}", script.display()))?;
+        }
+        // Isolated, but for what stands beside the script.
+        let before = ["-E", "-s", "-W", "ignore", &self.folder.join(file).to_string_lossy()].map(str::to_owned).into();
         Ok(Peer { name, program: python.to_path_buf(), before, after })
     }
 

@@ -363,6 +363,11 @@ fn troubled() -> ProgressState {
     state
 }
 
+/// The plan as a patch leaves it.
+fn after(state: &ProgressState, patch: &PlanPatch) -> Result<Plan, Vec<String>> {
+    state.patched(patch, Timestamp::from_millis(3)).map(|after| after.plan()).map_err(|faults| faults.lines())
+}
+
 #[tokio::test]
 async fn the_progress_state_is_a_judge() {
     let state = troubled();
@@ -371,8 +376,7 @@ async fn the_progress_state_is_a_judge() {
     let prompt = include_str!("../../prompts/patch.md");
     let example = prompt.lines().find(|line| line.starts_with("{\"reasoning\": \"pandas")).unwrap();
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(touches_done), Reply::text(example)]);
-    let after = |patch: &PlanPatch| state.patched(patch, Timestamp::from_millis(3)).map_err(|faults| faults.lines());
-    let judge = |patch: &PlanPatch| after(patch).map(|after| after.plan());
+    let judge = |patch: &PlanPatch| after(&state, patch);
     let failed = vec![FailedTask { id: "convert".to_owned(), attempts: 3, error: "no pandas".to_owned() }];
     let replanned = planner(&model).replan(&ReplanRequest { failed, ..replan_request() }, judge).await.unwrap();
     assert_eq!(replanned.repairs, Vec::<String>::new());
@@ -434,10 +438,7 @@ impl PlanValidator for NoUploads {
 #[tokio::test]
 async fn added_rules_are_asked_of_the_plan_that_a_patch_leaves() {
     let state = troubled();
-    let judge = |patch: &PlanPatch| {
-        let after = state.patched(patch, Timestamp::from_millis(3)).map_err(|faults| faults.lines())?;
-        Ok(after.plan())
-    };
+    let judge = |patch: &PlanPatch| after(&state, patch);
     let patch = |more: Value| {
         let again = json!({"op": "add_task", "task": {"id": "convert-csv", "description": "x"}, "replaces": ["convert"]});
         Reply::json(json!({"changes": [again, more]}))
@@ -456,10 +457,7 @@ async fn added_rules_are_asked_of_the_plan_that_a_patch_leaves() {
 #[tokio::test]
 async fn what_a_patch_has_taken_out_it_does_not_change_again() {
     let state = troubled();
-    let judge = |patch: &PlanPatch| {
-        let after = state.patched(patch, Timestamp::from_millis(3)).map_err(|faults| faults.lines())?;
-        Ok(after.plan())
-    };
+    let judge = |patch: &PlanPatch| after(&state, patch);
     let add = json!({"op": "add_task", "task": {"id": "by-hand", "description": "x"}, "replaces": ["convert"]});
     let modify = |id: &str| json!({"op": "modify_task", "id": id, "change": {"description": "y"}});
     let remove = |id: &str| json!({"op": "remove_task", "id": id, "reason": ""});
