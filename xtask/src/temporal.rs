@@ -12,6 +12,7 @@ mod long;
 mod restore;
 mod secret;
 mod servers;
+mod told;
 mod upgrade;
 mod world;
 
@@ -68,7 +69,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 14] = [
+    let parts: [Part<'_>; 15] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -83,6 +84,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("secret", &World::no_secret_travels),
         ("restore", &World::an_engine_from_a_backup),
         ("mcp", &World::servers_of_a_worker),
+        ("told", &World::told_while_it_is_made),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {

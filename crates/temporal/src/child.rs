@@ -4,13 +4,14 @@ use aime_actors::ActorFact;
 use aime_durable::Reason;
 use futures::{
     FutureExt as _,
-    future::{Either, select},
+    future::{Either, join, join_all, select},
 };
 use temporalio_sdk::{ChildWorkflowOptions, ParentClosePolicy, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext};
 
 use crate::{ActorBegin, ActorEnd, ActorWorkflow, Capability};
 
-/// Lets a child workflow drive an actor. When that is not wanted any more (`stop`) the actor is told to stop, and its end is awaited.
+/// Lets a child workflow drive an actor. Once it is there, `begun` gives what it is told first. When that is not wanted any more (`stop`) the
+/// actor is told to stop, and its end is awaited.
 ///
 /// # Errors
 /// Why it came to no end, in words.
@@ -19,6 +20,7 @@ pub(crate) async fn drive_child<W: 'static>(
     begin: ActorBegin,
     workflow: String,
     stop: &WorkflowCancellationToken,
+    begun: impl FnOnce() -> Vec<ActorFact>,
 ) -> Result<ActorEnd, String> {
     let options = ChildWorkflowOptions::builder()
         .workflow_id(workflow.clone())
@@ -27,16 +29,23 @@ pub(crate) async fn drive_child<W: 'static>(
         .parent_close_policy(ParentClosePolicy::RequestCancel)
         .build();
     let started = ctx.start_child_workflow(ActorWorkflow::run, begin, options).await.map_err(|error| error.to_string())?;
+    // By its name, so that it is reached also where it goes on in a new history. One that has ended needs no word.
+    let actor = ctx.external_workflow(workflow, None);
+    let tell = |fact| {
+        let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
+        actor.signal(ActorWorkflow::told, fact, options)
+    };
+    let told = join_all(begun().into_iter().map(tell));
     let stopped = async {
         stop.cancelled().await;
-        let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
-        // By its name, so that it is reached also where it goes on in a new history. One that has ended needs no stop.
-        let actor = ctx.external_workflow(workflow, None);
-        drop(actor.signal(ActorWorkflow::told, ActorFact::Stopped { why: Reason::Stopped }, options).await);
+        drop(tell(ActorFact::Stopped { why: Reason::Stopped }).await);
     };
-    let ended = match select(stopped.boxed_local(), started.result().boxed_local()).await {
-        Either::Left(((), ending)) => ending.await,
-        Either::Right((ended, _)) => ended,
+    let ended = async {
+        match select(stopped.boxed_local(), started.result().boxed_local()).await {
+            Either::Left(((), ending)) => ending.await,
+            Either::Right((ended, _)) => ended,
+        }
     };
+    let (_, ended) = join(told, ended).await;
     ended.map_err(|error| error.to_string())
 }

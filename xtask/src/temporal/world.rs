@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 31] = [
+const FOLDERS: [&str; 33] = [
     "home",
     "here",
     "there",
@@ -50,6 +50,8 @@ const FOLDERS: [&str; 31] = [
     "secret-engine",
     "backup",
     "backup-engine",
+    "told",
+    "told-engine",
 ];
 
 /// The surroundings: a home, folders to work in, what is large.

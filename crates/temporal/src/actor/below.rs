@@ -96,7 +96,7 @@ impl Delegation {
         let workflow = format!("{}/{}", self.by.run, self.name);
         self.below.borrow_mut().insert(workflow.clone());
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
-        let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop).await;
+        let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, Vec::new).await;
         self.below.borrow_mut().remove(&workflow);
         let failed = |why: &str| Box::new(failed(self.id.clone(), why));
         let ActorEnd { conclusion, stopped, reports, tree, below } = ended.map_err(|why| failed(&why))?;

@@ -1,8 +1,12 @@
 //! A task that an actor works on: it is made by an activity, driven by a child workflow, and judged by an activity.
 
-use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
-use aime_actors::{ActorFact, ActorMachine};
+use aime_actors::{ActorFact, ActorMachine, Told};
 use aime_durable::{EffectId, Machine as _, Reason};
 use aime_orchestrator::{ActorOrder, RunFact, RunInput, RunMachine};
 use aime_progress::{Conclusion, PlanMode, TaskId};
@@ -62,9 +66,12 @@ impl Attempt {
             Err(fact) => return vec![fact],
         };
         let workflow = actor_workflow(self.ctx.workflow_id(), &self.order.task, self.order.execution);
-        self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
-        let ended = drive_child(&self.ctx, begin, workflow, &self.stop).await;
+        let reached = || {
+            self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
+            self.unheard(&machine).map(|said| ActorFact::Told { said }).collect()
+        };
+        let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, reached).await;
         self.actors.borrow_mut().remove(&self.order.task);
         let ActorEnd { conclusion, stopped, reports, tree, below } = match ended {
             Ok(ended) => ended,
@@ -97,18 +104,12 @@ impl Attempt {
     /// The actor as it was left, or a new one.
     async fn actor(&self) -> Result<ActorBegin, RunFact> {
         let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().so_far.clone());
-        let alone = self.order.brief.mode == Some(PlanMode::Direct);
-        let said = so_far.said_to(&self.order.task, alone);
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
+            let unheard: Vec<_> = self.unheard(&begin).map(|said| ActorFact::Told { said }).collect();
             if let Some(journal) = &mut begin.journal {
-                let heard = |told: &aime_actors::Told| {
-                    let said = |fact: &ActorFact| matches!(fact, ActorFact::Told { said } if said.id == told.id);
-                    begin.input.what.told.iter().any(|known| known.id == told.id) || journal.facts.iter().any(|fact| said(&fact.what))
-                };
-                let unheard = said.into_iter().filter(|told| !heard(told)).map(|said| ActorFact::Told { said });
-                journal.then = unheard.chain([ActorFact::Resumed {}]).collect();
+                journal.then = unheard.into_iter().chain([ActorFact::Resumed {}]).collect();
             }
             let tree = tree_now(&self.ctx);
             let order = Some(self.order.clone());
@@ -116,11 +117,15 @@ impl Attempt {
         }
         let queue = self.queues.name(Capability::Planner);
         let tree = tree_now(&self.ctx);
+        let said = so_far.said_to(&self.order.task, self.is_alone());
         let order = MakeOrder { so_far: so_far.clone(), id: self.id.clone(), order: self.order.clone(), said, tree: tree.clone() };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::make, (self.input.clone(), order), options).await {
             Ok(Making::Made { actor }) => {
-                let begin = Begin::<ActorMachine>::fresh(now(&self.ctx), actor.input);
+                let mut begin = Begin::<ActorMachine>::fresh(now(&self.ctx), actor.input);
+                // People may have said more while it was made.
+                let unheard: Vec<_> = self.unheard(&begin).collect();
+                begin.input.what.told.extend(unheard);
                 let created = Some(actor.created);
                 let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
                 Ok(ActorBegin { begin, run, input, so_far, queues, reports: 0, created, tree, order, stopped: Vec::new() })
@@ -128,6 +133,19 @@ impl Attempt {
             Ok(Making::Ended { fact }) => Err(*fact),
             Err(error) => Err(self.failed(&queue, &error)),
         }
+    }
+
+    fn is_alone(&self) -> bool {
+        self.order.brief.mode == Some(PlanMode::Direct)
+    }
+
+    /// What was said so far to the actor that begins so, and that it does not begin with.
+    fn unheard(&self, begin: &Begin<ActorMachine>) -> impl Iterator<Item = Told> {
+        let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
+        let told = facts.filter_map(|fact| if let ActorFact::Told { said } = fact { Some(said) } else { None });
+        let heard: BTreeSet<_> = begin.input.what.told.iter().chain(told).map(|told| told.id.clone()).collect();
+        let said = self.ledger.borrow().so_far.said_to(&self.order.task, self.is_alone());
+        said.into_iter().filter(move |told| !heard.contains(&told.id))
     }
 
     async fn judge(&self, conclusion: Conclusion, duration_ms: u64) -> RunFact {
