@@ -45,6 +45,16 @@ fn a_model_that_cannot_be_had_is_told_with_its_mend() {
     let mut nobody = World::alone().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
     nobody.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     tells(&nobody.aime(["doctor"]).must(3), "broken", "model default", &["127.0.0.1:1", "mend: "]);
+    nobody.set("OPENAI_BASE_URL", "127.0.0.1:1/v1");
+    tells(
+        &nobody.aime(["doctor"]).must(2),
+        "broken",
+        "model default",
+        &["127.0.0.1:1/v1", "should look like http://", "mend: mend OPENAI_BASE_URL"],
+    );
+    let mut sealed = well().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
+    sealed.set("OPENAI_BASE_URL", &sealed.server().url().replace("http://", "https://"));
+    tells(&sealed.aime(["doctor"]).must(3), "broken", "model default", &["mend: ", "write http:// in place of https://"]);
     let keyless = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
     tells(&keyless.aime(["doctor"]).must(3), "broken", "model", &["MY_KEY", "mend: "]);
 }

@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use aime_llm::{ChatModel, FallbackModel, ModelLimits, OpenAiModel, OpenAiSettings, Prices};
+use aime_llm::{ChatModel, FallbackModel, ModelLimits, OpenAiModel, OpenAiSettings, Prices, SettingsError};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
@@ -195,7 +195,11 @@ fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result
     if let Some(retries) = config.max_retries {
         settings.retry.max_retries = retries;
     }
-    OpenAiModel::new(settings).map_err(|error| Failure::caused(code::USAGE, &error).hint(format!("mend [models.{name}]")))
+    OpenAiModel::new(settings).map_err(|error| {
+        let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
+        let mend = if from_environment { "mend OPENAI_BASE_URL".to_owned() } else { format!("mend [models.{name}]") };
+        Failure::caused(code::USAGE, &error).hint(mend)
+    })
 }
 
 pub(crate) fn model_name(config: &ModelConfig) -> String {

@@ -9,7 +9,10 @@ impl ModelError {
         Some(match self.root() {
             Self::Unreachable { url, reason } => {
                 let reason = reason.to_lowercase();
-                if reason.contains("certificate") || reason.contains("tls") {
+                // What rustls says of a first answer that is none of TLS.
+                if reason.contains("invalidcontenttype") {
+                    format!("what answers at {url} does not speak TLS: write http:// in place of https://")
+                } else if reason.contains("certificate") || reason.contains("tls") {
                     format!("check that {url} really speaks TLS and that its certificate authority is known to this machine")
                 } else if reason.contains("dns") || reason.contains("lookup") || reason.contains("resolve") {
                     format!("check the host name in {url} and the network")

@@ -60,6 +60,7 @@ said-no-key-mend = export {$variable}=…, or set OPENAI_BASE_URL to a server th
 said-fallback = models.{$name}.fallback names {$other}, which is not configured
 said-fallback-mend = add [models.{$other}], or take the name out
 said-model-section = mend [models.{$name}]
+said-base-url-mend = mend OPENAI_BASE_URL
 said-no-local = this build has no local models
 said-no-local-mend = build aime with its feature local-model, or use a server: provider = "openai" with a base_url
 said-no-local-model = there is no local model {$name}

@@ -105,6 +105,7 @@ said-model-server = the server of {$model} failed ({$status}): {$why}
 said-model-unreadable = cannot read the answer of {$model}: {$why}
 said-model-unloadable = cannot load {$model}: {$why}
 said-hint-tls = check that {$url} really speaks TLS and that its certificate authority is known to this machine
+said-hint-plain = what answers at {$url} does not speak TLS: write http:// in place of https://
 said-hint-dns = check the host name in {$url} and the network
 said-hint-server = check that the model server runs and that base_url is right ({$url})
 said-hint-timeout = raise the model's idle timeout if it is slow, or use a faster model

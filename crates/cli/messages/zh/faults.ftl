@@ -60,6 +60,7 @@ said-no-key-mend = 请 export {$variable}=…，或把 OPENAI_BASE_URL 设为不
 said-fallback = models.{$name}.fallback 指定的 {$other} 没有配置
 said-fallback-mend = 请添加 [models.{$other}]，或去掉这个名字
 said-model-section = 请修正 [models.{$name}]
+said-base-url-mend = 请修正 OPENAI_BASE_URL
 said-no-local = 这个版本没有内置本地模型
 said-no-local-mend = 请用特性 `local-model` 构建 aime，或使用服务器：provider = "openai" 并设 base_url
 said-no-local-model = 没有本地模型 {$name}

@@ -105,6 +105,7 @@ said-model-server = {$model} 的服务器出错（{$status}）：{$why}
 said-model-unreadable = 无法读懂 {$model} 的回答：{$why}
 said-model-unloadable = 无法加载 {$model}：{$why}
 said-hint-tls = 请检查 {$url} 是否真的使用 TLS，以及本机是否信任其证书颁发机构
+said-hint-plain = {$url} 处的服务不使用 TLS：请把 https:// 改为 http://
 said-hint-dns = 请检查 {$url} 中的主机名和网络
 said-hint-server = 请检查模型服务器是否在运行，以及 base_url 是否正确（{$url}）
 said-hint-timeout = 若模型较慢，请提高其空闲超时，或换用更快的模型

@@ -180,6 +180,7 @@ async fn a_server_that_speaks_no_tls() {
     let server = serve([Reply::text("hi")]).await;
     let failure = unreachable(&server.url().replace("http://", "https://")).await;
     assert!(matches!(&failure, ModelError::Unreachable { .. }), "{failure:?}");
+    assert!(failure.hint().unwrap().ends_with("write http:// in place of https://"), "{failure:?}");
     assert!(server.requests().is_empty());
 }
 
