@@ -3,6 +3,7 @@
 //! Building them takes minutes, and the engine is fetched from Python's package index, so they are no part of `cargo test`.
 
 mod bucket;
+mod conflict;
 mod cut;
 mod delegation;
 mod ends;
@@ -69,7 +70,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 15] = [
+    let parts: [Part<'_>; 16] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -85,6 +86,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("restore", &World::an_engine_from_a_backup),
         ("mcp", &World::servers_of_a_worker),
         ("told", &World::told_while_it_is_made),
+        ("conflict", &World::a_conflict_is_evidence),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {

@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 33] = [
+const FOLDERS: [&str; 38] = [
     "home",
     "here",
     "there",
@@ -52,6 +52,11 @@ const FOLDERS: [&str; 33] = [
     "backup-engine",
     "told",
     "told-engine",
+    "conflict-client",
+    "conflict-drives",
+    "conflict-1",
+    "conflict-2",
+    "conflict-engine",
 ];
 
 /// The surroundings: a home, folders to work in, what is large.
