@@ -246,8 +246,10 @@ where
             let Some(run) = &run else { continue };
             let run = context.client().get_workflow_handle::<RunWorkflow>(run.clone());
             let mut tries = 1;
+            // The engine takes in once what is sent again because its answer was lost.
+            let once = WorkflowSignalOptions::builder().request_id(uuid::Uuid::now_v7().to_string()).build();
             loop {
-                match run.signal(RunWorkflow::facts, vec![fact.clone()], WorkflowSignalOptions::default()).await {
+                match run.signal(RunWorkflow::facts, vec![fact.clone()], once.clone()).await {
                     // A run that is gone has nobody to be told.
                     Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => break,
                     // Work that was done is not thrown away for an engine that is away for a while.

@@ -278,8 +278,13 @@ pub fn actor_workflow(run: &str, task: &TaskId, execution: u32) -> String {
     format!("{run}/{task}/{execution}")
 }
 
-/// Whether a fact makes a run go on that is left: somebody resumes it, answers it, or ends it.
+/// Whether a fact makes a run go on that is left: somebody resumes or ends it, or, where it `waits` for a person, answers it or takes a task out of
+/// its plan. In a run that was paused or is out of bounds what was said so waits until somebody resumes it, as in a folder.
 #[must_use]
-pub const fn moves_on(fact: &RunFact) -> bool {
-    matches!(fact, RunFact::Resumed { .. } | RunFact::PersonAnswered { .. } | RunFact::CancelRequested { .. })
+pub const fn moves_on(fact: &RunFact, waits: bool) -> bool {
+    match fact {
+        RunFact::Resumed { .. } | RunFact::CancelRequested { task: None, .. } => true,
+        RunFact::PersonAnswered { .. } | RunFact::CancelRequested { .. } => waits,
+        _ => false,
+    }
 }

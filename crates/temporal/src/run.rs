@@ -12,8 +12,8 @@ use std::{
 };
 
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
-use aime_orchestrator::{Bounds, CallRecord, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar};
-use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, TaskId, Timestamp};
+use aime_orchestrator::{Bounds, CallRecord, RunEffect, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSoFar};
+use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
@@ -89,13 +89,14 @@ impl RunWorkflow {
                 }
                 Carried::Ended(ended) => {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
+                    let last = Last::of(&ended.output, state, carrier.unheard);
                     let result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
                     // Until it goes on, or for ever, it can be read.
                     ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
                     if over {
                         return Ok(result);
                     }
-                    let then = left(ctx).await;
+                    let then = left(ctx, last).await;
                     ctx.state_mut(|run| run.result = None);
                     begin.journal = Some(SoFar { facts, events, not_begun: Default::default(), then });
                 }
@@ -131,29 +132,65 @@ impl RunWorkflow {
     }
 }
 
-/// Waits until somebody wants a run to go on that was left. What they said comes first when it does.
-async fn left(ctx: &WorkflowContext<RunWorkflow>) -> Vec<RunFact> {
+/// How a run was left.
+struct Last {
+    /// It waits for a person.
+    waits: bool,
+    /// What it waits for has changed while it was being left: somebody has answered, and nobody will again.
+    answered: bool,
+    /// What people said, and it did not take in any more.
+    unheard: Vec<RunFact>,
+}
+
+impl Last {
+    fn of(output: &RunOutput, state: &ProgressState, unheard: Vec<RunFact>) -> Self {
+        let waits = output.status == RunStatus::WaitingForHuman;
+        let open = state.questions.iter().filter(|question| question.answer.is_none());
+        let open: Vec<&str> = open.map(|question| question.question.as_str()).collect();
+        let answered = waits && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
+        Self { waits, answered, unheard }
+    }
+}
+
+/// Waits until somebody wants a run to go on that was left. What was said comes after that, in its order.
+async fn left(ctx: &WorkflowContext<RunWorkflow>, last: Last) -> Vec<RunFact> {
+    let Last { waits, answered, unheard } = last;
     let mut ended = cancelled(ctx);
     let waiting = ctx.clone();
-    let mut wanted = async move { until(&waiting, |run: &RunWorkflow| run.inbox.iter().any(moves_on)).await }.boxed_local();
+    let goes_on = move |run: &RunWorkflow| answered || run.inbox.iter().any(|fact| moves_on(fact, waits));
+    let mut wanted = async move { until(&waiting, goes_on).await }.boxed_local();
     let ended = futures::future::poll_fn(|context| match (ended.poll_unpin(context), wanted.poll_unpin(context)) {
         (Poll::Ready(()), _) => Poll::Ready(true),
         (_, Poll::Ready(())) => Poll::Ready(false),
         _ => Poll::Pending,
     })
     .await;
-    let mut then = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
-    // Whoever goes on with a run does not want it stopped any more.
-    then.retain(|fact| !matches!(fact, RunFact::StopRequested { .. }));
-    if ended {
-        then.insert(0, cancel());
+    let said = ctx.state_mut(|run| std::mem::take(&mut run.inbox));
+    if ended { vec![cancel()] } else { going_on(said, unheard, waits) }
+}
+
+/// What a run that was left learns first: that it goes on, or is given up, and then what was said.
+fn going_on(said: Vec<RunFact>, unheard: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
+    // Whoever goes on with a run does not want it stopped any more; who stops it after that does.
+    let moved = said.iter().position(|fact| moves_on(fact, waits)).unwrap_or(said.len());
+    let said = said.into_iter().enumerate();
+    let said = said.filter(|(place, fact)| *place > moved || !matches!(fact, RunFact::StopRequested { .. })).map(|(_, fact)| fact);
+    let (mut more, mut then) = (None, unheard);
+    for fact in said {
+        match fact {
+            // Several may go on with it at once: it goes on once, by what the last of them gives it.
+            RunFact::Resumed { bounds } => more = bounds.or(more),
+            RunFact::CancelRequested { task: None, .. } => return vec![fact],
+            fact => then.push(fact),
+        }
     }
-    let given_up = then.iter().any(|fact| matches!(fact, RunFact::CancelRequested { task: None, .. }));
-    if !given_up && !matches!(then.first(), Some(RunFact::Resumed { .. })) {
-        let resumed = then.iter().position(|fact| matches!(fact, RunFact::Resumed { .. })).map(|place| then.remove(place));
-        then.insert(0, resumed.unwrap_or(RunFact::Resumed { bounds: None }));
-    }
+    then.insert(0, RunFact::Resumed { bounds: more });
     then
+}
+
+/// Whether a person said it, and nothing says it again.
+const fn is_said(fact: &RunFact) -> bool {
+    matches!(fact, RunFact::PersonSaid { .. } | RunFact::PersonAnswered { .. } | RunFact::CancelRequested { task: Some(_), .. })
 }
 
 /// The wish of somebody who cancels the workflow itself.
@@ -202,6 +239,8 @@ struct RunCarrier {
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
+    /// What people have said and the machine has not taken in: it takes in nothing more once it is left.
+    unheard: Vec<RunFact>,
 }
 
 /// What effects are told of the run.
@@ -224,6 +263,7 @@ impl RunCarrier {
             cancels: Cancels::default(),
             signalled: None,
             ended_from_outside,
+            unheard: begin.journal.iter().flat_map(|journal| journal.then.iter().filter(|fact| is_said(fact)).cloned()).collect(),
             queues,
             ctx,
             begin,
@@ -406,6 +446,9 @@ impl Carrier<RunMachine> for RunCarrier {
         if signalled.poll_unpin(context).is_ready() {
             self.signalled = None;
             facts = self.ctx.state_mut(|run| std::mem::take(&mut run.inbox));
+            // A run that is under way goes on already.
+            facts.retain(|fact| !matches!(fact, RunFact::Resumed { .. }));
+            self.unheard.extend(facts.iter().filter(|fact| is_said(fact)).cloned());
         }
         if self.ended_from_outside.as_mut().map(|ended| ended.poll_unpin(context)) == Some(Poll::Ready(())) {
             self.ended_from_outside = None;
@@ -415,6 +458,11 @@ impl Carrier<RunMachine> for RunCarrier {
     }
 
     fn took(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
+        for recorded in facts.iter().filter(|recorded| is_said(&recorded.fact)) {
+            if let Some(place) = self.unheard.iter().position(|said| *said == recorded.fact) {
+                self.unheard.remove(place);
+            }
+        }
         self.pass_on(facts, events);
         self.remember(facts, events);
         for event in events {
@@ -432,3 +480,6 @@ impl Carrier<RunMachine> for RunCarrier {
         self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY
     }
 }
+
+#[cfg(test)]
+mod tests;

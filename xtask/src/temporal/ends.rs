@@ -18,6 +18,7 @@ impl World {
         let actor = |what: &str| json!([{"id": "act", "name": "act", "kind": "actor", "description": what}]);
         let plans = [
             ("refused", actor("REFUSED")),
+            ("capped", json!([tool("one", "echo one >> log", &[]), tool("two", "echo two >> log", &["one"])])),
             ("spent", actor("SPENDS")),
             ("late", json!([tool("late", &gate("late"), &[])])),
             ("asked", actor("ASKS")),
@@ -79,6 +80,20 @@ impl World {
         let asked = aime("asked", &["run", "--plan", "asked.json", "--run-id", "asked", "--output", "json"])?.ended(5)?;
         aime("yes", &["answer", "last", "是"])?.printed(0)?;
         let asked_and_done = aime("done", &["resume", "ask", "--output", "json"])?.ended(0)?;
+        // What is said to a run that has no call left is not lost where it goes on and has none again.
+        let settings = self.root.join(folder).join("aime.toml");
+        fs::write(&settings, "[run]\nmax_tool_calls = 1\n")?;
+        let capped = run("capped")?.ended(4)?;
+        aime("word", &["tell", "capped", "in-green"])?.printed(0)?;
+        let still = aime("still", &["resume", "capped", "--output", "json"])?.ended(4)?;
+        fs::remove_file(&settings)?;
+        let uncapped = aime("uncapped", &["resume", "capped", "--output", "json"])?.ended(0)?;
+        let events = aime("events", &["runs", "events", "capped", "--output", "jsonl"])?.printed(0)?;
+        let heard = events.lines().filter(|event| event.contains("evidence_added") && event.contains("in-green")).count();
+        ensure!(heard == 1, "in {folder} the words were heard {heard} times");
+        // A run without a plan, which is refused and can go on.
+        let alone = ["run", "REFUSED", "--mode", "direct", "--run-id", "alone", "--unattended", "--output", "json"];
+        let alone = aime("alone", &alone)?.ended(3)?;
         // Nothing more can be said to runs that have ended.
         let mut refusals = String::new();
         for words in [
@@ -87,11 +102,15 @@ impl World {
             &["answer", "asked", "yes"],
             &["pause", "asked"],
             &["cancel", "ended"],
+            &["cancel", "alone", "--task", "main"],
         ] {
             aime("refusal", words)?.printed(2).with_context(|| format!("{words:?}"))?;
             refusals.push_str(&fs::read_to_string(self.root.join(format!("{folder}-refusal.err")))?);
         }
         let log = fs::read_to_string(self.root.join(folder).join("log"))?;
-        Ok(([refused, spent, more, late, ended, again, asked, asked_and_done].map(compared).into(), [refusals, log]))
+        Ok((
+            [refused, spent, more, late, ended, again, asked, asked_and_done, capped, still, uncapped, alone].map(compared).into(),
+            [refusals, log],
+        ))
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_durable::LockError;
 use aime_orchestrator::{InboxMessage, NobodyThere, Orchestrator, OrchestratorError, RunControl, RunView};
-use aime_progress::{PlanMode, RunId, RunStatus};
+use aime_progress::{PlanMode, RunId, RunStatus, TaskId};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -61,12 +61,18 @@ async fn cancel_run(run: &RunId, setup: &Setup) -> Result<u8, Failure> {
 }
 
 async fn cancel_task(run: &RunId, seen: &RunView, task: &str, setup: &Setup) -> Result<u8, Failure> {
-    let task = open_task(run, seen, task)?.spec.id.clone();
-    if seen.state.mode == Some(PlanMode::Direct) {
-        return Err(Failure::usage(format!("{task} is all that run {run} does")).hint(format!("`aime cancel {run}` ends the run")));
-    }
+    let task = part_of(run, seen, task)?;
     put(run, &InboxMessage::Cancel { task: Some(task.clone()) }, setup).await?;
     let then = if is_driven(run, setup) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
     output::note(&format!("to be cancelled: {task}\n{then}"));
     Ok(0)
+}
+
+/// The task of a name, if it can be taken out of the run's plan.
+pub(super) fn part_of(run: &RunId, seen: &RunView, task: &str) -> Result<TaskId, Failure> {
+    let task = open_task(run, seen, task)?.spec.id.clone();
+    if seen.state.mode == Some(PlanMode::Direct) {
+        return Err(Failure::usage(format!("{task} is all that run {run} does")).hint(format!("`aime cancel {run}` ends the run")));
+    }
+    Ok(task)
 }

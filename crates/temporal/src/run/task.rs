@@ -82,12 +82,14 @@ impl Attempt {
             _ => Ok(()),
         };
         // A stop may come before the run has heard of an end, and then the run never does: an actor that has ended is kept too. One whose work
-        // is left out begins anew.
-        let ended = stopped.is_none().then(|| conclusion.clone());
-        if joined.is_ok() {
-            let begin = Begin { journal: stopped, ..machine };
+        // is left out begins anew; where it was stopped it is known still, and goes on telling where it was.
+        let whole = joined.is_ok();
+        if whole || self.stop.is_cancelled() {
+            let ended = (whole && stopped.is_none()).then(|| conclusion.clone());
+            let begin = Begin { journal: stopped.filter(|_| whole), ..machine };
+            let below = below.into_iter().filter(|_| whole);
             let actor = StoppedActor { begin, reports, ended, text_limit: None };
-            self.ctx.state_mut(|run| run.stopped.extend(below.into_iter().chain([(self.name.clone(), actor)])));
+            self.ctx.state_mut(|run| run.stopped.extend(below.chain([(self.name.clone(), actor)])));
         }
         if let Err(message) = joined {
             return vec![RunFact::EffectFailed { id: self.id, message }];

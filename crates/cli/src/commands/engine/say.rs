@@ -7,7 +7,10 @@ use aime_temporal::{EngineError, ListedRun, Runs};
 
 use super::failure_of;
 use crate::{
-    commands::steering::{asks_nothing, has_ended, hearer, not_driven, open_task},
+    commands::{
+        cancel::part_of,
+        steering::{asks_nothing, has_ended, hearer, not_driven},
+    },
     failure::Failure,
     output,
     wiring::Setup,
@@ -77,7 +80,7 @@ impl<'a> Spoken<'a> {
                 return Err(has_ended(&self.run, &seen.state));
             }
             if let Some(task) = &task {
-                open_task(&self.run, seen, task)?;
+                part_of(&self.run, seen, task)?;
             }
         }
         let task = task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?;
