@@ -288,8 +288,11 @@ fn models_are_listed() {
 #[test]
 fn completions_are_printed() {
     let world = World::alone();
-    for shell in ["bash", "zsh", "fish"] {
-        assert!(world.aime(["completions", shell]).must(0).stdout.contains("aime"), "{shell}");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = world.aime(["completions", shell]).must(0).stdout;
+        for word in ["report", "completions", "max-tokens", "unattended"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
     }
     world.file("done.bash", &world.aime(["completions", "bash"]).must(0).stdout);
     // What a shell does when a person presses Tab.

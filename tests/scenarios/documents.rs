@@ -96,6 +96,8 @@ fn world() -> World {
             .on(When::any(), [Reply::text("done")]),
     );
     world.set("GOAL", "note it");
+    // Where a workflow of GitHub's leaves what it makes.
+    world.set("RUNNER_TEMP", &world.root().join("tmp").display().to_string());
     world.plan("plan.json", &planned);
     world.plan("first.json", &plan(&[actor("ask", "ASK", &[]), actor("walk", "WALK", &["ask"]), actor("rest", "REST", &["walk"])]));
     world.file("coarse.toml", "[planning.limits]\nmax_tasks = 3\n");

@@ -54,7 +54,11 @@ pub(crate) fn drive() -> Result<()> {
     linked.shows("id=\"task-2\" data-item=\"\" open=\"\"", "a link to a task opens it")?;
     let searched = browser.open("searched", &page, "#?%E8%BF%87%E6%A1%A5")?;
     searched.is_quiet()?;
-    searched.shows("aria-live=\"polite\">7 places</p>", "a search in Chinese finds the tasks, the file and what is said of them")?;
+    searched
+        .shows("aria-live=\"polite\">8 places</p>", "a search in Chinese finds the answer, the tasks, the file and what is said of them")?;
+    let answer = browser.open("answer", &page, "#?goal%20was%20not%20reached")?;
+    answer.is_quiet()?;
+    answer.shows("aria-live=\"polite\">1 place</p>", "a search finds what only the answer says")?;
     browser.picture("light", &page, &["--window-size=1280,2400"])?;
     browser.picture("dark", &page, &["--window-size=1280,2400", "--blink-settings=preferredColorScheme=0"])?;
     browser.picture("narrow", &page, &["--window-size=500,2400"])?;

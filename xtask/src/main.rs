@@ -107,3 +107,55 @@ fn main() -> ExitCode {
         ExitCode::FAILURE
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    use clap::Parser as _;
+
+    use super::Arguments;
+
+    /// All documents of a folder.
+    fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                documents(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// The words of a line, as a shell has them.
+    fn words(line: &str) -> Vec<String> {
+        let output = Command::new("bash").args(["-c", &format!("set -f; printf '%s\\n' {line}")]).output().unwrap();
+        assert!(output.status.success(), "{line}");
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_task_that_the_documents_name_is_understood() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+        documents(&root.join("docs"), &mut found);
+        let mut seen = 0;
+        for document in found {
+            let text = fs::read_to_string(&document).unwrap();
+            let lines = text.lines().filter(|line| line.starts_with("cargo xtask "));
+            // What stands in brackets may be left out.
+            let inline = text.split('`').filter(|piece| piece.starts_with("cargo xtask ") && !piece.contains(['[', '\n', '…']));
+            for line in lines.chain(inline) {
+                seen += 1;
+                let words = words(line).into_iter().skip(1);
+                if let Err(error) = Arguments::try_parse_from(words) {
+                    panic!("{}: {line}\n{error}", document.display());
+                }
+            }
+        }
+        assert!(seen > 60, "{seen}");
+    }
+}

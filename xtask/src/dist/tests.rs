@@ -99,6 +99,10 @@ fn the_checks_of_other_systems_and_of_the_packages_are_configured() {
     assert!(commands(&jobs["windows"]).contains("cargo check --package aime"));
     assert!(commands(&jobs["windows-gnu"]).contains("cargo check --target x86_64-pc-windows-gnu --package aime --no-default-features"));
     assert!(commands(&jobs["macos"]).contains("cargo check --package aime"));
+    for scenario in ["browser", "acp", "telemetry"] {
+        assert!(commands(&jobs["scenarios"]).contains(&format!("cargo xtask scenario {scenario}")), "{scenario}");
+    }
+    assert!(commands(&jobs["scenarios"]).contains("cargo install --locked --path crates/cli"));
     let packages = &jobs["packages"];
     assert!(commands(packages).contains("cargo xtask packages"), "{packages}");
     assert_eq!(packages["steps"][0]["with"]["fetch-depth"], 0, "the last release is among what is fetched");

@@ -59,17 +59,19 @@ pub(super) fn outcome(view: &ReportView) -> Markup {
         "outcome",
         "Outcome",
         html! {
-            @for note in &view.notes { p.warning dir="auto" { (note) } }
+            @for note in &view.notes { p.warning dir="auto" data-item { (note) } }
             @if let Some(failure) = &view.failure {
-                div.failure {
+                div.failure data-item {
                     p { strong { (failure.code.replace('_', " ")) ": " } span dir="auto" { (failure.message) } }
                     @if let Some(hint) = &failure.hint { p.quiet { "Hint: " span dir="auto" { (hint) } } }
                 }
             }
             @match &view.answer {
                 Some(answer) => {
-                    div.prose dir="auto" { (markdown(&answer.shown)) }
-                    @if answer.left_out > 0 { p.cut { "… " (count(answer.left_out, "more character")) " left out" } }
+                    div data-item {
+                        div.prose dir="auto" { (markdown(&answer.shown)) }
+                        @if answer.left_out > 0 { p.cut { "… " (count(answer.left_out, "more character")) " left out" } }
+                    }
                 }
                 None => { @if view.failure.is_none() { p.quiet { "There is no answer yet." } } }
             }
@@ -81,15 +83,19 @@ pub(super) fn outcome(view: &ReportView) -> Markup {
 fn strategy(view: &ReportView) -> Markup {
     let strategy = &view.strategy;
     html! {
-        @if !strategy.criteria.is_empty() { h3 { "What had to hold" } (criteria(&strategy.criteria)) }
-        @if !strategy.approach.is_empty() { h3 { "The approach" } p { (words(&strategy.approach)) } }
+        @if !strategy.criteria.is_empty() { div data-item { h3 { "What had to hold" } (criteria(&strategy.criteria)) } }
+        @if !strategy.approach.is_empty() { div data-item { h3 { "The approach" } p { (words(&strategy.approach)) } } }
         @if !strategy.phases.is_empty() {
-            h3 { "Phases" }
-            ol { @for (phase, objective) in &strategy.phases { li { strong dir="auto" { (phase) } " " (words(objective)) } } }
+            div data-item {
+                h3 { "Phases" }
+                ol { @for (phase, objective) in &strategy.phases { li { strong dir="auto" { (phase) } " " (words(objective)) } } }
+            }
         }
         @if !strategy.risks.is_empty() {
-            h3 { "Risks" }
-            ul { @for (risk, then) in &strategy.risks { li { (words(risk)) @if !then.is_empty() { br; span.quiet { "then: " } (words(then)) } } } }
+            div data-item {
+                h3 { "Risks" }
+                ul { @for (risk, then) in &strategy.risks { li { (words(risk)) @if !then.is_empty() { br; span.quiet { "then: " } (words(then)) } } } }
+            }
         }
     }
 }

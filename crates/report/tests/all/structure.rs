@@ -55,3 +55,21 @@ fn nothing_runs_but_its_own_and_nothing_is_loaded() {
     assert_eq!(page.select("[src], [style], iframe, object, embed, img, form, base").length(), 0);
     assert_eq!(attributes(&page, "link", "href"), ["data:,"]);
 }
+
+#[test]
+fn a_search_goes_through_all_that_was_said() {
+    let page = Run::nightly().page();
+    // What is only drawn, the plan and the timeline, is told in words by the tasks.
+    for section in ["outcome", "tasks", "versions", "files", "learnt", "story"] {
+        assert_ne!(page.select(&format!("#{section} [data-item]")).length(), 0, "{section}");
+    }
+    page.select("#outcome [data-item]").remove();
+    assert_eq!(page.select("#outcome").text().trim(), "Outcome");
+}
+
+#[test]
+fn the_critical_path_is_marked_on_the_timeline() {
+    let page = Run::nightly().page();
+    let marked = page.select("#timeline svg text").iter().filter(|label| label.text().contains('◆')).count();
+    assert!(marked > 1 && page.select("#timeline .critical").length() >= marked, "{marked} rows are marked");
+}
