@@ -89,7 +89,9 @@ impl RunWorkflow {
                 }
                 Carried::Ended(ended) => {
                     let (over, state) = (ended.machine.is_over(), ended.machine.state());
-                    let last = Last::of(&ended.output, state, carrier.unheard);
+                    let before = begin.journal.as_ref().map_or(0, |journal| journal.facts.len());
+                    let heard = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
+                    let last = Last::of(&ended.output, state, heard, carrier.unheard);
                     let result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
                     // Until it goes on, or for ever, it can be read.
                     ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
@@ -143,11 +145,12 @@ struct Last {
 }
 
 impl Last {
-    fn of(output: &RunOutput, state: &ProgressState, unheard: Vec<RunFact>) -> Self {
+    /// How it was left with this output, once somebody had answered, or nobody had.
+    fn of(output: &RunOutput, state: &ProgressState, heard: bool, unheard: Vec<RunFact>) -> Self {
         let waits = output.status == RunStatus::WaitingForHuman;
         let open = state.questions.iter().filter(|question| question.answer.is_none());
         let open: Vec<&str> = open.map(|question| question.question.as_str()).collect();
-        let answered = waits && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
+        let answered = waits && heard && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
         Self { waits, answered, unheard }
     }
 }

@@ -1,7 +1,7 @@
 //! What moves a run on that was left, and what it learns first then.
 
-use aime_orchestrator::Bounds;
-use aime_progress::EvidenceId;
+use aime_orchestrator::{Bounds, FailureCode, RunFailure};
+use aime_progress::{EvidenceId, PlanId, QuestionId};
 
 use super::*;
 
@@ -37,6 +37,21 @@ fn who_answers_a_run_that_waits_moves_it_on_and_who_answers_one_that_was_paused_
     ] {
         assert_eq!((moves_on(&fact, true), moves_on(&fact, false)), (waiting, paused), "{fact:?}");
     }
+}
+
+#[test]
+fn an_answer_that_came_as_it_was_left_moves_it_on() {
+    let mut state = ProgressState::new(PlanId::new("p").unwrap(), "g", Timestamp::from_millis(0));
+    let id = QuestionId::new("q").unwrap();
+    let asked = ProgressEvent::QuestionAsked { id: id.clone(), task: None, kind: "question".into(), question: "Which?".to_owned() };
+    state.apply(Timestamp::from_millis(1), &asked).unwrap();
+    let error = RunFailure { code: FailureCode::WaitingForHuman, message: "Which?".to_owned(), hint: None };
+    let waiting = RunOutput { status: RunStatus::WaitingForHuman, error: Some(error) };
+    let goes_on = |state: &ProgressState, heard| Last::of(&waiting, state, heard, Vec::new()).answered;
+    assert!(!goes_on(&state, true), "somebody answered something before");
+    state.apply(Timestamp::from_millis(2), &ProgressEvent::QuestionAnswered { id, answer: "this".to_owned() }).unwrap();
+    assert!(goes_on(&state, true));
+    assert!(!goes_on(&state, false), "what was taken back is no answer");
 }
 
 #[test]
