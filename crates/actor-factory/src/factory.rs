@@ -278,7 +278,7 @@ impl ActorFactory {
             nudge_each_step: context.nudge_each_step,
             plain_answer_ends: context.plain_answer_ends,
             risks: Vec::new(),
-            notes: self.prompts.replaced_notes().clone(),
+            notes: self.prompts.notes_for(if context.goal.is_empty() { &task.description } else { context.goal }),
             must_write_files: must_write_files(task),
             named_files: named_files(task),
             told: Vec::new(),

@@ -73,6 +73,15 @@ impl Note {
         }
     }
 
+    /// What takes its place in front of a Chinese goal: a small model ends in the language in which it is last told to.
+    pub(crate) const fn in_chinese(self) -> Option<&'static str> {
+        match self {
+            Self::EachStep => Some(include_str!("../prompts/zh/each_step.md")),
+            Self::Conclude => Some(include_str!("../prompts/zh/conclude.md")),
+            _ => None,
+        }
+    }
+
     /// The names that it is given, each of which may stand in it in braces.
     const fn given(self) -> &'static [&'static str] {
         match self {
@@ -118,6 +127,7 @@ mod tests {
     fn every_note_that_is_built_in_can_take_its_own_place() {
         for note in Note::ALL {
             assert_eq!(note.check(note.built_in()), Ok(()), "{}", note.name());
+            assert_eq!(note.in_chinese().map_or(Ok(()), |text| note.check(text)), Ok(()), "{}", note.name());
             assert_eq!(Note::named(note.name()), Some(note));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_llm::in_another_script;
+use aime_llm::{in_another_script, in_chinese};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, value::Serde};
 use serde::Serialize;
 
@@ -118,15 +118,22 @@ impl Prompts {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         environment.add_test("in_another_script", |text: &str| in_another_script(text));
+        environment.add_test("in_chinese", |text: &str| in_chinese(text));
         let mut prompts = Self { environment, notes: BTreeMap::new() };
         prompts.replace(SYSTEM_PROMPT, include_str!("../prompts/system.md").to_owned())?;
         prompts.replace(TASK_PROMPT, include_str!("../prompts/task.md").to_owned())?;
         Ok(prompts)
     }
 
-    /// The notes that were replaced, by name.
-    pub(crate) const fn replaced_notes(&self) -> &BTreeMap<String, String> {
-        &self.notes
+    /// The notes that are not as they are built in, by name, for an actor whose work was asked for in these words.
+    pub(crate) fn notes_for(&self, asked: &str) -> BTreeMap<String, String> {
+        let mut notes = self.notes.clone();
+        if in_chinese(asked) {
+            for (note, text) in Note::ALL.into_iter().filter_map(|note| Some((note, note.in_chinese()?))) {
+                notes.entry(note.name().to_owned()).or_insert_with(|| text.trim().to_owned());
+            }
+        }
+        notes
     }
 
     /// Puts a user's template, or note to an actor at work, in the place of the one of that name. It is tried out at once.

@@ -34,6 +34,6 @@ pub use prices::{Prices, RequestTokens, estimate_request_tokens};
 pub use recording::{RecordingModel, ReplayError, ReplayModel};
 pub use retry::{Retry, RetryObserver, RetrySettings, RetryingModel};
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};
-pub use script::in_another_script;
+pub use script::{in_another_script, in_chinese};
 pub use structured::{Arriving, Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask, ask_watching};
 pub use usage::estimate_tokens;

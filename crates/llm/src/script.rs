@@ -7,6 +7,14 @@ pub fn in_another_script(text: &str) -> bool {
     text.chars().any(|character| character.is_alphabetic() && !character.is_ascii())
 }
 
+/// Whether a text is Chinese: it has Chinese characters, and none of the scripts that Japanese and Korean write beside them.
+#[must_use]
+pub fn in_chinese(text: &str) -> bool {
+    let is_han = |character| matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');
+    let is_other = |character| matches!(character, '\u{3040}'..='\u{30ff}' | '\u{ac00}'..='\u{d7af}');
+    text.chars().any(is_han) && !text.chars().any(is_other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -23,6 +31,15 @@ mod tests {
             ("подсчитай", true),
         ] {
             assert_eq!(in_another_script(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn chinese_is_told_from_its_neighbours() {
+        for (text, expected) in
+            [("统计所有 TODO", true), ("寫一首詩", true), ("海についての俳句", false), ("바다", false), ("Größe", false), ("", false)]
+        {
+            assert_eq!(in_chinese(text), expected, "{text}");
         }
     }
 }

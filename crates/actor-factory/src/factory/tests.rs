@@ -336,13 +336,18 @@ fn without_skills_nothing_is_said_of_them() {
 
 #[test]
 fn an_actor_is_told_to_answer_in_the_language_of_its_person() {
-    const OF_THE_TASK: &str = "写一首关于春天的诗\n\nWrite the result, and all that people read, in the language of the task.";
-    const OF_THE_GOAL: &str = "in the language of the goal.";
-    let alone = compose(&task("写一首关于春天的诗"), |c| c.goal = "写一首关于春天的诗").unwrap().input.task;
-    assert!(alone.contains(OF_THE_TASK), "{alone}");
+    const IN_CHINESE: &str = "\n\n请用中文写出结果，以及所有给人看的内容。";
+    let alone = |said: &'static str| compose(&task(said), |c| c.goal = said).unwrap().input.task;
+    let chinese = alone("写一首关于春天的诗");
+    assert!(chinese.contains(&format!("写一首关于春天的诗{IN_CHINESE}")), "{chinese}");
+    let french = alone("Écris un poème");
+    assert!(french.contains("\n\nWrite the result, and all that people read, in the language of the task."), "{french}");
     let with_goal = |goal: &'static str| compose(&task("Count the TODOs of a.rs"), |c| c.goal = goal).unwrap().input.task;
     let foreign = with_goal("统计所有 TODO");
-    assert!(foreign.trim_end().ends_with(OF_THE_GOAL), "also where the plan is in English: {foreign}");
+    assert!(foreign.trim_end().ends_with(IN_CHINESE), "also where the plan is in English: {foreign}");
+    let notes = |goal: &'static str| compose(&task("a"), |c| c.goal = goal).unwrap().input.notes;
+    assert!(notes("统计所有 TODO")["each_step"].contains("用中文") && notes("Count the TODOs").is_empty());
+    assert!(with_goal("Compter les tâches").trim_end().ends_with("in the language of the goal."));
     assert!(!with_goal("Count the TODOs").contains("in the language of"), "one in English is as short as it was");
 }
 
