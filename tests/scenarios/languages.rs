@@ -380,7 +380,10 @@ fn the_whole_of_a_goal_in_chinese_is_asked_for_in_its_language() {
     let world = planned();
     world.aime(RUN).must(0);
     let asked = world.server().requests();
-    let told = |request: &serde_json::Value| request["messages"].to_string().contains("in the language of the");
+    let told = |request: &serde_json::Value| {
+        let messages = request["messages"].to_string();
+        messages.contains("in the language of the") || messages.contains("请用中文")
+    };
     assert!(asked.len() > 3 && asked.iter().all(told), "planner, actors and the answer: {asked:#?}");
 }
 

@@ -312,6 +312,12 @@ fn a_crash_after_any_event_loses_and_repeats_nothing() {
         for (seq, event) in (1_u64..).zip(&shown) {
             assert_eq!(event["seq"], seq, "no gap and no double");
         }
+        let checked = world.aime(["runs", "check", "trip", "--output", "json"]);
+        let findings = checked.json()["findings"].as_array().unwrap().clone();
+        // A process that is killed while it writes a file leaves that, and nothing else.
+        let left = findings.iter().all(|finding| finding.to_string().contains("being written when a process died"));
+        assert!(left && findings.len() <= 1, "killed after {after} events: {checked}");
+        world.aime(["runs", "check", "trip", "--mend"]);
         world.aime(["runs", "check", "trip"]).must(0);
     }
 }
