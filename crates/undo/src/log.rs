@@ -71,16 +71,34 @@ impl Log {
         let mut log = Self { path: path.to_path_buf(), file };
         let mut text = Vec::new();
         log.file.read_to_end(&mut text).map_err(store(path, "read"))?;
-        let (records, whole) = parse(path, &text)?;
+        let (mut records, whole) = parse(path, &text)?;
         let place = |log: &mut Self| {
             log.file.set_len(whole)?;
             log.file.seek(SeekFrom::Start(whole))
         };
         place(&mut log).map_err(store(path, "opened"))?;
         if records.is_empty() {
-            log.add(&Record::Log { schema: SCHEMA.to_owned() })?;
+            let begin = Record::Log { schema: SCHEMA.to_owned() };
+            log.add(&begin)?;
+            records.push(begin);
         }
         Ok((log, records))
+    }
+
+    /// What others have added since. A last line that a crash has cut is removed.
+    pub(crate) fn news(&mut self) -> Result<Vec<Record>, UndoError> {
+        let path = self.path.clone();
+        let failed = |source| store(&path, "read")(source);
+        let known = self.file.stream_position().map_err(failed)?;
+        if self.file.metadata().map_err(failed)?.len() <= known {
+            return Ok(Vec::new());
+        }
+        let mut text = Vec::new();
+        self.file.read_to_end(&mut text).map_err(failed)?;
+        let (records, whole) = parse_from(&path, &text, known == 0)?;
+        let end = known + whole;
+        self.file.set_len(end).and_then(|()| self.file.seek(SeekFrom::Start(end))).map_err(failed)?;
+        Ok(records)
     }
 
     /// Adds a record, whole or not at all.
@@ -109,6 +127,11 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>, UndoError> {
 
 /// The records, and how many bytes they take: a line without an end is not one yet.
 pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<(Vec<Record>, u64), UndoError> {
+    parse_from(path, text, true)
+}
+
+/// The same of a part of a log, which may be its beginning.
+fn parse_from(path: &Path, text: &[u8], begins: bool) -> Result<(Vec<Record>, u64), UndoError> {
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let damaged = || UndoError::Damaged { path: path.to_path_buf() };
     let mut records = Vec::new();
@@ -122,7 +145,7 @@ pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<(Vec<Record>, u64), Undo
                 return Err(UndoError::Newer { path: path.to_path_buf(), found: schema.clone() });
             }
             Record::Log { .. } => {}
-            _ if number == 0 => return Err(damaged()),
+            _ if begins && number == 0 => return Err(damaged()),
             _ => {}
         }
         records.push(record);

@@ -1,6 +1,7 @@
 //! Keeps what a run changes in a folder, and puts it back.
 
 mod looking;
+mod turns;
 mod undoing;
 
 use std::{
@@ -12,8 +13,11 @@ use std::{
 
 use aime_sandbox::{ConfinedFolder, WatchChanges};
 
-use self::looking::Watcher;
 pub use self::undoing::Undone;
+use self::{
+    looking::Watcher,
+    turns::{AtWork, Turn, Turns, is_at_work},
+};
 use crate::{
     Author, Change, UndoError, UndoSettings,
     chain::History,
@@ -25,6 +29,9 @@ use crate::{
 };
 
 /// Keeps what a run changes in a folder, and puts it back. All calls block; nothing is read or made before something may change.
+///
+/// Several may keep the changes of one run, also in several processes: they take turns at its log, and each takes in first what the others have
+/// written. Whoever is at work holds a lock, so that one whose process is gone is known to be at work no more.
 ///
 /// What cannot be kept, as on a full disk, ends the keeping and is [told](Self::notes); it is never an error of the work itself.
 #[derive(Debug)]
@@ -52,7 +59,10 @@ struct State {
 #[derive(Debug)]
 struct Live {
     objects: Objects,
+    turns: Turns,
     log: Log,
+    /// Whether this one began the log.
+    first: bool,
     records: Vec<Record>,
     history: History,
     /// The folder as it was last looked at; none before the first look.
@@ -63,6 +73,8 @@ struct Live {
     open: BTreeMap<u64, Author>,
     /// Who was at some time since the last look.
     since: BTreeMap<u64, Author>,
+    /// Those of them that work here, by what tells others so.
+    here: BTreeMap<u64, AtWork>,
     next: u64,
 }
 
@@ -77,7 +89,7 @@ pub struct Window {
 impl Drop for Window {
     fn drop(&mut self) {
         if let Some(live) = self.recorder.state().live.as_mut() {
-            live.open.remove(&self.number);
+            live.ended(self.number);
         }
     }
 }
@@ -103,10 +115,8 @@ impl Recorder {
         let number = self.keeping(&mut state, |live, counts| {
             self.look_around(live, counts)?;
             let window = live.next;
-            live.add(Record::Opened { window, author: author.clone() })?;
-            live.next += 1;
-            live.open.insert(window, author.clone());
-            live.since.insert(window, author);
+            live.here.insert(window, AtWork::begin(&self.store.of_run(&self.run), window)?);
+            live.add(Record::Opened { window, author })?;
             Ok(window)
         })?;
         drop(state);
@@ -117,31 +127,55 @@ impl Recorder {
     pub fn close(&self, window: Window) {
         let mut state = self.state();
         if let Some(live) = state.live.as_mut() {
-            live.open.remove(&window.number);
+            live.ended(window.number);
         }
         self.keeping(&mut state, |live, counts| self.look_around(live, counts));
         drop(state);
     }
 
-    /// The run ends, or is left: what is still at work is taken to have ended.
+    /// The run ends, or is left: what is still at work here is taken to have ended. What older runs keep gives way where it is too much.
     pub fn finish(&self) {
         let mut state = self.state();
-        if state.live.is_some() {
-            self.keeping(&mut state, |live, counts| {
-                live.open.clear();
-                if !live.since.is_empty() {
-                    self.look_around(live, counts)?;
-                }
-                if let Some(known) = &live.known {
-                    known::write(&self.store.index(), known, 0)?;
-                }
-                Ok(())
-            });
-            state.live = None;
-            drop(fs::remove_file(self.store.baseline(&self.run)));
-            if let Err(error) = prune(&self.store, &self.run, self.settings.max_store_bytes) {
-                tracing::warn!(%error, "what is no longer needed for an undo could not be removed");
+        if self.end(&mut state).is_some() {
+            self.prune();
+        }
+    }
+
+    /// A part of the run ends, and others may go on with it: what is still at work here is taken to have ended.
+    pub fn leave(&self) {
+        let mut state = self.state();
+        if self.end(&mut state) == Some(true) {
+            self.prune();
+        }
+    }
+
+    /// Nothing is open any more. Whether the log was begun here; nothing where none was open.
+    fn end(&self, state: &mut State) -> Option<bool> {
+        let first = state.live.as_mut().map(|live| {
+            let here: Vec<u64> = live.here.keys().copied().collect();
+            here.into_iter().for_each(|window| live.ended(window));
+            live.first
+        })?;
+        self.keeping(state, |live, counts| {
+            if !live.since.is_empty() {
+                self.look_around(live, counts)?;
             }
+            if let Some(known) = &live.known {
+                known::write(&self.store.index(), known, 0)?;
+            }
+            // Who is still at work elsewhere needs it.
+            if live.open.is_empty() {
+                drop(fs::remove_file(self.store.baseline(&self.run)));
+            }
+            Ok(())
+        });
+        state.live = None;
+        Some(first)
+    }
+
+    fn prune(&self) {
+        if let Err(error) = prune(&self.store, &self.run, self.settings.max_store_bytes) {
+            tracing::warn!(%error, "what is no longer needed for an undo could not be removed");
         }
     }
 
@@ -163,64 +197,98 @@ impl Recorder {
         self.state().counts
     }
 
+    /// As when the process is killed.
+    #[cfg(test)]
+    pub(crate) fn killed(&self) {
+        if let Some(live) = self.state().live.take() {
+            live.here.into_values().for_each(AtWork::killed);
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does a part of the keeping. Its failure ends the keeping and is told, once.
     fn keeping<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<T> {
+        self.keeping_on(state, work).map(|(done, _turn)| done)
+    }
+
+    /// The same, and the turn goes on until it is dropped.
+    fn keeping_on<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<(T, Turn)> {
         if state.lost {
             return None;
         }
         let State { live, counts, .. } = state;
-        match self.live(live, counts).and_then(|live| work(live, counts)) {
-            Ok(done) => Some(done),
-            Err(error) => {
-                self.lose(state, &error);
-                None
-            }
-        }
+        let (done, turn) = match self.live(live, counts) {
+            Ok((live, turn)) => (work(live, counts), Some(turn)),
+            Err(error) => (Err(error), None),
+        };
+        let done = done.inspect_err(|error| lose(state, error, turn.as_ref())).ok()?;
+        turn.map(|turn| (done, turn))
     }
 
-    fn lose(&self, state: &mut State, error: &UndoError) {
-        let reason = error.to_string();
-        tracing::warn!(%error, "changes are no longer kept");
-        if let Some(live) = &mut state.live {
-            // On a full disk there may be no room for this either.
-            drop(live.add(Record::Lost { reason: reason.clone() }));
-        }
-        state.lost = true;
-        state.notes.push(format!("what this run changes from here on cannot be undone: {reason}"));
+    /// Goes on with it in the same turn.
+    fn keeping_within<T>(
+        &self,
+        state: &mut State,
+        turn: &Turn,
+        work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>,
+    ) -> Option<T> {
+        let State { live, counts, .. } = state;
+        let done = work(live.as_mut()?, counts);
+        done.inspect_err(|error| lose(state, error, Some(turn))).ok()
     }
 
-    /// What is kept, opened if it is not yet.
-    fn live<'a>(&self, live: &'a mut Option<Live>, counts: &mut LookCounts) -> Result<&'a mut Live, UndoError> {
+    /// What is kept, opened if it is not yet, with all that others have written until now. Nobody else writes before the turn is dropped.
+    fn live<'a>(&self, live: &'a mut Option<Live>, counts: &mut LookCounts) -> Result<(&'a mut Live, Turn), UndoError> {
         if live.is_none() {
-            let opened = self.start(counts)?;
+            let opened = self.start()?;
             *live = Some(opened);
         }
-        live.as_mut().ok_or_else(|| UndoError::Lost { reason: "changes are not kept".to_owned() })
+        let live = live.as_mut().ok_or_else(|| UndoError::Lost { reason: "changes are not kept".to_owned() })?;
+        let turn = live.turns.take()?;
+        self.catch_up(live)?;
+        self.take_up(live, counts)?;
+        Ok((live, turn))
     }
 
-    /// Opens what is kept, and takes up what a crash has left.
-    fn start(&self, counts: &mut LookCounts) -> Result<Live, UndoError> {
+    /// Opens what is kept.
+    fn start(&self) -> Result<Live, UndoError> {
         let objects = Objects::open(self.store.root(), self.settings.reserve_bytes)?;
-        private_folder(&self.store.of_run(&self.run))?;
+        let folder = self.store.of_run(&self.run);
+        private_folder(&folder)?;
+        let turns = Turns::open(&folder)?;
+        let turn = turns.take()?;
         let (log, records) = Log::open(&self.store.log(&self.run))?;
+        drop(turn);
         let history = History::of(&records);
         // What another run knew only saves work: damaged, it does not.
         let cache = known::read(&self.store.index()).ok().flatten().map(|(known, _)| known).unwrap_or_default();
-        let known = known::read(&self.store.baseline(&self.run))?.map(|(mut known, count)| {
-            records.iter().skip(count).for_each(|record| follow(&mut known, record));
-            known
-        });
         let next = records.iter().filter(|record| matches!(record, Record::Opened { .. })).count() as u64;
-        let (open, since) = (BTreeMap::new(), history.open.clone());
-        let mut live = Live { objects, log, records, history, known, cache, open, since, next };
-        self.take_up(&mut live, counts)?;
-        Ok(live)
+        let (open, here) = (history.open.clone(), BTreeMap::new());
+        let (first, since) = (records.len() == 1, open.clone());
+        Ok(Live { objects, turns, log, first, records, history, known: None, cache, open, since, here, next })
     }
 
+    /// Takes in what others have written since.
+    fn catch_up(&self, live: &mut Live) -> Result<(), UndoError> {
+        for record in live.log.news()? {
+            if let Some(known) = &mut live.known {
+                follow(known, &record);
+            }
+            live.take_in(record);
+        }
+        if live.known.is_none() {
+            live.known = known::read(&self.store.baseline(&self.run))?.map(|(mut known, count)| {
+                live.records.iter().skip(count).for_each(|record| follow(&mut known, record));
+                known
+            });
+        }
+        Ok(())
+    }
+
+    /// Ends what somebody has begun who is gone: it is our turn, and it is not done.
     fn take_up(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
         if let Some((number, _, changes)) = live.history.unfinished.clone() {
             let mut failed = Vec::new();
@@ -237,6 +305,13 @@ impl Recorder {
         }
         Ok(())
     }
+
+    /// Leaves those at work who still are.
+    fn without_the_gone(&self, live: &mut Live) {
+        let folder = self.store.of_run(&self.run);
+        let Live { open, here, .. } = live;
+        open.retain(|window, _| here.contains_key(window) || is_at_work(&folder, *window));
+    }
 }
 
 impl Live {
@@ -250,10 +325,46 @@ impl Live {
 
     fn add(&mut self, record: Record) -> Result<(), UndoError> {
         self.log.add(&record)?;
-        self.history.add(&record);
-        self.records.push(record);
+        self.take_in(record);
         Ok(())
     }
+
+    /// A record that stands in the log now.
+    fn take_in(&mut self, record: Record) {
+        match &record {
+            Record::Opened { window, author } => {
+                self.next = window + 1;
+                self.open.insert(*window, author.clone());
+                self.since.insert(*window, author.clone());
+            }
+            // It is written after a look, so all that it did is known.
+            Record::Closed { window } => {
+                self.open.remove(window);
+                self.since.remove(window);
+            }
+            _ => {}
+        }
+        self.history.add(&record);
+        self.records.push(record);
+    }
+
+    /// One that worked here has ended.
+    fn ended(&mut self, window: u64) {
+        self.open.remove(&window);
+        self.here.remove(&window);
+    }
+}
+
+/// From here on nothing is kept, which is noted in the log where it is our turn.
+fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
+    let reason = error.to_string();
+    tracing::warn!(%error, "changes are no longer kept");
+    if let (Some(live), Some(_)) = (&mut state.live, turn) {
+        // On a full disk there may be no room for this either.
+        drop(live.add(Record::Lost { reason: reason.clone() }));
+    }
+    state.lost = true;
+    state.notes.push(format!("what this run changes from here on cannot be undone: {reason}"));
 }
 
 /// Brings what was known up to a record.

@@ -2,6 +2,7 @@ mod conflicts;
 mod crashes;
 mod looking;
 mod random;
+mod several;
 mod space;
 
 use std::{

@@ -27,6 +27,8 @@ impl Recorder {
 
     /// Looks at the whole folder and notes what has changed since the last look, on behalf of those who were at work.
     pub(super) fn look_around(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
+        // Whoever goes while it is looked may do something after that.
+        self.without_the_gone(live);
         let found = self.look(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
         match &live.known {
             None => {
@@ -70,7 +72,7 @@ impl Recorder {
     /// One file is changed, and nothing else.
     pub(super) fn exactly(&self, author: &Author, path: &Path, make: &mut dyn FnMut()) {
         let mut state = self.state();
-        let begun = self.keeping(&mut state, |live, counts| {
+        let begun = self.keeping_on(&mut state, |live, counts| {
             let mut changes = Vec::new();
             let above: Vec<&Path> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
             for path in above.into_iter().rev().chain([path]) {
@@ -84,8 +86,8 @@ impl Recorder {
             Ok(changes)
         });
         make();
-        let Some(about) = begun else { return };
-        let made = self.keeping(&mut state, |live, counts| {
+        let Some((about, turn)) = begun else { return };
+        let made = self.keeping_within(&mut state, &turn, |live, counts| {
             let changes = self.after(live, counts, about)?;
             for change in &changes {
                 self.refresh(live, counts, &change.path)?;
@@ -93,6 +95,7 @@ impl Recorder {
             live.add(Record::Changed { by: vec![author.clone()], changes: changes.clone() })?;
             Ok(changes)
         });
+        drop(turn);
         state.exact.extend(made.into_iter().flatten().map(|change| (author.clone(), change)));
     }
 

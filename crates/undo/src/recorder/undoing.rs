@@ -29,7 +29,7 @@ impl Recorder {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
         match entry.and_then(Entry::hash) {
-            Some(hash) => self.live(live, counts)?.objects.get(hash),
+            Some(hash) => self.live(live, counts)?.0.objects.get(hash),
             None => Ok(Vec::new()),
         }
     }
@@ -41,7 +41,8 @@ impl Recorder {
     pub fn plan(&self, scope: &Scope, force: bool) -> Result<UndoPlan, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let live = self.live(live, counts)?;
+        let (live, _turn) = self.live(live, counts)?;
+        self.without_the_gone(live);
         if let Some(author) = live.open.values().find(|author| author.task.is_some() && scope.holds(author)) {
             return Err(UndoError::AtWork { task: author.task.clone().unwrap_or_default() });
         }
@@ -65,7 +66,7 @@ impl Recorder {
     pub fn undo(&self, plan: &UndoPlan) -> Result<Undone, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let live = self.live(live, counts)?;
+        let (live, _turn) = self.live(live, counts)?;
         if plan.changes.is_empty() {
             return Ok(Undone { number: None, changes: Vec::new(), failed: Vec::new() });
         }
@@ -92,7 +93,7 @@ impl Recorder {
     pub fn last_undo(&self) -> Result<Option<u64>, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        Ok(self.live(live, counts)?.history.undos.last().copied())
+        Ok(self.live(live, counts)?.0.history.undos.last().copied())
     }
 
     /// Why changes were not kept from some moment on, if they were not.
@@ -102,7 +103,7 @@ impl Recorder {
     pub fn lost(&self) -> Result<Option<String>, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        Ok(self.live(live, counts)?.history.lost.clone())
+        Ok(self.live(live, counts)?.0.history.lost.clone())
     }
 
     /// What of the folder was not kept when it was first looked at: the first of them, and how many there are.
@@ -112,7 +113,7 @@ impl Recorder {
     pub fn left_out(&self) -> Result<(Vec<LeftOut>, usize), UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
-        let records = &self.live(live, counts)?.records;
+        let records = &self.live(live, counts)?.0.records;
         let found = records.iter().rev().find_map(|record| match record {
             Record::NotKept { first, count } => Some((first.clone(), *count)),
             _ => None,

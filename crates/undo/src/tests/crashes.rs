@@ -13,8 +13,8 @@ fn a_crash_in_a_command_loses_nothing() {
     place.by(&recorder, "one", |place| place.write("a.txt", "1"));
     let window = recorder.open(author("two")).unwrap();
     ravage(&place);
-    // The process ends here.
-    std::mem::forget(window);
+    recorder.killed();
+    drop(window);
     let recorder = place.recorder();
     assert_eq!(recorder.plan(&Scope::task("one"), false).unwrap().conflicts.len(), 1, "the second has changed it later");
     undo(&recorder, &Scope::task("two"));
@@ -30,7 +30,8 @@ fn a_file_that_is_written_after_a_crash_in_a_command_loses_nothing() {
     let recorder = place.recorder();
     let window = recorder.open(author("one")).unwrap();
     place.set_mode("crlf.txt", 0o600);
-    std::mem::forget(window);
+    recorder.killed();
+    drop(window);
     let recorder = place.recorder();
     let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some("two"), "write_file")));
     watched.write("crlf.txt", b"written").unwrap();

@@ -21,8 +21,22 @@ struct Turn {
     exact: bool,
     task: u8,
     deeds: Vec<Deed>,
-    /// The process ends and another takes up the run.
-    crash: bool,
+    /// By which of two processes.
+    process: usize,
+    then: Then,
+}
+
+/// What comes after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// The process goes on.
+    Nothing,
+    /// It goes on with the next while this one is still at work.
+    Stays,
+    /// It ends its part, and takes up the run again.
+    Leaves,
+    /// It is killed, and another takes up the run.
+    Killed,
 }
 
 const PATHS: [&str; 9] = ["a", "b", "d", "d/a", "d/e", "d/e/f", "sub", "sub/b.txt", "crlf.txt"];
@@ -40,12 +54,9 @@ fn deed() -> impl Strategy<Value = Deed> {
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
-    (any::<bool>(), 0..3_u8, prop::collection::vec(deed(), 1..6), prop::bool::weighted(0.1)).prop_map(|(exact, task, deeds, crash)| Turn {
-        exact,
-        task,
-        deeds,
-        crash,
-    })
+    let then = prop_oneof![7 => Just(Then::Nothing), 1 => Just(Then::Stays), 1 => Just(Then::Leaves), 1 => Just(Then::Killed)];
+    let turn = (any::<bool>(), 0..3_u8, prop::collection::vec(deed(), 1..6), 0..2_usize, then);
+    turn.prop_map(|(exact, task, deeds, process, then)| Turn { exact, task, deeds, process, then })
 }
 
 impl Deed {
@@ -80,21 +91,38 @@ proptest! {
     fn whatever_is_done_to_a_folder_it_comes_back(turns in prop::collection::vec(turn(), 1..8)) {
         let place = Place::new();
         let before = place.tree();
-        let mut recorder = place.recorder();
-        for Turn { exact, task, deeds, crash } in turns {
-            let task = format!("t{task}");
+        let mut processes = [place.recorder(), place.recorder()];
+        let mut at_work = [None, None];
+        for Turn { exact, task, deeds, process, then } in turns {
+            let (recorder, task) = (Arc::clone(&processes[process]), format!("t{task}"));
             if exact {
                 let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some(&task), "write_file")));
                 deeds.iter().for_each(|deed| deed.at(&watched, true));
             } else {
                 let window = recorder.open(author(&task)).unwrap();
                 deeds.iter().for_each(|deed| deed.at(&place.folder, false));
-                if crash { std::mem::forget(window) } else { recorder.close(window) }
+                match then {
+                    Then::Nothing | Then::Leaves => recorder.close(window),
+                    Then::Stays | Then::Killed => if let Some(before) = at_work[process].replace(window) {
+                        recorder.close(before);
+                    }
+                }
             }
-            if crash {
-                recorder = place.recorder();
+            match then {
+                Then::Nothing | Then::Stays => {}
+                Then::Leaves => {
+                    recorder.leave();
+                    at_work[process] = None;
+                }
+                Then::Killed => {
+                    recorder.killed();
+                    at_work[process] = None;
+                    processes[process] = place.recorder();
+                }
             }
         }
+        processes.iter().for_each(|recorder| recorder.leave());
+        let recorder = place.recorder();
         let after = place.tree();
         let plan = recorder.plan(&Scope::Run {}, false).unwrap();
         prop_assert_eq!(&plan.conflicts, &[]);
@@ -106,5 +134,9 @@ proptest! {
             prop_assert!(undone.failed.is_empty(), "{:?}", undone.failed);
         }
         prop_assert_eq!(place.tree(), after);
+        recorder.finish();
+        let left = fs::read_dir(place.path(".aime/runs/r/undo")).into_iter().flatten().map(|entry| entry.unwrap().file_name());
+        let left: Vec<_> = left.filter(|name| name != "log.jsonl" && name != "lock").collect();
+        prop_assert!(left.is_empty(), "{:?}", left);
     }
 }
