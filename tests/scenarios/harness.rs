@@ -194,16 +194,6 @@ impl World {
         Running { world: self, child, stdout, stderr, begun: Instant::now() }
     }
 
-    /// Starts the command at a terminal, or a line of the shell in which `AIME` stands for it; nothing where the system has no terminal to
-    /// give. What the terminal shows is its standard output.
-    pub(crate) fn at_a_terminal(&self, line: &str) -> Option<Running<'_>> {
-        let script = ["/usr/bin/script", "/bin/script"].into_iter().find(|path| Path::new(path).exists())?;
-        let mut command = self.program(script);
-        let line = format!("stty rows 24 cols 100; {}", line.replace("AIME", env!("CARGO_BIN_EXE_aime")));
-        command.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm").env("SHELL", "/bin/sh").stdin(Stdio::piped());
-        Some(self.spawn(command))
-    }
-
     /// Waits until a file of the working folder is there.
     pub(crate) fn wait_for_file(&self, name: &str) {
         wait_until(&format!("{name} is written"), || self.exists(name));

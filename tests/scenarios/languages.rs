@@ -71,7 +71,7 @@ fn the_whole_terminal_speaks_chinese() {
     let mut world = World::with(script);
     world.set("LANG", "zh_CN.UTF-8");
     let line = "exec AIME run '走到湖边' --mode direct --run-id trip --approve all";
-    let Some(mut terminal) = world.terminal(line, (80, 24)) else { return };
+    let mut terminal = world.terminal(line, (80, 24));
     world.wait_for_file("began");
     terminal.shows(&[
         "执行中  走到湖边",
@@ -340,14 +340,11 @@ const ASK: &str = "AIME run '刷墙' --mode direct --run-id paint --lang zh";
 fn consent_is_asked_for_and_given_in_chinese() {
     for (typed, log, word) in [("是\n", "ran\n", "yes"), ("否\n", "", "no")] {
         let world = commander();
-        let Some(mut running) = world.at_a_terminal(&format!("export TERM=dumb; exec {ASK}")) else { return };
-        running.shows("请批准");
-        running.shows("运行这条命令吗？");
-        running.shows("echo ran >> log");
-        running.shows("否 [N]");
+        let mut running = world.terminal(&format!("export TERM=dumb; exec {ASK}"), (100, 24));
+        running.shows(&["请批准", "运行这条命令吗？", "echo ran >> log", "否 [N]"]);
         running.types(typed);
-        let ended = running.wait();
-        assert_eq!(world.read("log"), log, "{typed}\n{ended}");
+        let ended = running.ends();
+        assert_eq!(world.read("log"), log, "{typed}\n{}", ended.text);
         let events = world.aime(["runs", "events", "paint", "--output", "jsonl"]).must(0);
         let asked = events.events("question_asked")[0]["question"].as_str().unwrap().to_owned();
         assert!(asked.starts_with("Run this command?"), "the journal keeps what was asked as it was: {asked}");

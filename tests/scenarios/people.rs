@@ -178,12 +178,12 @@ fn an_answer_needs_a_question() {
 fn at_a_terminal_a_person_is_asked_and_answers_at_once() {
     for (answer, code, log) in [("yes\n", 0, "ran\n"), ("no\n", 1, "")] {
         let world = commander();
-        let Some(mut running) = world.at_a_terminal("exec AIME run 'paint the wall' --mode direct --plain") else { return };
-        running.shows("[N]o >");
+        let mut running = world.terminal("exec AIME run 'paint the wall' --mode direct --plain", (100, 24));
+        running.shows(&["[N]o >"]);
         running.types(answer);
-        let ended = running.wait().must(code);
-        assert!(ended.stdout.contains("echo ran >> log"), "the question is seen\n{ended}");
+        let text = running.ends().must(code).text;
+        assert!(text.contains("echo ran >> log"), "the question is seen\n{text}");
         assert_eq!(world.read("log"), log);
-        assert!(code == 1 || ended.stdout.contains("the command ran"), "and the answer\n{ended}");
+        assert!(code == 1 || text.contains("the command ran"), "and the answer\n{text}");
     }
 }

@@ -44,11 +44,11 @@ pub(crate) struct Left {
 }
 
 impl World {
-    /// Starts a line of the shell, in which `AIME` stands for the command, at a terminal of so many columns and rows; nothing where the system
-    /// has no terminal to give.
-    pub(crate) fn terminal(&self, line: &str, (cols, rows): (u16, u16)) -> Option<AtTerminal> {
+    /// Starts a line of the shell, in which `AIME` stands for the command, at a terminal of so many columns and rows. Where the system has no
+    /// terminal to give, nothing of the live view can be tried, and the test fails.
+    pub(crate) fn terminal(&self, line: &str, (cols, rows): (u16, u16)) -> AtTerminal {
         let size = PtySize { rows, cols, pixel_width: 0, pixel_height: 0 };
-        let pair = native_pty_system().openpty(size).ok()?;
+        let pair = native_pty_system().openpty(size).expect("the system gives a pseudo-terminal: is /dev/pts mounted?");
         let mut command = CommandBuilder::new("/bin/sh");
         command.args(["-c", &line.replace("AIME", env!("CARGO_BIN_EXE_aime"))]);
         command.env_clear();
@@ -74,7 +74,7 @@ impl World {
                 shown.bytes.extend_from_slice(&bytes[..count]);
             }
         });
-        Some(AtTerminal { child, terminal: pair.master, keys, shown, reading })
+        AtTerminal { child, terminal: pair.master, keys, shown, reading }
     }
 }
 

@@ -43,11 +43,11 @@ fn several() -> World {
 const SEVERAL: &str = "AIME run 'walk there, sing and rest' --mode complex --approve all --run-id trip";
 
 /// The view of [`several`] while both wait; nothing where the system has no terminal to give.
-fn several_at_work(world: &World, flags: &str, size: (u16, u16)) -> Option<AtTerminal> {
-    let terminal = world.terminal(&format!("exec {SEVERAL} {flags}"), size)?;
+fn several_at_work(world: &World, flags: &str, size: (u16, u16)) -> AtTerminal {
+    let terminal = world.terminal(&format!("exec {SEVERAL} {flags}"), size);
     world.wait_for_file("walking");
     world.wait_for_file("singing");
-    Some(terminal)
+    terminal
 }
 
 /// How often something was said to the run.
@@ -70,7 +70,7 @@ macro_rules! assert_screen {
 fn the_plan_at_work_in_terminals_of_each_size() {
     for size in [(80, 24), (40, 20), (120, 40)] {
         let world = several();
-        let Some(terminal) = several_at_work(&world, "", size) else { return };
+        let terminal = several_at_work(&world, "", size);
         terminal.shows(&["bash: touch wa", "bash: touch si", "start   sing"]);
         assert_screen!(format!("at_work_{}x{}", size.0, size.1), terminal);
         world.file("go", "");
@@ -84,7 +84,7 @@ fn the_plan_at_work_in_terminals_of_each_size() {
 #[test]
 fn it_follows_the_size_of_the_terminal() {
     let world = several();
-    let Some(mut terminal) = several_at_work(&world, "", (120, 40)) else { return };
+    let mut terminal = several_at_work(&world, "", (120, 40));
     terminal.shows(&["Ctrl-C stop", "bash: touch"]);
     terminal.resize((40, 12));
     terminal.hides("Ctrl-C stop");
@@ -101,7 +101,7 @@ fn it_follows_the_size_of_the_terminal() {
 #[test]
 fn what_is_typed_while_a_run_goes_on_is_told_to_it() {
     let world = direct();
-    let Some(mut terminal) = world.terminal(&format!("exec {RUN} --approve all"), SIZE) else { return };
+    let mut terminal = world.terminal(&format!("exec {RUN} --approve all"), SIZE);
     world.wait_for_file("began");
     terminal.shows(&["t tell"]);
     terminal.types("twalk slxyz\u{7f}\u{7f}\u{7f}");
@@ -123,7 +123,7 @@ fn a_call_is_approved_and_refused_by_a_key() {
             .on(When::tools().and_contains("it went well").and_turn(1), [done("it is walked")])
             .on(When::tools().and_turn(1), [gives_up("I was not allowed to")]);
         let world = World::with(script);
-        let Some(mut terminal) = world.terminal(&format!("exec {RUN}"), (80, 24)) else { return };
+        let mut terminal = world.terminal(&format!("exec {RUN}"), (80, 24));
         terminal.shows(&["waiting for you", "echo ran >> log", "y yes", "n no"]);
         assert!(!world.exists("log"), "nothing runs before");
         if keys == "y" {
@@ -146,7 +146,7 @@ fn a_key_that_is_held_down_answers_one_question() {
         .on(When::tools(), [done("done")])
         .on(When::plain(), [Reply::text("We are there.")]);
     let world = World::with(script);
-    let Some(mut terminal) = world.terminal("exec AIME run 'walk and sing' --mode complex --run-id trip", (80, 24)) else { return };
+    let mut terminal = world.terminal("exec AIME run 'walk and sing' --mode complex --run-id trip", (80, 24));
     terminal.shows(&["1 of 2", "y yes"]);
     let answers = || world.aime(["runs", "events", "trip", "--output", "jsonl"]).must(0).events("question_answered").len();
     // The line that opens says that all before it was taken.
@@ -168,7 +168,7 @@ fn a_question_is_answered_in_any_script() {
         .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "走哪条路？ Which way?"}))])
         .on(When::tools().and_contains("沿着湖"), [done("walked by the lake")]);
     let world = World::with(script);
-    let Some(mut terminal) = world.terminal(&format!("exec {RUN}"), (60, 16)) else { return };
+    let mut terminal = world.terminal(&format!("exec {RUN}"), (60, 16));
     terminal.shows(&["走哪条路？ Which way?", "Enter answers"]);
     terminal.types("\r沿着湖走");
     terminal.shows(&["answer > 沿着湖走"]);
@@ -185,7 +185,7 @@ fn an_answer_from_elsewhere_closes_the_question() {
         [bash("touch heard; until test -e go; do sleep 0.1; done"), done("walked by the lake")],
     );
     let world = World::with(script);
-    let Some(terminal) = world.terminal(&format!("exec {RUN} --approve all"), SIZE) else { return };
+    let terminal = world.terminal(&format!("exec {RUN} --approve all"), SIZE);
     terminal.shows(&["Enter answers"]);
     world.aime(["answer", "trip", "by the lake"]).must(0);
     world.wait_for_file("heard");
@@ -197,7 +197,7 @@ fn an_answer_from_elsewhere_closes_the_question() {
 #[test]
 fn a_task_is_cancelled_and_the_run_paused_by_keys_that_ask_first() {
     let world = several();
-    let Some(mut terminal) = several_at_work(&world, "", SIZE) else { return };
+    let mut terminal = several_at_work(&world, "", SIZE);
     terminal.shows(&["bash: touch"]);
     terminal.types("x");
     terminal.shows(&["Cancel the task walk? y / n"]);
@@ -222,7 +222,7 @@ fn a_task_is_cancelled_and_the_run_paused_by_keys_that_ask_first() {
 #[test]
 fn the_keys_and_all_about_a_task() {
     let world = several();
-    let Some(mut terminal) = several_at_work(&world, "", SIZE) else { return };
+    let mut terminal = several_at_work(&world, "", SIZE);
     terminal.shows(&["bash: touch"]);
     terminal.types("?");
     terminal.shows(&["Keys", "tell the run something", "Esc back"]);
@@ -243,7 +243,7 @@ fn the_terminal_is_left_as_it_was() {
         // The shell stays, to look at the terminal afterwards; a signal is sent to the command by its own number.
         let inner = RUN.replace('\'', "\"");
         let line = format!("trap : INT; sh -c 'echo $$ > number; exec {inner} --approve all'; code=$?; stty -a; echo ended with $code");
-        let Some(mut terminal) = world.terminal(&line, SIZE) else { return };
+        let mut terminal = world.terminal(&line, SIZE);
         world.wait_for_file("began");
         terminal.shows(&["Ctrl-C stop", "bash: touch"]);
         assert!(terminal.is_whole());
@@ -272,7 +272,7 @@ fn signal(name: &str, number: &str) {
 fn the_second_ctrl_c_ends_it_at_once() {
     let script = Script::new().on(When::tools().and_turn(0), [bash("trap '' TERM INT; touch began; until test -e go; do sleep 0.1; done")]);
     let world = World::with(script);
-    let Some(mut terminal) = world.terminal(&format!("exec {RUN} --approve all"), SIZE) else { return };
+    let mut terminal = world.terminal(&format!("exec {RUN} --approve all"), SIZE);
     world.wait_for_file("began");
     terminal.shows(&["Ctrl-C stop", "bash: trap"]);
     terminal.types("\u{3}\u{3}");
@@ -285,7 +285,7 @@ fn the_second_ctrl_c_ends_it_at_once() {
 fn it_takes_no_more_of_the_terminal_than_it_may() {
     for flags in ["--output json", "--output jsonl", "--unattended", "--quiet", "-v", "--plain", "< /dev/null", "2> log", "> out"] {
         let world = direct();
-        let Some(mut terminal) = world.terminal(&format!("{RUN} --approve all {flags}"), SIZE) else { return };
+        let mut terminal = world.terminal(&format!("{RUN} --approve all {flags}"), SIZE);
         world.wait_for_file("began");
         terminal.types("twalk slowly\r");
         world.file("go", "");
@@ -295,7 +295,7 @@ fn it_takes_no_more_of_the_terminal_than_it_may() {
     let mut world = direct();
     world.set("TERM", "dumb");
     world.file("go", "");
-    let Some(terminal) = world.terminal(&format!("{RUN} --approve all"), SIZE) else { return };
+    let terminal = world.terminal(&format!("{RUN} --approve all"), SIZE);
     terminal.ends().must(0).took_all(false);
 }
 
@@ -305,7 +305,7 @@ fn plain_lines_ask_and_tell_everything_in_the_order_in_which_it_happens() {
         let flag = if setting.is_empty() { "--plain" } else { "" };
         let world = direct().settings(setting);
         world.file("go", "");
-        let Some(mut terminal) = world.terminal(&format!("exec {RUN} {flag}"), SIZE) else { return };
+        let mut terminal = world.terminal(&format!("exec {RUN} {flag}"), SIZE);
         terminal.shows(&["[N]o >"]);
         terminal.types("y\r");
         let left = terminal.ends().must(0).took_all(false);
@@ -324,7 +324,7 @@ fn what_was_typed_before_a_question_stands_there_is_no_answer_to_it() {
     let asks = bash("echo ran >> log").in_pieces_of(16).held_back(1);
     let script = Script::new().on(When::tools().and_turn(0), [asks]).on(When::tools(), [gives_up("I was not allowed to")]);
     let world = World::with(script);
-    let Some(mut terminal) = world.terminal(&format!("exec {RUN} --plain"), SIZE) else { return };
+    let mut terminal = world.terminal(&format!("exec {RUN} --plain"), SIZE);
     world.wait_for_requests(1);
     terminal.types("y\rtyped ahead\r");
     // The terminal has it.
@@ -351,7 +351,7 @@ fn without_colours_there_are_none() {
             world.set("NO_COLOR", "1");
         }
         world.file("go", "");
-        let Some(terminal) = world.terminal(&format!("exec {SEVERAL} {flags}"), SIZE) else { return };
+        let terminal = world.terminal(&format!("exec {SEVERAL} {flags}"), SIZE);
         let left = terminal.ends().must(0).took_all(true);
         assert_eq!(coloured(&left.raw), colours, "{flags} NO_COLOR={variable}\n{}", left.raw);
     }
@@ -361,7 +361,7 @@ fn without_colours_there_are_none() {
 fn in_the_background_nothing_is_read_and_nothing_stops() {
     let world = direct();
     let line = format!("set -m; {RUN} --approve all & wait; echo ended with $?");
-    let Some(mut terminal) = world.terminal(&line, SIZE) else { return };
+    let mut terminal = world.terminal(&line, SIZE);
     world.wait_for_file("began");
     terminal.types("twalk slowly\r");
     world.file("go", "");
@@ -375,7 +375,7 @@ fn it_goes_to_the_background_and_comes_back() {
     let world = direct();
     // A shell with jobs: it gets the terminal when the run is stopped, and gives it back.
     let line = format!("set -m; {RUN} --approve all; echo stopped with $?; touch go; fg; echo ended with $?");
-    let Some(mut terminal) = world.terminal(&line, SIZE) else { return };
+    let mut terminal = world.terminal(&line, SIZE);
     world.wait_for_file("began");
     terminal.shows(&["Ctrl-C stop", "bash: touch"]);
     terminal.types("\u{1a}");
@@ -390,7 +390,7 @@ fn stopped_from_elsewhere_it_takes_the_terminal_anew() {
     // Another shell stops it: nobody has given the terminal back before.
     let run = RUN.replace('\'', "\"");
     let line = format!("set -m; sh -c 'echo $$ > number; exec {run} --approve all'; stty sane; touch stopped; fg; echo ended with $?");
-    let Some(mut terminal) = world.terminal(&line, SIZE) else { return };
+    let mut terminal = world.terminal(&line, SIZE);
     world.wait_for_file("began");
     terminal.shows(&["Ctrl-C stop", "bash: touch"]);
     signal("STOP", &world.read("number"));
@@ -409,18 +409,14 @@ fn a_run_of_another_process_is_watched_steered_and_left() {
     let running = world.start(["run", "walk there, sing and rest", "--mode", "complex", "--approve", "all", "--run-id", "trip"]);
     world.wait_for_file("walking");
     world.wait_for_file("singing");
-    let Some(mut terminal) = world.terminal("exec AIME runs watch trip", (80, 24)) else {
-        world.file("go", "");
-        running.wait();
-        return;
-    };
+    let mut terminal = world.terminal("exec AIME runs watch trip", (80, 24));
     terminal.shows(&["working", "bash: touch wa", "bash: touch si", "start   sing", "q leave"]);
     assert_screen!("watch_80x24", terminal);
     terminal.types("tslowly\r");
     wait_until("the words are in the journal", || words(&world) == 1);
     terminal.types("q");
     terminal.ends().must(0).took_all(true);
-    let Some(mut again) = world.terminal("exec AIME runs watch trip", (80, 24)) else { return };
+    let mut again = world.terminal("exec AIME runs watch trip", (80, 24));
     again.shows(&["bash: touch"]);
     world.file("go", "");
     running.wait().must(0);

@@ -273,12 +273,12 @@ fn at_a_terminal_it_is_asked() {
     let world = furnished();
     run(&world, &[tool("clean", "bash", json!({"command": "rm -r src"}), &[])]);
     for (answer, back) in [("n\n", false), ("\n", false), ("y\n", true)] {
-        let Some(mut running) = world.at_a_terminal("AIME runs undo r") else { return };
-        running.shows("Put these back? [y/N]");
+        let mut running = world.terminal("AIME runs undo r", (100, 24));
+        running.shows(&["Put these back? [y/N]"]);
         running.types(answer);
-        let ended = running.wait();
-        assert_eq!(world.exists("src/main.rs"), back, "{answer:?}: {ended}");
-        assert!(ended.stdout.contains("recreate"), "{ended}");
+        let ended = running.ends();
+        assert_eq!(world.exists("src/main.rs"), back, "{answer:?}: {}", ended.text);
+        assert!(ended.text.contains("recreate"), "{}", ended.text);
     }
 }
 
