@@ -14,7 +14,7 @@ pub(crate) struct Part {
 }
 
 /// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
-pub(crate) const PARTS: [Part; 7] = [
+pub(crate) const PARTS: [Part; 9] = [
     Part {
         name: "modes",
         arguments: &[
@@ -112,6 +112,34 @@ pub(crate) const PARTS: [Part; 7] = [
             "one-example=SETTINGS/one-example.toml",
             "--settings",
             "no-examples=SETTINGS/no-examples.toml",
+        ],
+        within_reach: true,
+        peers: false,
+    },
+    Part {
+        name: "confirmed",
+        arguments: &[
+            "core",
+            "--held-out",
+            "--jobs",
+            "2",
+            "--mode",
+            "simple",
+            "--settings",
+            "usual=",
+            "--settings",
+            "one-example=SETTINGS/one-example.toml",
+        ],
+        within_reach: true,
+        peers: false,
+    },
+    // The tuned tasks within reach that these rules send another way. The names hold no others of that level.
+    Part {
+        name: "routing",
+        arguments: &[
+            "core", "--tuned", "--jobs", "2", "--mode", "auto", "--settings", "usual=", "--settings", "no-length=SETTINGS/no-length.toml",
+            "--task", "numbers", "--task", "count", "--task", "find", "--task", "sum", "--task", "upper", "--task", "folder", "--task",
+            "sort", "--task", "readme", "--task", "which-release",
         ],
         within_reach: true,
         peers: false,

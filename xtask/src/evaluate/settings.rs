@@ -1,4 +1,4 @@
-//! Settings that are compared: how finely a plan divides its goal, and how many examples its prompt has.
+//! Settings that are compared: how finely a plan divides its goal, how many examples its prompt has, and which goals are planned.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,13 @@ const USER_MARK: &str = "<!-- user -->";
 /// An example is a goal, and the plan of it below.
 const LINES_OF_ONE: usize = 2;
 
-/// Writes them into a folder: `three-tasks.toml`, `one-example.toml`, `no-examples.toml`.
+/// Writes them into a folder: `three-tasks.toml`, `one-example.toml`, `no-examples.toml`, `no-length.toml`.
 pub(super) fn write(folder: &Path) -> Result<()> {
-    let mut files = vec![("three-tasks.toml".to_owned(), "[planning.limits]\nmax_tasks = 3\n".to_owned())];
+    let settings = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let mut files = vec![
+        settings("three-tasks.toml", "[planning.limits]\nmax_tasks = 3\n"),
+        settings("no-length.toml", "[planning.bypass]\nmax_input_length = 0\nclear_category = false\n"),
+    ];
     for (name, count) in [("one-example", 1), ("no-examples", 0)] {
         let prompt = with_examples(PROMPT, count).context("the prompt has no examples")?;
         files.push((format!("{name}.toml"), format!("[extensions]\nfolders = [\"{name}\"]\n")));
