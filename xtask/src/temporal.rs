@@ -14,6 +14,7 @@ mod restore;
 mod secret;
 mod servers;
 mod told;
+mod undo;
 mod upgrade;
 mod world;
 
@@ -37,9 +38,9 @@ pub(crate) struct EngineArguments {
     /// With `temporal`: keep the histories of its runs as those that the tests of `aime-temporal` replay
     #[arg(long)]
     record: bool,
-    /// With `temporal`: only the parts whose names hold this
+    /// With `temporal`: only the parts whose names hold this; with `documents`: only the lines that do
     #[arg(long, value_name = "NAME")]
-    part: Option<String>,
+    pub(crate) part: Option<String>,
     /// With `temporal`: an aime of an earlier version, built with the feature `temporal`, from which workers are upgraded; a copy of the new one
     /// with another build id unless given
     #[arg(long, value_name = "PROGRAM")]
@@ -70,7 +71,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 16] = [
+    let parts: [Part<'_>; 17] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -87,6 +88,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("mcp", &World::servers_of_a_worker),
         ("told", &World::told_while_it_is_made),
         ("conflict", &World::a_conflict_is_evidence),
+        ("undo", &World::files_are_put_back),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {

@@ -71,13 +71,14 @@ impl Orchestrator {
         Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default() }
     }
 
-    /// The same after the files of its folder were replaced: what the project says of itself (`AGENTS.md`) and secrets in files are read anew.
+    /// The same after the files of its folder were replaced: what the project says of itself (`AGENTS.md`) and secrets in files are read anew, and
+    /// what runs change there is not kept for an undo, since nothing stays there.
     #[must_use]
-    pub fn with_folder_read_anew(&self) -> Self {
+    pub fn with_folder_replaced(&self) -> Self {
         let folder = &self.parts.tool_context.folder;
         learn_secrets_of(folder, &self.parts.redactor);
         let project = ProjectWords::read(folder, self.parts.project_chars).unwrap_or_default().text;
-        Self { parts: Parts { project, ..self.parts.clone() }, ..self.clone() }
+        Self { parts: Parts { project, undo: None, ..self.parts.clone() }, ..self.clone() }
     }
 
     pub(crate) const fn parts(&self) -> &Parts {

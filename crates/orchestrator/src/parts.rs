@@ -10,11 +10,11 @@ use aime_actors::{ActorFactory, ActorSpec, PromptError};
 use aime_durable::{Clock, Journal, JournalError, SystemClock};
 use aime_llm::Tiers;
 use aime_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings, default_categories};
-use aime_progress::{ProgressEvent, TaskId};
+use aime_progress::{ProgressEvent, RunId, TaskId};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, FileError};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
-use aime_undo::UndoSettings;
+use aime_undo::{Recorder, UndoSettings};
 
 use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, RunMemory};
 
@@ -127,6 +127,12 @@ impl Parts {
             human: Arc::new(NobodyThere),
             clock: Arc::new(SystemClock),
         })
+    }
+
+    /// Keeps what a run does to files; nothing where that is turned off.
+    pub(crate) fn recorder(&self, run: &RunId) -> Option<Recorder> {
+        let settings = self.undo.clone()?;
+        Some(Recorder::new(self.tool_context.folder.clone(), &self.keep, run.as_str(), settings))
     }
 
     /// The report that an actor was made, which is none of its machine's own.

@@ -3,10 +3,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_actors::{ActorFact, ActorInput};
+use aime_actors::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
-use aime_orchestrator::{Attempted, Orchestrator, RunFact, RunInput};
-use aime_progress::RunId;
+use aime_orchestrator::{Apart, Attempted, Orchestrator, RunEffect, RunFact, RunInput};
+use aime_progress::{ProgressState, RunId};
 use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -53,7 +53,7 @@ impl Effects {
             }
         };
         let folder = alive(context, standing).await?;
-        Ok(Stand { orchestrator: self.orchestrator.with_folder_read_anew(), folder: Some(folder) })
+        Ok(Stand { orchestrator: self.orchestrator.with_folder_replaced(), folder: Some(folder) })
     }
 
     fn trees(&self) -> Result<&Trees, ActivityError> {
@@ -64,6 +64,10 @@ impl Effects {
         let stand = self.stand(context, &input.run, order.tree.as_ref()).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
+        let apart = match &issue.effect {
+            RunEffect::CallTool { tool, .. } if Apart::needs_progress(tool) => apart.with_progress(progress(context, None).await?),
+            _ => apart,
+        };
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         let fact = heard(context, None, |told| async move { apart.run(issue, cancel.cancelled(), told).await }).await?;
@@ -82,12 +86,26 @@ impl Effects {
         let stand = self.stand(context, &input.run, order.tree.as_ref()).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
+        let apart = match &issue.effect {
+            ActorEffect::Tool { name, .. } if Apart::needs_progress(name) => {
+                apart.with_progress(progress(context, Some(order.run.clone())).await?)
+            }
+            _ => apart,
+        };
         if cancel.is_cancelled() {
             return Ok((ActorFact::Revoked { id: issue.id, why: Reason::Cancelled }, stand));
         }
         let fact = heard(context, Some(order.run), |told| async move { apart.act(actor, issue, cancel, told).await }).await?;
         Ok((fact, stand))
     }
+}
+
+/// How a run stands: the one that is named, or the one whose effect this is.
+async fn progress(context: &ActivityContext, run: Option<String>) -> Result<ProgressState, ActivityError> {
+    let run = run.or_else(|| context.info().workflow_id.clone()).unwrap_or_default();
+    let run = context.client().get_workflow_handle::<RunWorkflow>(run);
+    let state = alive(context, run.query(RunWorkflow::progress, (), WorkflowQueryOptions::default())).await?;
+    state.ok_or_else(|| std::io::Error::other("the run has not begun").into())
 }
 
 /// With what the folder came to.
@@ -151,10 +169,7 @@ impl Effects {
         let DelegateOrder { so_far, run, order, by, call, request, origins, tree } = order;
         let state = match request.task {
             None => None,
-            Some(_) => {
-                let run = context.client().get_workflow_handle::<RunWorkflow>(run);
-                alive(&context, run.query(RunWorkflow::progress, (), WorkflowQueryOptions::default())).await?
-            }
+            Some(_) => Some(progress(&context, Some(run)).await?),
         };
         let stand = self.stand(&context, &input.run, tree.as_ref()).await?;
         let made = stand.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state);

@@ -185,6 +185,16 @@ impl Trees {
         self.stored(commit, None).await
     }
 
+    /// Whether [`take_back`](Self::take_back) may change the folder: the run began in it, and has come to something that is not there yet.
+    ///
+    /// # Errors
+    /// [`TreeError`].
+    pub async fn brings(&self, run: &str, tree: &Tree) -> Result<bool, TreeError> {
+        let _turn = self.turn.lock().await;
+        let _held = self.folder.hold(true).await?;
+        Ok(self.folder.remembered(&began(run)).await?.is_some_and(|before| before != tree.commit))
+    }
+
     /// Takes what a run has come to into the folder where it began. What was changed there meanwhile stays, and is joined with it.
     ///
     /// # Errors

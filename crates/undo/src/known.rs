@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufWriter, ErrorKind, Write},
+    io::{BufRead, BufReader, BufWriter, ErrorKind, Write},
     path::{Path, PathBuf},
 };
 
@@ -79,6 +79,18 @@ pub(crate) fn write(path: &Path, known: &KnownFolder, records: usize) -> Result<
         file.persist(path).map(drop).map_err(|error| error.error)
     };
     write().map_err(store(path, "written"))
+}
+
+/// How many records stood then; nothing where there is no such file.
+pub(crate) fn records(path: &Path) -> Result<Option<usize>, UndoError> {
+    let mut line = String::new();
+    match fs::File::open(path).and_then(|file| BufReader::new(file).read_line(&mut line)) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(store(path, "read")(error)),
+    }
+    let frame: Frame = serde_json::from_str(&line).map_err(|_| UndoError::Damaged { path: path.to_path_buf() })?;
+    Ok(Some(frame.records))
 }
 
 /// Reads it again, with the number of records that stood then; nothing where there is no such file.

@@ -32,4 +32,4 @@ pub use recorder::{Recorder, Undone, Window};
 pub use restore::Failed;
 pub use scan::LookCounts;
 pub use scope::Scope;
-pub use store::{UndoSettings, clean};
+pub use store::{UndoSettings, clean, forget};

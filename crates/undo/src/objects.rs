@@ -81,18 +81,23 @@ impl Objects {
     }
 }
 
-/// Removes what is in none of `wanted`, which is asked when nobody else can add to it any more. Does nothing while somebody has the
-/// contents open. Gives the bytes that are left, if it could look.
-pub(crate) fn sweep(root: &Path, wanted: impl FnOnce() -> Result<BTreeSet<String>, UndoError>) -> Result<Option<u64>, UndoError> {
-    let folder = folder(root);
-    if !folder.is_dir() {
+/// Keeps everybody else away from the contents until it is dropped; nothing while somebody has them open, or where there are none.
+pub(crate) fn alone(root: &Path) -> Result<Option<Alone>, UndoError> {
+    if !folder(root).is_dir() {
         return Ok(None);
     }
     let lock = lock_file(root)?;
-    if lock.try_lock().is_err() {
-        return Ok(None);
-    }
-    let wanted = wanted()?;
+    Ok(lock.try_lock().is_ok().then_some(Alone { _lock: lock }))
+}
+
+/// Nobody else has the contents open.
+pub(crate) struct Alone {
+    _lock: File,
+}
+
+/// Removes what is in none of `wanted`. Gives the bytes that are left.
+pub(crate) fn sweep(root: &Path, _alone: &Alone, wanted: &BTreeSet<String>) -> Result<u64, UndoError> {
+    let folder = folder(root);
     let mut left = 0;
     for parent in fs::read_dir(&folder).map_err(store(&folder, "listed"))? {
         let parent = parent.map_err(store(&folder, "listed"))?.path();
@@ -109,7 +114,7 @@ pub(crate) fn sweep(root: &Path, wanted: impl FnOnce() -> Result<BTreeSet<String
         // One that is not empty stays.
         drop(fs::remove_dir(&parent));
     }
-    Ok(Some(left))
+    Ok(left)
 }
 
 /// Where the contents stand.

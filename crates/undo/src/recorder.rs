@@ -67,6 +67,10 @@ struct Live {
     history: History,
     /// The folder as it was last looked at; none before the first look.
     known: Option<KnownFolder>,
+    /// How many records stood when the first look was kept from which that follows.
+    baseline: Option<usize>,
+    /// Whether it was looked at here.
+    looked: bool,
     /// What another run knew; saves reading.
     cache: KnownFolder,
     /// Who is at work and may change anything.
@@ -115,8 +119,9 @@ impl Recorder {
         let number = self.keeping(&mut state, |live, counts| {
             self.look_around(live, counts)?;
             let window = live.next;
-            live.here.insert(window, AtWork::begin(&self.store.of_run(&self.run), window)?);
+            let at_work = AtWork::begin(&self.store.of_run(&self.run), window)?;
             live.add(Record::Opened { window, author })?;
+            live.here.insert(window, at_work);
             Ok(window)
         })?;
         drop(state);
@@ -157,10 +162,11 @@ impl Recorder {
             live.first
         })?;
         self.keeping(state, |live, counts| {
-            if !live.since.is_empty() {
+            self.without_the_gone(live);
+            if live.since.keys().any(|window| !live.open.contains_key(window)) {
                 self.look_around(live, counts)?;
             }
-            if let Some(known) = &live.known {
+            if let Some(known) = live.known.as_ref().filter(|_| live.looked) {
                 known::write(&self.store.index(), known, 0)?;
             }
             // Who is still at work elsewhere needs it.
@@ -268,20 +274,46 @@ impl Recorder {
         let next = records.iter().filter(|record| matches!(record, Record::Opened { .. })).count() as u64;
         let (open, here) = (history.open.clone(), BTreeMap::new());
         let (first, since) = (records.len() == 1, open.clone());
-        Ok(Live { objects, turns, log, first, records, history, known: None, cache, open, since, here, next })
+        Ok(Live {
+            objects,
+            turns,
+            log,
+            first,
+            records,
+            history,
+            known: None,
+            baseline: None,
+            looked: false,
+            cache,
+            open,
+            since,
+            here,
+            next,
+        })
     }
 
     /// Takes in what others have written since.
     fn catch_up(&self, live: &mut Live) -> Result<(), UndoError> {
         for record in live.log.news()? {
             if let Some(known) = &mut live.known {
-                follow(known, &record);
+                let undo = live.history.unfinished.as_ref().map(|(_, _, changes)| changes.as_slice());
+                follow(known, &record, undo.unwrap_or_default());
             }
             live.take_in(record);
         }
-        if live.known.is_none() {
-            live.known = known::read(&self.store.baseline(&self.run))?.map(|(mut known, count)| {
-                live.records.iter().skip(count).for_each(|record| follow(&mut known, record));
+        // Where nobody was at work, the first look was thrown away: what has changed since then is nobody's.
+        let path = self.store.baseline(&self.run);
+        let baseline = known::records(&path)?;
+        if baseline != live.baseline {
+            live.baseline = baseline;
+            live.known = known::read(&path)?.map(|(mut known, count)| {
+                let mut undo: &[Change] = &[];
+                for record in live.records.iter().skip(count) {
+                    follow(&mut known, record, undo);
+                    if let Record::Undo { changes, .. } = record {
+                        undo = changes;
+                    }
+                }
                 known
             });
         }
@@ -293,7 +325,9 @@ impl Recorder {
         if let Some((number, _, changes)) = live.history.unfinished.clone() {
             let mut failed = Vec::new();
             for change in changes {
-                if self.now(live, counts, &change.path)? != change.after {
+                if self.now(live, counts, &change.path)? == change.after {
+                    self.refresh(live, counts, &change.path)?;
+                } else {
                     failed.push(change.path);
                 }
             }
@@ -301,6 +335,9 @@ impl Recorder {
         }
         if let Some((author, about)) = live.history.about.clone() {
             let changes = self.after(live, counts, about)?;
+            for change in &changes {
+                self.refresh(live, counts, &change.path)?;
+            }
             live.add(Record::Changed { by: vec![author], changes })?;
         }
         Ok(())
@@ -338,7 +375,7 @@ impl Live {
                 self.since.insert(*window, author.clone());
             }
             // It is written after a look, so all that it did is known.
-            Record::Closed { window } => {
+            Record::Closed { window } if !self.here.contains_key(window) => {
                 self.open.remove(window);
                 self.since.remove(window);
             }
@@ -359,24 +396,36 @@ impl Live {
 fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
     let reason = error.to_string();
     tracing::warn!(%error, "changes are no longer kept");
+    state.lost = true;
     if let (Some(live), Some(_)) = (&mut state.live, turn) {
+        // Another has said so, and nothing was kept since.
+        if matches!(live.records.last(), Some(Record::Lost { .. })) {
+            return;
+        }
         // On a full disk there may be no room for this either.
         drop(live.add(Record::Lost { reason: reason.clone() }));
     }
-    state.lost = true;
     state.notes.push(format!("what this run changes from here on cannot be undone: {reason}"));
 }
 
-/// Brings what was known up to a record.
-fn follow(known: &mut KnownFolder, record: &Record) {
-    let changes = match record {
-        Record::Changed { changes, .. } | Record::Undo { changes, .. } => changes.as_slice(),
-        _ => &[],
+/// Brings what was known up to a record: what was put back is so when that has ended, save for what failed.
+fn follow(known: &mut KnownFolder, record: &Record, undo: &[Change]) {
+    let (changes, failed) = match record {
+        Record::Changed { changes, .. } => (changes.as_slice(), [].as_slice()),
+        Record::Undone { failed, .. } => (undo, failed.as_slice()),
+        _ => return,
     };
-    for Change { path, after, .. } in changes {
+    for Change { path, after, .. } in changes.iter().filter(|change| !failed.contains(&change.path)) {
         match after {
             Some(entry) => drop(known.insert(path.clone(), known::Known { entry: entry.clone(), stamp: None, read_at: 0 })),
             None => drop(known.remove(path)),
         }
+    }
+}
+
+impl Drop for Recorder {
+    /// Work that was given up leaves nobody at work.
+    fn drop(&mut self) {
+        self.leave();
     }
 }

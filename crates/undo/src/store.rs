@@ -13,7 +13,7 @@ use crate::{
     error::store,
     known,
     log::{self, Log, Record},
-    objects::sweep,
+    objects::{alone, sweep},
 };
 
 /// How much is kept, in bytes.
@@ -123,21 +123,35 @@ impl Store {
 /// [`UndoError`] where what is kept cannot be read: then nothing is removed.
 pub fn clean(keep: &Path) -> Result<(), UndoError> {
     let store = Store::new(keep);
-    sweep(store.root(), || store.wanted()).map(drop)
+    let Some(alone) = alone(store.root())? else { return Ok(()) };
+    sweep(store.root(), &alone, &store.wanted()?).map(drop)
 }
 
 /// The same, and the runs before `run` give up what they keep, the oldest first, until no more than `most` bytes are left.
 pub(crate) fn prune(store: &Store, run: &str, most: u64) -> Result<(), UndoError> {
-    let mut left = sweep(store.root(), || store.wanted())?;
+    let Some(alone) = alone(store.root())? else { return Ok(()) };
+    let mut left = sweep(store.root(), &alone, &store.wanted()?)?;
     for older in store.runs()?.into_iter().filter(|older| older != run) {
-        if left.is_none_or(|left| left <= most) {
+        if left <= most {
             return Ok(());
         }
         let log = store.log(&older);
         fs::remove_file(&log).map_err(crate::error::store(&log, "removed"))?;
         let (mut log, _) = Log::open(&log)?;
         log.add(&Record::Lost { reason: "it gave way to later runs: together they keep no more than undo.store_mb".to_owned() })?;
-        left = sweep(store.root(), || store.wanted())?;
+        left = sweep(store.root(), &alone, &store.wanted()?)?;
     }
     Ok(())
+}
+
+/// Removes what one run keeps, as before another one of its name begins. Nobody may be at work on it.
+///
+/// # Errors
+/// [`UndoError`] where it cannot be removed.
+pub fn forget(keep: &Path, run: &str) -> Result<(), UndoError> {
+    let folder = Store::new(keep).of_run(run);
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(store(&folder, "removed")(error)),
+        _ => Ok(()),
+    }
 }

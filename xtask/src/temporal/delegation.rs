@@ -26,6 +26,8 @@ impl World {
         let _worker = self.start("parted", "parted-worker", &model.url(), &["worker", "--temporal", &engine.address()])?;
         let there = self.asked_below("parted", &model, &["--on", &format!("temporal://{}", engine.address())])?;
         ensure!(here == there, "`aime runs` shows other things: {there:#?}\nwhere one process has {here:#?}");
+        self.record(&engine, "answered", "aime-run-parted", "parted/.aime/blobs")?;
+        self.record(&engine, "delegated", "aime-run-parted/whole/1", "parted/.aime/blobs")?;
         Ok("an actor handed work on to another one, which asked a person: both went on where they were".to_owned())
     }
 

@@ -38,6 +38,7 @@ impl World {
         self.start("told", "told-tell", &url, &["tell", "told", "--task", "act", WORDS, "--on", &on])?.printed(0)?;
         let _makes = self.worker("told", "told-makes", &url, &address, "planner")?;
         client.ended(0)?;
+        self.record(&engine, "told", "aime-run-told", "told/.aime/blobs")?;
         let requests = model.requests();
         let first = requests.first().context("the model was not asked")?;
         let heard = first.to_string().matches(WORDS).count();

@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 38] = [
+const FOLDERS: [&str; 43] = [
     "home",
     "here",
     "there",
@@ -57,6 +57,11 @@ const FOLDERS: [&str; 38] = [
     "conflict-1",
     "conflict-2",
     "conflict-engine",
+    "undo-here",
+    "undo",
+    "undo-engine",
+    "undo-client",
+    "undo-host",
 ];
 
 /// The surroundings: a home, folders to work in, what is large.

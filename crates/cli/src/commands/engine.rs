@@ -17,6 +17,7 @@ use self::say::{Spoken, named};
 use super::{
     resume::raised,
     run::{Carry, bounds, interrupted, run, tell, tell_model},
+    undo::{brought, recorder},
 };
 use crate::{
     args::{Command, Global, Output, ResumeArgs, WorkerArgs},
@@ -56,7 +57,7 @@ pub(super) async fn command(command: Command, global: &Global, setup: &Setup) ->
 
 fn not_there() -> Failure {
     Failure::usage("this command does not work on an engine yet")
-        .hint("run, resume, answer, tell, pause, cancel and runs (without undo, redo) do; leave --on out for what is in this folder")
+        .hint("run, resume, answer, tell, pause, cancel and runs do; leave --on out for what is in this folder")
 }
 
 /// Starts a run there and watches it to its end.
@@ -177,7 +178,17 @@ async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Opti
 /// Brings what a run has done to its folder into this one, where it began here. Whether it is there now, or belongs elsewhere.
 async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<bool, Failure> {
     let trees = trees(Side::Client, global, setup).await?;
-    match trees.take_back(run.as_str(), tree).await.map_err(|error| tree_failure(&error))? {
+    // It is kept as any other work, so that it can be undone.
+    let keeps = setup.config.undo.enabled && trees.brings(run.as_str(), tree).await.map_err(|error| tree_failure(&error))?;
+    let recorder = keeps.then(|| recorder(run, setup)).transpose()?;
+    let window = recorder.as_ref().and_then(|recorder| recorder.open(brought()));
+    let taken = trees.take_back(run.as_str(), tree).await;
+    if let Some(recorder) = recorder {
+        window.into_iter().for_each(|window| recorder.close(window));
+        recorder.finish();
+        recorder.notes().iter().for_each(|note| output::note(note));
+    }
+    match taken.map_err(|error| tree_failure(&error))? {
         TakenBack::Taken => {}
         TakenBack::Elsewhere => output::note("the run began in another folder: what it did to files is not brought into this one"),
         TakenBack::Conflict { paths, commit } => {

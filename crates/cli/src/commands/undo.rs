@@ -1,4 +1,4 @@
-//! `aime runs undo` and `aime runs redo`.
+//! `aime runs undo` and `aime runs redo`, of runs in this folder and on an engine.
 
 use std::{path::Path, sync::Arc};
 
@@ -6,6 +6,8 @@ use aime_durable::RunLock;
 use aime_orchestrator::{RunView, with_children};
 use aime_progress::RunId;
 use aime_sandbox::ConfinedFolder;
+#[cfg(feature = "temporal")]
+use aime_undo::{Author, Kept};
 use aime_undo::{Change, Conflict, LeftOut, NotKept, Recorder, Scope, UndoError, UndoPlan, Undone};
 use anstyle::Style;
 use serde_json::{Value, json};
@@ -30,17 +32,70 @@ const LISTED: usize = 200;
 /// Puts back what a run, or one of its tasks, did to files.
 pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let (run, seen) = read(&args.run, setup)?;
-    let scope = task.map_or(Ok(Scope::Run {}), |task| of_task(&run, &seen, task))?;
+    of_run((&run, &seen), args, task, form, setup).await
+}
+
+async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
+    let scope = task.map_or(Ok(Scope::Run {}), |task| of_task(run, seen, task))?;
     let what = task.map_or_else(|| msg!("undo-run", run = run), |task| msg!("undo-task", task = task, run = run));
-    carry_out(&run, &what, args, form, setup, move |_| Ok(Some(scope))).await
+    carry_out(run, &what, args, form, setup, move |_| Ok(Some(scope))).await
 }
 
 /// Puts back what the last undo of a run did.
 pub(super) async fn redo(args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let (run, _) = read(&args.run, setup)?;
+    of_last_undo(&run, args, form, setup).await
+}
+
+async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let what = msg!("undo-last", run = run);
     let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
-    carry_out(&run, &what, args, form, setup, last).await
+    carry_out(run, &what, args, form, setup, last).await
+}
+
+/// The same for a run of an engine: what it did to files is kept in the folder where it worked, or, where that went from host to host, in the one
+/// into which it was brought.
+#[cfg(feature = "temporal")]
+pub(super) async fn undo_on_engine(
+    (run, seen): (&RunId, &RunView),
+    args: &UndoArgs,
+    task: Option<&str>,
+    form: Output,
+    setup: &Setup,
+) -> Result<u8, Failure> {
+    let kept = kept_here((run, seen), setup)?;
+    let as_one = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == brought());
+    if task.is_some() && kept.changes().any(as_one) {
+        return Err(Failure::usage(format!("what run {run} did to files came into this folder as one"))
+            .hint("leave the task out: the run is undone as a whole"));
+    }
+    of_run((run, seen), args, task, form, setup).await
+}
+
+/// The same for the last undo of such a run.
+#[cfg(feature = "temporal")]
+pub(super) async fn redo_on_engine(known: (&RunId, &RunView), args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
+    kept_here(known, setup)?;
+    of_last_undo(known.0, args, form, setup).await
+}
+
+/// What this folder keeps of a run of an engine that was left.
+#[cfg(feature = "temporal")]
+fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Kept, Failure> {
+    if seen.output.is_none() {
+        return Err(Failure::usage(format!("run {run} is under way on its engine")).hint("stop the run first"));
+    }
+    let kept = Kept::read(&setup.keep(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    kept.ok_or_else(|| {
+        Failure::usage(format!("this folder keeps nothing of run {run}: it changed no file, or did so elsewhere"))
+            .hint("undo it in the folder of its workers, or, with --trees, in the one where it began")
+    })
+}
+
+/// Who changes files where a run of an engine is brought into the folder where it began: the run as a whole.
+#[cfg(feature = "temporal")]
+pub(super) fn brought() -> Author {
+    Author::new(None, "trees")
 }
 
 fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
@@ -49,6 +104,12 @@ fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
     }
     let known: Vec<&str> = seen.state.tasks.keys().map(aime_progress::TaskId::as_str).collect();
     Err(Failure::usage(format!("run {run} has no task {task:?}")).hint(format!("its tasks are {}", known.join(", "))))
+}
+
+/// What is kept of a run in this folder.
+pub(super) fn recorder(run: &RunId, setup: &Setup) -> Result<Arc<Recorder>, Failure> {
+    let folder = ConfinedFolder::open(&setup.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    Ok(Arc::new(Recorder::new(folder, &setup.keep(), run.as_str(), setup.config.undo.settings())))
 }
 
 async fn carry_out(
@@ -62,8 +123,7 @@ async fn carry_out(
     let kept = setup.keep().join("runs").join(run.as_str());
     let lock = RunLock::take(&kept.join("lock"));
     let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint("stop the run first"))?;
-    let folder = ConfinedFolder::open(&setup.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
-    let recorder = Arc::new(Recorder::new(folder, &setup.keep(), run.as_str(), setup.config.undo.settings()));
+    let recorder = recorder(run, setup)?;
     let failed = |error: UndoError| Failure::caused(code::USAGE, &error);
     let Some(scope) = scope(&recorder).map_err(failed)? else {
         return Err(Failure::usage(format!("run {run} has no undo that could be put back")));

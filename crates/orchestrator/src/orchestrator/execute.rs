@@ -4,7 +4,6 @@ use std::{sync::Arc, time::Duration};
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
 use aime_progress::{LiveStore, ProgressState, RunId, Spent, write_snapshot};
-use aime_undo::Recorder;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -32,12 +31,12 @@ impl Orchestrator {
     ) -> Result<RunResult, OrchestratorError> {
         let run = start.input.run.clone();
         let (answers, words) = (Arc::new(start.answers), Arc::new(start.words));
-        let recorder = self
-            .parts
-            .undo
-            .clone()
-            .map(|settings| Recorder::new(self.parts.tool_context.folder.clone(), &self.parts.keep, run.as_str(), settings));
-        let kept_files = KeptFiles::new(recorder, run.clone(), Arc::clone(&self.live));
+        if let Resume::Fresh(_) = &resume
+            && let Err(error) = aime_undo::forget(&self.parts.keep, run.as_str())
+        {
+            tracing::warn!(%error, "what another run of this name has kept of files stays");
+        }
+        let kept_files = KeptFiles::new(self.parts.recorder(&run), run.clone(), Arc::clone(&self.live));
         let snapshots = Arc::new(SnapshotsDue::after(start.replayed));
         let (broken, mut journal_faults) = mpsc::unbounded_channel();
         let runner = Arc::new(RunRunner {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectContext, EffectId, Issue, carry_out_alone, fact_channel};
-use aime_progress::{Conclusion, LiveStore, Outcome, ProgressEvent, TaskId, TaskSpec};
+use aime_progress::{Conclusion, LiveStore, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -13,7 +13,8 @@ use crate::{
     Budget, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunSoFar, machine::without_result, questions::Answers, words::Words,
 };
 
-/// Carries out single effects of one run. Nothing is kept of a run here: what is to be known of it comes with each effect.
+/// Carries out single effects of one run. Nothing is kept of a run here but what it changes in the working folder, for an undo: what is to be known of
+/// it comes with each effect.
 ///
 /// What it gives holds no secret. The bounds on tokens, money and calls are those of [`RunSoFar`]: effects that go on at once in different
 /// processes do not see what the others reserve, so a run may exceed a bound by what is under way.
@@ -53,7 +54,7 @@ impl Orchestrator {
             budget: Arc::new(budget),
             answers: Arc::new(Answers::given(so_far.answers.iter().cloned())),
             words: Arc::new(Words::default()),
-            kept_files: KeptFiles::new(None, run, Arc::clone(&live)),
+            kept_files: KeptFiles::new(self.parts().recorder(&run), run, Arc::clone(&live)),
             live,
             broken,
         };
@@ -62,6 +63,19 @@ impl Orchestrator {
 }
 
 impl Apart {
+    /// The same, where it is known how the run stands, as it must be for calls of [`undo_task`](Self::needs_progress).
+    #[must_use]
+    pub fn with_progress(self, state: ProgressState) -> Self {
+        self.runner.live.insert(self.runner.run.clone(), state);
+        self
+    }
+
+    /// Whether calls of a tool can be made only where it is known how the run stands.
+    #[must_use]
+    pub fn needs_progress(tool: &str) -> bool {
+        tool == "undo_task"
+    }
+
     /// Carries out one effect of the run machine. Of a call that was begun before, and is neither read-only nor idempotent, it is said that
     /// its outcome is not known; it is not made again. Facts on the way go to `told`.
     ///
@@ -80,8 +94,10 @@ impl Apart {
         if let Some(fact) = self.in_doubt(&issue) {
             return fact;
         }
-        let told = |fact: RunFact| told(fact.without_secrets(redactor));
-        carry_out_alone::<RunMachine, _>(Arc::clone(&self.runner), issue, cancelled, told).await.without_secrets(redactor)
+        let mut told = |fact: RunFact| told(fact.without_secrets(redactor));
+        let fact = carry_out_alone::<RunMachine, _>(Arc::clone(&self.runner), issue, cancelled, &mut told).await;
+        self.runner.kept_files.leave().await.into_iter().for_each(told);
+        fact.without_secrets(redactor)
     }
 
     /// Looks whether an attempt at a task holds what its criteria ask for. Facts on the way go to `told`.
@@ -96,6 +112,7 @@ impl Apart {
         while let Some(fact) = on_the_way.ready() {
             told(fact.without_secrets(self.redactor()));
         }
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
         fact.without_secrets(self.redactor())
     }
 

@@ -88,6 +88,16 @@ impl KeptFiles {
         finished.await.unwrap_or_default()
     }
 
+    /// A part of the run ends, and others go on with it elsewhere. What is to be told of it.
+    pub(super) async fn leave(&self) -> Vec<RunFact> {
+        let Some(recorder) = self.recorder.clone() else { return Vec::new() };
+        let left = spawn_blocking(move || {
+            recorder.leave();
+            recorder.notes()
+        });
+        left.await.unwrap_or_default().into_iter().map(|message| RunFact::UndoLost { message }).collect()
+    }
+
     /// Does what blocks, and tells the run what there is to be told.
     async fn blocking<T: Send + 'static>(&self, facts: &Facts, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let done = spawn_blocking(work).await.ok();

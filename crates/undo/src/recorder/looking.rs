@@ -38,6 +38,7 @@ impl Recorder {
                     live.add(Record::NotKept { count: left_out.len(), first: left_out.into_iter().take(NAMED).collect() })?;
                 }
                 known::write(&self.store.baseline(&self.run), &found, live.records.len())?;
+                live.baseline = Some(live.records.len());
             }
             Some(known) => {
                 let changes = difference(known, &found);
@@ -46,7 +47,7 @@ impl Recorder {
                 }
             }
         }
-        live.known = Some(found);
+        (live.known, live.looked) = (Some(found), true);
         let ended: Vec<u64> = live.since.keys().filter(|window| !live.open.contains_key(window)).copied().collect();
         for window in ended {
             live.add(Record::Closed { window })?;

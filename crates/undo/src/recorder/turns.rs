@@ -1,7 +1,8 @@
 //! How several keep the changes of one run: one at a time writes, and whoever is at work can be told from whoever is gone.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions},
+    io::ErrorKind,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -69,20 +70,21 @@ impl AtWork {
 impl Drop for AtWork {
     fn drop(&mut self) {
         drop(fs::remove_file(&self.path));
+        drop(self.locked.unlock());
     }
 }
 
 /// Whether somebody is. What one left who is gone is removed.
 pub(super) fn is_at_work(folder: &Path, number: u64) -> bool {
     let path = at_work(folder, number);
-    let Ok(file) = File::open(&path) else { return false };
-    match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => true,
-        Ok(()) | Err(TryLockError::Error(_)) => {
-            drop(fs::remove_file(&path));
-            false
-        }
+    let gone = match File::open(&path) {
+        Ok(file) => file.try_lock_shared().is_ok(),
+        Err(error) => return error.kind() != ErrorKind::NotFound,
+    };
+    if gone {
+        drop(fs::remove_file(&path));
     }
+    !gone
 }
 
 fn at_work(folder: &Path, number: u64) -> PathBuf {

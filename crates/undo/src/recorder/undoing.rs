@@ -42,10 +42,7 @@ impl Recorder {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
         let (live, _turn) = self.live(live, counts)?;
-        self.without_the_gone(live);
-        if let Some(author) = live.open.values().find(|author| author.task.is_some() && scope.holds(author)) {
-            return Err(UndoError::AtWork { task: author.task.clone().unwrap_or_default() });
-        }
+        self.nobody_at_work(live, scope)?;
         if live.known.is_some() {
             self.look_around(live, counts)?;
         }
@@ -70,6 +67,8 @@ impl Recorder {
         if plan.changes.is_empty() {
             return Ok(Undone { number: None, changes: Vec::new(), failed: Vec::new() });
         }
+        // Somebody may have begun since it was planned.
+        self.nobody_at_work(live, &plan.of)?;
         let number = live.history.last + 1;
         live.add(Record::Undo { number, of: plan.of.clone(), changes: plan.changes.clone() })?;
         let failed = {
@@ -78,12 +77,18 @@ impl Recorder {
             restore(&self.folder, objects, &plan.changes, |path| at(&mut look, known.as_ref(), path))
         };
         live.add(Record::Undone { number, failed: failed.iter().map(|failed| failed.path.clone()).collect() })?;
-        for change in &plan.changes {
+        let done = |change: &&Change| failed.iter().all(|failed| failed.path != change.path);
+        let changes: Vec<Change> = plan.changes.iter().filter(done).cloned().collect();
+        for change in &changes {
             self.refresh(live, counts, &change.path)?;
         }
-        let done = |change: &&Change| failed.iter().all(|failed| failed.path != change.path);
-        let changes = plan.changes.iter().filter(done).cloned().collect();
         Ok(Undone { number: Some(number), changes, failed })
+    }
+
+    fn nobody_at_work(&self, live: &mut Live, scope: &Scope) -> Result<(), UndoError> {
+        self.without_the_gone(live);
+        let at_work = live.open.values().filter(|author| scope.holds(author)).find_map(|author| author.task.clone());
+        at_work.map_or(Ok(()), |task| Err(UndoError::AtWork { task }))
     }
 
     /// The last undo that has not been put back itself.

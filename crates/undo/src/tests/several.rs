@@ -62,6 +62,80 @@ fn a_task_that_is_at_work_elsewhere_is_not_undone_until_its_process_is_gone() {
 }
 
 #[test]
+fn whoever_gives_up_is_at_work_no_more() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    let window = recorder.open(author("one")).unwrap();
+    place.write("a.txt", "by one");
+    drop(window);
+    drop(recorder);
+    place.write("crlf.txt", "by me");
+    let later = place.recorder();
+    undo(&later, &Scope::Run {});
+    assert_eq!((place.read("a.txt"), place.read("crlf.txt")), ("a\n".into(), "by me".into()));
+}
+
+#[test]
+fn what_was_seen_first_holds_no_longer_than_somebody_is_at_work() {
+    let place = Place::new();
+    let before = place.tree();
+    let (here, there) = (place.recorder(), place.recorder());
+    let one = here.open(author("one")).unwrap();
+    place.by(&there, "two", |_| {});
+    here.close(one);
+    here.leave();
+    // Nobody was at work, and the first look is gone: the other one has it still.
+    let two = there.open(author("two")).unwrap();
+    place.write("a.txt", "by a command of two");
+    write(&place, &place.recorder(), "three", "a.txt", "by three");
+    there.close(two);
+    there.leave();
+    let later = place.recorder();
+    undo(&later, &Scope::task("three"));
+    assert_eq!(place.read("a.txt"), "by a command of two");
+    undo(&later, &Scope::Run {});
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn what_an_undo_could_not_put_back_is_not_taken_for_put_back() {
+    let place = Place::new();
+    let (here, there) = (place.recorder(), place.recorder());
+    place.by(&here, "one", |place| place.write("a.txt", "by one"));
+    let two = there.open(author("two")).unwrap();
+    let plan = here.plan(&Scope::task("one"), false).unwrap();
+    place.write("a.txt", "by two");
+    let undone = here.undo(&plan).unwrap();
+    assert_eq!((undone.changes.len(), undone.failed.len()), (0, 1));
+    there.close(two);
+    undo(&there, &Scope::task("two"));
+    assert_eq!(place.read("a.txt"), "by one");
+}
+
+#[test]
+fn nothing_is_put_back_under_a_task_that_has_begun_again() {
+    let place = Place::new();
+    let (here, there) = (place.recorder(), place.recorder());
+    place.by(&there, "one", |place| place.write("a.txt", "by one"));
+    let plan = here.plan(&Scope::task("one"), false).unwrap();
+    let again = there.open(author("one")).unwrap();
+    assert!(here.undo(&plan).unwrap_err().to_string().contains("is at work"));
+    there.close(again);
+    assert_eq!(here.undo(&plan).unwrap().changes.len(), 1);
+}
+
+#[test]
+fn another_run_of_the_same_name_begins_with_nothing() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    place.by(&recorder, "one", |place| place.write("a.txt", "by one"));
+    recorder.finish();
+    crate::forget(&place.path(".aime"), "r").unwrap();
+    crate::forget(&place.path(".aime"), "r").unwrap();
+    assert!(place.recorder().plan(&Scope::Run {}, false).unwrap().is_empty());
+}
+
+#[test]
 fn many_at_once_lose_nothing() {
     const PROCESSES: usize = 4;
     const FILES: usize = 12;

@@ -9,7 +9,7 @@ use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;
 use serde_json::json;
 
-use super::{Watching, failure_of, handed_over, named, not_there, runs, watch};
+use super::{Watching, failure_of, handed_over, named, runs, watch};
 use crate::{
     args::{Global, Output, RunsCommand},
     commands::{
@@ -18,6 +18,7 @@ use crate::{
         run::run_id as new_name,
         runs::{diff, events, show, told_of_fork},
         stats,
+        undo::{redo_on_engine, undo_on_engine},
     },
     failure::Failure,
     output,
@@ -67,6 +68,10 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
         RunsCommand::Delete { run } => {
             let run = named(&run, &runs).await?;
             runs.delete(&run).await.map_err(|error| failure_of(&error))?;
+            // Another run of this name must not be taken for it.
+            if let Err(error) = aime_undo::forget(&setup.keep(), run.as_str()).and_then(|()| aime_undo::clean(&setup.keep())) {
+                output::note(&format!("what was kept of files could not be removed: {error}"));
+            }
             output::note(&format!("deleted {run}"));
         }
         RunsCommand::Fork { run, at, run_id } => {
@@ -76,7 +81,16 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             told_of_fork((&run, at), &new, form)?;
             output::note(&format!("it goes on from where {run} stood at v{at}; `aime resume {new}` with the same --on watches it"));
         }
-        RunsCommand::Undo { .. } | RunsCommand::Redo { .. } => return Err(not_there()),
+        RunsCommand::Undo { args, task } => {
+            let run = named(&args.run, &runs).await?;
+            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            return undo_on_engine((&run, &seen), &args, task.as_deref(), form, setup).await;
+        }
+        RunsCommand::Redo { args } => {
+            let run = named(&args.run, &runs).await?;
+            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            return redo_on_engine((&run, &seen), &args, form, setup).await;
+        }
     }
     Ok(0)
 }

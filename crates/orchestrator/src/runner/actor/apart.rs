@@ -37,6 +37,7 @@ impl Apart {
         while let Some(fact) = on_the_way.ready() {
             told(fact.without_secrets(self.redactor()));
         }
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
         made.map_err(|fact| fact.without_secrets(self.redactor()))
     }
 
@@ -104,6 +105,7 @@ impl Apart {
         while let Some(fact) = on_the_way.ready() {
             told(fact.without_secrets(&redactor));
         }
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(&redactor)));
         match fact {
             // What the model wrote is carried out as it stands.
             ActorFact::ModelAnswered { .. } => redactor.typed_values(fact),
