@@ -10,6 +10,7 @@ mod browser;
 mod ci;
 mod coverage;
 mod dist;
+mod documents;
 mod evaluate;
 mod fuzz;
 mod goals;
@@ -60,7 +61,8 @@ enum Task {
     #[command(subcommand)]
     Model(model::ModelTask),
     /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers,
-    /// `acp` is driven by an editor of the official library, `telemetry` tells a real collector, `temporal` kills the processes of an engine
+    /// `acp` is driven by an editor of the official library, `telemetry` tells a real collector, `temporal` kills the processes of an engine,
+    /// `documents` types what the documents show
     Scenario(scenario::ScenarioArguments),
     /// Try aime and its peers on the same tasks with the same model; hours with a local one
     Evaluate(evaluate::EvaluateArguments),
@@ -111,24 +113,13 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
     use std::process::Command;
 
     use clap::Parser as _;
 
     use super::Arguments;
-
-    /// All documents of a folder.
-    fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                documents(&path, found);
-            } else if path.extension().is_some_and(|ending| ending == "md") {
-                found.push(path);
-            }
-        }
-    }
+    use crate::documents::documents;
 
     /// The words of a line, as a shell has them.
     fn words(line: &str) -> Vec<String> {
@@ -140,10 +131,8 @@ mod tests {
     #[test]
     fn every_task_that_the_documents_name_is_understood() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-        documents(&root.join("docs"), &mut found);
         let mut seen = 0;
-        for document in found {
+        for document in documents(root) {
             let text = fs::read_to_string(&document).unwrap();
             let lines = text.lines().filter(|line| line.starts_with("cargo xtask "));
             // What stands in brackets may be left out.

@@ -7,6 +7,7 @@ use clap::Args;
 
 use crate::acp;
 use crate::browser;
+use crate::documents;
 use crate::mcp;
 use crate::run::{ModelArguments, Prepared, fresh_folder, run_goal};
 use crate::telemetry;
@@ -32,6 +33,9 @@ const BROWSER: &str = "browser";
 /// The name of the scenario with a real collector.
 const COLLECTOR: &str = "telemetry";
 
+/// The name of the scenario that types what the documents show.
+const DOCUMENTS: &str = "documents";
+
 /// The name of the scenario on a real engine.
 const ENGINE: &str = "temporal";
 
@@ -44,7 +48,8 @@ pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
     /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report and works
     /// with the dashboard in Chromium, which is installed; `telemetry` tells a collector, which is fetched; `temporal` carries runs out on an engine,
-    /// which is fetched, and kills its processes; all scripted ones by default
+    /// which is fetched, and kills its processes; `documents` types at cargo what the documents show, for most of an hour; all scripted ones by
+    /// default
     name: Option<String>,
     #[command(flatten)]
     engine: temporal::EngineArguments,
@@ -62,6 +67,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
         Some(BROWSER) => browser::drive(),
         Some(COLLECTOR) => telemetry::drive(),
         Some(ENGINE) => temporal::drive(&arguments.engine),
+        Some(DOCUMENTS) => documents::drive(arguments.engine.part.as_deref()),
         name => run(cargo(["test", "--package", "aime", "--test", "scenarios"]).args(name)),
     }
 }
