@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
-    io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -243,11 +242,6 @@ impl Running<'_> {
     pub(crate) fn kill(mut self) -> Ended {
         self.child.kill().unwrap();
         self.wait()
-    }
-
-    /// Types something at its terminal.
-    pub(crate) fn types(&mut self, text: &str) {
-        self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
     /// Waits until it has printed this.

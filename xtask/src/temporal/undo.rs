@@ -12,9 +12,7 @@ use crate::services::Server;
 
 /// The plan's tasks change, add and remove files, through the folder's handle and by a command, and take back what one of them did.
 fn plan() -> Value {
-    let write = |id: &str, path: &str, dependencies: &[&str]| {
-        json!({"id": id, "name": id, "kind": "tool", "tool": "write_file", "description": id, "parameters": {"path": path, "content": "by the run\n"}, "dependencies": dependencies})
-    };
+    let write = |id: &str, path: &str, dependencies: &[&str]| json!({"id": id, "name": id, "kind": "tool", "tool": "write_file", "description": id, "parameters": {"path": path, "content": "by the run\n"}, "dependencies": dependencies});
     json!({"goal": "tidy up", "tasks": [
         write("page", "page.txt", &[]),
         tool("clean", "echo new > new.txt; rm gone.txt", &["page"]),
