@@ -188,8 +188,9 @@ impl World {
     /// In a terminal's place: in a group of its own, to which Ctrl-C goes.
     fn start(&self, line: &str, input: Stdio, number: usize) -> Result<Typed> {
         let log = self.place.join(format!("{number}.log"));
-        let mut command = Command::new("bash");
-        command.args(["-c", line]).current_dir(&self.clone).process_group(0);
+        // Whoever starts this in the background has Ctrl-C ignored by all that it starts.
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", "bash", "-c", line]).current_dir(&self.clone).process_group(0);
         // What cargo tells this task of its own package is not what a person has.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
@@ -204,7 +205,7 @@ impl World {
         command.env("OPENAI_BASE_URL", self.model.url()).env("AIME_MODEL", "scripted");
         let kept = File::create(&log)?;
         command.stdin(input).stdout(kept.try_clone()?).stderr(kept);
-        Ok(Typed { child: command.spawn().context("bash does not start")?, log })
+        Ok(Typed { child: command.spawn().context("env does not start")?, log })
     }
 
     /// What a line says that it does.

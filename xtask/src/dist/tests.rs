@@ -102,7 +102,7 @@ fn the_checks_of_other_systems_and_of_the_packages_are_configured() {
     for scenario in ["browser", "acp", "telemetry"] {
         assert!(commands(&jobs["scenarios"]).contains(&format!("cargo xtask scenario {scenario}")), "{scenario}");
     }
-    assert!(commands(&jobs["scenarios"]).contains("cargo install --locked --path crates/cli"));
+    assert!(commands(&jobs["documents"]).contains("cargo xtask scenario documents"), "it installs aime, as all that the documents show");
     let packages = &jobs["packages"];
     assert!(commands(packages).contains("cargo xtask packages"), "{packages}");
     assert_eq!(packages["steps"][0]["with"]["fetch-depth"], 0, "the last release is among what is fetched");
