@@ -30,7 +30,7 @@ const GOES_ON: Duration = Duration::from_secs(2);
 enum End {
     /// By itself, and well.
     Well,
-    /// By Ctrl-C: it begins a line with one of these, and would go on for long.
+    /// By Ctrl-C: it begins a line with one of these, where `N` is a number, and would go on for long.
     AfterWords(&'static [&'static str]),
     /// The same when its block ends: it serves those after it.
     WithItsBlock(&'static [&'static str]),
@@ -42,7 +42,7 @@ enum End {
 const OTHERWISE: [(&str, End); 13] = [
     ("cargo xtask test", End::Elsewhere("`.ci/run` runs it, and is run for every change")),
     ("cargo xtask evaluate --tables", End::Well),
-    ("cargo xtask evaluate", End::AfterWords(&["1/"])),
+    ("cargo xtask evaluate", End::AfterWords(&["N/"])),
     ("cargo xtask bench --local", End::AfterWords(&["| "])),
     ("cargo xtask bench", End::AfterWords(&["measured: "])),
     ("cargo xtask reliability --seed", End::Well),
@@ -108,6 +108,17 @@ fn blocks(text: &str) -> Vec<Vec<&str>> {
     }
     blocks.retain(|block| !block.is_empty());
     blocks
+}
+
+/// Whether a line begins with a word, in which `N` at its beginning is a number.
+fn begins(line: &str, word: &str) -> bool {
+    match word.strip_prefix('N') {
+        Some(word) => {
+            line.starts_with(|first: char| first.is_ascii_digit())
+                && line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(word)
+        }
+        None => line.starts_with(word),
+    }
 }
 
 fn end_of(line: &str) -> End {
@@ -239,7 +250,7 @@ impl Typed {
         loop {
             let ended = self.child.try_wait()?.is_some();
             let text = self.text()?;
-            if text.lines().any(|line| words.iter().any(|word| line.starts_with(word))) {
+            if text.lines().any(|line| words.iter().any(|word| begins(line, word))) {
                 sleep(GOES_ON);
                 // It may have ended well, or with an error that is among the words.
                 let failed = self.child.try_wait()?.is_some_and(|status| !status.success());
@@ -300,6 +311,15 @@ mod tests {
     fn what_is_typed_at_cargo_is_found_in_blocks() {
         let text = "`cargo inline`\n```sh\ncargo one   # why\naime two\n```\n```text\n$ cargo three\ncargo printed this\n```\n```toml\ncargo = 1\n```\n";
         assert_eq!(blocks(text), [vec!["cargo one   # why"], vec!["cargo three"]]);
+    }
+
+    #[test]
+    fn a_word_may_begin_with_a_number() {
+        for (line, word, expected) in
+            [("17/48 page", "N/", true), ("/48 page", "N/", false), ("48 trials", "N/", false), ("| a", "| ", true)]
+        {
+            assert_eq!(begins(line, word), expected, "{line}");
+        }
     }
 
     #[test]
