@@ -146,7 +146,8 @@ pub(crate) fn drive(part: Option<&str>) -> Result<()> {
         for block in blocks(&text) {
             let mut serving: Option<Typed> = None;
             for line in block.iter().filter(|line| part.is_none_or(|part| line.contains(part))) {
-                if !seen.insert((*line).to_owned()) {
+                // What stands behind it is said to people.
+                if !seen.insert(line.split(" #").next().unwrap_or(line).trim_end().to_owned()) {
                     continue;
                 }
                 let place = document.strip_prefix(&world.clone).unwrap_or(&document).display().to_string();
