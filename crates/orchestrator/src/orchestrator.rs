@@ -11,10 +11,10 @@ use futures::FutureExt as _;
 
 use self::execute::Start;
 use crate::{
-    Bounds, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
+    Bounds, Parts, PassingFolder, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
     inbox::{CANCELLED, fact_in},
     questions::Answers,
-    runner::plan::ToolsOfPlans,
+    runner::{kept_files::KeptFiles, plan::ToolsOfPlans},
     standing::{RunStanding, stand},
     unheard::{unheard, what_they_took},
     words::Words,
@@ -61,6 +61,8 @@ pub struct Orchestrator {
     parts: Parts,
     plan_tools: ToolsOfPlans,
     live: Arc<LiveStore>,
+    /// The working folder, where nothing stays in it.
+    passing: Option<Arc<dyn PassingFolder>>,
 }
 
 impl Orchestrator {
@@ -68,17 +70,23 @@ impl Orchestrator {
     #[must_use]
     pub fn new(mut parts: Parts) -> Self {
         parts.models = parts.models.map(|models| models.redacted(&parts.redactor));
-        Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default() }
+        Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default(), passing: None }
     }
 
     /// The same after the files of its folder were replaced: what the project says of itself (`AGENTS.md`) and secrets in files are read anew, and
-    /// what runs change there is not kept for an undo, since nothing stays there.
+    /// what runs do to files is kept for as long as an effect lasts, since nothing stays there.
     #[must_use]
-    pub fn with_folder_replaced(&self) -> Self {
+    pub fn with_folder_replaced(&self, passing: Arc<dyn PassingFolder>) -> Self {
         let folder = &self.parts.tool_context.folder;
         learn_secrets_of(folder, &self.parts.redactor);
         let project = ProjectWords::read(folder, self.parts.project_chars).unwrap_or_default().text;
-        Self { parts: Parts { project, undo: None, ..self.parts.clone() }, ..self.clone() }
+        Self { parts: Parts { project, ..self.parts.clone() }, passing: Some(passing), ..self.clone() }
+    }
+
+    /// What keeps what an effect of a run does to files.
+    pub(crate) fn kept_apart(&self, run: &RunId, live: &Arc<LiveStore>) -> KeptFiles {
+        let keep = self.passing.as_ref().map_or(self.parts.keep.as_path(), |passing| passing.keep());
+        KeptFiles::new(self.parts.recorder(run, keep), run.clone(), Arc::clone(live)).in_passing(self.passing.clone())
     }
 
     pub(crate) const fn parts(&self) -> &Parts {

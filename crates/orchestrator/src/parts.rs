@@ -129,10 +129,10 @@ impl Parts {
         })
     }
 
-    /// Keeps what a run does to files; nothing where that is turned off.
-    pub(crate) fn recorder(&self, run: &RunId) -> Option<Recorder> {
+    /// Keeps what a run does to files, in a folder; nothing where that is turned off.
+    pub(crate) fn recorder(&self, run: &RunId, keep: &Path) -> Option<Recorder> {
         let settings = self.undo.clone()?;
-        Some(Recorder::new(self.tool_context.folder.clone(), &self.keep, run.as_str(), settings))
+        Some(Recorder::new(self.tool_context.folder.clone(), keep, run.as_str(), settings))
     }
 
     /// The report that an actor was made, which is none of its machine's own.

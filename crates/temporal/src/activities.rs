@@ -7,6 +7,7 @@ use aime_actors::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
 use aime_orchestrator::{Apart, Attempted, Orchestrator, RunEffect, RunFact, RunInput};
 use aime_progress::{ProgressState, RunId};
+use aime_undo::Author;
 use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
 use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -42,18 +43,18 @@ impl Effects {
         Self { orchestrator, trees }
     }
 
-    /// Has the folder as an effect begins from it, unless the effect is cancelled while it waits for its turn.
-    async fn stand(&self, context: &ActivityContext, run: &RunId, tree: Option<&Tree>) -> Result<Stand, ActivityError> {
+    /// Has the folder as an effect begins from it that is carried out on somebody's behalf, unless the effect is cancelled while it waits for its turn.
+    async fn stand(&self, context: &ActivityContext, run: &RunId, tree: Option<&Tree>, by: Option<Author>) -> Result<Stand, ActivityError> {
         let Some(tree) = tree else { return Ok(Stand { orchestrator: self.orchestrator.clone(), folder: None }) };
         let standing = async {
             tokio::select! {
                 biased;
-                standing = self.trees()?.stand(tree, run.as_str()) => Ok(standing?),
+                standing = self.trees()?.stand(tree, run.as_str(), by) => Ok(standing?),
                 () = context.cancelled() => Err(ActivityError::cancelled()),
             }
         };
         let folder = alive(context, standing).await?;
-        Ok(Stand { orchestrator: self.orchestrator.with_folder_replaced(), folder: Some(folder) })
+        Ok(Stand { orchestrator: self.orchestrator.with_folder_replaced(folder.passing()), folder: Some(folder) })
     }
 
     fn trees(&self) -> Result<&Trees, ActivityError> {
@@ -61,7 +62,11 @@ impl Effects {
     }
 
     async fn effect_of_run(&self, context: &ActivityContext, input: RunInput, order: RunOrder) -> Result<(RunFact, Stand), ActivityError> {
-        let stand = self.stand(context, &input.run, order.tree.as_ref()).await?;
+        let by = match &order.order.effect {
+            RunEffect::CallTool { spec, tool, .. } => Some(Author::new(Some(spec.id.as_str()), tool)),
+            _ => None,
+        };
+        let stand = self.stand(context, &input.run, order.tree.as_ref(), by).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
@@ -83,7 +88,11 @@ impl Effects {
     ) -> Result<(ActorFact, Stand), ActivityError> {
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
-        let stand = self.stand(context, &input.run, order.tree.as_ref()).await?;
+        let by = match &order.order.effect {
+            ActorEffect::Tool { name, .. } => Some(Author::new(Some(actor.spec.task.as_str()), name)),
+            _ => None,
+        };
+        let stand = self.stand(context, &input.run, order.tree.as_ref(), by).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
@@ -146,7 +155,7 @@ impl Effects {
     /// The making of an actor.
     #[activity(name = "aime.actor.make")]
     pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
-        let stand = self.stand(&context, &input.run, order.tree.as_ref()).await?;
+        let stand = self.stand(&context, &input.run, order.tree.as_ref(), None).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
@@ -171,7 +180,7 @@ impl Effects {
             None => None,
             Some(_) => Some(progress(&context, Some(run)).await?),
         };
-        let stand = self.stand(&context, &input.run, tree.as_ref()).await?;
+        let stand = self.stand(&context, &input.run, tree.as_ref(), None).await?;
         let made = stand.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state);
         Ok(match made {
             Ok(made) => MakingBelow::Made { made: Box::new(made) },
@@ -182,7 +191,7 @@ impl Effects {
     /// A look at what an attempt came to.
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
-        let stand = self.stand(&context, &input.run, order.tree.as_ref()).await?;
+        let stand = self.stand(&context, &input.run, order.tree.as_ref(), None).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();

@@ -37,5 +37,5 @@ pub use run::RunWorkflow;
 pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
-pub use trees::{Back, Joined, Side, TakenBack, Tree, TreeError, Trees};
+pub use trees::{Back, Joined, Side, TakenBack, Tree, TreeError, Trees, brought};
 pub use worker::{Equipment, WorkError, work};

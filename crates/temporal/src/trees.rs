@@ -1,16 +1,26 @@
 //! Working folders that go from host to host: a state travels by its name, and what it holds stays in the store of blobs.
 
+mod past;
+mod standing;
+
 use std::{
     ffi::OsString,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
+use aime_undo::Recorder;
 use aime_work_tree::{Commit, Held, Merged, WorkTree, WorkTreeError, forget_repositories};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::Mutex;
 
+pub use self::past::brought;
+pub(crate) use self::standing::Standing;
+use self::{
+    past::{bring, work},
+    standing::effects,
+};
 use crate::{BlobError, Blobs};
 
 /// After so many states that hold only what changed comes one that holds the whole past, so that a new host need not read so many.
@@ -104,6 +114,12 @@ pub enum TreeError {
         /// Its name.
         bundle: String,
     },
+    /// The folder does not stand as work has left it.
+    #[error("the folder does not stand as it was left: {why}")]
+    Broken {
+        /// Why.
+        why: String,
+    },
 }
 
 /// A folder of this host with its states, and where those are that come from other hosts. Cheap to clone; clones take turns.
@@ -114,15 +130,6 @@ pub struct Trees {
     turn: Arc<Mutex<()>>,
     /// What keeps other processes away from a worker's folder, for as long as it lives.
     _held: Option<Arc<Held>>,
-}
-
-/// A state that was checked out, for as long as it is worked on.
-#[derive(Debug)]
-pub(crate) struct Standing {
-    trees: Trees,
-    tree: Tree,
-    run: String,
-    _turn: OwnedMutexGuard<()>,
 }
 
 /// What a folder is to its states.
@@ -150,6 +157,8 @@ impl Trees {
         let held = tree.hold(side == Side::Client).await?;
         if side == Side::Worker {
             tree.claim().await?;
+            // What a worker that was killed has left there is of no effect any more.
+            drop(tokio::fs::remove_dir_all(effects(tree.repository())).await);
         }
         let unused_since = SystemTime::now().checked_sub(FORGOTTEN_AFTER).unwrap_or(SystemTime::UNIX_EPOCH);
         // That there is more than need be is no reason not to work.
@@ -185,25 +194,20 @@ impl Trees {
         self.stored(commit, None).await
     }
 
-    /// Whether [`take_back`](Self::take_back) may change the folder: the run began in it, and has come to something that is not there yet.
-    ///
-    /// # Errors
-    /// [`TreeError`].
-    pub async fn brings(&self, run: &str, tree: &Tree) -> Result<bool, TreeError> {
-        let _turn = self.turn.lock().await;
-        let _held = self.folder.hold(true).await?;
-        Ok(self.folder.remembered(&began(run)).await?.is_some_and(|before| before != tree.commit))
-    }
-
-    /// Takes what a run has come to into the folder where it began. What was changed there meanwhile stays, and is joined with it.
+    /// Takes what a run has come to into the folder where it began. What was changed there meanwhile stays, and is joined with it. Where what it did is
+    /// to be kept for an undo, it is kept as that of its tasks.
     ///
     /// # Errors
     /// [`TreeError`], as where a file is in the way that the run has made too; then nothing has changed.
-    pub async fn take_back(&self, run: &str, tree: &Tree) -> Result<TakenBack, TreeError> {
+    pub async fn take_back(&self, run: &str, tree: &Tree, kept: Option<Arc<Recorder>>) -> Result<TakenBack, TreeError> {
         let _turn = self.turn.lock().await;
         let _held = self.folder.hold(true).await?;
         let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(TakenBack::Elsewhere) };
         if before == tree.commit {
+            if let Some(recorder) = kept {
+                // That nothing came is known, too.
+                bring(recorder, Vec::new(), async { Ok(()) }).await?;
+            }
             return Ok(TakenBack::Taken);
         }
         self.fetch(tree).await?;
@@ -212,7 +216,14 @@ impl Trees {
         match both {
             Merged::Conflict(paths) => Ok(TakenBack::Conflict { paths, commit: tree.commit.clone() }),
             Merged::Clean(both) => {
-                self.folder.update(&now, &both).await?;
+                match kept {
+                    None => self.folder.update(&now, &both).await?,
+                    Some(recorder) => {
+                        let work = work(&self.folder, (&before, &tree.commit), (&now, &both)).await?;
+                        let folder = self.folder.clone();
+                        bring(recorder, work, async move { folder.update(&now, &both).await }).await?;
+                    }
+                }
                 self.folder.remember(&began(run), &tree.commit).await?;
                 Ok(TakenBack::Taken)
             }
@@ -228,15 +239,6 @@ impl Trees {
             Merged::Conflict(paths) => Ok(Joined::Conflict { paths }),
             Merged::Clean(both) => Ok(Joined::Clean { tree: self.stored(both, Some(ours)).await? }),
         }
-    }
-
-    /// Waits until nobody else works in the folder, and puts a state into it.
-    pub(crate) async fn stand(&self, tree: &Tree, run: &str) -> Result<Standing, TreeError> {
-        let turn = Arc::clone(&self.turn).lock_owned().await;
-        self.folder.free().await?;
-        self.fetch(tree).await?;
-        self.folder.check_out(&tree.commit, run).await?;
-        Ok(Standing { trees: self.clone(), tree: tree.clone(), run: run.to_owned(), _turn: turn })
     }
 
     /// Brings a state here, with those that it builds on.
@@ -285,23 +287,6 @@ impl Trees {
             return Err(form());
         }
         Ok((header, rest.get(1..).unwrap_or_default().to_vec()))
-    }
-}
-
-impl Standing {
-    /// What the folder has come to.
-    pub(crate) async fn hand_back(self) -> Back {
-        match self.state().await {
-            Ok(tree) => Back::Tree { tree },
-            Err(error) => Back::Lost { why: error.to_string() },
-        }
-    }
-
-    async fn state(&self) -> Result<Tree, TreeError> {
-        // What tools keep of long outputs is read by later calls.
-        let kept = PathBuf::from(format!(".aime/runs/{}", self.run));
-        let commit = self.trees.folder.record(Some(&self.tree.commit), &[kept]).await?;
-        if commit == self.tree.commit { Ok(self.tree.clone()) } else { self.trees.stored(commit, Some(&self.tree)).await }
     }
 }
 

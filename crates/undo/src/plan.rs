@@ -12,7 +12,7 @@ use crate::{Author, Change, Entry, NotKept, UndoError, chain::History, scope::Sc
 pub struct UndoPlan {
     /// What is undone.
     pub of: Scope,
-    /// What is put back: each from what stands there now to what stood there.
+    /// What is put back: each from what stands there now to what stood there, by path.
     pub changes: Vec<Change>,
     /// What is left as it is, and why.
     pub conflicts: Vec<Conflict>,
@@ -165,5 +165,6 @@ fn add_parents(changes: &mut Vec<Change>, now: &mut impl FnMut(&Path) -> Result<
     }
     let after = || Some(Entry::Folder { mode: MODE });
     changes.extend(missing.into_iter().map(|path| Change { path, before: None, after: after() }));
+    changes.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Keeps what a run changes in a folder, and puts it back.
 
+mod bringing;
 mod looking;
 mod turns;
 mod undoing;
@@ -13,7 +14,10 @@ use std::{
 
 use aime_sandbox::{ConfinedFolder, WatchChanges};
 
-pub use self::undoing::Undone;
+pub use self::{
+    bringing::{Brought, Content},
+    undoing::Undone,
+};
 use self::{
     looking::Watcher,
     turns::{AtWork, Turn, Turns, is_at_work},

@@ -1,3 +1,4 @@
+mod bringing;
 mod conflicts;
 mod crashes;
 mod looking;

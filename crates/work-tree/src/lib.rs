@@ -4,6 +4,7 @@ mod commit;
 mod error;
 mod git;
 mod hold;
+mod past;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -12,4 +13,5 @@ mod tree;
 pub use commit::{Commit, NoCommit};
 pub use error::WorkTreeError;
 pub use hold::{Held, forget_repositories};
+pub use past::{Blob, Changed, Past, Step};
 pub use tree::{MAX_BUNDLE_BYTES, Merged, WorkTree};

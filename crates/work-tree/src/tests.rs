@@ -1,3 +1,5 @@
+mod past;
+
 use std::{
     fs,
     os::unix::fs::{PermissionsExt as _, symlink},

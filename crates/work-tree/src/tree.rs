@@ -20,6 +20,8 @@ pub const MAX_BUNDLE_BYTES: u64 = 1024 * 1024 * 1024;
 const OWN: &str = ".aime";
 /// Bytes stay as they are, whatever `.gitattributes` of the folder say.
 const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
+/// On whose behalf a state is recorded that is nobody's work: where a run begins, or what was joined.
+const NOBODY: &str = "aime";
 /// What of it travels: what tools keep for a run.
 const KEPT: &str = ".aime/runs";
 /// Who has checked out into the folder last, in the repository.
@@ -103,6 +105,14 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`], as where a file cannot be read.
     pub async fn record(&self, onto: Option<&Commit>, also: &[PathBuf]) -> Result<Commit, WorkTreeError> {
+        self.record_for(onto, also, NOBODY).await
+    }
+
+    /// The same for work that was done on somebody's behalf, by which its [past](Self::past) knows it: a line of text, which travels with it.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    pub async fn record_for(&self, onto: Option<&Commit>, also: &[PathBuf], by: &str) -> Result<Commit, WorkTreeError> {
         if onto.is_none() {
             let forget = ["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", OWN];
             self.git.must("forget what was kept", &forget).await?;
@@ -124,7 +134,7 @@ impl WorkTree {
         let tree = line(self.git.must("write the tree", &["write-tree"]).await?);
         match onto {
             Some(onto) if self.tree_of(onto).await? == tree => Ok(onto.clone()),
-            onto => self.commit(&tree, onto.as_slice()).await,
+            onto => self.commit(&tree, onto.as_slice(), by).await,
         }
     }
 
@@ -220,7 +230,7 @@ impl WorkTree {
         if said.code == 1 {
             return Ok(Merged::Conflict(parts.filter(|path| !path.is_empty()).collect()));
         }
-        Ok(Merged::Clean(self.commit(&tree, &[ours, theirs]).await?))
+        Ok(Merged::Clean(self.commit(&tree, &[ours, theirs], NOBODY).await?))
     }
 
     /// Whether a commit is here.
@@ -301,8 +311,8 @@ impl WorkTree {
         if said.code == 0 { Ok(Some(line(said.stdout).try_into()?)) } else { Ok(None) }
     }
 
-    async fn commit(&self, tree: &str, parents: &[&Commit]) -> Result<Commit, WorkTreeError> {
-        let mut arguments = vec!["commit-tree", tree, "-m", "aime"];
+    async fn commit(&self, tree: &str, parents: &[&Commit], by: &str) -> Result<Commit, WorkTreeError> {
+        let mut arguments = vec!["commit-tree", tree, "-m", by];
         for parent in parents {
             arguments.extend(["-p", parent.as_str()]);
         }
@@ -324,7 +334,7 @@ impl WorkTree {
         drop(spawn_blocking(move || File::options().append(true).open(file)?.set_modified(SystemTime::now())).await);
     }
 
-    async fn tree_of(&self, commit: &Commit) -> Result<String, WorkTreeError> {
+    pub(crate) async fn tree_of(&self, commit: &Commit) -> Result<String, WorkTreeError> {
         Ok(line(self.git.must("look at a commit", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?))
     }
 
@@ -353,16 +363,16 @@ fn paths(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 #[cfg(unix)]
-fn as_path(path: &[u8]) -> &Path {
+pub(crate) fn as_path(path: &[u8]) -> &Path {
     Path::new(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path))
 }
 
 #[cfg(not(unix))]
-fn as_path(path: &[u8]) -> PathBuf {
+pub(crate) fn as_path(path: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(path).into_owned())
 }
 
-fn line(bytes: Vec<u8>) -> String {
+pub(crate) fn line(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).trim().to_owned()
 }
 

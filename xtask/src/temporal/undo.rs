@@ -28,8 +28,17 @@ impl World {
         ["page.txt", "new.txt", "gone.txt", "drafts/one.txt"].map(|name| (name, text(name))).into()
     }
 
-    /// Two workers, each a process, keep what one run does; undo and redo of it, of one task and of all, come to what they come to in one process.
-    /// Where the folder goes from host to host it is put back in the one where the run began.
+    /// What was told of files in a run that has ended.
+    fn told_of_files(&self, folder: &str, run: &str, on: &[&str]) -> Result<Vec<Value>> {
+        let words = [&["runs", "events", run, "--output", "jsonl"][..], on].concat();
+        let events = self.start(folder, &format!("{folder}-told"), "http://127.0.0.1:1", &words)?.printed(0)?;
+        let events = events.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
+        let told = events.into_iter().filter(|event| event.get("topic").is_some_and(|topic| topic == "file_changed"));
+        Ok(told.filter_map(|event| event.get("detail").cloned()).collect())
+    }
+
+    /// Two workers, each a process, keep what one run does; undo and redo of it, of one task and of all, come to what they come to in one process. So they
+    /// do where the folder goes from host to host: there it is put back in the one where the run began.
     pub(super) fn files_are_put_back(&self) -> Result<String> {
         for folder in ["undo-here", "undo", "undo-client"] {
             let folder = self.root.join(folder);
@@ -38,14 +47,26 @@ impl World {
             fs::write(folder.join("gone.txt"), "also\n")?;
         }
         let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
-        let (url, engine) = (model.url(), Server::start(&self.root.join("undo-engine"))?);
-        let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
+        let (url, engines) = (model.url(), ["undo-engine", "undo-engine-2"].map(|name| Server::start(&self.root.join(name))));
+        let [engine, other] = engines;
+        let (engine, other) = (engine?, other?);
+        let (address, away) = (engine.address(), other.address());
+        let blobs = self.root.join("undo-blobs").display().to_string();
+        let travels = ["--trees", "--blobs", &blobs];
+        let host = |folder: &str, serves: &str| {
+            self.start(folder, folder, &url, &[&["worker", "--temporal", &away, "--serve", serves][..], &travels].concat())
+        };
         let _workers = [
             self.worker("undo", "undo-files", &url, &address, "runs,llm,planner,tools.files")?,
             self.worker("undo", "undo-shell", &url, &address, "tools.shell")?,
+            host("undo-host", "runs,llm,planner,tools.files")?,
+            host("undo-second", "tools.shell")?,
         ];
         let go = ["run", "--plan", "plan.json", "--run-id", "tidied", "--approve", "all", "--unattended", "--output", "json"];
-        let ways: [(&str, &[&str]); 2] = [("undo-here", &[]), ("undo", &["--on", &on])];
+        let (on, away) = (format!("temporal://{address}"), format!("temporal://{away}"));
+        let there = ["--on", &on];
+        let brought = [&["--on", away.as_str()][..], &travels].concat();
+        let ways: [(&str, &[&str]); 3] = [("undo-here", &[]), ("undo", &there), ("undo-client", &brought)];
         let before = self.texts("undo-here");
         for (folder, on) in ways {
             self.start(folder, &format!("{folder}-run"), &url, &[&go[..], on].concat())?.ended(0)?;
@@ -55,42 +76,35 @@ impl World {
             ensure!(made == expected, "{folder}: the run came to {after:?}");
         }
         self.record(&engine, "files", "aime-run-tidied", "undo/.aime/blobs")?;
-        let [here, there] = ways.map(|(folder, on)| self.shown(folder, "tidied", on));
-        let (here, there) = (here?, there?);
-        ensure!(here.1 == there.1, "the events are others: {:#?}\nwhere one process has {:#?}", there.1, here.1);
-        ensure!(there.1.iter().any(|event| event.starts_with("noted")), "nothing is told of files: {:#?}", there.1);
-        for words in [&["undo", "tidied", "clean"][..], &["undo", "tidied"], &["redo", "tidied"], &["redo", "tidied"]] {
-            let [here, there] = ways.map(|(folder, on)| {
-                let words = [&["runs"][..], words, &["--yes", "--output", "json"], on].concat();
-                self.start(folder, &format!("{folder}-undo"), &url, &words)?.ended(0)
-            });
-            let (here, there) = (here?, there?);
-            ensure!(here == there, "{words:?} comes to {there:#}\nwhere one process comes to {here:#}");
-            let [here, there] = ["undo-here", "undo"].map(|folder| self.texts(folder));
-            ensure!(here == there, "{words:?} leaves {there:?}, and not {here:?}");
-            ensure!((here == before) == (words == ["undo", "tidied"]), "{words:?} leaves {here:?}");
+        let [here, others @ ..] =
+            ways.map(|(folder, on)| Ok((self.shown(folder, "tidied", on)?, self.told_of_files(folder, "tidied", on)?)));
+        let here: ((Value, Vec<String>), Vec<Value>) = here?;
+        ensure!(here.1.len() == 2, "nothing is told of files: {here:#?}");
+        for other in others {
+            let other: Result<_> = other;
+            let other = other?;
+            ensure!(here == other, "what is told is another thing: {other:#?}\nwhere one process has {here:#?}");
         }
-
-        let blobs = self.root.join("undo-blobs").display().to_string();
-        let travels = ["--trees", "--blobs", &blobs];
-        let serves = ["worker", "--temporal", &address];
-        let _host = self.start("undo-host", "undo-host", &url, &[&serves[..], &travels].concat())?;
-        let on = [&["--on", on.as_str()][..], &travels].concat();
-        let run = ["run", "--plan", "plan.json", "--run-id", "brought", "--approve", "all", "--unattended", "--output", "json"];
-        let plan = fs::read_to_string(self.root.join("undo-client/plan.json"))?.replace("\"undo_task\"", "\"list_dir\"");
-        fs::write(self.root.join("undo-client/plan.json"), plan.replace("{\"task_id\":\"draft\"}", "{\"path\":\".\"}"))?;
-        self.start("undo-client", "undo-client-run", &url, &[&run[..], &on].concat())?.ended(0)?;
-        ensure!(self.texts("undo-client") != before, "the run brought nothing");
-        let undo = |folder: &str, name: &str, words: &[&str], code: i32| {
-            let words = [&["runs"][..], words, &["--yes"], &on].concat();
-            self.start(folder, name, &url, &words)?.printed(code)
-        };
-        undo("undo-client", "undo-one", &["undo", "brought", "clean"], 2)?;
-        undo("undo-here", "undo-elsewhere", &["undo", "brought"], 2)?;
-        undo("undo-client", "undo-brought", &["undo", "brought"], 0)?;
-        ensure!(self.texts("undo-client") == before, "it is not as it was: {:?}", self.texts("undo-client"));
-        Ok("what a run did to files was kept by two workers, and put back and done again, of one task and of all, as in one process; what came from \
-            another host was put back in the folder where the run began"
+        for words in [&["undo", "tidied", "clean"][..], &["undo", "tidied"], &["redo", "tidied"], &["redo", "tidied"], &["redo", "tidied"]]
+        {
+            let [here, others @ ..] = ways.map(|(folder, on)| {
+                let words = [&["runs"][..], words, &["--yes", "--output", "json"], on].concat();
+                let told = self.start(folder, &format!("{folder}-undo"), &url, &words)?.ended(0)?;
+                Ok::<_, anyhow::Error>((told, self.texts(folder)))
+            });
+            let here = here?;
+            for other in others {
+                let other = other?;
+                ensure!(here == other, "{words:?} comes to {other:#?}\nwhere one process comes to {here:#?}");
+            }
+            ensure!((here.1 == before) == (words == ["undo", "tidied"]), "{words:?} leaves {here:?}");
+        }
+        for (folder, on) in [("undo-host", &there[..]), ("undo-second", &brought)] {
+            let words = [&["runs", "undo", "tidied", "--yes"][..], on].concat();
+            self.start(folder, "undo-elsewhere", &url, &words)?.printed(2).context("a folder that keeps nothing of the run")?;
+        }
+        Ok("what a run did to files was kept by two workers, and put back and done again, of one task and of all, as in one process; so was what came from \
+            two other hosts, in the folder where the run began"
             .to_owned())
     }
 }

@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 43] = [
+const FOLDERS: [&str; 45] = [
     "home",
     "here",
     "there",
@@ -60,8 +60,10 @@ const FOLDERS: [&str; 43] = [
     "undo-here",
     "undo",
     "undo-engine",
+    "undo-engine-2",
     "undo-client",
     "undo-host",
+    "undo-second",
 ];
 
 /// The surroundings: a home, folders to work in, what is large.

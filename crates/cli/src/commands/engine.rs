@@ -17,7 +17,7 @@ use self::say::{Spoken, named};
 use super::{
     resume::raised,
     run::{Carry, bounds, interrupted, run, tell, tell_model},
-    undo::{brought, recorder},
+    undo::recorder,
 };
 use crate::{
     args::{Command, Global, Output, ResumeArgs, WorkerArgs},
@@ -179,12 +179,9 @@ async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Opti
 async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<bool, Failure> {
     let trees = trees(Side::Client, global, setup).await?;
     // It is kept as any other work, so that it can be undone.
-    let keeps = setup.config.undo.enabled && trees.brings(run.as_str(), tree).await.map_err(|error| tree_failure(&error))?;
-    let recorder = keeps.then(|| recorder(run, setup)).transpose()?;
-    let window = recorder.as_ref().and_then(|recorder| recorder.open(brought()));
-    let taken = trees.take_back(run.as_str(), tree).await;
+    let recorder = if setup.config.undo.enabled { Some(recorder(run, setup)?) } else { None };
+    let taken = trees.take_back(run.as_str(), tree, recorder.clone()).await;
     if let Some(recorder) = recorder {
-        window.into_iter().for_each(|window| recorder.close(window));
         recorder.finish();
         recorder.notes().iter().for_each(|note| output::note(note));
     }

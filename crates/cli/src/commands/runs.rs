@@ -66,20 +66,19 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
             let width = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
             for run in &runs {
                 // A journal learns how a run ended when it ends; until then it may be under way, or was cut off.
-                let status = named("status", if run.status == "planning" { "unfinished" } else { &run.status });
-                output::result(&format!(
-                    "{BOLD}{:<width$}{BOLD:#}  {} {}  {}",
-                    run.id,
-                    column(&status, 18),
-                    moment(run.created_at),
-                    first_line(&run.title, 80)
-                ));
+                let status = if run.status == "planning" { "unfinished" } else { &run.status };
+                output::result(&in_list((&run.id, width), status, &moment(run.created_at), &run.title));
             }
         }
         Output::Json => output::json(&listed(setup)?, true)?,
         Output::Jsonl => listed(setup)?.iter().try_for_each(|document| output::json(document, false))?,
     }
     Ok(())
+}
+
+/// The line of a run in the list.
+pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, goal: &str) -> String {
+    format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
 }
 
 pub(super) fn all(setup: &Setup) -> Result<Vec<RunRecord>, Failure> {

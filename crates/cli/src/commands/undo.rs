@@ -4,6 +4,8 @@ use std::{path::Path, sync::Arc};
 
 use aime_durable::RunLock;
 use aime_orchestrator::{RunView, with_children};
+#[cfg(feature = "temporal")]
+use aime_progress::ProgressEvent;
 use aime_progress::RunId;
 use aime_sandbox::ConfinedFolder;
 #[cfg(feature = "temporal")]
@@ -64,9 +66,9 @@ pub(super) async fn undo_on_engine(
     setup: &Setup,
 ) -> Result<u8, Failure> {
     let kept = kept_here((run, seen), setup)?;
-    let as_one = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == brought());
-    if task.is_some() && kept.changes().any(as_one) {
-        return Err(Failure::usage(format!("what run {run} did to files came into this folder as one"))
+    let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == aime_temporal::brought());
+    if task.is_some() && kept.is_some_and(|kept| kept.changes().any(of_nobody)) {
+        return Err(Failure::usage(format!("of some of what run {run} did to files it is not known which of its tasks did it"))
             .hint("leave the task out: the run is undone as a whole"));
     }
     of_run((run, seen), args, task, form, setup).await
@@ -79,23 +81,25 @@ pub(super) async fn redo_on_engine(known: (&RunId, &RunView), args: &UndoArgs, f
     of_last_undo(known.0, args, form, setup).await
 }
 
-/// What this folder keeps of a run of an engine that was left.
+/// What this folder keeps of a run of an engine that was left; none where there is nothing to be kept.
 #[cfg(feature = "temporal")]
-fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Kept, Failure> {
+fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Kept>, Failure> {
     if seen.output.is_none() {
         return Err(Failure::usage(format!("run {run} is under way on its engine")).hint("stop the run first"));
     }
     let kept = Kept::read(&setup.keep(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
-    kept.ok_or_else(|| {
-        Failure::usage(format!("this folder keeps nothing of run {run}: it changed no file, or did so elsewhere"))
-            .hint("undo it in the folder of its workers, or, with --trees, in the one where it began")
-    })
+    if kept.is_none() && may_have_changed(seen) {
+        return Err(Failure::usage(format!("this folder keeps nothing of run {run}: it changed no file, or did so elsewhere"))
+            .hint("undo it in the folder of its workers, or, with --trees, in the one where it began"));
+    }
+    Ok(kept)
 }
 
-/// Who changes files where a run of an engine is brought into the folder where it began: the run as a whole.
+/// Whether a run has called anything that may change a file.
 #[cfg(feature = "temporal")]
-pub(super) fn brought() -> Author {
-    Author::new(None, "trees")
+fn may_have_changed(seen: &RunView) -> bool {
+    let only_reads = |tool: &str| seen.input.tools.iter().any(|sheet| sheet.name() == tool && sheet.read_only);
+    seen.events.iter().any(|published| matches!(&published.event, ProgressEvent::ToolCallStarted { tool, .. } if !only_reads(tool)))
 }
 
 fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {

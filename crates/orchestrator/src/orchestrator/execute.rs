@@ -36,7 +36,7 @@ impl Orchestrator {
         {
             tracing::warn!(%error, "what another run of this name has kept of files stays");
         }
-        let kept_files = KeptFiles::new(self.parts.recorder(&run), run.clone(), Arc::clone(&self.live));
+        let kept_files = KeptFiles::new(self.parts.recorder(&run, &self.parts.keep), run.clone(), Arc::clone(&self.live));
         let snapshots = Arc::new(SnapshotsDue::after(start.replayed));
         let (broken, mut journal_faults) = mpsc::unbounded_channel();
         let runner = Arc::new(RunRunner {

@@ -8,7 +8,7 @@ use aime_redact::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{RunRunner, evidence::CallRecord, kept_files::KeptFiles};
+use super::{RunRunner, evidence::CallRecord};
 use crate::{
     Budget, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunSoFar, machine::without_result, questions::Answers, words::Words,
 };
@@ -54,7 +54,7 @@ impl Orchestrator {
             budget: Arc::new(budget),
             answers: Arc::new(Answers::given(so_far.answers.iter().cloned())),
             words: Arc::new(Words::default()),
-            kept_files: KeptFiles::new(self.parts().recorder(&run), run, Arc::clone(&live)),
+            kept_files: self.kept_apart(&run, &live),
             live,
             broken,
         };

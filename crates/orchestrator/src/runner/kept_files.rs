@@ -7,7 +7,7 @@ use aime_tools::{TaskUndone, ToolContext, ToolSheet, Touches, UndoTask};
 use aime_undo::{Author, Change, Entry, Recorder, Scope, Window, line_diff};
 use tokio::task::spawn_blocking;
 
-use crate::{FileChange, RunFact, RunMachine};
+use crate::{FileChange, PassingFolder, RunFact, RunMachine};
 
 type Facts = aime_durable::FactSender<RunMachine>;
 
@@ -17,11 +17,18 @@ pub(crate) struct KeptFiles {
     recorder: Option<Arc<Recorder>>,
     run: RunId,
     live: Arc<LiveStore>,
+    /// The folder, where nothing stays in it: whatever an effect does there is the effect's, and nobody looks around for it.
+    passing: Option<Arc<dyn PassingFolder>>,
 }
 
 impl KeptFiles {
     pub(crate) fn new(recorder: Option<Recorder>, run: RunId, live: Arc<LiveStore>) -> Self {
-        Self { recorder: recorder.map(Arc::new), run, live }
+        Self { recorder: recorder.map(Arc::new), run, live, passing: None }
+    }
+
+    /// The same in such a folder.
+    pub(crate) fn in_passing(self, passing: Option<Arc<dyn PassingFolder>>) -> Self {
+        Self { passing, ..self }
     }
 
     /// The context of a call: what it changes through its folder is kept as the task's, and tasks can be undone by it.
@@ -30,10 +37,12 @@ impl KeptFiles {
         let folder = context.folder.clone().watched_by(recorder.watcher(author(task, tool)));
         let (here, recorder) = (self.clone(), Arc::clone(recorder));
         let undo = UndoTask::new(move |task| {
-            let scope = here.scope(&task);
-            let recorder = Arc::clone(&recorder);
+            let (here, recorder) = (here.clone(), Arc::clone(&recorder));
             Box::pin(async move {
-                let scope = scope?;
+                let scope = here.scope(&task)?;
+                if let Some(passing) = &here.passing {
+                    passing.bring_past(Arc::clone(&recorder), scope.clone()).await?;
+                }
                 spawn_blocking(move || undo(&recorder, &scope)).await.map_err(|error| error.to_string())?
             })
         });
@@ -52,7 +61,7 @@ impl KeptFiles {
 
     /// Something begins that may change any file.
     pub(super) async fn open(&self, task: Option<&TaskId>, what: &str, facts: &Facts) -> Option<Window> {
-        let recorder = Arc::clone(self.recorder.as_ref()?);
+        let recorder = Arc::clone(self.recorder.as_ref().filter(|_| self.passing.is_none())?);
         let author = author(task, what);
         let opened = self.blocking(facts, move || recorder.open(author)).await;
         opened.flatten()
@@ -60,8 +69,11 @@ impl KeptFiles {
 
     /// It has ended.
     pub(super) async fn close(&self, window: Option<Window>, facts: &Facts) {
-        if let (Some(window), Some(recorder)) = (window, self.recorder.clone()) {
-            self.blocking(facts, move || recorder.close(window)).await;
+        match (window, self.recorder.clone()) {
+            (Some(window), Some(recorder)) => {
+                self.blocking(facts, move || recorder.close(window)).await;
+            }
+            _ => self.tell(facts).await,
         }
     }
 
@@ -95,7 +107,12 @@ impl KeptFiles {
             recorder.leave();
             recorder.notes()
         });
-        left.await.unwrap_or_default().into_iter().map(|message| RunFact::UndoLost { message }).collect()
+        self.worth_telling(left.await.unwrap_or_default()).collect()
+    }
+
+    /// That something could not be kept; not where it stands in the states of the folder all the same.
+    fn worth_telling(&self, notes: Vec<String>) -> impl Iterator<Item = RunFact> {
+        notes.into_iter().filter(|_| self.passing.is_none()).map(|message| RunFact::UndoLost { message })
     }
 
     /// Does what blocks, and tells the run what there is to be told.
@@ -116,7 +133,7 @@ impl KeptFiles {
         });
         let (changes, notes) = told.await.unwrap_or_default();
         let changes = changes.into_iter().map(|change| RunFact::FileChanged { change });
-        for fact in changes.chain(notes.into_iter().map(|message| RunFact::UndoLost { message })) {
+        for fact in changes.chain(self.worth_telling(notes)) {
             // A run that is gone has nobody to be told.
             let _gone = facts.send(fact);
         }

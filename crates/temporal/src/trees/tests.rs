@@ -1,8 +1,10 @@
-use std::{fs, path::Path};
+use std::{fs, path::Path, sync::Arc};
 
+use aime_sandbox::ConfinedFolder;
+use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Back, Joined, Side, TakenBack, Tree, TreeError, Trees, WHOLE_EVERY};
+use super::{Back, Joined, Side, Standing, TakenBack, Tree, TreeError, Trees, WHOLE_EVERY};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
@@ -40,13 +42,50 @@ impl World {
 
     /// Work on a host that writes one file.
     async fn work(&self, host: usize, tree: &Tree, file: &str, text: &str) -> Tree {
-        let standing = self.hosts[host].stand(tree, "r").await.unwrap();
-        self.write(&format!("{host}/{file}"), text);
-        match standing.hand_back().await {
-            Back::Tree { tree } => tree,
-            Back::Lost { why } => panic!("{why}"),
-        }
+        self.work_by(host, tree, None, file, text).await
     }
+
+    /// The same on a task's behalf.
+    async fn work_by(&self, host: usize, tree: &Tree, task: Option<&str>, file: &str, text: &str) -> Tree {
+        let by = task.map(|task| Author::new(Some(task), "write_file"));
+        let standing = self.hosts[host].stand(tree, "r", by).await.unwrap();
+        self.write(&format!("{host}/{file}"), text);
+        handed_back(standing).await
+    }
+
+    /// What keeps what comes into the client's folder.
+    fn recorder(&self) -> Arc<Recorder> {
+        let client = self.root.path().join("client");
+        let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
+        Arc::new(Recorder::new(ConfinedFolder::open(&client).unwrap(), &client.join(".aime"), "r", settings))
+    }
+
+    /// Takes it into the client's folder, where it is kept for an undo.
+    async fn take_back(&self, tree: &Tree) -> TakenBack {
+        let recorder = self.recorder();
+        let taken = self.client.take_back("r", tree, Some(Arc::clone(&recorder))).await.unwrap();
+        recorder.finish();
+        taken
+    }
+
+    /// Undoes what a task did in the client's folder. The paths that are left as they are, and why.
+    fn undo(&self, task: &str) -> Vec<(String, String)> {
+        let recorder = self.recorder();
+        undo(&recorder, &Scope::task(task))
+    }
+}
+
+async fn handed_back(standing: Standing) -> Tree {
+    match standing.hand_back().await {
+        Back::Tree { tree } => tree,
+        Back::Lost { why } => panic!("{why}"),
+    }
+}
+
+fn undo(recorder: &Recorder, scope: &Scope) -> Vec<(String, String)> {
+    let plan = recorder.plan(scope, false).unwrap();
+    assert!(recorder.undo(&plan).unwrap().failed.is_empty());
+    plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why.words())).collect()
 }
 
 #[tokio::test]
@@ -61,14 +100,14 @@ async fn work_goes_on_where_another_host_left_it_and_comes_back() {
     assert_eq!(same, second, "what changes nothing makes no state");
     assert_eq!(world.read("0/.aime/runs/r/t/output.txt"), "long");
     world.write("client/b", "a person's");
-    assert_eq!(world.client.take_back("r", &second).await.unwrap(), TakenBack::Taken);
-    assert_eq!(world.client.take_back("r", &second).await.unwrap(), TakenBack::Taken);
+    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), TakenBack::Taken);
+    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), TakenBack::Taken);
     assert_eq!((world.read("client/a").as_str(), world.read("client/b").as_str()), ("1", "a person's"));
     // The run went on, and what it did since is taken too.
     let third = world.work(0, &second, "a", "2").await;
-    assert_eq!(world.client.take_back("r", &third).await.unwrap(), TakenBack::Taken);
+    assert_eq!(world.client.take_back("r", &third, None).await.unwrap(), TakenBack::Taken);
     assert_eq!(world.read("client/a"), "2");
-    assert_eq!(world.hosts[0].take_back("r", &third).await.unwrap(), TakenBack::Elsewhere);
+    assert_eq!(world.hosts[0].take_back("r", &third, None).await.unwrap(), TakenBack::Elsewhere);
     // The next run begins without what was kept for this one.
     let next = world.client.hand_over("next").await.unwrap();
     world.work(1, &next, "c", "1").await;
@@ -85,11 +124,11 @@ async fn what_was_done_at_once_is_joined_or_named() {
     let Joined::Clean { tree } = world.hosts[0].join(&ours, &theirs).await.unwrap() else { panic!("they wrote different files") };
     assert_eq!(world.hosts[1].join(&ours, &across).await.unwrap(), Joined::Conflict { paths: vec!["a".to_owned()] });
     world.write("client/a", "a person's");
-    let conflict = world.client.take_back("r", &tree).await.unwrap();
+    let conflict = world.client.take_back("r", &tree, None).await.unwrap();
     assert!(matches!(conflict, TakenBack::Conflict { paths, .. } if paths == ["a"]));
     assert_eq!(world.read("client/a"), "a person's");
     world.write("client/a", "0");
-    assert_eq!(world.client.take_back("r", &tree).await.unwrap(), TakenBack::Taken);
+    assert_eq!(world.client.take_back("r", &tree, None).await.unwrap(), TakenBack::Taken);
     assert_eq!((world.read("client/a").as_str(), world.read("client/b").as_str()), ("1", "2"));
 }
 
@@ -113,7 +152,7 @@ async fn a_long_past_is_not_read_whole() {
     fs::rename(world.root.path().join("blobs").join(tree.bundle.split_at(2).0).join(tree.bundle.split_at(2).1), &kept).unwrap();
     fs::remove_dir_all(world.root.path().join("blobs")).unwrap();
     fs::rename(world.root.path().join("kept"), world.root.path().join("blobs")).unwrap();
-    world.hosts[1].stand(&tree, "r").await.unwrap();
+    world.hosts[1].stand(&tree, "r", None).await.unwrap();
     assert_eq!(world.read("1/a"), "3");
 }
 
@@ -130,4 +169,99 @@ async fn one_worker_at_a_time_has_a_folder() {
     client.hand_over("r").await.unwrap();
     drop(first);
     open(Side::Worker).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_came_is_undone_task_by_task() {
+    let world = world().await;
+    world.write("client/a", "0");
+    world.write("client/lines", "1\n2\n3\n4\n5\n6\n");
+    let begun = world.client.hand_over("r").await.unwrap();
+    let one = world.work_by(0, &begun, Some("one"), "a", "1").await;
+    let one = world.work_by(1, &one, Some("one"), "lines", "one\n2\n3\n4\n5\n6\n").await;
+    let two = world.work_by(0, &begun, Some("two"), "lines", "1\n2\n3\n4\n5\ntwo\n").await;
+    let two = world.work_by(1, &two, Some("two"), "new/file", "two").await;
+    let Joined::Clean { tree } = world.hosts[0].join(&one, &two).await.unwrap() else { panic!("they wrote different lines") };
+    let three = world.work_by(0, &tree, Some("three"), "a", "3").await;
+    assert_eq!(world.take_back(&three).await, TakenBack::Taken);
+    let later = "changed later, or at the same time, by";
+    assert_eq!(world.undo("one"), [("a".to_owned(), format!("{later} three")), ("lines".to_owned(), format!("{later} two"))]);
+    assert_eq!(world.undo("three"), []);
+    assert_eq!(world.undo("two"), []);
+    assert!(!world.root.path().join("client/new").exists());
+    assert_eq!((world.read("client/a"), world.read("client/lines")), ("1".to_owned(), "one\n2\n3\n4\n5\n6\n".to_owned()));
+    assert_eq!(world.undo("one"), []);
+    assert_eq!((world.read("client/a"), world.read("client/lines")), ("0".to_owned(), "1\n2\n3\n4\n5\n6\n".to_owned()));
+}
+
+#[tokio::test]
+async fn what_a_person_changed_meanwhile_is_no_task_s() {
+    let world = world().await;
+    world.write("client/lines", "1\n2\n3\n4\n5\n6\n");
+    let begun = world.client.hand_over("r").await.unwrap();
+    let one = world.work_by(0, &begun, Some("one"), "lines", "one\n2\n3\n4\n5\n6\n").await;
+    let two = world.work_by(0, &one, Some("two"), "lines", "one\n2\n3\n4\n5\ntwo\n").await;
+    world.write("client/lines", "1\n2\n3\nmine\n5\n6\n");
+    assert_eq!(world.take_back(&one).await, TakenBack::Taken);
+    assert_eq!(world.read("client/lines"), "one\n2\n3\nmine\n5\n6\n");
+    assert_eq!(world.undo("one"), []);
+    assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n", "what a person did stays");
+    // The run goes on. What was undone here stays undone, and what it did since comes.
+    assert_eq!(world.take_back(&two).await, TakenBack::Taken);
+    assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\ntwo\n");
+    assert_eq!(world.undo("two"), []);
+    assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n");
+}
+
+#[tokio::test]
+async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
+    let world = world().await;
+    world.write("client/a", "0");
+    let begun = world.client.hand_over("r").await.unwrap();
+    let one = world.work_by(0, &begun, Some("one"), "a", "1").await;
+    let two = world.work_by(1, &one, Some("two"), "b", "2").await;
+    let three = world.work_by(0, &two, Some("three"), "a", "3").await;
+    let back = async |host: usize, tree: &Tree, task: &str| {
+        let standing = world.hosts[host].stand(tree, "r", Some(Author::new(Some("back"), "undo_task"))).await.unwrap();
+        let (passing, folder) = (standing.passing(), world.root.path().join(host.to_string()));
+        let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
+        let recorder = Arc::new(Recorder::new(ConfinedFolder::open(&folder).unwrap(), passing.keep(), "r", settings));
+        passing.bring_past(Arc::clone(&recorder), Scope::task(task)).await.unwrap();
+        let left = undo(&recorder, &Scope::task(task));
+        drop((recorder, passing));
+        (handed_back(standing).await, left)
+    };
+    let (same, left) = back(1, &three, "one").await;
+    assert_eq!(left, [("a".to_owned(), "changed later, or at the same time, by three".to_owned())]);
+    assert_eq!(same, three, "what changes nothing makes no state");
+    let (undone, left) = back(1, &three, "three").await;
+    assert_eq!((left, world.read("1/a"), world.read("1/b")), (vec![], "1".to_owned(), "2".to_owned()));
+    // Another host knows that it was undone.
+    let (undone, left) = back(0, &undone, "one").await;
+    assert_eq!((left, world.read("0/a"), world.read("0/b")), (vec![], "0".to_owned(), "2".to_owned()));
+    assert_eq!(world.take_back(&undone).await, TakenBack::Taken);
+    assert_eq!((world.read("client/a"), world.read("client/b")), ("0".to_owned(), "2".to_owned()));
+    let recorder = world.recorder();
+    for text in ["1", "3"] {
+        let number = recorder.last_undo().unwrap().unwrap();
+        assert_eq!(undo(&recorder, &Scope::Undo { number }), []);
+        assert_eq!(world.read("client/a"), text, "each undo can be put back");
+    }
+}
+
+#[tokio::test]
+async fn an_undo_that_is_cut_off_hands_nothing_back() {
+    let world = world().await;
+    world.write("client/a", "0");
+    let begun = world.client.hand_over("r").await.unwrap();
+    let one = world.work_by(0, &begun, Some("one"), "a", "1").await;
+    let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
+    let (passing, gone) = (standing.passing(), world.root.path().join("gone"));
+    fs::create_dir(&gone).unwrap();
+    let recorder = Recorder::new(ConfinedFolder::open(&gone).unwrap(), passing.keep(), "r", UndoSettings::default());
+    // The state where the run began is nowhere.
+    fs::remove_dir_all(world.root.path().join("0.git/objects")).unwrap();
+    passing.bring_past(Arc::new(recorder), Scope::task("one")).await.unwrap_err();
+    assert!(matches!(standing.hand_back().await, Back::Lost { .. }));
+    assert!(passing.bring_past(world.recorder(), Scope::task("one")).await.unwrap_err().contains("has ended"));
 }

@@ -58,7 +58,7 @@ impl Recorder {
 
     /// What stands at a path now. What those who are or were at work since the last look have made of it is noted, because it is about to be changed
     /// again.
-    fn settled(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
+    pub(super) fn settled(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
         let now = self.now(live, counts, path)?;
         let Some(known) = live.known.as_ref().filter(|_| !live.since.is_empty()) else { return Ok(now) };
         let before = known.get(path).map(|known| known.entry.clone());

@@ -1,10 +1,13 @@
 //! `aime runs … --on`: what is known of runs on an engine. A run is told by its journal there as by one in a folder.
 
-use std::time::SystemTime;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::SystemTime,
+};
 
 use aime_durable::UnixMillis;
 use aime_orchestrator::RunStats;
-use aime_progress::RunId;
+use aime_progress::{ProgressState, RunId};
 use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -16,7 +19,7 @@ use crate::{
         check_run,
         report::report,
         run::run_id as new_name,
-        runs::{diff, events, show, told_of_fork},
+        runs::{diff, events, in_list, show, told_of_fork},
         stats,
         undo::{redo_on_engine, undo_on_engine},
     },
@@ -116,27 +119,62 @@ async fn count(runs: &Runs) -> Result<RunStats, Failure> {
     Ok(stats)
 }
 
+/// A run in the list: as one in a folder, or, where nobody is there to tell, as far as the engine knows.
+struct Row {
+    run: String,
+    status: String,
+    goal: Option<String>,
+    created: Option<UnixMillis>,
+    updated: Option<UnixMillis>,
+}
+
 async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
     let listed = runs.list().await.map_err(|error| failure_of(&error))?;
     if form == Output::Text && listed.is_empty() {
         output::note("no runs on this engine yet");
     }
-    let width = listed.iter().map(|run| run.run.len()).max().unwrap_or(0);
-    let documents = listed.iter().map(|run| {
-        let time = |time: Option<SystemTime>| time.map(|time| rfc3339(millis(time)));
-        json!({"run_id": run.run, "status": run.status, "since": time(run.since), "ended": time(run.ended)})
+    // Each is told by a worker. Where none has told of so many in a row, there is none.
+    let silent = AtomicUsize::new(0);
+    let rows = futures::stream::iter(listed).map(|listed| row(runs, listed, &silent)).buffered(AT_ONCE);
+    let rows: Vec<Row> = rows.collect().await;
+    let documents = rows.iter().map(|Row { run, status, goal, created, updated }| {
+        json!({"run_id": run, "status": status, "goal": goal, "created": created.map(rfc3339), "updated": updated.map(rfc3339)})
     });
     match form {
         Output::Text => {
-            for run in &listed {
-                let since = run.since.map(|since| moment(millis(since))).unwrap_or_default();
-                output::result(&format!("{:<width$}  {:<10} {since}", run.run, run.status));
+            let width = rows.iter().map(|row| row.run.len()).max().unwrap_or(0);
+            for Row { run, status, goal, created, .. } in &rows {
+                let created = created.map(moment).unwrap_or_default();
+                output::result(&in_list((run, width), status, &created, goal.as_deref().unwrap_or_default()));
             }
             Ok(())
         }
         Output::Json => output::json(&documents.collect::<Vec<_>>(), true),
         Output::Jsonl => documents.into_iter().try_for_each(|document| output::json(&document, false)),
     }
+}
+
+async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
+    let ListedRun { run, status, since, ended } = listed;
+    let asked = RunId::new(&run).ok().filter(|_| silent.load(Ordering::Relaxed) < AT_ONCE);
+    let told = match asked {
+        Some(id) => told(runs, &id).await,
+        None => None,
+    };
+    let silent_now = if told.is_some() { 0 } else { silent.load(Ordering::Relaxed).saturating_add(1) };
+    silent.store(silent_now, Ordering::Relaxed);
+    let Some((status, state)) = told else {
+        return Row { run, status, goal: None, created: since.map(millis), updated: ended.or(since).map(millis) };
+    };
+    let updated = ended.map_or(state.last_progress_at.as_millis(), millis);
+    Row { run, status, goal: Some(state.goal), created: Some(state.started_at.as_millis()), updated: Some(updated) }
+}
+
+/// Where a run stands, and what it came to where it was left.
+async fn told(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
+    let seen = runs.watch(run, usize::MAX).await.ok()?;
+    let state = runs.progress(run).await.ok()??;
+    Some((seen.result.map_or(state.status, |result| result.status).to_string(), state))
 }
 
 fn millis(time: SystemTime) -> UnixMillis {

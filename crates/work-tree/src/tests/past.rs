@@ -1,0 +1,177 @@
+//! The work that led from one state to another.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use proptest::prelude::*;
+
+use super::{Hosts, hosts};
+use crate::{Blob, Changed, Commit, Merged, Past};
+
+impl Hosts {
+    /// Work on somebody's behalf after a state: texts of files, or none for one that goes.
+    async fn work(&self, onto: &Commit, by: &str, files: &[(&str, Option<&str>)]) -> Commit {
+        self.there.check_out(onto, "run").await.unwrap();
+        for (path, text) in files {
+            match text {
+                Some(text) => self.write(&format!("there/{path}"), text),
+                None => std::fs::remove_file(self.at(&format!("there/{path}"))).unwrap(),
+            }
+        }
+        self.there.record_for(Some(onto), &[], by).await.unwrap()
+    }
+
+    /// Two states as one.
+    async fn both(&self, ours: &Commit, theirs: &Commit) -> Option<Commit> {
+        match self.there.merge(ours, theirs).await.unwrap() {
+            Merged::Clean(both) => Some(both),
+            Merged::Conflict(_) => None,
+        }
+    }
+
+    async fn text(&self, blob: Option<&Blob>) -> Option<String> {
+        Some(String::from_utf8(self.there.content(blob?).await.unwrap()).unwrap())
+    }
+
+    /// Who did what, in a line for each change.
+    async fn told(&self, from: Option<&Commit>, to: &Commit) -> Vec<String> {
+        let mut told = Vec::new();
+        for step in self.there.past(from, to).await.unwrap().unwrap().steps {
+            let by = step.by.into_iter().collect::<Vec<_>>().join(" and ");
+            for Changed { path, before, after } in step.changes {
+                let (before, after) = (self.text(before.as_ref()).await, self.text(after.as_ref()).await);
+                told.push(format!("{by}: {} {before:?} {after:?}", path.display()));
+            }
+        }
+        told
+    }
+}
+
+#[tokio::test]
+async fn work_is_told_in_an_order_in_which_each_piece_begins_where_the_one_before_it_ended() {
+    let hosts = hosts().await;
+    let lines = "1\n2\n3\n4\n5\n6\n7\n8\n";
+    hosts.write("there/gone", "g");
+    hosts.write("there/lines", lines);
+    let begun = hosts.there.record(None, &[]).await.unwrap();
+    let one = hosts.work(&begun, "one", &[("a", Some("1"))]).await;
+    let (first, last) = (lines.replace('1', "one"), lines.replace('8', "two"));
+    let ours = hosts.work(&one, "one", &[("lines", Some(&first)), ("日 b", Some("b"))]).await;
+    let theirs = hosts.work(&begun, "two", &[("c/d", Some("c")), ("lines", Some(&last))]).await;
+    let theirs = hosts.work(&theirs, "three", &[("c/d", Some("3")), ("gone", None)]).await;
+    let both = hosts.both(&ours, &theirs).await.unwrap();
+    let joined = first.replace('8', "two");
+    let expected = [
+        "one: a None Some(\"1\")".to_owned(),
+        format!("one: lines {:?} {:?}", Some(lines), Some(&first)),
+        "one: 日 b None Some(\"b\")".to_owned(),
+        "two: c/d None Some(\"c\")".to_owned(),
+        "three: c/d Some(\"c\") Some(\"3\")".to_owned(),
+        "three: gone Some(\"g\") None".to_owned(),
+        format!("two: lines {:?} {:?}", Some(&first), Some(&joined)),
+    ];
+    assert_eq!(hosts.told(None, &both).await, expected);
+    // From a state on the way, and what is no way.
+    assert_eq!(hosts.told(Some(&one), &both).await, expected[1..]);
+    assert_eq!(hosts.told(Some(&both), &both).await, [String::new(); 0]);
+    assert_eq!(hosts.there.past(Some(&theirs), &both).await.unwrap(), None);
+    assert_eq!(hosts.there.past(None, &both).await.unwrap().unwrap().from, begun);
+}
+
+#[tokio::test]
+async fn what_is_a_link_or_may_be_run_is_known() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let hosts = hosts().await;
+    hosts.write("there/run", "#!/bin/sh\n");
+    let begun = hosts.there.record(None, &[]).await.unwrap();
+    symlink("run", hosts.at("there/link")).unwrap();
+    std::fs::set_permissions(hosts.at("there/run"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let after = hosts.there.record_for(Some(&begun), &[], "one").await.unwrap();
+    let changed = hosts.there.changed(&begun, &after).await.unwrap();
+    let facts = |blob: &Option<Blob>| blob.as_ref().map(|blob| (blob.is_link(), blob.may_run()));
+    let found: Vec<_> =
+        changed.iter().map(|changed| (changed.path.to_str().unwrap(), facts(&changed.before), facts(&changed.after))).collect();
+    assert_eq!(found, [("link", None, Some((true, false))), ("run", Some((false, false)), Some((false, true)))]);
+    assert_eq!(hosts.text(changed[0].after.as_ref()).await.unwrap(), "run");
+}
+
+/// What happens to lines of work.
+#[derive(Debug, Clone)]
+enum Deed {
+    /// A file is written on a line of work, or taken away.
+    Work { on: usize, file: usize, text: Option<u8> },
+    /// A line of work begins where another one stands.
+    Begin { on: usize, from: usize },
+    /// What was done on a line of work is taken into another one, as runs and actors take it in.
+    Join { on: usize, into: usize },
+}
+
+const LINES: usize = 4;
+
+fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+    let deed = prop_oneof![
+        4 => (0..LINES, 0..3usize, prop::option::weighted(0.8, 0..3u8)).prop_map(|(on, file, text)| Deed::Work { on, file, text }),
+        1 => (0..LINES, 0..LINES).prop_map(|(on, from)| Deed::Begin { on, from }),
+        2 => (0..LINES, 0..LINES).prop_map(|(on, into)| Deed::Join { on, into }),
+    ];
+    prop::collection::vec(deed, 1..14)
+}
+
+async fn do_all(deeds: Vec<Deed>) {
+    let hosts = hosts().await;
+    hosts.write("there/0", "0\n1\n2\n3\n4\n5\n6\n7\n");
+    let begun = hosts.there.record(None, &[]).await.unwrap();
+    // Where each stands, and where it was when what is taken in from it began.
+    let mut lines = vec![(begun.clone(), begun.clone()); LINES];
+    for deed in deeds {
+        match deed {
+            Deed::Work { on, file, text } => {
+                let onto = lines[on].0.clone();
+                hosts.there.check_out(&onto, "run").await.unwrap();
+                let path = hosts.at(&format!("there/{file}"));
+                match text {
+                    // Two may change different lines of one file.
+                    Some(text) if file == 0 && path.exists() => {
+                        let before = std::fs::read_to_string(&path).unwrap();
+                        std::fs::write(&path, before.replacen(&format!("{}\n", text * 3), &format!("{}{on}\n", text * 3), 1)).unwrap();
+                    }
+                    Some(text) => std::fs::write(&path, format!("{text}\n")).unwrap(),
+                    None => drop(std::fs::remove_file(&path)),
+                }
+                lines[on].0 = hosts.there.record_for(Some(&onto), &[], &on.to_string()).await.unwrap();
+            }
+            Deed::Begin { on, from } => lines[on] = (lines[from].0.clone(), lines[from].0.clone()),
+            Deed::Join { on, into } => {
+                let ((theirs, base), (ours, _)) = (lines[on].clone(), lines[into].clone());
+                let taken = if ours == base { Some(theirs) } else { hosts.both(&ours, &theirs).await };
+                if let Some(taken) = taken {
+                    lines[into].0 = taken.clone();
+                    lines[on] = (taken.clone(), taken);
+                }
+            }
+        }
+    }
+    for (to, _) in lines {
+        let Past { from, steps } = hosts.there.past(None, &to).await.unwrap().unwrap();
+        assert_eq!(from, begun);
+        let mut stands: BTreeMap<PathBuf, Option<Blob>> = BTreeMap::new();
+        let mut before: BTreeMap<PathBuf, Option<Blob>> = BTreeMap::new();
+        for changed in steps.into_iter().flat_map(|step| step.changes) {
+            assert_ne!(changed.before, changed.after);
+            before.entry(changed.path.clone()).or_insert_with(|| changed.before.clone());
+            let stood = stands.insert(changed.path.clone(), changed.after);
+            assert!(stood.is_none_or(|stood| stood == changed.before), "{} does not stand so", changed.path.display());
+        }
+        let expected: Vec<_> = hosts.there.changed(&begun, &to).await.unwrap();
+        let found = stands.into_iter().map(|(path, after)| Changed { before: before.remove(&path).flatten(), path, after });
+        assert_eq!(found.filter(|changed| changed.before != changed.after).collect::<Vec<_>>(), expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_done_at_once_its_pieces_lead_from_the_first_state_to_the_last(deeds in deeds()) {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(do_all(deeds));
+    }
+}
