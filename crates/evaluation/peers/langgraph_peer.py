@@ -12,8 +12,9 @@ from langchain.agents import create_agent
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
+from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
-from peer import API_KEY, BASE_URL, GOAL, MAX_OUTPUT_TOKENS, MODEL, STEPS, TOOLS, run
+from peer import API_KEY, BASE_URL, GOAL, MAX_OUTPUT_TOKENS, MODEL, STEPS, TEMPERATURE, TOOLS, run
 from pydantic import BaseModel, Field
 
 
@@ -55,7 +56,7 @@ def parts(usage):
         model=MODEL,
         base_url=BASE_URL,
         api_key=API_KEY,
-        temperature=0.2,
+        temperature=TEMPERATURE,
         max_tokens=MAX_OUTPUT_TOKENS,
         callbacks=[Counting(usage)],
         timeout=600,
@@ -63,8 +64,14 @@ def parts(usage):
     agent = create_agent(model, [tool(one, parse_docstring=True) for one in TOOLS])
 
     def execute(prompt):
-        done = agent.invoke({"messages": [("user", prompt)]}, {"recursion_limit": 2 * STEPS})
-        return done["messages"][-1].text
+        messages = []
+        try:
+            for state in agent.stream({"messages": [("user", prompt)]}, {"recursion_limit": 2 * STEPS}, stream_mode="values"):
+                messages = state["messages"]
+        except GraphRecursionError:
+            # As OpenManus has it: the plan goes on with what there is.
+            return f"Terminated: reached {STEPS} steps. Said last: {messages[-1].text if messages else 'nothing'}"
+        return messages[-1].text
 
     def plan(prompt, form):
         return model.with_structured_output(form, method="json_schema").invoke(prompt)

@@ -5,15 +5,21 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 GOAL = pathlib.Path(os.environ["GOAL_FILE"]).read_text(encoding="utf-8")
 BASE_URL = os.environ["OPENAI_BASE_URL"]
 API_KEY = os.environ.get("OPENAI_API_KEY") or "none"
 MODEL = os.environ.get("AIME_MODEL") or "default"
 MAX_TOKENS = int(os.environ.get("MAX_TOKENS") or 0)
+# Whoever comes to the end of the time tells what was used until then.
+SECONDS = int(os.environ.get("TIMEOUT_SECONDS") or 0)
+BEFORE_THE_END = 5
 # What aime is told of one answer of the model holds for its peers too.
 MAX_OUTPUT_TOKENS = int(os.environ.get("AIME__MODELS__DEFAULT__MAX_OUTPUT_TOKENS") or 0) or None
+# How often one actor of aime asks its model, at most, and how freely the model answers.
 STEPS = 20
+TEMPERATURE = 0.2
 SHOWN = 8_000
 
 
@@ -90,14 +96,24 @@ TOOLS = [list_files, read_file, write_file, run_command]
 
 def run(act):
     """Runs `act`, which is given the usage to count in and gives its answer; prints the result and ends as a run of aime does."""
-    usage, answer, code = Usage(), "", 0
+    usage = Usage()
+
+    def end(answer, code):
+        used = {"requests": usage.requests, "input_tokens": usage.input, "output_tokens": usage.output}
+        print("\n" + json.dumps({"schema": "aime.result/v1", "answer": answer, "usage": used}), flush=True)
+        # Other threads may wait for the model.
+        os._exit(code)
+
+    if SECONDS:
+        clock = threading.Timer(max(SECONDS - BEFORE_THE_END, 1), end, ["", 4])
+        clock.daemon = True
+        clock.start()
+    answer, code = "", 0
     try:
         answer = str(act(usage))
     except OutOfTokens:
         code = 4
     except Exception as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
         code = 3 if "onnect" in type(error).__name__ else 1
-    used = {"requests": usage.requests, "input_tokens": usage.input, "output_tokens": usage.output}
-    print("\n" + json.dumps({"schema": "aime.result/v1", "answer": answer, "usage": used}), flush=True)
-    raise SystemExit(code)
+    end(answer, code)

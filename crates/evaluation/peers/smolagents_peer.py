@@ -1,6 +1,6 @@
 """smolagents' CodeAgent on a task of an evaluation, as its guide sets it up."""
 
-from peer import API_KEY, BASE_URL, GOAL, MAX_OUTPUT_TOKENS, MODEL, STEPS, TOOLS, run
+from peer import API_KEY, BASE_URL, GOAL, MAX_OUTPUT_TOKENS, MODEL, STEPS, TEMPERATURE, TOOLS, run
 from smolagents import CodeAgent, OpenAIServerModel, tool
 
 
@@ -10,7 +10,7 @@ def act(usage):
         usage.add(getattr(spent, "input_tokens", 0), getattr(spent, "output_tokens", 0))
 
     limits = {"max_tokens": MAX_OUTPUT_TOKENS} if MAX_OUTPUT_TOKENS else {}
-    model = OpenAIServerModel(model_id=MODEL, api_base=BASE_URL, api_key=API_KEY, **limits)
+    model = OpenAIServerModel(model_id=MODEL, api_base=BASE_URL, api_key=API_KEY, temperature=TEMPERATURE, **limits)
     agent = CodeAgent(tools=[tool(one) for one in TOOLS], model=model, max_steps=STEPS, verbosity_level=0, step_callbacks=[count])
     return agent.run(GOAL)
 

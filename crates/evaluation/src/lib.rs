@@ -18,6 +18,6 @@ pub use page::page;
 pub use prove::{Proof, prove};
 pub use statistics::{Interval, wilson};
 pub use suite::{Suite, SuiteError, Task, TaskBounds, TaskFiles};
-pub use summary::{AutoMode, Cell, Summary};
+pub use summary::{AutoMode, BestMode, Cell, Summary};
 pub use trial::{Evaluated, Program, Trial, TrialError, trials};
 pub use variant::{Fault, Replanning, Variant};

@@ -154,6 +154,12 @@ impl Outcome {
         Self { reached, failure: self.failure.filter(|_| !reached), ..self }
     }
 
+    /// Tokens in and out.
+    #[must_use]
+    pub const fn tokens(&self) -> u64 {
+        self.input_tokens + self.output_tokens
+    }
+
     /// What tells it from other trials.
     #[must_use]
     pub fn key(&self) -> (String, Variant, u32) {

@@ -1,6 +1,7 @@
 //! What all trials together tell.
 
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
 };
@@ -62,14 +63,29 @@ pub struct Summary {
 }
 
 /// What choosing the mode by rules gave, beside choosing it by hand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AutoMode {
     /// Tasks that both were tried on.
     pub tasks: u32,
     /// Of these, those that `auto` reached at least once.
     pub reached: u32,
-    /// Of these, those that at least one mode chosen by hand reached at least once.
+    /// Of these, those that at least one mode chosen by hand reached at least once. Whoever chose so would have to know it before.
     pub by_hand: u32,
+    /// Tokens of one trial of `auto` on these tasks, in the middle.
+    pub tokens: u64,
+    /// The one mode by hand that reached most of these tasks, of those that were tried on all of them: with fewer tokens, where two did.
+    pub best: Option<BestMode>,
+}
+
+/// The mode that is best where one is chosen by hand for all tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BestMode {
+    /// Its name.
+    pub mode: String,
+    /// Tasks that it reached at least once.
+    pub reached: u32,
+    /// Tokens of one trial, in the middle.
+    pub tokens: u64,
 }
 
 impl AutoMode {
@@ -79,20 +95,37 @@ impl AutoMode {
             .iter()
             .filter(|variant| plain(variant) && variant.mode.is_some())
             .partition(|variant| variant.mode.as_deref() == Some("auto"));
-        let mut found = Self { tasks: 0, reached: 0, by_hand: 0 };
-        for task in &suite.tasks {
-            let tried = |ways: &[&Variant]| -> Vec<bool> {
-                let of = outcomes.iter().filter(|outcome| outcome.task == task.name && ways.contains(&&outcome.variant));
-                of.map(|outcome| outcome.reached).collect()
-            };
-            let (auto, by_hand) = (tried(&auto), tried(&by_hand));
-            if !auto.is_empty() && !by_hand.is_empty() {
-                found.tasks += 1;
-                found.reached += u32::from(auto.contains(&true));
-                found.by_hand += u32::from(by_hand.contains(&true));
-            }
-        }
-        (found.tasks > 0).then_some(found)
+        let of = |task: &str, ways: &[&Variant]| -> Vec<&Outcome> {
+            outcomes.iter().filter(|outcome| outcome.task == task && ways.contains(&&outcome.variant)).collect()
+        };
+        let names = suite.tasks.iter().map(|task| task.name.as_str());
+        let tasks: Vec<&str> = names.filter(|task| !of(task, &auto).is_empty() && !of(task, &by_hand).is_empty()).collect();
+        let reached = |ways: &[&Variant]| -> u32 {
+            let reached = tasks.iter().filter(|task| of(task, ways).iter().any(|outcome| outcome.reached));
+            u32::try_from(reached.count()).unwrap_or(u32::MAX)
+        };
+        let tokens = |ways: &[&Variant]| median(tasks.iter().flat_map(|task| of(task, ways)).map(Outcome::tokens).collect());
+        let on_all = by_hand.iter().filter(|way| tasks.iter().all(|task| !of(task, &[**way]).is_empty()));
+        let best = on_all.map(|way| BestMode { mode: way.name(), reached: reached(&[*way]), tokens: tokens(&[*way]) });
+        (!tasks.is_empty()).then(|| Self {
+            tasks: u32::try_from(tasks.len()).unwrap_or(u32::MAX),
+            reached: reached(&auto),
+            by_hand: reached(&by_hand),
+            tokens: tokens(&auto),
+            best: best.max_by_key(|best| (best.reached, Reverse(best.tokens))),
+        })
+    }
+
+    fn words(&self) -> String {
+        let Self { tasks, reached, by_hand, tokens, best } = self;
+        let best = best.as_ref().map(|BestMode { mode, reached, tokens }| {
+            format!(" `{mode}`, the best mode for all of them by hand, reached {reached} with {tokens}.")
+        });
+        format!(
+            "Of {tasks} tasks `auto` reached {reached}, with {tokens} tokens in the middle.{} {by_hand} were reached by at least one of the modes that were \
+             chosen by hand.",
+            best.unwrap_or_default()
+        )
     }
 }
 
@@ -109,7 +142,7 @@ impl Cell {
             reached,
             success: wilson(reached, tried),
             false_claims: count(&|outcome| outcome.claimed && !outcome.reached),
-            tokens: median(outcomes.iter().map(|outcome| outcome.input_tokens + outcome.output_tokens).collect()),
+            tokens: median(outcomes.iter().map(|outcome| outcome.tokens()).collect()),
             seconds: median(outcomes.iter().map(|outcome| outcome.seconds).collect()),
             cost_usd: outcomes.iter().map(|outcome| outcome.cost_usd).sum(),
             replans: outcomes.iter().map(|outcome| outcome.replans).sum(),
@@ -191,11 +224,8 @@ impl Summary {
                 self.best_by_hand, self.tasks
             );
         }
-        if let Some(AutoMode { tasks, reached, by_hand }) = self.auto {
-            let _ = writeln!(
-                text,
-                "\nOf {tasks} tasks `auto` reached {reached}; {by_hand} were reached by at least one of the modes that were chosen by hand."
-            );
+        if let Some(auto) = &self.auto {
+            let _ = writeln!(text, "\n{}", auto.words());
         }
         text
     }
@@ -259,6 +289,7 @@ mod tests {
         let trial = |task: usize, variant: Variant, reached: bool| -> Outcome {
             let line = serde_json::json!({
                 "schema": "aime.trial/v1", "task": names[task], "variant": variant, "repeat": 1, "reached": reached, "claimed": true, "seconds": 1,
+                "input_tokens": if variant == way("auto") { 30 } else { 20 }, "output_tokens": task,
             });
             serde_json::from_value(line).unwrap()
         };
@@ -275,8 +306,12 @@ mod tests {
         ];
         let variants = [way("direct"), way("complex"), way("auto"), peer];
         let summary = Summary::new(&suite, &variants, &outcomes);
-        assert_eq!(summary.auto, Some(AutoMode { tasks: 2, reached: 1, by_hand: 2 }));
-        assert!(summary.to_markdown().contains("Of 2 tasks `auto` reached 1; 2 were reached by at least one of the modes"), "{summary:?}");
+        // The complex mode was not tried on both.
+        let best = Some(BestMode { mode: "direct".to_owned(), reached: 1, tokens: 20 });
+        assert_eq!(summary.auto, Some(AutoMode { tasks: 2, reached: 1, by_hand: 2, tokens: 30, best }));
+        let told = "Of 2 tasks `auto` reached 1, with 30 tokens in the middle. `direct`, the best mode for all of them by hand, reached 1 with 20. \
+                    2 were reached by at least one of the modes";
+        assert!(summary.to_markdown().contains(told), "{}", summary.to_markdown());
         let (by_hand, _) = variants.split_at(2);
         assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, None);
     }

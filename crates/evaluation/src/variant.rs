@@ -46,7 +46,7 @@ pub enum Fault {
 pub enum Replanning {
     /// All of them.
     On,
-    /// None: a plan is never changed.
+    /// None. What a plan grows by, in modes that plan as they go, is no replan.
     Off,
     /// A task that failed too often.
     TaskFailed,
@@ -54,7 +54,7 @@ pub enum Replanning {
     Blocked,
     /// Evidence of high significance.
     Evidence,
-    /// Nothing came about for a minute.
+    /// Nothing came about for a while.
     Stalled,
     /// Little of the token bound is left.
     TokenBudget,
@@ -200,12 +200,7 @@ fn alone(only: Replanning) -> Table {
         Replanning::On | Replanning::Off => Vec::new(),
         other => vec![Value::String(other.name().replace('-', "_"))],
     };
-    let mut table = Table::new();
-    table.insert("only".to_owned(), Value::Array(enabled));
-    if only == Replanning::Stalled {
-        table.insert("stall_timeout".to_owned(), Value::Integer(60));
-    }
-    table
+    Table::from_iter([("only".to_owned(), Value::Array(enabled))])
 }
 
 fn table<const N: usize>(entries: [(&str, Value); N]) -> Value {
