@@ -15,6 +15,8 @@ pub(crate) fn ci() -> Result<()> {
     run(&mut cargo(["clippy", "--workspace", "--exclude", test::APART, "--all-targets", "--", "-D", "warnings"]))?;
     macos()?;
     run(cargo(["doc", "--workspace", "--exclude", test::APART, "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    // What needs no engine of it, and the replay of recorded histories: by that a change is seen that breaks runs under way.
+    run(&mut cargo(["test", "--package", test::APART]))?;
     test::all()
 }
 

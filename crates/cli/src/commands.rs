@@ -79,6 +79,10 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         _ => setup.tell_notes(),
     }
     #[cfg(feature = "temporal")]
+    if let (None, false, Some(option)) = (&global.engine.on, matches!(command, Command::Worker(_)), global.engine.any()) {
+        return Err(Failure::usage(format!("{option} is for runs on an engine")).hint("name the engine by --on, or leave it out"));
+    }
+    #[cfg(feature = "temporal")]
     if global.engine.on.is_some() {
         return on_runtime(engine::command(command, &global, &setup));
     }

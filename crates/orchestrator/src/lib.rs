@@ -88,7 +88,7 @@ pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
 pub use orchestrator::{Orchestrator, OrchestratorError};
 pub use parts::{Parts, PartsError};
-pub use passing::PassingFolder;
+pub use passing::{FolderTurn, PassingFolder};
 pub use project::ProjectWords;
 pub use publish::PublishedEvent;
 pub use request::{RunControl, RunRequest};

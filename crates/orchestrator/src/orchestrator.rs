@@ -212,7 +212,7 @@ impl Orchestrator {
         let view = RunStanding::of(&stood);
         if let (true, Some(output)) = (view.over, &view.output) {
             // Its process may have died after the last fact, before it said so elsewhere.
-            self.keep_snapshot(&view.state);
+            self.parts.keep_snapshot(&view.state);
             self.list(run, &view.state, output).await?;
             return Ok(RunResult::new(run.clone(), &view.state, output));
         }

@@ -10,7 +10,7 @@ use aime_actors::{ActorFactory, ActorSpec, PromptError};
 use aime_durable::{Clock, Journal, JournalError, SystemClock};
 use aime_llm::Tiers;
 use aime_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings, default_categories};
-use aime_progress::{ProgressEvent, RunId, TaskId};
+use aime_progress::{ProgressEvent, ProgressState, RunId, TaskId, write_snapshot};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, FileError};
 use aime_tools::{ToolContext, ToolRegistry, builtin};
@@ -133,6 +133,14 @@ impl Parts {
     pub(crate) fn recorder(&self, run: &RunId, keep: &Path) -> Option<Recorder> {
         let settings = self.undo.clone()?;
         Some(Recorder::new(self.tool_context.folder.clone(), keep, run.as_str(), settings))
+    }
+
+    /// Keeps where a run stands as a view for people and other programs: the journal stays the truth.
+    pub(crate) fn keep_snapshot(&self, state: &ProgressState) {
+        let path = self.keep.join("progress").join(format!("{}.json", state.plan_id));
+        if let Err(error) = write_snapshot(&path, state) {
+            tracing::warn!(%error, "the snapshot could not be written; the journal is whole");
+        }
     }
 
     /// The report that an actor was made, which is none of its machine's own.

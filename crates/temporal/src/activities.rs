@@ -15,8 +15,8 @@ use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ActOrder, Back, DelegateOrder, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RunOrder, RunWorkflow, Tree, Trees,
-    Worked, alive, trees::Standing,
+    ActOrder, Back, DelegateOrder, EndOrder, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RunOrder, RunWorkflow, Tree,
+    Trees, Worked, alive, trees::Standing,
 };
 
 /// How often the run is told of something before the work counts as failed.
@@ -144,6 +144,15 @@ impl Effects {
     ) -> Result<Worked<RunFact>, ActivityError> {
         let done = self.effect_of_run(&context, input, order).await?;
         Ok(worked(&context, done).await)
+    }
+
+    /// What is done at the end of a run, or of a part of it. Gives what there is to be said of that.
+    #[activity(name = "aime.run.end")]
+    pub async fn end(self: Arc<Self>, context: ActivityContext, input: RunInput, order: EndOrder) -> Result<Vec<String>, ActivityError> {
+        let state = progress(&context, None).await?;
+        let stand = self.stand(&context, &input.run, order.tree.as_ref(), None).await?;
+        let apart = stand.orchestrator.apart(input, &order.so_far);
+        Ok(alive(&context, apart.end(order.result, &state, order.over)).await)
     }
 
     /// Joins what two have done to a folder.

@@ -13,8 +13,8 @@ use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunInput, RunMachi
 use aime_progress::{ProgressState, RunId, TaskId, Timed, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
-    Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowHandle, WorkflowIdReusePolicy,
-    WorkflowListOptions, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
+    Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowDescribeOptions, WorkflowHandle,
+    WorkflowIdReusePolicy, WorkflowListOptions, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
     errors::{ClientConnectError, ClientError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
 };
 
@@ -216,7 +216,7 @@ impl Runs {
 
     async fn begin(&self, begin: Begin<RunMachine>, tree: Option<Tree>) -> Result<(), EngineError> {
         let run = begin.input.what.run.to_string();
-        let begin = RunBegin { begin, queues: self.queues.clone(), stopped: Vec::new(), tree };
+        let begin = RunBegin { begin, queues: self.queues.clone(), stopped: Vec::new(), tree, ends: true };
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
         match self.client.start_workflow(RunWorkflow::run, begin, options).await {
@@ -300,6 +300,18 @@ impl Runs {
             WorkflowInteractionError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },
             error => EngineError::Refused { what: "tell the run", why: error.to_string() },
         })
+    }
+
+    /// Whether the engine knows a run of this very name.
+    ///
+    /// # Errors
+    /// [`EngineError::Refused`].
+    pub async fn has(&self, run: &RunId) -> Result<bool, EngineError> {
+        match self.handle(run).describe(WorkflowDescribeOptions::default()).await {
+            Ok(_) => Ok(true),
+            Err(WorkflowInteractionError::NotFound(_)) => Ok(false),
+            Err(error) => Err(EngineError::Refused { what: "look for the run", why: error.to_string() }),
+        }
     }
 
     /// The runs that the engine knows, the last first, at most 1,000.

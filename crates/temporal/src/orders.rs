@@ -25,6 +25,23 @@ pub struct RunBegin {
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
+    /// Whether a worker does what is done at the end of a run: none did for runs of versions that did not say so.
+    #[serde(default)]
+    pub ends: bool,
+}
+
+/// The end of a run for good, or of a part of it, for a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EndOrder {
+    /// What it came to.
+    pub result: RunResult,
+    /// Whether it has ended for good.
+    pub over: bool,
+    /// The run so far.
+    pub so_far: RunSoFar,
+    /// The state of the working folder, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
 }
 
 /// An actor that was stopped and may go on, or that has ended and whose run has not taken its end in yet.

@@ -15,6 +15,7 @@ use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{Bounds, CallRecord, RunEffect, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSoFar};
 use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
 use futures::{FutureExt as _, future::LocalBoxFuture};
+use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityExecutionError, ApplicationFailure, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext, TimerOptions,
@@ -22,8 +23,8 @@ use temporalio_sdk::{
 };
 
 use crate::{
-    ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, Journaled, RunBegin, RunOrder, SoFar,
-    StoppedActor, Tree, Watched, Worked, carry,
+    ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, EndOrder, Journaled, Queues,
+    RunBegin, RunOrder, SoFar, StoppedActor, Tree, Watched, Worked, carry,
     deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
     effect::{begun_and_lost, lost},
     moves_on,
@@ -32,6 +33,9 @@ use crate::{
 
 /// How many events one look at a run brings, at most.
 const WATCHED: usize = 200;
+/// How long the end of a run waits for a worker that does what is done then, and how often that is tried.
+const END_WITHIN: Duration = Duration::from_secs(60);
+const END_TRIES: u32 = 3;
 
 /// Drives one run.
 #[workflow]
@@ -69,7 +73,7 @@ impl RunWorkflow {
     /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
     #[run(name = "aime.run")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, begin: RunBegin) -> WorkflowResult<RunResult> {
-        let RunBegin { mut begin, queues, stopped, tree } = begin;
+        let RunBegin { mut begin, queues, stopped, tree, ends } = begin;
         ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
         loop {
             let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
@@ -79,12 +83,13 @@ impl RunWorkflow {
             }
             // They stay for those who look at a history that has been left.
             let (events, facts) = (carrier.events, ctx.state(|run| run.facts.clone()));
+            let so_far = carrier.ledger.borrow().so_far.clone();
             match carried {
                 Carried::Left { not_begun, then } => {
                     let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
-                    let onwards = RunBegin { begin: begin.clone(), queues: queues.clone(), stopped, tree: tree_now(ctx) };
+                    let onwards = RunBegin { begin: begin.clone(), queues: queues.clone(), stopped, tree: tree_now(ctx), ends };
                     ctx.continue_as_new(onwards, ContinueAsNewOptions::default())?;
                 }
                 Carried::Ended(ended) => {
@@ -92,7 +97,11 @@ impl RunWorkflow {
                     let before = begin.journal.as_ref().map_or(0, |journal| journal.facts.len());
                     let heard = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
                     let last = Last::of(&ended.output, state, heard, carrier.unheard);
-                    let result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
+                    let mut result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
+                    if ends {
+                        let order = EndOrder { result: result.clone(), over, so_far, tree: tree_now(ctx) };
+                        result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
+                    }
                     // Until it goes on, or for ever, it can be read.
                     ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
                     if over {
@@ -131,6 +140,19 @@ impl RunWorkflow {
     #[query]
     pub fn progress(&self, _: &WorkflowContextView) -> Option<ProgressState> {
         self.state.clone()
+    }
+}
+
+/// Has a worker do what is done at the end of a run, or of a part of it; what there is to be said of that.
+async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queues, order: EndOrder) -> Vec<String> {
+    let queue = queues.name(Capability::Planner);
+    let mut options = queues.options(Capability::Planner, &EffectId::new("end"), WorkflowCancellationToken::new());
+    // What a run came to is told even if nobody is there any more who could do that.
+    options.schedule_to_start_timeout.get_or_insert(END_WITHIN);
+    options.retry_policy = Some(RetryPolicy::builder().maximum_attempts(END_TRIES).build());
+    match ctx.execute_activity(Effects::end, (input, order), options).await {
+        Ok(notes) => notes,
+        Err(error) => vec![format!("what is done at the end of a run was not done: {}", lost(&queue, &error))],
     }
 }
 
@@ -233,7 +255,7 @@ fn left_out(fact: RunFact, why: &str) -> RunFact {
 struct RunCarrier {
     ctx: WorkflowContext<RunWorkflow>,
     begin: Begin<RunMachine>,
-    queues: crate::Queues,
+    queues: Queues,
     events: usize,
     ledger: Rc<RefCell<Ledger>>,
     /// The workflows of actors at work, by their tasks.
@@ -254,7 +276,7 @@ struct Ledger {
 }
 
 impl RunCarrier {
-    fn new(ctx: WorkflowContext<RunWorkflow>, begin: Begin<RunMachine>, queues: crate::Queues) -> Self {
+    fn new(ctx: WorkflowContext<RunWorkflow>, begin: Begin<RunMachine>, queues: Queues) -> Self {
         let input = &begin.input.what;
         let at = Timestamp::from_millis(begin.input.at);
         let ended_from_outside = Some(cancelled(&ctx));

@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 pub use self::past::brought;
 pub(crate) use self::standing::Standing;
 use self::{
-    past::{bring, work},
+    past::{as_one, bring, work},
     standing::effects,
 };
 use crate::{BlobError, Blobs};
@@ -113,6 +113,12 @@ pub enum TreeError {
     Form {
         /// Its name.
         bundle: String,
+    },
+    /// What was done before could not be kept, so nothing of it can be undone.
+    #[error("what was done before could not be kept: {why}")]
+    NotKept {
+        /// Why.
+        why: String,
     },
     /// The folder does not stand as work has left it.
     #[error("the folder does not stand as it was left: {why}")]
@@ -219,8 +225,15 @@ impl Trees {
                 match kept {
                     None => self.folder.update(&now, &both).await?,
                     Some(recorder) => {
-                        let work = work(&self.folder, (&before, &tree.commit), (&now, &both)).await?;
                         let folder = self.folder.clone();
+                        let work = match work(&folder, (&before, &tree.commit), (&now, &both)).await {
+                            Ok(work) => work,
+                            // It comes all the same.
+                            Err(error) => {
+                                tracing::warn!(%error, "it is not known which task did what");
+                                as_one(&folder, &now, &both).await?
+                            }
+                        };
                         bring(recorder, work, async move { folder.update(&now, &both).await }).await?;
                     }
                 }

@@ -20,7 +20,7 @@ pub(crate) struct Link {
 pub(crate) type Chains = BTreeMap<PathBuf, Vec<Link>>;
 
 /// What a log comes to.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) chains: Chains,
     /// What each undo took out of the chains.
@@ -93,6 +93,11 @@ impl History {
             Scope::Undo { number } => self.undos.retain(|undo| undo != number),
             Scope::Run {} | Scope::Tasks { .. } => self.undos.push(number),
         }
+    }
+
+    /// Whether a path stood so once, before a change that still holds.
+    pub(crate) fn stood(&self, path: &Path, entry: Option<&Entry>) -> bool {
+        self.chains.get(path).is_some_and(|chain| chain.iter().any(|link| link.before.as_ref() == entry))
     }
 
     /// What an undo changed.

@@ -103,11 +103,19 @@ impl Log {
 
     /// Adds a record, whole or not at all.
     pub(crate) fn add(&mut self, record: &Record) -> Result<(), UndoError> {
+        self.add_all(std::slice::from_ref(record))
+    }
+
+    /// Adds records at once.
+    pub(crate) fn add_all(&mut self, records: &[Record]) -> Result<(), UndoError> {
         let failed = |source| store(&self.path, "written")(source);
-        let mut line = serde_json::to_vec(record).map_err(|error| failed(error.into()))?;
-        line.push(b'\n');
+        let mut lines = Vec::new();
+        for record in records {
+            serde_json::to_writer(&mut lines, record).map_err(|error| failed(error.into()))?;
+            lines.push(b'\n');
+        }
         let before = self.file.stream_position().map_err(failed)?;
-        let written = self.file.write_all(&line);
+        let written = self.file.write_all(&lines);
         if written.is_err() {
             // A full disk: what was written of it goes again.
             drop(self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before))));

@@ -195,6 +195,12 @@ impl Recorder {
         std::mem::take(&mut self.state().notes)
     }
 
+    /// Whether what changes is kept, as far as is known by now.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        !self.state().lost
+    }
+
     /// What was changed through the folder's handle since this was asked last.
     #[must_use]
     pub fn exact_changes(&self) -> Vec<(Author, Change)> {
@@ -367,6 +373,12 @@ impl Live {
     fn add(&mut self, record: Record) -> Result<(), UndoError> {
         self.log.add(&record)?;
         self.take_in(record);
+        Ok(())
+    }
+
+    fn add_all(&mut self, records: Vec<Record>) -> Result<(), UndoError> {
+        self.log.add_all(&records)?;
+        records.into_iter().for_each(|record| self.take_in(record));
         Ok(())
     }
 

@@ -75,6 +75,12 @@ pub enum WorkTreeError {
         /// What it holds.
         path: String,
     },
+    /// A file of a state is not in the repository.
+    #[error("the repository is not whole: {said}")]
+    Incomplete {
+        /// What `git` says.
+        said: String,
+    },
     /// The bundle does not hold the commit that it is said to hold.
     #[error("the bundle does not hold {commit}")]
     Missing {

@@ -66,7 +66,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`], as where the state is not here.
     pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<Past>, WorkTreeError> {
-        let said = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str()]).await?;
+        let said = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
         let said = String::from_utf8_lossy(&said);
         let states = States::read(&said);
         let Some((first, parts)) = states.parts(to.as_str(), &|state, parents| match from {
@@ -92,6 +92,20 @@ impl WorkTree {
     pub async fn changed(&self, from: &Commit, to: &Commit) -> Result<Vec<Changed>, WorkTreeError> {
         let (from, to) = (self.tree_of(from).await?, self.tree_of(to).await?);
         Ok(self.differences(&[(&from, &to)]).await?.remove(&(from, to)).unwrap_or_default())
+    }
+
+    /// How many bytes each holds.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`], as where one of them is not here.
+    pub async fn sizes(&self, blobs: &[&Blob]) -> Result<Vec<u64>, WorkTreeError> {
+        let input: String = blobs.iter().map(|blob| format!("{}\n", blob.id)).collect();
+        let what = "look at files of states";
+        let said = self.git.must_read(what, &["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
+        let said = String::from_utf8_lossy(&said);
+        // Of one that is missing a line says so in words.
+        let sizes: Option<Vec<u64>> = said.lines().map(|size| size.parse().ok()).collect();
+        sizes.filter(|sizes| sizes.len() == blobs.len()).ok_or_else(|| WorkTreeError::Incomplete { said: said.trim().to_owned() })
     }
 
     /// What a file holds.

@@ -156,6 +156,14 @@ impl WorkTree {
         write(&known, holder).await
     }
 
+    /// Puts a commit into a folder that stands as it was recorded or checked out last. What is ignored there is left alone.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`]; then the folder may hold anything, and the next check-out mends it.
+    pub async fn turn(&self, commit: &Commit) -> Result<(), WorkTreeError> {
+        self.git.must("put a state into the folder", &["read-tree", "--reset", "-u", commit.as_str()]).await.map(drop)
+    }
+
     /// Takes away every `.git` in the folder: what one holder has set in it must not hold for the next.
     async fn remove_repositories(&self) -> Result<(), WorkTreeError> {
         let own = self.git.folder.join(OWN);
@@ -312,11 +320,11 @@ impl WorkTree {
     }
 
     async fn commit(&self, tree: &str, parents: &[&Commit], by: &str) -> Result<Commit, WorkTreeError> {
-        let mut arguments = vec!["commit-tree", tree, "-m", by];
+        let mut arguments = vec!["commit-tree", tree];
         for parent in parents {
             arguments.extend(["-p", parent.as_str()]);
         }
-        let commit: Commit = line(self.git.must("commit", &arguments).await?).try_into()?;
+        let commit: Commit = line(self.git.must_read("commit", &arguments, format!("{by}\n").into_bytes()).await?).try_into()?;
         self.keep(&commit).await?;
         Ok(commit)
     }

@@ -23,7 +23,15 @@ impl World {
             ("late", json!([tool("late", &gate("late"), &[])])),
             ("asked", actor("ASKS")),
             ("ended", json!([tool("cut", &gate("cut"), &[]), tool("after", "echo after >> log", &["cut"])])),
+            ("stopped", json!([tool("stop", &gate("stop"), &[]), tool("after", "echo after >> log", &["stop"])])),
         ];
+        // It is asked at each end, and what it wants in vain stands in the result.
+        let settings = self.root.join("home/aime/config.toml");
+        fs::create_dir_all(self.root.join("home/aime"))?;
+        fs::write(
+            &settings,
+            "[[hooks.stop]]\nname = \"bell\"\ncommand = \"echo rung >> rung; echo '{\\\"block\\\": \\\"not yet\\\"}'\"\n",
+        )?;
         for folder in ["ends-here", "ends"] {
             for (name, tasks) in &plans {
                 let plan = json!({"goal": "one thing", "tasks": tasks});
@@ -47,14 +55,15 @@ impl World {
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;
         let there = self.ends_in("ends", &url, &["--on", &on])?;
+        fs::remove_file(&settings)?;
         ensure!(here == there, "the results are others: {there:#?}\nwhere one process gives {here:#?}");
-        Ok("runs were refused by the model, reached a bound and were given more, had no time left, were cancelled and forked, asked and were answered: exit codes, results and refusals are \
-            those of one process"
+        Ok("runs were refused by the model, reached a bound and were given more, had no time left, were stopped, cancelled and forked, asked and were answered: exit codes, results, what \
+            hooks said of them and refusals are those of one process"
             .to_owned())
     }
 
     /// What each came to, and what the calls have left.
-    fn ends_in(&self, folder: &str, url: &str, on: &[&str]) -> Result<(Vec<Value>, [String; 2])> {
+    fn ends_in(&self, folder: &str, url: &str, on: &[&str]) -> Result<(Vec<Value>, [String; 3])> {
         let aime = |name: &str, words: &[&str]| self.start(folder, &format!("{folder}-{name}"), url, &[words, on].concat());
         let run = |name: &str| {
             let plan = format!("{name}.json");
@@ -69,6 +78,18 @@ impl World {
         let late = aime("late", &[&["run", "--plan", "late.json", "--run-id", "late"][..], &time].concat())?;
         self.appears(&format!("{folder}/at-late"))?;
         let late = late.ended(4)?;
+        // Whoever is told to end while they watch stops the run, which can go on.
+        let going = run("stopped")?;
+        self.appears(&format!("{folder}/at-stop"))?;
+        going.told_to_end()?;
+        let stopped = going.ended(130)?;
+        let listed = aime("list", &["runs", "--output", "jsonl"])?.printed(0)?;
+        ensure!(
+            listed.lines().any(|run| run.contains("\"stopped\"") && run.contains("\"interrupted\"")),
+            "it is listed as another: {listed}"
+        );
+        fs::write(self.root.join(folder).join("go-stop"), "")?;
+        let gone_on = aime("gone-on", &["resume", "stopped", "--output", "json"])?.ended(0)?;
         let going = run("ended")?;
         self.appears(&format!("{folder}/at-cut"))?;
         aime("cancel", &["cancel", "ended"])?.printed(0)?;
@@ -102,15 +123,19 @@ impl World {
             &["answer", "asked", "yes"],
             &["pause", "asked"],
             &["cancel", "ended"],
+            &["resume", "ended"],
             &["cancel", "alone", "--task", "main"],
         ] {
             aime("refusal", words)?.printed(2).with_context(|| format!("{words:?}"))?;
             refusals.push_str(&fs::read_to_string(self.root.join(format!("{folder}-refusal.err")))?);
         }
-        let log = fs::read_to_string(self.root.join(folder).join("log"))?;
+        let [log, rung] = ["log", "rung"].map(|name| fs::read_to_string(self.root.join(folder).join(name)));
+        ensure!(self.root.join(folder).join(".aime/progress/capped.json").is_file(), "in {folder} no snapshot is kept");
         Ok((
-            [refused, spent, more, late, ended, again, asked, asked_and_done, capped, still, uncapped, alone].map(compared).into(),
-            [refusals, log],
+            [refused, spent, more, late, stopped, gone_on, ended, again, asked, asked_and_done, capped, still, uncapped, alone]
+                .map(compared)
+                .into(),
+            [refusals, log?, rung?],
         ))
     }
 }

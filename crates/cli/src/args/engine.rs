@@ -48,6 +48,20 @@ pub(crate) struct EngineArgs {
 }
 
 impl EngineArgs {
+    /// An option that says how an engine is used, where one was given.
+    pub(crate) fn any(&self) -> Option<&'static str> {
+        let given = [
+            ("--blobs", self.blobs.is_some()),
+            ("--payload-key", self.payload_key.is_some()),
+            ("--tls-ca", self.tls_ca.is_some()),
+            ("--tls-cert", self.tls_cert.is_some()),
+            ("--tls-name", self.tls_name.is_some()),
+            ("--place", self.place.is_some()),
+            ("--trees", self.trees),
+        ];
+        given.into_iter().find_map(|(name, given)| given.then_some(name))
+    }
+
     pub(crate) fn queues(&self) -> Queues {
         let queues =
             Queues { prefix: self.queues.clone(), place: self.place.clone(), lost_after_s: self.lost_after.map(|time| time.as_secs()) };

@@ -3,26 +3,38 @@
 mod look;
 mod say;
 
-use std::{collections::BTreeSet, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use aime_durable::{Clock as _, SystemClock};
-use aime_orchestrator::{FailureCode, NobodyThere, Orchestrator, PublishedEvent, RunFact, RunRequest};
-use aime_progress::{RunId, Timestamp};
+use aime_orchestrator::{FailureCode, NobodyThere, Orchestrator, PublishedEvent, RunFact, RunInput, RunRequest};
+use aime_progress::{RunId, RunStatus, Timestamp};
 use aime_temporal::{
     Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, Runs, Seal, Side, TakenBack, Tree,
     TreeError, Trees, Watched, connect, work,
 };
+use tokio::sync::mpsc;
 
 use self::say::{Spoken, named};
 use super::{
     resume::raised,
-    run::{Carry, bounds, interrupted, run, tell, tell_model},
+    run::{Carry, bounds, interrupted, remember, run, tell, tell_model},
+    steering::has_ended,
     undo::recorder,
+    watch::{tell_end, tell_event},
 };
 use crate::{
     args::{Command, Global, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
-    models, output,
+    models::{self, Choice},
+    output,
     screen::{Form, Screen, Sight},
     wiring::Setup,
 };
@@ -66,15 +78,25 @@ pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, g
     let runs = runs(on, global, setup).await?;
     let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
     let input = orchestrator.input(request).map_err(|error| super::run::failure_of(&error))?;
+    // Who plans there has a model, whether or not one is here.
+    let input = RunInput { can_plan: true, ..input };
     let tree = handed_over(&run, global, setup).await?;
     runs.start(SystemClock.now(), input, tree).await.map_err(|error| failure_of(&error))?;
     watch(&runs, &run, (0, Watching::Own), output, global, setup).await
 }
 
 async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+    if args.model.is_some() {
+        return Err(Failure::usage("workers have models of their own, so --model says nothing here").hint("name it to `aime worker`"));
+    }
     let runs = runs(on, global, setup).await?;
     let run = named(&args.run, &runs).await?;
     let seen = runs.watch(&run, usize::MAX).await.map_err(|error| failure_of(&error))?;
+    if seen.over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
+        let state = runs.progress(&run).await.map_err(|error| failure_of(&error))?;
+        return Err(state.map_or_else(|| Failure::usage(format!("run {run} was cancelled")), |state| has_ended(&run, &state)));
+    }
+    setup.tell_notes();
     if let (Some(_), false) = (&seen.result, seen.over) {
         let known = runs.view(&run).await.map_err(|error| failure_of(&error))?;
         let (before, reached) = (known.bounds, known.bounds_reached);
@@ -110,24 +132,39 @@ async fn watch(
     // The view's keys act on runs of this machine alone: a run of an engine is shown in lines.
     let sight = Sight { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
     let screen = Screen::new(Form::of(output, sight), run);
-    let (mut seen, mut away, mut stopping) = (from, 0, false);
+    // What people allow for good, and telemetry, are of whoever has the run carried out.
+    let own = watching == Watching::Own;
+    let (consents, mut telemetry) = if own { (setup.consents(), setup.watch(run)) } else { (None, None) };
+    let mut interruptions = interruptions();
+    let (mut seen, mut away, mut pause) = (from, 0, Duration::ZERO);
+    let (mut stop, told) = (false, AtomicBool::new(false));
     loop {
-        let looked = tokio::select! {
-            looked = runs.watch(run, seen) => looked,
-            () = interrupted() => {
-                if watching == Watching::Others {
-                    return Ok(0);
-                }
-                if std::mem::replace(&mut stopping, true) {
-                    output::note(&format!("not watched any more; `aime resume {run}` with the same --on goes on"));
-                    return Ok(code::INTERRUPTED);
-                }
-                screen.say("stopping … (again to stop watching)");
-                let stop = RunFact::StopRequested { reason: "stopped by a person".to_owned() };
-                runs.tell(run, vec![stop]).await.map_err(|error| failure_of(&error))?;
-                continue;
+        let look = async {
+            tokio::time::sleep(pause).await;
+            if stop && !told.load(Ordering::Relaxed) {
+                runs.tell(run, vec![RunFact::StopRequested { reason: "stopped by a person".to_owned() }]).await?;
+                told.store(true, Ordering::Relaxed);
             }
+            runs.watch(run, seen).await
         };
+        let looked = tokio::select! {
+            biased;
+            Some(()) = interruptions.recv() => None,
+            looked = look => Some(looked),
+        };
+        let Some(looked) = looked else {
+            if !own {
+                return Ok(0);
+            }
+            if std::mem::replace(&mut stop, true) {
+                output::note(&format!("not watched any more; `aime resume {run}` with the same --on goes on"));
+                return Ok(code::INTERRUPTED);
+            }
+            screen.say("stopping … (again to stop watching)");
+            pause = Duration::ZERO;
+            continue;
+        };
+        pause = LOOK;
         let Watched { events, all, result, tree, .. } = match looked {
             Ok(watched) => watched,
             Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
@@ -139,7 +176,6 @@ async fn watch(
                 if away > AWAY {
                     return Err(failure_of(&error));
                 }
-                tokio::time::sleep(LOOK).await;
                 continue;
             }
         };
@@ -147,23 +183,58 @@ async fn watch(
         for event in events {
             seen += 1;
             let published = PublishedEvent { seq: seen as u64, at: Timestamp::from_millis(event.at), event: event.what };
+            if !own {
+                tell_event(&published, run, output)?;
+                continue;
+            }
+            if let Some(telemetry) = &mut telemetry {
+                telemetry.take(&published);
+            }
             screen.show(&published)?;
+            if let Some(lost) = remember(&published, consents.as_ref()) {
+                screen.say(&lost);
+            }
+        }
+        if seen < all {
+            pause = Duration::ZERO;
         }
         if let Some(result) = result.filter(|_| seen >= all) {
             screen.close();
+            if !own {
+                return tell_end(&result, output).map(|()| 0);
+            }
+            setup.end_telemetry().await;
             // What it came to is told first, whatever becomes of the files here.
             let code = tell(&result, output)?;
-            if watching == Watching::Others {
-                return Ok(0);
-            }
             let taken = match tree {
-                Some(tree) => take_back(run, &tree, global, setup).await?,
-                None => true,
+                Some(tree) => take_back(run, &tree, global, setup).await,
+                None => Ok(true),
             };
-            return Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() });
+            return match taken {
+                Ok(taken) => Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() }),
+                // How the run ended says more.
+                Err(failure) if code != 0 => {
+                    output::failure(&failure.message, failure.hint.as_deref());
+                    Ok(code)
+                }
+                Err(failure) => Err(failure),
+            };
         }
-        tokio::time::sleep(LOOK).await;
     }
+}
+
+/// Tells of each Ctrl-C and TERM from now on, so that none is missed while something else is done.
+fn interruptions() -> mpsc::UnboundedReceiver<()> {
+    let (tell, told) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            interrupted().await;
+            if tell.send(()).is_err() {
+                return;
+            }
+        }
+    });
+    told
 }
 
 /// What stands in the folder, as the state that a run begins from; none where the folder stays where it is.
@@ -217,18 +288,32 @@ fn tree_failure(error: &TreeError) -> Failure {
 
 /// Serves an engine until Ctrl-C or TERM.
 pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let serves: BTreeSet<Capability> = if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.iter().copied().collect() };
+    let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
+    if choice.is_none() && args.serve.contains(&Capability::Llm) {
+        return Err(models::none_configured());
+    }
+    let mut serves: BTreeSet<Capability> =
+        if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.iter().copied().collect() };
+    if choice.is_none() {
+        // Others that have a model are to be asked.
+        serves.remove(&Capability::Llm);
+    }
     // Who gives actors the tools of MCP servers, and who calls them; nobody else starts a server.
     let knows_servers = serves.contains(&Capability::Planner) || serves.contains(&Capability::Mcp);
-    let serving = serve(args, serves, global, setup);
+    let serving = serve(args, choice, serves, global, setup);
     if knows_servers { setup.with_servers(serving).await } else { serving.await }
 }
 
-async fn serve(args: WorkerArgs, serves: BTreeSet<Capability>, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+async fn serve(
+    args: WorkerArgs,
+    choice: Option<Choice>,
+    serves: BTreeSet<Capability>,
+    global: &Global,
+    setup: &Setup,
+) -> Result<u8, Failure> {
     let equipment = if serves.iter().all(|capability| *capability == Capability::Runs) {
         None
     } else {
-        let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
         let asks = serves.contains(&Capability::Llm) || serves.contains(&Capability::Planner);
         let models = match &choice {
             Some(choice) if asks => {

@@ -41,9 +41,18 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
         (None, None, Some(_)) => "carry out the plan".to_owned(),
         (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"what is to be reached\"")),
     };
+    let elsewhere = is_elsewhere(global);
+    if elsewhere && args.choice.model.is_some() {
+        return Err(Failure::usage("workers have models of their own, so --model says nothing here").hint("name it to `aime worker`"));
+    }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?;
     let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress::TaskKind::Actor));
     let models = match &choice {
+        // What is looked at before it is carried out is made here.
+        _ if elsewhere && !(args.review && plan.is_none()) => {
+            setup.tell_notes();
+            None
+        }
         Some(choice) if needs_model || plan.is_none() => {
             tell_model(Some(choice), setup);
             Some(models::ready(choice, setup).await?)
@@ -71,6 +80,17 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
         Work::Start(Box::new(request)),
     )
     .await
+}
+
+/// Whether an engine carries the run out, with what its workers have.
+#[cfg(feature = "temporal")]
+const fn is_elsewhere(global: &Global) -> bool {
+    global.engine.on.is_some()
+}
+
+#[cfg(not(feature = "temporal"))]
+const fn is_elsewhere(_: &Global) -> bool {
+    false
 }
 
 /// The models that a replan may use where none is needed: nothing is fetched for it.

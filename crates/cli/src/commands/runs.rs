@@ -65,9 +65,7 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
         Output::Text => {
             let width = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
             for run in &runs {
-                // A journal learns how a run ended when it ends; until then it may be under way, or was cut off.
-                let status = if run.status == "planning" { "unfinished" } else { &run.status };
-                output::result(&in_list((&run.id, width), status, &moment(run.created_at), &run.title));
+                output::result(&in_list((&run.id, width), &run.status, &moment(run.created_at), &run.title));
             }
         }
         Output::Json => output::json(&listed(setup)?, true)?,
@@ -78,6 +76,8 @@ fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
 
 /// The line of a run in the list.
 pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, goal: &str) -> String {
+    // A journal learns how a run ended when it ends; until then it may be under way, or was cut off.
+    let status = if status == "planning" { "unfinished" } else { status };
     format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
 }
 
@@ -98,10 +98,14 @@ pub(super) fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure
     if let Some(damage) = &seen.damage {
         output::note(&format!("the journal of {run} is damaged: {damage}; what follows ends at the last good record"));
     }
+    tell_contradictions(&run, &seen);
+    Ok((run, seen))
+}
+
+pub(super) fn tell_contradictions(run: &RunId, seen: &RunView) {
     for contradiction in &seen.inconsistencies {
         output::note(&format!("the state of {run} contradicts itself: {contradiction}"));
     }
-    Ok((run, seen))
 }
 
 /// What a run came to, or how it stands.

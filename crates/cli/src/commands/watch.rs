@@ -59,13 +59,28 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, setup: &Setu
         () = interrupted() => return Ok(0),
     }
     let (run, seen) = read(run.as_str(), setup)?;
-    let result = RunResult::new(run.clone(), &seen.state, &output_of(&run, &seen));
-    match form {
-        Output::Text => output::note(&summary(&result)),
-        Output::Json => output::json(&result, true)?,
-        Output::Jsonl => output::json(&result, false)?,
-    }
+    tell_end(&RunResult::new(run.clone(), &seen.state, &output_of(&run, &seen)), form)?;
     Ok(0)
+}
+
+/// Prints an event for somebody who watches.
+pub(super) fn tell_event(event: &PublishedEvent, run: &RunId, form: Output) -> Result<(), Failure> {
+    match form {
+        Output::Text => line_of(event).iter().for_each(|line| output::result(line)),
+        Output::Json => {}
+        Output::Jsonl => output::json(&event.document(run, &rfc3339(event.at.as_millis())), false)?,
+    }
+    Ok(())
+}
+
+/// Prints what a run came to, or how it stands, for somebody who has watched.
+pub(super) fn tell_end(result: &RunResult, form: Output) -> Result<(), Failure> {
+    match form {
+        Output::Text => output::note(&summary(result)),
+        Output::Json => output::json(result, true)?,
+        Output::Jsonl => output::json(result, false)?,
+    }
+    Ok(())
 }
 
 /// A run that is looked at.
@@ -138,11 +153,7 @@ impl Watched<'_> {
             let abandoned = self.driven() == Some(false);
             let events = self.more()?;
             for event in &events {
-                match form {
-                    Output::Text => line_of(event).iter().for_each(|line| output::result(line)),
-                    Output::Json => {}
-                    Output::Jsonl => output::json(&event.document(&self.run, &rfc3339(event.at.as_millis())), false)?,
-                }
+                tell_event(event, &self.run, form)?;
             }
             if events.is_empty() {
                 if abandoned {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
-use aime_progress::{LiveStore, ProgressState, RunId, Spent, write_snapshot};
+use aime_progress::{LiveStore, ProgressState, RunId, Spent};
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
@@ -105,7 +105,7 @@ impl Orchestrator {
         let state = ended.machine.state();
         // Two files, and neither waits for the other to be on the disk.
         let told = self.list(&run, state, &ended.output);
-        self.keep_snapshot(state);
+        self.parts.keep_snapshot(state);
         if ended.machine.is_over() {
             runner.end_plan(state).await;
         }
@@ -138,17 +138,9 @@ impl Orchestrator {
                 kept = Some(state.last_progress_at);
                 let here = self.clone();
                 // A snapshot that could not be written is told where it is written.
-                drop(tokio::task::spawn_blocking(move || here.keep_snapshot(&state)).await);
+                drop(tokio::task::spawn_blocking(move || here.parts.keep_snapshot(&state)).await);
             }
             tokio::time::sleep(SNAPSHOT_EVERY).await;
-        }
-    }
-
-    /// A view for people and other programs: the journal stays the truth.
-    pub(super) fn keep_snapshot(&self, state: &ProgressState) {
-        let path = self.parts.keep.join("progress").join(format!("{}.json", state.plan_id));
-        if let Err(error) = write_snapshot(&path, state) {
-            tracing::warn!(%error, "the snapshot could not be written; the journal is whole");
         }
     }
 }

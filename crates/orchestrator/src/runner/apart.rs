@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{RunRunner, evidence::CallRecord};
 use crate::{
-    Budget, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunSoFar, machine::without_result, questions::Answers, words::Words,
+    Budget, HookPoint, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar, machine::without_result,
+    questions::Answers, words::Words,
 };
 
 /// Carries out single effects of one run. Nothing is kept of a run here but what it changes in the working folder, for an undo: what is to be known of
@@ -114,6 +115,24 @@ impl Apart {
         }
         self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
         fact.without_secrets(self.redactor())
+    }
+
+    /// Does what is done where a run ends for good (`over`), or is left: its snapshot and its plan are kept, and hooks are told. Gives what there is to be
+    /// said of that, for the notes of the result.
+    pub async fn end(&self, mut result: RunResult, state: &ProgressState, over: bool) -> Vec<String> {
+        let parts = &self.runner.parts;
+        parts.keep_snapshot(state);
+        if over {
+            self.runner.end_plan(state).await;
+        }
+        result.notes.clear();
+        if parts.hooks.are_at(HookPoint::Stop) {
+            self.runner.kept_files.around("hook", parts.hooks.stopped(&mut result)).await;
+        }
+        let lost = self.runner.kept_files.leave().await;
+        let lost = lost.into_iter().filter_map(|fact| if let RunFact::UndoLost { message } = fact { Some(message) } else { None });
+        result.notes.extend(lost);
+        result.notes.iter().map(|note| self.redactor().text(note).into_owned()).collect()
     }
 
     pub(super) fn redactor(&self) -> &Redactor {

@@ -40,10 +40,16 @@ impl KeptFiles {
             let (here, recorder) = (here.clone(), Arc::clone(&recorder));
             Box::pin(async move {
                 let scope = here.scope(&task)?;
-                if let Some(passing) = &here.passing {
-                    passing.bring_past(Arc::clone(&recorder), scope.clone()).await?;
-                }
-                spawn_blocking(move || undo(&recorder, &scope)).await.map_err(|error| error.to_string())?
+                let turn = match &here.passing {
+                    Some(passing) => Some(passing.bring_past(Arc::clone(&recorder), scope.clone()).await?),
+                    None => None,
+                };
+                let undone = spawn_blocking(move || {
+                    let undone = undo(&recorder, &scope);
+                    drop(turn);
+                    undone
+                });
+                undone.await.map_err(|error| error.to_string())?
             })
         });
         ToolContext { folder, ..context }.with_undo(undo)
@@ -79,7 +85,7 @@ impl KeptFiles {
 
     /// The same where nobody is left to be told.
     pub(crate) async fn around<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
-        let Some(recorder) = self.recorder.clone() else { return work.await };
+        let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return work.await };
         let (author, opening) = (author(None, what), Arc::clone(&recorder));
         let window = spawn_blocking(move || opening.open(author)).await.ok().flatten();
         let done = work.await;

@@ -1,7 +1,7 @@
 //! Who did what on the way to a state.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -12,6 +12,12 @@ use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, task::spawn_blocking};
 
 use super::TreeError;
+
+/// What aime keeps itself in a folder: nobody's work.
+const OWN: &str = ".aime";
+/// The largest file that is kept as it stood between two pieces of work, and how much of that altogether, in bytes: it is held in memory.
+const LARGEST_BETWEEN: u64 = 32_000_000;
+const MOST_BETWEEN: u64 = 512_000_000;
 
 /// On whose behalf work was done: what the state tells that came of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,21 +61,25 @@ pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<Pa
     for (number, step) in steps.iter().enumerate() {
         last.extend(step.changes.iter().map(|changed| (changed.path.as_path(), number)));
     }
+    // What stands there in the end is read in the folder.
+    let between = |number: usize, changed: &Changed| {
+        let is_read = !here.contains(&changed.path) && last.get(changed.path.as_path()) != Some(&number);
+        if is_read && !changed.path.starts_with(OWN) { changed.after.clone() } else { None }
+    };
+    let blobs = steps.iter().enumerate().flat_map(|(number, step)| step.changes.iter().filter_map(move |changed| between(number, changed)));
+    let contents = contents(folder, blobs.collect()).await?;
     let mut pieces = Vec::new();
     let mut joined: HashMap<&Path, Vec<Author>> = HashMap::new();
     for (number, step) in steps.iter().enumerate() {
         let (by, undoes) = who(step);
         let mut changes = Vec::new();
-        for Changed { path, after, .. } in &step.changes {
-            if here.contains(path) {
-                joined.entry(path).or_default().extend(by.iter().cloned());
-                continue;
+        for changed in &step.changes {
+            if here.contains(&changed.path) {
+                joined.entry(&changed.path).or_default().extend(by.iter().cloned());
+            } else {
+                let content = between(number, changed).and_then(|blob| contents.get(&blob).cloned());
+                changes.push((changed.path.clone(), content));
             }
-            let content = match after {
-                Some(blob) if last.get(path.as_path()) != Some(&number) => Some(content(folder, blob).await?),
-                _ => None,
-            };
-            changes.push((path.clone(), content));
         }
         pieces.push(Brought { by, undoes, changes });
     }
@@ -90,12 +100,19 @@ pub(super) async fn work(
     let here = folder.changed(before, now).await?.into_iter().map(|changed| changed.path).collect();
     let mut work = pieces(folder, &steps, &here).await?;
     let told: BTreeSet<PathBuf> = work.iter().flat_map(|piece| &piece.changes).map(|(path, _)| path.clone()).collect();
-    let whole = folder.changed(now, both).await?.into_iter().map(|changed| (changed.path, None));
-    let changes: Vec<_> = whole.filter(|(path, _)| !told.contains(path)).collect();
-    if !changes.is_empty() {
-        work.push(Brought { by: vec![brought()], undoes: None, changes });
+    for mut rest in as_one(folder, now, both).await? {
+        rest.changes.retain(|(path, _)| !told.contains(path));
+        if !rest.changes.is_empty() {
+            work.push(rest);
+        }
     }
     Ok(work)
+}
+
+/// What a folder comes to, where nothing tells who did it.
+pub(super) async fn as_one(folder: &WorkTree, now: &Commit, both: &Commit) -> Result<Vec<Brought>, WorkTreeError> {
+    let changes = folder.changed(now, both).await?.into_iter().map(|changed| (changed.path, None)).collect();
+    Ok(vec![Brought { by: vec![brought()], undoes: None, changes }])
 }
 
 /// Has work come into a folder, and keeps it.
@@ -109,13 +126,21 @@ pub(super) async fn bring(
     Ok(came.await.map_err(|error| TreeError::Broken { why: error.to_string() })??)
 }
 
-async fn content(folder: &WorkTree, blob: &Blob) -> Result<Content, WorkTreeError> {
-    if blob.is_link() {
-        return Ok(Content::Link { target: folder.target(blob).await? });
+/// What these hold, each once; of what is too large how large it is.
+async fn contents(folder: &WorkTree, blobs: HashSet<Blob>) -> Result<HashMap<Blob, Content>, WorkTreeError> {
+    let blobs: Vec<Blob> = blobs.into_iter().collect();
+    let sizes = folder.sizes(&blobs.iter().collect::<Vec<_>>()).await?;
+    let (mut contents, mut room) = (HashMap::new(), MOST_BETWEEN);
+    for (blob, size) in blobs.into_iter().zip(sizes) {
+        let content = if size > room.min(LARGEST_BETWEEN) {
+            Content::TooLarge { size }
+        } else if blob.is_link() {
+            Content::Link { target: folder.target(&blob).await? }
+        } else {
+            room -= size;
+            Content::File { bytes: folder.content(&blob).await?, may_run: blob.may_run() }
+        };
+        contents.insert(blob, content);
     }
-    match folder.content(blob).await {
-        Ok(bytes) => Ok(Content::File { bytes, may_run: blob.may_run() }),
-        Err(WorkTreeError::TooMuch { bytes, .. }) => Ok(Content::TooLarge { size: bytes }),
-        Err(error) => Err(error),
-    }
+    Ok(contents)
 }

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use aime_orchestrator::PassingFolder;
+use aime_orchestrator::{FolderTurn, PassingFolder};
 use aime_undo::{Author, Recorder, Scope};
 use aime_work_tree::{Commit, WorkTreeError};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -18,6 +18,9 @@ use super::{
     Back, Tree, TreeError, Trees,
     past::{By, bring, brought, pieces},
 };
+
+/// Why nothing is handed back of a call that was given up while it undid something.
+const CUT_OFF: &str = "an undo was cut off";
 
 /// A state that was checked out, for as long as it is worked on, and nobody else works in the folder.
 #[derive(Debug)]
@@ -75,6 +78,10 @@ impl Standing {
 
     /// What the folder has come to.
     pub(crate) async fn hand_back(self) -> Back {
+        // Whoever holds the turn beside us still changes the folder, for a call that was given up.
+        if Arc::strong_count(&self.turn) > 1 {
+            return Back::Lost { why: CUT_OFF.to_owned() };
+        }
         match self.folder.state().await {
             Ok(tree) => Back::Tree { tree },
             Err(error) => Back::Lost { why: error.to_string() },
@@ -108,12 +115,11 @@ impl Stood {
         let folder = self.trees.folder.clone();
         let past = folder.past(None, &now).await?.ok_or_else(|| WorkTreeError::Missing { commit: now.to_string() })?;
         let work = pieces(&folder, &past.steps, &BTreeSet::new()).await?;
-        *self.undo() = Undo { of: Some(scope), broken: Some("an undo was cut off".to_owned()) };
-        folder.check_out(&past.from, &self.run).await?;
-        let run = self.run.clone();
-        bring(recorder, work, async move { folder.check_out(&now, &run).await }).await?;
+        *self.undo() = Undo { of: Some(scope), broken: Some(CUT_OFF.to_owned()) };
+        folder.turn(&past.from).await?;
+        bring(Arc::clone(&recorder), work, async move { folder.turn(&now).await }).await?;
         self.undo().broken = None;
-        Ok(())
+        if recorder.keeps() { Ok(()) } else { Err(TreeError::NotKept { why: recorder.notes().join("; ") }) }
     }
 
     fn undo(&self) -> MutexGuard<'_, Undo> {
@@ -133,17 +139,16 @@ impl PassingFolder for Passing {
         self.folder.keep.path()
     }
 
-    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<(), String>> {
+    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<FolderTurn, String>> {
         let (folder, turn) = (Arc::clone(&self.folder), self.turn.upgrade());
         async move {
             let turn = turn.ok_or("the call has ended")?;
             // Whoever gives the call up does not leave the folder half changed to the next one.
             let brought = tokio::spawn(async move {
-                let brought = folder.bring_past(recorder, scope).await;
-                drop(turn);
-                brought
+                folder.bring_past(recorder, scope).await.map_err(|error| error.to_string())?;
+                Ok(Box::new(turn) as FolderTurn)
             });
-            brought.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+            brought.await.map_err(|error| error.to_string())?
         }
         .boxed()
     }

@@ -226,9 +226,9 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
         let (passing, folder) = (standing.passing(), world.root.path().join(host.to_string()));
         let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
         let recorder = Arc::new(Recorder::new(ConfinedFolder::open(&folder).unwrap(), passing.keep(), "r", settings));
-        passing.bring_past(Arc::clone(&recorder), Scope::task(task)).await.unwrap();
+        let Ok(turn) = passing.bring_past(Arc::clone(&recorder), Scope::task(task)).await else { panic!("nothing is brought") };
         let left = undo(&recorder, &Scope::task(task));
-        drop((recorder, passing));
+        drop((turn, recorder, passing));
         (handed_back(standing).await, left)
     };
     let (same, left) = back(1, &three, "one").await;
@@ -250,18 +250,24 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
 }
 
 #[tokio::test]
-async fn an_undo_that_is_cut_off_hands_nothing_back() {
+async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others() {
     let world = world().await;
     world.write("client/a", "0");
     let begun = world.client.hand_over("r").await.unwrap();
     let one = world.work_by(0, &begun, Some("one"), "a", "1").await;
     let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
-    let (passing, gone) = (standing.passing(), world.root.path().join("gone"));
-    fs::create_dir(&gone).unwrap();
-    let recorder = Recorder::new(ConfinedFolder::open(&gone).unwrap(), passing.keep(), "r", UndoSettings::default());
-    // The state where the run began is nowhere.
-    fs::remove_dir_all(world.root.path().join("0.git/objects")).unwrap();
-    passing.bring_past(Arc::new(recorder), Scope::task("one")).await.unwrap_err();
-    assert!(matches!(standing.hand_back().await, Back::Lost { .. }));
-    assert!(passing.bring_past(world.recorder(), Scope::task("one")).await.unwrap_err().contains("has ended"));
+    let passing = standing.passing();
+    let recorder = |keep: &Path| {
+        Arc::new(Recorder::new(ConfinedFolder::open(&world.root.path().join("0")).unwrap(), keep, "r", UndoSettings::default()))
+    };
+    let mut bringing = passing.bring_past(recorder(passing.keep()), Scope::task("one"));
+    assert!(futures::poll!(&mut bringing).is_pending());
+    drop(bringing);
+    assert!(matches!(standing.hand_back().await, Back::Lost { why } if why.contains("cut off")));
+    // It goes on to its end before anybody else is let in.
+    let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
+    assert_eq!(world.read("0/a"), "1");
+    assert_eq!(handed_back(standing).await, one);
+    let late = passing.bring_past(recorder(passing.keep()), Scope::task("one")).await;
+    assert!(late.is_err_and(|why| why.contains("has ended")));
 }

@@ -1,5 +1,7 @@
 //! `undo_task`.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -9,6 +11,9 @@ use crate::{TaskUndone, Tool, ToolContext, ToolError, ToolOutput, Touches, Typed
 
 /// The most paths that are named in the text.
 const NAMED: usize = 50;
+
+/// All that the run did may have to be looked through, and large files be put back.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +32,7 @@ pub(super) fn tool() -> impl Tool {
         told(&parameters.task_id, undone)
     })
     .idempotent()
+    .time_limit(TIME_LIMIT)
     .touches(Touches::Files)
 }
 

@@ -1,7 +1,7 @@
 //! Taking in work that was done elsewhere.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -46,6 +46,8 @@ pub enum Content {
 
 /// What stood at a path before work came, and what stands there since.
 type Ends = BTreeMap<PathBuf, (Option<Entry>, Option<Entry>)>;
+/// What stands at a path after some of it.
+type Stands = BTreeMap<PathBuf, Option<Entry>>;
 
 impl Recorder {
     /// Has work come into the folder that was done elsewhere, and keeps each piece of it as that of those who did it, oldest first. `come` puts all of
@@ -80,29 +82,33 @@ impl Recorder {
                 self.refresh(live, counts, &path)?;
                 ends.insert(path, (before, after));
             }
-            if come.is_ok() {
-                self.add_pieces(live, work, &ends)?;
-            }
-            // What nobody is known to have done, and what ends the telling that something is about to be changed.
-            if live.history.about.is_some() {
+            let mut records = if come.is_ok() { self.pieces(live, work, &ends)? } else { Vec::new() };
+            let about = live.history.about.is_some();
+            if about && !records.iter().any(|record| matches!(record, Record::Changed { .. })) {
+                // What nobody is known to have done, and what ends the telling that something is about to be changed.
                 let left = if come.is_ok() { Vec::new() } else { ends.into_iter().filter_map(changed).collect() };
-                live.add(Record::Changed { by: vec![on_behalf.clone()], changes: left })?;
+                records.insert(0, Record::Changed { by: vec![on_behalf.clone()], changes: left });
             }
+            live.add_all(records)?;
             Ok(())
         });
         come
     }
 
-    /// Notes each piece, from what the one before it left to what it left itself.
-    fn add_pieces(&self, live: &mut Live, work: &[Brought], ends: &Ends) -> Result<(), UndoError> {
+    /// What is noted of each piece: from what the one before it left to what it left itself.
+    fn pieces(&self, live: &Live, work: &[Brought], ends: &Ends) -> Result<Vec<Record>, UndoError> {
         let mut last: BTreeMap<&Path, usize> = BTreeMap::new();
         for (number, piece) in work.iter().enumerate() {
             last.extend(piece.changes.iter().map(|(path, _)| (path.as_path(), number)));
         }
-        let mut folders = folders(work, ends, &last);
-        let mut stands: BTreeMap<&Path, Option<Entry>> = ends.iter().map(|(path, (before, _))| (path.as_path(), before.clone())).collect();
+        let of_work = |path: &Path| last.contains_key(path);
+        let before = |(path, (before, _)): (&PathBuf, &(Option<Entry>, Option<Entry>))| (path.clone(), before.clone());
+        let mut files: Stands = ends.iter().filter(|(path, _)| of_work(path)).map(before).collect();
+        let mut folders: Stands = ends.iter().filter(|(path, _)| !of_work(path)).map(before).collect();
+        let mut ahead = live.history.clone();
+        let mut records = Vec::new();
         for (number, piece) in work.iter().enumerate() {
-            let mut changes = folders.remove(&number).unwrap_or_default();
+            let mut changes = Vec::new();
             for (path, content) in piece.changes.iter().filter(|(path, _)| is_kept(path)) {
                 let Some(end) = ends.get(path) else { continue };
                 let after = match content {
@@ -110,21 +116,28 @@ impl Recorder {
                     Some(content) => Some(self.entry(&live.objects, content, end)?),
                     None => None,
                 };
-                let before = stands.insert(path, after.clone()).flatten();
+                let before = files.insert(path.clone(), after.clone()).flatten();
                 changes.extend(changed((path.clone(), (before, after))));
             }
+            let above: BTreeSet<PathBuf> =
+                changes.iter().flat_map(|change| change.path.ancestors().skip(1)).map(Path::to_path_buf).collect();
+            changes.extend(above.into_iter().filter_map(|path| folder_changed(path, &files, &mut folders, ends)));
             changes.sort_by(|one, other| one.path.cmp(&other.path));
-            match &piece.undoes {
-                _ if changes.is_empty() => {}
-                None => live.add(Record::Changed { by: piece.by.clone(), changes })?,
-                Some(scope) => {
-                    let number = live.history.last + 1;
-                    live.add(Record::Undo { number, of: scope.clone(), changes })?;
-                    live.add(Record::Undone { number, failed: Vec::new() })?;
-                }
+            // What an undo left that never stood there before came of something else, such as of joining it with other work.
+            let (undone, done): (Vec<Change>, Vec<Change>) =
+                changes.into_iter().partition(|change| piece.undoes.is_some() && ahead.stood(&change.path, change.after.as_ref()));
+            let mut of_piece = Vec::new();
+            if let Some(of) = piece.undoes.clone().filter(|_| !undone.is_empty()) {
+                let number = ahead.last + 1;
+                of_piece.extend([Record::Undo { number, of, changes: undone }, Record::Undone { number, failed: Vec::new() }]);
             }
+            if !done.is_empty() {
+                of_piece.push(Record::Changed { by: piece.by.clone(), changes: done });
+            }
+            of_piece.iter().for_each(|record| ahead.add(record));
+            records.extend(of_piece);
         }
-        Ok(())
+        Ok(records)
     }
 
     /// What stood at a path between two pieces, its content kept. Elsewhere is known of its mode only whether it may be run; the rest is taken from
@@ -136,12 +149,15 @@ impl Recorder {
             Content::TooLarge { size } => too_large(*size),
             Content::File { bytes, .. } if bytes.len() as u64 > self.settings.max_file_bytes => too_large(bytes.len() as u64),
             Content::File { bytes, may_run } => {
-                let known = [before, after].into_iter().flatten().find_map(|entry| match entry {
-                    Entry::File { mode, .. } if (mode & 0o100 != 0) == *may_run => Some(*mode),
+                let hash = objects.put(bytes)?;
+                let mode = |entry: &Option<Entry>| match entry {
+                    Some(Entry::File { mode, .. }) if (mode & 0o100 != 0) == *may_run => Some(*mode),
                     _ => None,
-                });
+                };
+                let same = before.as_ref().and_then(Entry::hash) == Some(hash.as_str());
+                let known = if same { mode(before).or_else(|| mode(after)) } else { mode(after).or_else(|| mode(before)) };
                 let usual = if *may_run { 0o755 } else { 0o644 };
-                Entry::File { mode: known.unwrap_or(usual), size: bytes.len() as u64, hash: objects.put(bytes)? }
+                Entry::File { mode: known.unwrap_or(usual), size: bytes.len() as u64, hash }
             }
         })
     }
@@ -157,14 +173,18 @@ fn changed((path, (before, after)): (PathBuf, (Option<Entry>, Option<Entry>))) -
     (before != after).then_some(Change { path, before, after })
 }
 
-/// The folders that came, with the first piece that put something into them, and those that went, with the last that took something out of them.
-fn folders(work: &[Brought], ends: &Ends, last: &BTreeMap<&Path, usize>) -> BTreeMap<usize, Vec<Change>> {
-    let mut folders: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
-    let others = ends.iter().filter(|(path, _)| !last.contains_key(path.as_path()));
-    for change in others.filter_map(|(path, ends)| changed((path.clone(), ends.clone()))) {
-        let touches = |piece: &Brought| piece.changes.iter().any(|(path, _)| path.starts_with(&change.path));
-        let number = if change.after.is_some() { work.iter().position(touches) } else { work.iter().rposition(touches) };
-        folders.entry(number.unwrap_or_default()).or_default().push(change);
+/// What becomes of a folder by a piece. One that is not there before and after all of the work is there for as long as anything of it is in it.
+fn folder_changed(path: PathBuf, files: &Stands, folders: &mut Stands, ends: &Ends) -> Option<Change> {
+    /// What a folder gets that is not there in the end.
+    const MODE: u32 = 0o755;
+    let (first, last) = ends.get(&path)?;
+    let before = folders.get(&path)?.clone();
+    if first.is_some() && last.is_some() {
+        return None;
     }
-    folders
+    let mut beneath = files.range(path.clone()..).take_while(|(file, _)| file.starts_with(&path));
+    let is_there = beneath.any(|(_, entry)| entry.is_some());
+    let after = is_there.then(|| last.clone().or_else(|| first.clone()).unwrap_or(Entry::Folder { mode: MODE }));
+    folders.insert(path.clone(), after.clone());
+    changed((path, (before, after)))
 }

@@ -163,3 +163,77 @@ fn what_is_too_large_between_two_pieces_is_not_put_back() {
     undo(&recorder, &Scope::Run {});
     assert_eq!(place.read("a.txt"), "a\n");
 }
+
+#[test]
+fn what_an_undo_left_that_stood_there_never_is_work_of_its_own() {
+    let place = Place::new();
+    let before = place.tree();
+    let work = [
+        piece("one", &[("a.txt", file("1"))]),
+        // It was joined with what another did, and a hook was at work.
+        undone("one", &[("a.txt", comes()), ("run.sh", comes())]),
+    ];
+    place.bring(&place.recorder(), &work, |place| {
+        place.write("a.txt", "joined");
+        place.write("run.sh", "by a hook");
+    });
+    let recorder = place.recorder();
+    let plan = recorder.plan(&Scope::task("one"), false).unwrap();
+    assert_eq!(
+        plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(),
+        [ConflictKind::AlsoBy(vec!["back".to_owned()])]
+    );
+    undo(&recorder, &Scope::Run {});
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn modes_that_do_not_travel_stand_in_the_way_of_nothing() {
+    let place = Place::new();
+    place.set_mode("a.txt", 0o600);
+    let before = place.tree();
+    let work = [piece("one", &[("a.txt", file("1"))]), piece("three", &[("a.txt", file("3"))]), undone("three", &[("a.txt", comes())])];
+    place.bring(&place.recorder(), &work, |place| {
+        place.write("a.txt", "1");
+        place.set_mode("a.txt", 0o644);
+    });
+    let recorder = place.recorder();
+    let number = recorder.last_undo().unwrap().unwrap();
+    undo(&recorder, &Scope::Undo { number });
+    assert_eq!(place.read("a.txt"), "3");
+    undo(&recorder, &Scope::Run {});
+    assert_eq!(place.tree(), before);
+}
+
+#[test]
+fn folders_come_and_go_with_what_is_in_them() {
+    let place = Place::new();
+    let before = place.tree();
+    let work = [
+        piece("one", &[("drafts/deep/one.txt", file("1"))]),
+        undone("one", &[("drafts/deep/one.txt", None)]),
+        piece("two", &[("new/two.txt", comes()), ("sub/deep/c.bin", None)]),
+        piece("three", &[("new/three.txt", comes()), ("sub/deep/c.bin", comes())]),
+    ];
+    place.bring(&place.recorder(), &work, |place| {
+        fs::create_dir(place.path("new")).unwrap();
+        place.write("new/two.txt", "2");
+        place.write("new/three.txt", "3");
+    });
+    let recorder = place.recorder();
+    let number = recorder.last_undo().unwrap().unwrap();
+    undo(&recorder, &Scope::Undo { number });
+    assert_eq!(place.read("drafts/deep/one.txt"), "1");
+    undo(&recorder, &Scope::Run {});
+    assert_eq!(place.tree(), before, "no folder is left behind");
+}
+
+#[test]
+fn work_comes_also_where_nothing_can_be_kept() {
+    let place = Place::new();
+    let recorder = place.recorder_of("r", UndoSettings { reserve_bytes: u64::MAX, ..UndoSettings::default() });
+    assert!(recorder.keeps());
+    place.bring(&recorder, &[piece("one", &[("a.txt", comes())])], |place| place.write("a.txt", "1"));
+    assert_eq!((place.read("a.txt").as_str(), recorder.keeps()), ("1", false));
+    assert_eq!(recorder.notes().len(), 1);
+}

@@ -72,9 +72,27 @@ async fn work_is_told_in_an_order_in_which_each_piece_begins_where_the_one_befor
     assert_eq!(hosts.told(None, &both).await, expected);
     // From a state on the way, and what is no way.
     assert_eq!(hosts.told(Some(&one), &both).await, expected[1..]);
-    assert_eq!(hosts.told(Some(&both), &both).await, [String::new(); 0]);
+    assert_eq!(hosts.told(Some(&both), &both).await, [""; 0]);
     assert_eq!(hosts.there.past(Some(&theirs), &both).await.unwrap(), None);
     assert_eq!(hosts.there.past(None, &both).await.unwrap().unwrap().from, begun);
+}
+
+#[tokio::test]
+async fn a_state_is_turned_to_and_back_and_what_is_ignored_stays() {
+    let hosts = hosts().await;
+    hosts.write("there/a", "0");
+    hosts.write("there/cache/big", "made again");
+    let begun = hosts.there.record(None, &[]).await.unwrap();
+    hosts.write("there/.gitignore", "/made\n");
+    hosts.write("there/made", "by a build");
+    // A file of the name of a state is no state.
+    hosts.write(&format!("there/{begun}"), "");
+    let after = hosts.work(&begun, "one", &[("a", Some("1")), (".gitignore", Some("/made\n")), ("made", Some("by a build"))]).await;
+    assert!(hosts.there.past(None, &after).await.unwrap().is_some());
+    hosts.there.turn(&begun).await.unwrap();
+    assert_eq!((hosts.read("there/a"), hosts.read("there/.gitignore")), (Some("0".to_owned()), None));
+    hosts.there.turn(&after).await.unwrap();
+    assert_eq!((hosts.read("there/a"), hosts.read("there/made")), (Some("1".to_owned()), Some("by a build".to_owned())));
 }
 
 #[tokio::test]
@@ -92,6 +110,8 @@ async fn what_is_a_link_or_may_be_run_is_known() {
         changed.iter().map(|changed| (changed.path.to_str().unwrap(), facts(&changed.before), facts(&changed.after))).collect();
     assert_eq!(found, [("link", None, Some((true, false))), ("run", Some((false, false)), Some((false, true)))]);
     assert_eq!(hosts.text(changed[0].after.as_ref()).await.unwrap(), "run");
+    let blobs: Vec<&Blob> = changed.iter().filter_map(|changed| changed.after.as_ref()).collect();
+    assert_eq!(hosts.there.sizes(&blobs).await.unwrap(), [3, 10]);
 }
 
 /// What happens to lines of work.

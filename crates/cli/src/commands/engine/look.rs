@@ -6,8 +6,8 @@ use std::{
 };
 
 use aime_durable::UnixMillis;
-use aime_orchestrator::RunStats;
-use aime_progress::{ProgressState, RunId};
+use aime_orchestrator::{RunResult, RunStats, RunView};
+use aime_progress::{ProgressState, RunId, RunStatus};
 use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -19,7 +19,7 @@ use crate::{
         check_run,
         report::report,
         run::run_id as new_name,
-        runs::{diff, events, in_list, show, told_of_fork},
+        runs::{diff, events, in_list, show, tell_contradictions, told_of_fork},
         stats,
         undo::{redo_on_engine, undo_on_engine},
     },
@@ -29,6 +29,8 @@ use crate::{
     wiring::Setup,
 };
 
+/// The code of a run that was stopped so that it can go on.
+const INTERRUPTED: &str = "interrupted";
 /// How many journals are asked for at once: each is told by a worker, which may have to replay the run for it.
 const AT_ONCE: usize = 8;
 
@@ -38,22 +40,22 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
         RunsCommand::List => list(&runs, form).await?,
         RunsCommand::Show { run, at, format } => {
             let run = named(&run, &runs).await?;
-            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            let seen = seen(&run, &runs).await?;
             show(run, seen, at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
             let run = named(&run, &runs).await?;
-            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            let seen = seen(&run, &runs).await?;
             diff(&run, &seen, (from, to), form)?;
         }
         RunsCommand::Events { run } => {
             let run = named(&run, &runs).await?;
-            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            let seen = seen(&run, &runs).await?;
             events(&run, &seen, form)?;
         }
         RunsCommand::Report { run, output_file } => {
             let run = named(&run, &runs).await?;
-            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            let seen = seen(&run, &runs).await?;
             // The engine drives whatever has not ended.
             report((&run, &seen, true), output_file.as_deref(), form, setup)?;
         }
@@ -86,12 +88,12 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
         }
         RunsCommand::Undo { args, task } => {
             let run = named(&args.run, &runs).await?;
-            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            let seen = seen(&run, &runs).await?;
             return undo_on_engine((&run, &seen), &args, task.as_deref(), form, setup).await;
         }
         RunsCommand::Redo { args } => {
             let run = named(&args.run, &runs).await?;
-            let seen = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+            let seen = seen(&run, &runs).await?;
             return redo_on_engine((&run, &seen), &args, form, setup).await;
         }
     }
@@ -119,6 +121,13 @@ async fn count(runs: &Runs) -> Result<RunStats, Failure> {
     Ok(stats)
 }
 
+/// A run with all that happened in it, as its journal tells it.
+async fn seen(run: &RunId, runs: &Runs) -> Result<RunView, Failure> {
+    let seen = runs.view(run).await.map_err(|error| failure_of(&error))?;
+    tell_contradictions(run, &seen);
+    Ok(seen)
+}
+
 /// A run in the list: as one in a folder, or, where nobody is there to tell, as far as the engine knows.
 struct Row {
     run: String,
@@ -126,6 +135,9 @@ struct Row {
     goal: Option<String>,
     created: Option<UnixMillis>,
     updated: Option<UnixMillis>,
+    /// Since when its history is there, and until when, as the engine has it.
+    since: Option<UnixMillis>,
+    ended: Option<UnixMillis>,
 }
 
 async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
@@ -137,8 +149,11 @@ async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
     let silent = AtomicUsize::new(0);
     let rows = futures::stream::iter(listed).map(|listed| row(runs, listed, &silent)).buffered(AT_ONCE);
     let rows: Vec<Row> = rows.collect().await;
-    let documents = rows.iter().map(|Row { run, status, goal, created, updated }| {
-        json!({"run_id": run, "status": status, "goal": goal, "created": created.map(rfc3339), "updated": updated.map(rfc3339)})
+    let documents = rows.iter().map(|Row { run, status, goal, created, updated, since, ended }| {
+        json!({
+            "run_id": run, "status": status, "goal": goal, "created": created.map(rfc3339), "updated": updated.map(rfc3339),
+            "since": since.map(rfc3339), "ended": ended.map(rfc3339),
+        })
     });
     match form {
         Output::Text => {
@@ -156,6 +171,7 @@ async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
 
 async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
     let ListedRun { run, status, since, ended } = listed;
+    let (since, ended) = (since.map(millis), ended.map(millis));
     let asked = RunId::new(&run).ok().filter(|_| silent.load(Ordering::Relaxed) < AT_ONCE);
     let told = match asked {
         Some(id) => told(runs, &id).await,
@@ -164,17 +180,22 @@ async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
     let silent_now = if told.is_some() { 0 } else { silent.load(Ordering::Relaxed).saturating_add(1) };
     silent.store(silent_now, Ordering::Relaxed);
     let Some((status, state)) = told else {
-        return Row { run, status, goal: None, created: since.map(millis), updated: ended.or(since).map(millis) };
+        return Row { run, status, goal: None, created: since, updated: ended.or(since), since, ended };
     };
-    let updated = ended.map_or(state.last_progress_at.as_millis(), millis);
-    Row { run, status, goal: Some(state.goal), created: Some(state.started_at.as_millis()), updated: Some(updated) }
+    let (created, updated) = (state.started_at.as_millis(), ended.unwrap_or_else(|| state.last_progress_at.as_millis()));
+    Row { run, status, goal: Some(state.goal), created: Some(created), updated: Some(updated), since, ended }
 }
 
-/// Where a run stands, and what it came to where it was left.
+/// How a run was left, in the words of the list of a folder, and where it stands.
 async fn told(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
     let seen = runs.watch(run, usize::MAX).await.ok()?;
     let state = runs.progress(run).await.ok()??;
-    Some((seen.result.map_or(state.status, |result| result.status).to_string(), state))
+    let status = match seen.result {
+        None => RunStatus::Planning.to_string(),
+        Some(RunResult { error: Some(error), .. }) if error.code == INTERRUPTED => error.code,
+        Some(result) => result.status.to_string(),
+    };
+    Some((status, state))
 }
 
 fn millis(time: SystemTime) -> UnixMillis {

@@ -1,11 +1,17 @@
 //! What people say to a run of an engine. Where a worker can tell how the run stands, what makes no sense is refused as it is for a run in a
 //! folder; where none can, it is said all the same, and waits in the engine.
 
-use aime_orchestrator::{RunFact, RunView};
-use aime_progress::{EvidenceId, RunId};
-use aime_temporal::{EngineError, ListedRun, Runs};
+use std::{
+    cmp::Reverse,
+    time::{Duration, UNIX_EPOCH},
+};
 
-use super::failure_of;
+use aime_orchestrator::{RunFact, RunView};
+use aime_progress::{EvidenceId, RunId, RunStatus};
+use aime_temporal::{EngineError, ListedRun, Runs, Watched};
+use tokio::time::{Instant, sleep};
+
+use super::{LOOK, failure_of};
 use crate::{
     commands::{
         cancel::part_of,
@@ -13,9 +19,15 @@ use crate::{
     },
     failure::Failure,
     output,
+    screen::first_line,
     wiring::Setup,
     words::{self, msg},
 };
+
+/// How many of the newest runs are asked when they began.
+const NEWEST: usize = 8;
+/// How long it is waited for the end of a run that was cancelled: actors have 10 seconds to end.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A run that is spoken to.
 pub(super) struct Spoken<'a> {
@@ -41,7 +53,7 @@ impl<'a> Spoken<'a> {
 
     /// Answers the first open question.
     pub(super) async fn answer(self, text: String, setup: &Setup) -> Result<u8, Failure> {
-        let (mut question, mut text) = (None, text);
+        let (mut question, mut text, mut told) = (None, text, msg!("engine-told", then = msg!("engine-answered"), run = self.run));
         if let Some(seen) = &self.seen {
             let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.over);
             let what =
@@ -51,8 +63,9 @@ impl<'a> Spoken<'a> {
                 text = words::meant(text);
             }
             question = Some(open.id.clone());
+            told = format!("answered: {}\nit goes on by itself", first_line(&open.question, 100));
         }
-        self.say(RunFact::PersonAnswered { question, text }, &msg!("engine-answered"), setup).await
+        self.say(RunFact::PersonAnswered { question, text }, &told, setup).await
     }
 
     /// Says something unasked, to the run or to the actor of a task.
@@ -62,7 +75,11 @@ impl<'a> Spoken<'a> {
             None => task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?,
         };
         let id = EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)?;
-        self.say(RunFact::PersonSaid { id, task, text }, &msg!("head-told"), setup).await
+        let told = match self.then() {
+            Some(then) => format!("told: {}\n{then}", first_line(&text, 100)),
+            None => msg!("engine-told", then = msg!("head-told"), run = self.run),
+        };
+        self.say(RunFact::PersonSaid { id, task, text }, &told, setup).await
     }
 
     /// Stops a run that is under way.
@@ -70,7 +87,17 @@ impl<'a> Spoken<'a> {
         if self.seen.as_ref().is_some_and(|seen| seen.output.is_some()) {
             return Err(not_driven(&self.run));
         }
-        self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &msg!("engine-paused"), setup).await
+        let told = format!("the run stops; go on with `aime resume {}`", self.run);
+        self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
+    }
+
+    /// When the run takes up what is said to it; none where no worker can tell.
+    fn then(&self) -> Option<String> {
+        let goes_on = |seen: &RunView| match seen.output {
+            None => "the run takes it up now".to_owned(),
+            Some(_) => format!("go on with `aime resume {}`", self.run),
+        };
+        self.seen.as_ref().map(goes_on)
     }
 
     /// Ends a run for good, or takes a task out of its plan.
@@ -84,24 +111,80 @@ impl<'a> Spoken<'a> {
             }
         }
         let task = task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?;
-        self.say(RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() }, &msg!("engine-cancelled"), setup).await
+        let (ends, then) = (task.is_none(), self.then());
+        let told = match (&then, &task) {
+            (Some(then), Some(task)) => format!("to be cancelled: {task}\n{then}"),
+            _ => msg!("engine-told", then = msg!("engine-cancelled"), run = self.run),
+        };
+        let fact = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() };
+        if ends && then.is_some() {
+            self.put(fact, setup).await?;
+            return self.until_it_has_ended().await;
+        }
+        self.say(fact, &told, setup).await
     }
 
-    async fn say(self, fact: RunFact, then: &str, setup: &Setup) -> Result<u8, Failure> {
-        let (run, fact) = (self.run, setup.redactor().typed(fact));
-        self.runs.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
-        output::note(&msg!("engine-told", then = then, run = run));
+    /// Waits until the run has ended, as somebody does who cancels a run in a folder.
+    async fn until_it_has_ended(self) -> Result<u8, Failure> {
+        let (run, patience) = (&self.run, Instant::now() + PATIENCE);
+        while Instant::now() < patience {
+            if let Ok(Watched { over: true, result: Some(result), .. }) = self.runs.watch(run, usize::MAX).await {
+                if result.status == RunStatus::Cancelled {
+                    output::note(&msg!("cancel-done", run = run));
+                    return Ok(0);
+                }
+                // It came to its end before it heard.
+                return Err(Failure::usage(format!("run {run} has ended as {}", result.status)));
+            }
+            sleep(LOOK).await;
+        }
+        output::note(&format!("run {run} was told, and is still stopping"));
         Ok(0)
+    }
+
+    async fn say(self, fact: RunFact, told: &str, setup: &Setup) -> Result<u8, Failure> {
+        self.put(fact, setup).await?;
+        output::note(told);
+        Ok(0)
+    }
+
+    async fn put(&self, fact: RunFact, setup: &Setup) -> Result<(), Failure> {
+        let fact = setup.redactor().typed(fact);
+        self.runs.tell(&self.run, vec![fact]).await.map_err(|error| failure_of(&error))
     }
 }
 
 /// The run that is meant: by its name, by the beginning of it, or `last`. One that the engine does not list may be there all the same.
 pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
-    let listed = runs.list().await.unwrap_or_default();
+    // The list has the newest only: a run of this very name is meant before any that begins so.
+    if text != "last"
+        && let Ok(run) = RunId::new(text)
+        && runs.has(&run).await.unwrap_or_default()
+    {
+        return Ok(run);
+    }
+    let mut listed = runs.list().await.unwrap_or_default();
+    if text == "last" {
+        begun(runs, &mut listed).await;
+    }
     match meant(text, &listed).as_slice() {
         [one] => RunId::new(*one).map_err(Failure::usage),
         [] => RunId::new(text).map_err(Failure::usage),
         many => Err(Failure::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
+    }
+}
+
+/// Of those that the engine has as the newest, when they began: one that has gone on in a new history counts as new there.
+async fn begun(runs: &Runs, listed: &mut Vec<ListedRun>) {
+    listed.sort_by_key(|run| Reverse(run.since));
+    listed.truncate(NEWEST);
+    for run in listed {
+        if let Ok(id) = RunId::new(&run.run)
+            && let Ok(Some(state)) = runs.progress(&id).await
+        {
+            let since = u64::try_from(state.started_at.as_millis()).unwrap_or_default();
+            run.since = Some(UNIX_EPOCH + Duration::from_millis(since));
+        }
     }
 }
 
@@ -118,8 +201,6 @@ fn meant<'a>(text: &str, listed: &'a [ListedRun]) -> Vec<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
     use super::*;
 
     #[test]
