@@ -88,8 +88,9 @@ impl World {
             listed.lines().any(|run| run.contains("\"stopped\"") && run.contains("\"interrupted\"")),
             "it is listed as another: {listed}"
         );
+        // What the call that was cut off has done is not known, and nobody plans anew.
         fs::write(self.root.join(folder).join("go-stop"), "")?;
-        let gone_on = aime("gone-on", &["resume", "stopped", "--output", "json"])?.ended(0)?;
+        let gone_on = aime("gone-on", &["resume", "stopped", "--output", "json"])?.ended(1)?;
         let going = run("ended")?;
         self.appears(&format!("{folder}/at-cut"))?;
         aime("cancel", &["cancel", "ended"])?.printed(0)?;

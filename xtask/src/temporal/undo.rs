@@ -88,8 +88,8 @@ impl World {
             let other = other?;
             ensure!(here == other, "what is told is another thing: {other:#?}\nwhere one process has {here:#?}");
         }
-        for words in [&["undo", "tidied", "clean"][..], &["undo", "tidied"], &["redo", "tidied"], &["redo", "tidied"], &["redo", "tidied"]]
-        {
+        let (undo, redo) = (&["undo", "tidied"][..], &["redo", "tidied"][..]);
+        for words in [&["undo", "tidied", "clean"][..], undo, redo, redo, redo, undo] {
             let [here, others @ ..] = ways.map(|(folder, on)| {
                 let words = [&["runs"][..], words, &["--yes", "--output", "json"], on].concat();
                 let told = self.start(folder, &format!("{folder}-undo"), &url, &words)?.ended(0)?;
