@@ -39,8 +39,7 @@ enum End {
 }
 
 /// The lines that do not end well by themselves within minutes, by how they begin. The first that fits counts.
-const OTHERWISE: [(&str, End); 14] = [
-    ("cargo xtask test temporal", End::Well),
+const OTHERWISE: [(&str, End); 13] = [
     ("cargo xtask test", End::Elsewhere("`.ci/run` runs it, and is run for every change")),
     ("cargo xtask evaluate --tables", End::Well),
     ("cargo xtask evaluate", End::AfterWords(&["N/"])),

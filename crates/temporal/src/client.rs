@@ -211,12 +211,12 @@ impl Runs {
     /// # Errors
     /// [`EngineError::RunExists`], and what the engine says.
     pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
-        self.begin(Begin::fresh(at, input), tree).await
+        self.begin(Begin::fresh(at, input), tree, false).await
     }
 
-    async fn begin(&self, begin: Begin<RunMachine>, tree: Option<Tree>) -> Result<(), EngineError> {
+    async fn begin(&self, begin: Begin<RunMachine>, tree: Option<Tree>, stands: bool) -> Result<(), EngineError> {
         let run = begin.input.what.run.to_string();
-        let begin = RunBegin { begin, queues: self.queues.clone(), stopped: Vec::new(), tree, ends: true };
+        let begin = RunBegin { begin, queues: self.queues.clone(), stopped: Vec::new(), tree, ends: true, stands };
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
         match self.client.start_workflow(RunWorkflow::run, begin, options).await {

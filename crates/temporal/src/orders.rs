@@ -28,6 +28,9 @@ pub struct RunBegin {
     /// Whether a worker does what is done at the end of a run: none did for runs of versions that did not say so.
     #[serde(default)]
     pub ends: bool,
+    /// Whether it stands until somebody wants it to go on, as a fork does.
+    #[serde(default)]
+    pub stands: bool,
 }
 
 /// The end of a run for good, or of a part of it, for a worker.

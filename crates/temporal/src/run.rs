@@ -12,7 +12,9 @@ use std::{
 };
 
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
-use aime_orchestrator::{Bounds, CallRecord, RunEffect, RunFact, RunInput, RunMachine, RunOutput, RunResult, RunSoFar};
+use aime_orchestrator::{
+    Bounds, CallRecord, FailureCode, RunEffect, RunFact, RunFailure, RunInput, RunMachine, RunOutput, RunResult, RunSoFar,
+};
 use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_common::RetryPolicy;
@@ -73,8 +75,14 @@ impl RunWorkflow {
     /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
     #[run(name = "aime.run")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, begin: RunBegin) -> WorkflowResult<RunResult> {
-        let RunBegin { mut begin, queues, stopped, tree, ends } = begin;
+        let RunBegin { mut begin, queues, stopped, tree, ends, stands } = begin;
         ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
+        if stands {
+            let then = stood(ctx, &RunCarrier::new(ctx.clone(), begin.clone(), queues.clone())).await;
+            if let Some(journal) = &mut begin.journal {
+                journal.then = then;
+            }
+        }
         loop {
             let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
             let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await.map_err(ApplicationFailure::new)?;
@@ -89,7 +97,8 @@ impl RunWorkflow {
                     let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
-                    let onwards = RunBegin { begin: begin.clone(), queues: queues.clone(), stopped, tree: tree_now(ctx), ends };
+                    let onwards =
+                        RunBegin { begin: begin.clone(), queues: queues.clone(), stopped, tree: tree_now(ctx), ends, stands: false };
                     ctx.continue_as_new(onwards, ContinueAsNewOptions::default())?;
                 }
                 Carried::Ended(ended) => {
@@ -175,6 +184,23 @@ impl Last {
         let answered = waits && heard && output.error.as_ref().is_none_or(|waiting| waiting.message != open.join("\n\n"));
         Self { waits, answered, unheard }
     }
+}
+
+/// Shows a run that nobody has carried on yet, until somebody does. What was said comes after that.
+async fn stood(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<RunFact> {
+    let run = carrier.input().run.clone();
+    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run, state, &standing(state))));
+    ctx.state_mut(|run| run.result = result);
+    let then = left(ctx, Last { waits: false, answered: false, unheard: Vec::new() }).await;
+    ctx.state_mut(|run| run.result = None);
+    then
+}
+
+/// How a run stands that was forked.
+fn standing(state: &ProgressState) -> RunOutput {
+    let hint = Some("go on with `aime resume`".to_owned());
+    let error = RunFailure { code: FailureCode::Interrupted, message: "nobody has carried it on yet".to_owned(), hint };
+    RunOutput { status: state.status, error: Some(error) }
 }
 
 /// Waits until somebody wants a run to go on that was left. What was said comes after that, in its order.

@@ -97,6 +97,7 @@ impl World {
         let ended = going.ended(1)?;
         fs::write(self.root.join(folder).join("go-cut"), "")?;
         aime("fork", &["runs", "fork", "ended", "--at", "1", "--run-id", "again"])?.printed(0)?;
+        let stands = aime("stands", &["runs", "show", "again", "--output", "json"])?.ended(0)?;
         let again = aime("again", &["resume", "again", "--output", "json"])?.ended(0)?;
         // The last run is asked for, and answered in another language.
         let asked = aime("asked", &["run", "--plan", "asked.json", "--run-id", "asked", "--output", "json"])?.ended(5)?;
@@ -130,10 +131,12 @@ impl World {
             aime("refusal", words)?.printed(2).with_context(|| format!("{words:?}"))?;
             refusals.push_str(&fs::read_to_string(self.root.join(format!("{folder}-refusal.err")))?);
         }
+        // One that was left is forgotten too.
+        aime("delete", &["runs", "delete", "refused"])?.printed(0)?;
         let [log, rung] = ["log", "rung"].map(|name| fs::read_to_string(self.root.join(folder).join(name)));
         ensure!(self.root.join(folder).join(".aime/progress/capped.json").is_file(), "in {folder} no snapshot is kept");
         Ok((
-            [refused, spent, more, late, stopped, gone_on, ended, again, asked, asked_and_done, capped, still, uncapped, alone]
+            [refused, spent, more, late, stopped, gone_on, stands, ended, again, asked, asked_and_done, capped, still, uncapped, alone]
                 .map(compared)
                 .into(),
             [refusals, log?, rung?],

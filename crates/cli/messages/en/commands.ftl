@@ -227,7 +227,6 @@ said-engine-no-key = there is no key for {$place}
 said-engine-no-key-mend = set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
 said-engine-at-work = an actor was at work on {$task} when the plan of {$word-run} came to version {$number}
 said-engine-at-work-mend = take a version that came when none was
-said-engine-forked = it goes on from where {$word-run} stood at v{$number}; `aime resume {$word-new}` with the same --on watches it
 said-engine-not-ended = the run {$word-run} has not ended
 said-engine-not-ended-mend = `aime cancel` with the same --on ends it
 said-engine-under-way = run {$word-run} is under way on its engine

@@ -227,7 +227,6 @@ said-engine-no-key = 没有 {$place} 的密钥
 said-engine-no-key-mend = 请设置 AWS_ACCESS_KEY_ID 和 AWS_SECRET_ACCESS_KEY
 said-engine-at-work = 运行 {$word-run} 的计划到达版本 {$number} 时，一个 actor 正在执行 {$task}
 said-engine-at-work-mend = 请选择没有 actor 在工作时的版本
-said-engine-forked = 它从 {$word-run} 在 v{$number} 时的位置继续；用相同的 --on 运行 `aime resume {$word-new}` 可以观看
 said-engine-not-ended = 运行 {$word-run} 尚未结束
 said-engine-not-ended-mend = 用相同的 --on 运行 `aime cancel` 可以结束它
 said-engine-under-way = 运行 {$word-run} 正在它的引擎上进行

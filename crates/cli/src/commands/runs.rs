@@ -247,20 +247,17 @@ async fn fork_run(run: &str, at: u32, name: Option<&str>, form: Output, setup: &
     let run = find_run(run, setup)?;
     let new = run_id(name)?;
     fork(&setup.journal()?, &run, at, &new, SystemClock.now()).await.map_err(|error| failure_of(&error))?;
-    told_of_fork((&run, at), &new, form)?;
-    output::note(&format!("it stands where {run} stood at v{at}; go on with `aime resume {new}`"));
-    Ok(())
+    told_of_fork((&run, at), &new, form)
 }
 
 /// Says the name of a new run that goes on from a version of another one.
 pub(super) fn told_of_fork((run, at): (&RunId, u32), new: &RunId, form: Output) -> Result<(), Failure> {
     match form {
-        Output::Text => {
-            output::result(new.as_str());
-            Ok(())
-        }
-        _ => output::json(&json!({"run_id": new, "forked_from": run, "version": at}), form == Output::Json),
+        Output::Text => output::result(new.as_str()),
+        _ => output::json(&json!({"run_id": new, "forked_from": run, "version": at}), form == Output::Json)?,
     }
+    output::note(&format!("it stands where {run} stood at v{at}; go on with `aime resume {new}`"));
+    Ok(())
 }
 
 pub(super) fn events(run: &RunId, seen: &RunView, form: Output) -> Result<(), Failure> {

@@ -17,7 +17,7 @@ use crate::run_workflow;
 const FORGET: &str = "delete the run";
 
 impl Runs {
-    /// Has the engine forget a run that has ended, in all its histories, and those of its actors. It takes them away soon after this returns. Blobs stay, since
+    /// Has the engine forget a run that has ended or was left, in all its histories, and those of its actors. It takes them away soon after this returns. Blobs stay, since
     /// others may have the same.
     ///
     /// # Errors
@@ -27,7 +27,9 @@ impl Runs {
             WorkflowInteractionError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },
             error => refused(&error),
         })?;
-        if matches!(described.status(), WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Paused) {
+        let is_open = matches!(described.status(), WorkflowExecutionStatus::Running | WorkflowExecutionStatus::Paused);
+        // A run that was left waits in its workflow, which the engine ends before it forgets it.
+        if is_open && !self.watch(run, usize::MAX).await.is_ok_and(|seen| seen.result.is_some()) {
             return Err(EngineError::NotEnded { run: run.to_string() });
         }
         let workflow = run_workflow(run.as_str());

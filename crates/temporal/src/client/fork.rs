@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use aime_orchestrator::{RunFact, forked, view_of};
+use aime_orchestrator::{forked, view_of};
 use aime_progress::{ProgressEvent, RunId, TaskId};
 
 use super::{EngineError, Runs};
 use crate::{Begin, Dated, SoFar, Tree};
 
 impl Runs {
-    /// Starts a run that stands where `run` stood when its plan came to `version`, and goes on at once: what was completed by then is completed there.
+    /// Makes a run that stands where `run` stood when its plan came to `version`, until somebody resumes it: what was completed by then is completed there.
     /// Files are as they are now; where the folder goes from host to host, it begins from `tree`.
     ///
     /// # Errors
@@ -27,9 +27,9 @@ impl Runs {
             facts: facts.into_iter().map(Dated::from).collect(),
             events: seen.events.len(),
             not_begun: BTreeSet::new(),
-            then: vec![RunFact::Resumed { bounds: None }],
+            then: Vec::new(),
         };
-        self.begin(Begin { input: input.into(), journal: Some(journal) }, tree).await
+        self.begin(Begin { input: input.into(), journal: Some(journal) }, tree, true).await
     }
 }
 

@@ -84,7 +84,6 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             let tree = handed_over(&new, global, setup).await?;
             runs.fork(&run, at, &new, tree).await.map_err(|error| failure_of(&error))?;
             told_of_fork((&run, at), &new, form)?;
-            output::note(&format!("it goes on from where {run} stood at v{at}; `aime resume {new}` with the same --on watches it"));
         }
         RunsCommand::Undo { args, task } => {
             let run = named(&args.run, &runs).await?;
