@@ -5,7 +5,7 @@ mod fork;
 
 use std::{
     str::FromStr,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use aime_durable::{Recorded, UnixMillis};
@@ -16,12 +16,14 @@ use temporalio_client::{
     Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowDescribeOptions, WorkflowHandle,
     WorkflowIdReusePolicy, WorkflowListOptions, WorkflowQueryOptions, WorkflowSignalOptions, WorkflowStartOptions,
     errors::{ClientConnectError, ClientError, WorkflowInteractionError, WorkflowQueryError, WorkflowStartError},
+    tonic::Code,
 };
 
 use crate::{Begin, BlobCodec, Blobs, Capability, Dated, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, run_workflow};
 
-/// How long a connection may take to come about.
+/// How long a connection may take to come about, and how long it is waited between two tries.
 const CONNECT: Duration = Duration::from_secs(10);
+const BETWEEN_CONNECTS: Duration = Duration::from_millis(200);
 /// How many runs a list has, at most.
 const LISTED: usize = 1_000;
 /// Which: each once, however many histories it has gone on in.
@@ -174,7 +176,17 @@ pub async fn connect(access: Access) -> Result<Client, EngineError> {
     }
     let tls = secure.then(|| certificates.tls());
     let options = ConnectionOptions::new(url.clone()).connect_timeout(CONNECT).maybe_tls_options(tls).maybe_api_key(api_key).build();
-    let connection = Connection::connect(options).await.map_err(|source| EngineError::Connect { url, source: Box::new(source) })?;
+    let begun = Instant::now();
+    let connection = loop {
+        match Connection::connect(options.clone()).await {
+            Ok(connection) => break connection,
+            // An engine that has just begun lets nobody in at first.
+            Err(ClientConnectError::SystemInfoCallError(status)) if status.code() == Code::Unavailable && begun.elapsed() < CONNECT => {
+                tokio::time::sleep(BETWEEN_CONNECTS).await;
+            }
+            Err(source) => return Err(EngineError::Connect { url, source: Box::new(source) }),
+        }
+    };
     let options = ClientOptions::new(namespace).data_converter(BlobCodec::converter(blobs)).build();
     Client::new(connection, options).map_err(|error| EngineError::Client(error.to_string()))
 }

@@ -258,7 +258,7 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
     let passing = standing.passing();
     let recorder = |keep: &Path| {
-        Arc::new(Recorder::new(ConfinedFolder::open(&world.root.path().join("0")).unwrap(), keep, "r", UndoSettings::default()))
+        Arc::new(Recorder::new(ConfinedFolder::open(world.root.path().join("0")).unwrap(), keep, "r", UndoSettings::default()))
     };
     let mut bringing = passing.bring_past(recorder(passing.keep()), Scope::task("one"));
     assert!(futures::poll!(&mut bringing).is_pending());
