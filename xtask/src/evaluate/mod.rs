@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use aime_evaluation::Replanning;
 use anyhow::{Context, Result};
 use clap::Args;
 
@@ -106,6 +107,9 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
         let mut command = begin()?;
         let arguments = part.arguments.iter().map(|argument| argument.replace(settings::FOLDER, &tried.display().to_string()));
         command.args(arguments).arg("-o").arg(&kept);
+        if part.each_trigger {
+            command.args(Replanning::ALL.iter().flat_map(|replanning| ["--replanning", replanning.name()]));
+        }
         if part.within_reach && prepared.serves() {
             command.args(SMALL_REACHES);
         }

@@ -11,6 +11,8 @@ pub(crate) struct Part {
     pub(crate) within_reach: bool,
     /// Whether peers are tried beside aime.
     pub(crate) peers: bool,
+    /// Whether it is tried with all triggers of replanning, with none, and with each alone.
+    pub(crate) each_trigger: bool,
 }
 
 /// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
@@ -23,69 +25,35 @@ pub(crate) const PARTS: [Part; 9] = [
         ],
         within_reach: true,
         peers: true,
+        each_trigger: false,
     },
-    Part { name: "tuned", arguments: &["core", "--tuned", "--jobs", "2", "--mode", "direct"], within_reach: false, peers: false },
+    Part {
+        name: "tuned",
+        arguments: &["core", "--tuned", "--jobs", "2", "--mode", "direct"],
+        within_reach: false,
+        peers: false,
+        each_trigger: false,
+    },
     Part {
         name: "held-out",
         arguments: &["core", "--held-out", "--jobs", "2", "--mode", "direct", "--mode", "auto"],
         within_reach: false,
         peers: false,
+        each_trigger: false,
     },
     Part {
         name: "wrong-plan",
-        arguments: &[
-            "core",
-            "--jobs",
-            "2",
-            "--mode",
-            "complex",
-            "--fault",
-            "wrong-plan",
-            "--replanning",
-            "on",
-            "--replanning",
-            "off",
-            "--replanning",
-            "task-failed",
-            "--replanning",
-            "blocked",
-            "--replanning",
-            "evidence",
-            "--replanning",
-            "stalled",
-            "--replanning",
-            "token-budget",
-        ],
+        arguments: &["core", "--jobs", "2", "--mode", "complex", "--fault", "wrong-plan"],
         within_reach: true,
         peers: false,
+        each_trigger: true,
     },
     Part {
         name: "late-information",
-        arguments: &[
-            "core",
-            "--jobs",
-            "2",
-            "--mode",
-            "complex",
-            "--fault",
-            "late-information",
-            "--replanning",
-            "on",
-            "--replanning",
-            "off",
-            "--replanning",
-            "task-failed",
-            "--replanning",
-            "blocked",
-            "--replanning",
-            "evidence",
-            "--replanning",
-            "stalled",
-            "--replanning",
-            "token-budget",
-        ],
+        arguments: &["core", "--jobs", "2", "--mode", "complex", "--fault", "late-information"],
         within_reach: true,
         peers: false,
+        each_trigger: true,
     },
     Part {
         name: "flaky-tools",
@@ -106,6 +74,7 @@ pub(crate) const PARTS: [Part; 9] = [
         ],
         within_reach: true,
         peers: false,
+        each_trigger: false,
     },
     Part {
         name: "settings",
@@ -129,6 +98,7 @@ pub(crate) const PARTS: [Part; 9] = [
         ],
         within_reach: true,
         peers: false,
+        each_trigger: false,
     },
     Part {
         name: "confirmed",
@@ -146,6 +116,7 @@ pub(crate) const PARTS: [Part; 9] = [
         ],
         within_reach: true,
         peers: false,
+        each_trigger: false,
     },
     // The tuned tasks within reach that these rules send another way. The names hold no others of that level.
     Part {
@@ -182,6 +153,7 @@ pub(crate) const PARTS: [Part; 9] = [
         ],
         within_reach: true,
         peers: false,
+        each_trigger: false,
     },
 ];
 

@@ -97,6 +97,7 @@ impl World {
         let ended = going.ended(1)?;
         fs::write(self.root.join(folder).join("go-cut"), "")?;
         aime("fork", &["runs", "fork", "ended", "--at", "1", "--run-id", "again"])?.printed(0)?;
+        aime("no-pause", &["pause", "again"])?.printed(2).context("a fork that nobody carries on")?;
         let stands = aime("stands", &["runs", "show", "again", "--output", "json"])?.ended(0)?;
         let again = aime("again", &["resume", "again", "--output", "json"])?.ended(0)?;
         // The last run is asked for, and answered in another language.

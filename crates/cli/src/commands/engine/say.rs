@@ -35,20 +35,22 @@ pub(super) struct Spoken<'a> {
     run: RunId,
     /// None where no worker can tell.
     seen: Option<RunView>,
+    /// Whether it was left, or stands as a fork does: nobody carries it on now.
+    left: bool,
 }
 
 impl<'a> Spoken<'a> {
     /// The run of a name, and how it stands.
     pub(super) async fn to(name: &str, runs: &'a Runs) -> Result<Self, Failure> {
         let run = named(name, runs).await?;
-        let all = match runs.watch(&run, usize::MAX).await {
-            Ok(watched) => watched.all,
+        let (all, left) = match runs.watch(&run, usize::MAX).await {
+            Ok(watched) => (watched.all, watched.result.is_some()),
             Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
-            Err(_) => 0,
+            Err(_) => (0, false),
         };
         // A run that goes on in a new history at this moment may be told of in part.
         let seen = if all > 0 { runs.view(&run).await.ok().filter(|seen| seen.events.len() >= all) } else { None };
-        Ok(Self { runs, run, seen })
+        Ok(Self { runs, run, seen, left })
     }
 
     /// Answers the first open question.
@@ -84,7 +86,7 @@ impl<'a> Spoken<'a> {
 
     /// Stops a run that is under way.
     pub(super) async fn pause(self, setup: &Setup) -> Result<u8, Failure> {
-        if self.seen.as_ref().is_some_and(|seen| seen.output.is_some()) {
+        if self.left {
             return Err(not_driven(&self.run));
         }
         let told = format!("the run stops; go on with `aime resume {}`", self.run);
@@ -93,11 +95,8 @@ impl<'a> Spoken<'a> {
 
     /// When the run takes up what is said to it; none where no worker can tell.
     fn then(&self) -> Option<String> {
-        let goes_on = |seen: &RunView| match seen.output {
-            None => "the run takes it up now".to_owned(),
-            Some(_) => format!("go on with `aime resume {}`", self.run),
-        };
-        self.seen.as_ref().map(goes_on)
+        let then = if self.left { format!("go on with `aime resume {}`", self.run) } else { "the run takes it up now".to_owned() };
+        self.seen.is_some().then_some(then)
     }
 
     /// Ends a run for good, or takes a task out of its plan.
