@@ -35,6 +35,9 @@ pub struct Outcome {
     /// Why it was not reached; nothing where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
+    /// When it began (RFC 3339), where the run tells: that says with which version of the program it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<String>,
     /// Seconds of the whole run.
     pub seconds: u64,
     /// Requests to models.
@@ -135,6 +138,7 @@ impl Outcome {
             reached: false,
             claimed: code == Some(0) && result.is_some(),
             failure: Some(Failure::of_exit(code, result.is_some())),
+            begun: lines.iter().find_map(|line| line.get("time")?.as_str().map(str::to_owned)),
             seconds,
             requests: number("/usage/requests"),
             input_tokens: number("/usage/input_tokens"),

@@ -165,7 +165,7 @@ impl Program {
         fs::create_dir_all(&work)?;
         let (place, work) = (place.canonicalize()?, work.canonicalize()?);
         let goal = place.join("goal.md");
-        fs::write(&goal, &task.goal)?;
+        fs::write(&goal, goal_under(task, variant.fault))?;
         let request = match &variant.agent {
             None => self.run_of(task, variant, (&place, &work, &goal))?,
             Some(name) => {
@@ -237,6 +237,15 @@ impl Program {
             confinement: Confinement::off(),
         })
     }
+}
+
+/// The goal as it is given under a fault: nobody waits for a file of which nobody says that it will come.
+fn goal_under(task: &Task, fault: Option<Fault>) -> String {
+    if fault != Some(Fault::LateInformation) {
+        return task.goal.clone();
+    }
+    let late: Vec<String> = task.late.iter().map(|path| path.display().to_string()).collect();
+    format!("{} (Another program writes {}, and may not have done so yet: then wait for it.)", task.goal, late.join(" and "))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub struct Variant {
 pub enum Fault {
     /// Every third call of a tool that changes or runs something is refused as if the machine were busy.
     FlakyTools,
-    /// The files that a task says come late are there only after its third call of a tool.
+    /// The files that a task says come late are there only after its third call of a tool, and the goal says that they may come late.
     LateInformation,
     /// The run begins with the wrong plan of the task.
     WrongPlan,

@@ -76,6 +76,9 @@ async fn files_come_late_and_wrong_plans_are_handed_over() {
     let reached: Vec<_> = log.outcomes().iter().map(|outcome| outcome.reached).collect();
     assert_eq!(reached, [true, false], "the late file is not there at first, and is otherwise");
     assert!(folder.path().join("odd.configured--late-information.1/late/b").exists());
+    let goal = |fault: &str| fs::read_to_string(folder.path().join(format!("odd.configured--{fault}.1/goal.md"))).unwrap();
+    assert_eq!(goal("late-information"), "g (Another program writes b, and may not have done so yet: then wait for it.)");
+    assert_eq!(goal("wrong-plan"), "g");
     let typed = fs::read_to_string(folder.path().join("odd.configured--wrong-plan.1/log.txt")).unwrap();
     assert!(typed.contains("plan.json"), "{typed}");
 }
