@@ -7,6 +7,7 @@ mod conflict;
 mod cut;
 mod delegation;
 mod ends;
+mod fork;
 mod judged;
 mod load;
 mod long;
@@ -35,9 +36,10 @@ use crate::workspace::{build_aime, cargo, run};
 /// How the scenario on an engine is played.
 #[derive(Args)]
 pub(crate) struct EngineArguments {
-    /// With `temporal`: keep the histories of its runs as those that the tests of `aime-temporal` replay
-    #[arg(long)]
-    record: bool,
+    /// With `temporal`: keep the histories of its runs, in a folder of this name, as those that the tests of `aime-temporal` replay: a version or a day,
+    /// since those of earlier ones stay
+    #[arg(long, value_name = "NAME")]
+    record: Option<String>,
     /// With `temporal`: only the parts whose names hold this; with `documents`: only the lines that do
     #[arg(long, value_name = "NAME")]
     pub(crate) part: Option<String>,
@@ -66,12 +68,12 @@ type Part<'a> = (&'a str, &'a dyn Fn(&World) -> Result<String>);
 /// Runs the scenario.
 pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
     let program = build_aime(&["--no-default-features", "--features", "temporal,mcp"])?;
-    let world = World::new(program, arguments.record)?;
+    let world = World::new(program, arguments.record.clone())?;
     if arguments.load {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 17] = [
+    let parts: [Part<'_>; 18] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -89,6 +91,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("told", &World::told_while_it_is_made),
         ("conflict", &World::a_conflict_is_evidence),
         ("undo", &World::files_are_put_back),
+        ("fork", &World::a_fork_with_actors_at_work),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {
@@ -223,7 +226,10 @@ impl World {
         let key = self.root.join("payload.key").display().to_string();
         fs::write(&key, "5eed".repeat(16))?;
 
-        let model = ScriptedServer::try_start(script(false), 0).context("the scripted model does not start")?;
+        // The planner, who is told of the conflict, leaves the plan as it is.
+        let stays = json!({"reasoning": "it is done again", "changes": []});
+        let script = script(false).on(When::schema("aime_patch"), [Reply::json(stays)]);
+        let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
         let (url, engine) = (model.url(), Server::start(&self.root.join("engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let serve = |folder: &str, serves: &str| {
@@ -273,6 +279,16 @@ impl World {
         let result = across.ended(0)?;
         let told = fs::read_to_string(self.root.join("across.err"))?;
         ensure!(told.contains("conflicts with what others did meanwhile: page"), "the conflict is not told: {told}");
+        let events = self
+            .start(
+                "client",
+                "across-events",
+                &url,
+                &["runs", "events", "across", "--output", "jsonl", "--on", &on, "--payload-key", &key, "--blobs", &blobs],
+            )?
+            .printed(0)?;
+        let evidence = events.lines().filter(|event| event.contains("evidence_added") && event.contains("conflicts with")).count();
+        ensure!(evidence == 1, "the conflict is {evidence} pieces of evidence: {events}");
         let attempts = |task: usize| result.pointer(&format!("/tasks/{task}/attempts")).and_then(Value::as_u64);
         let last = match (attempts(0), attempts(1)) {
             (Some(2), Some(1)) => "this\n",
@@ -311,6 +327,7 @@ impl World {
         drop(shell);
         let result = client.ended(1)?;
         let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
+        self.record(&engine, "lost", "aime-run-lost", "lost/.aime/blobs")?;
         ensure!(told.contains("its host is lost") && told.contains("outcome is unknown"), "the lost host is not told: {result:#}");
         Ok("a host that did not come back is told to be lost, and the call on it to be in doubt".to_owned())
     }

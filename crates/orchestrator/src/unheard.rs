@@ -34,9 +34,7 @@ pub(crate) fn unheard(parts: &Parts, machine: &RunMachine, run: &str) -> Result<
                 {
                     calls.push(Some(call.clone()));
                 }
-                // The list of a task is that of the actor which works for the plan.
-                let is_list_of_another = call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. });
-                if number >= heard && !is_list_of_another {
+                if number >= heard {
                     reports.push(ActorReport { task: task.clone(), execution, call: call.clone(), number, event });
                 }
             }

@@ -100,7 +100,7 @@ pub struct Conclusion {
     pub origins: Vec<Origin>,
 }
 
-/// A failure that another try would not mend by itself.
+/// What kind of failure an attempt came to, where that decides what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCause {
@@ -112,6 +112,8 @@ pub enum FailureCause {
     Denied,
     /// The work was reported as done and a completion criterion does not hold.
     Criteria,
+    /// What it did to files is left out, since it conflicts with what others did meanwhile.
+    Conflict,
 }
 
 /// How an attempt ended, in one word.

@@ -1,24 +1,39 @@
 //! Prints the history of a workflow as the replay tests read it: a `temporal.api.history.v1.History` in the encoding of Protocol Buffers, without
-//! the names of machines. `cargo xtask scenario temporal --record` uses it.
+//! the names of machines. Of one that has gone on in new histories it is the last one, or with `first` the first one. `cargo xtask scenario temporal
+//! --record` uses it.
 //!
-//! `cargo run -p aime-temporal --example history -- ADDRESS WORKFLOW > FILE`
+//! `cargo run -p aime-temporal --example history -- ADDRESS WORKFLOW [first] > FILE`
 
 use std::{error::Error, io::Write as _};
 
 use aime_temporal::{Access, Blobs, Certificates, RunWorkflow, connect};
 use prost::Message as _;
-use temporalio_client::WorkflowFetchHistoryOptions;
+use temporalio_client::{WorkflowFetchHistoryOptions, WorkflowHandle};
 use temporalio_common::protos::temporal::api::history::v1::{History, HistoryEvent, history_event::Attributes};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let [address, workflow]: [String; 2] =
-        std::env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "two words: the address of an engine, and a workflow")?;
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (address, workflow, first) = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [address, workflow] => (address, workflow, false),
+        [address, workflow, "first"] => (address, workflow, true),
+        _ => return Err("the address of an engine, a workflow, and perhaps `first`".into()),
+    };
     // What is in blobs stays there.
     let access = Access { address: address.parse()?, blobs: Blobs::new("."), api_key: None, certificates: Certificates::default() };
     let client = connect(access).await?;
-    let handle = client.get_workflow_handle::<RunWorkflow>(workflow);
+    let mut handle = client.get_workflow_handle::<RunWorkflow>(workflow);
     let mut events = handle.fetch_history(WorkflowFetchHistoryOptions::builder().build()).into_events().await?;
+    if first {
+        let begun = events.iter().find_map(|event| match &event.attributes {
+            Some(Attributes::WorkflowExecutionStartedEventAttributes(of)) => Some(of.first_execution_run_id.clone()),
+            _ => None,
+        });
+        let mut info = handle.info().clone();
+        info.run_id = begun;
+        handle = WorkflowHandle::new(client, info);
+        events = handle.fetch_history(WorkflowFetchHistoryOptions::builder().build()).into_events().await?;
+    }
     events.iter_mut().for_each(forget_machines);
     std::io::stdout().write_all(&History { events }.encode_to_vec())?;
     Ok(())

@@ -19,16 +19,19 @@ use serde_json::Value;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityExecutionError, ApplicationFailure, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext,
-    WorkflowCancellationToken, WorkflowContext, WorkflowResult,
+    WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
 use crate::{
-    ActOrder, ActorBegin, ActorEnd, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, RunWorkflow, SoFar,
-    StoppedActor, Tree, Worked, carry,
+    ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects,
+    RunWorkflow, SoFar, StoppedActor, Tree, Worked, carry,
     deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
     effect::{begun_and_lost, lost},
     tree::{HasTree, take_in, tree_now},
 };
+
+/// How many facts one look at an actor brings, at most.
+const PAGE: usize = 200;
 
 /// Drives one actor.
 #[workflow]
@@ -42,6 +45,8 @@ pub struct ActorWorkflow {
     tree: Option<Tree>,
     /// Actors below it that were stopped before their end, or whose end it has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
+    /// What is told of it: what it began with, and all that it has taken in.
+    told: Option<ActorJournaled>,
 }
 
 impl HasTree for ActorWorkflow {
@@ -60,7 +65,8 @@ impl ActorWorkflow {
     #[run(name = "aime.actor")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, mut begin: ActorBegin) -> WorkflowResult<ActorEnd> {
         let stopped = std::mem::take(&mut begin.stopped).into_iter().collect();
-        ctx.state_mut(|actor| (actor.tree, actor.stopped) = (begin.tree.clone(), stopped));
+        let told = Some(journaled(&begin));
+        ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.told) = (begin.tree.clone(), stopped, told));
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
         let carried = carry(resume, &mut carrier).await.map_err(ApplicationFailure::new)?;
@@ -71,7 +77,8 @@ impl ActorWorkflow {
         }
         let tree = tree_now(ctx);
         let below: Vec<_> = ctx.state_mut(|actor| std::mem::take(&mut actor.stopped)).into_iter().collect();
-        let ActorCarrier { begin, facts, events, reports, mut so_far, .. } = carrier;
+        let facts = ctx.state(|actor| actor.told.as_ref().map(|told| told.facts.clone()).unwrap_or_default());
+        let ActorCarrier { begin, events, reports, mut so_far, .. } = carrier;
         so_far
             .answers
             .extend(ctx.state(|actor| actor.answers.iter().map(|known| (known.question.clone(), known.text.clone())).collect::<Vec<_>>()));
@@ -108,6 +115,21 @@ impl ActorWorkflow {
     pub fn answered(&mut self, _: &mut SyncWorkflowContext<Self>, answer: Answered) {
         self.answers.push(answer);
     }
+
+    /// What it started from, and what it has taken in from a fact on, counted from 0.
+    #[query]
+    pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Option<ActorJournaled> {
+        let told = self.told.as_ref()?;
+        let facts = told.facts.iter().skip(from).take(PAGE).cloned().collect();
+        Some(ActorJournaled { facts, ..told.clone() })
+    }
+}
+
+/// What is told of an actor that begins so.
+fn journaled(begin: &ActorBegin) -> ActorJournaled {
+    let facts = begin.begin.journal.as_ref().map(|journal| journal.facts.clone()).unwrap_or_default();
+    let (input, created, text_limit) = (begin.begin.input.clone(), begin.created.clone(), begin.text_limit);
+    ActorJournaled { input, created, text_limit, all: facts.len(), facts }
 }
 
 /// What follows a continuation is never reached; it ends the type.
@@ -118,7 +140,6 @@ fn unreachable_end<T>() -> WorkflowResult<T> {
 struct ActorCarrier {
     ctx: WorkflowContext<ActorWorkflow>,
     begin: ActorBegin,
-    facts: Vec<Dated<ActorFact>>,
     events: usize,
     so_far: RunSoFar,
     /// How many reports were sent, and those that are to be sent.
@@ -136,10 +157,7 @@ struct ActorCarrier {
 
 impl ActorCarrier {
     fn new(ctx: WorkflowContext<ActorWorkflow>, begin: ActorBegin) -> Self {
-        let (facts, events) = match &begin.begin.journal {
-            Some(journal) => (journal.facts.clone(), journal.events),
-            None => (Vec::new(), 0),
-        };
+        let events = begin.begin.journal.as_ref().map_or(0, |journal| journal.events);
         let ended_from_outside = Some(cancelled(&ctx));
         Self {
             so_far: begin.so_far.clone(),
@@ -147,7 +165,6 @@ impl ActorCarrier {
             unheard: begin.created.clone().into_iter().collect(),
             ctx,
             begin,
-            facts,
             events,
             below: Rc::default(),
             passed: 0,
@@ -217,7 +234,7 @@ impl ActorCarrier {
                     Err(error) => Err(error),
                     Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
                         Ok(()) => fact,
-                        Err(why) => left_out(fact, &why),
+                        Err(why) => left_out(fact, &why.into_words()),
                     }),
                 },
             };
@@ -346,7 +363,12 @@ impl Carrier<ActorMachine> for ActorCarrier {
     }
 
     fn took(&mut self, facts: &[Recorded<ActorFact>], events: &[Recorded<ProgressEvent>]) {
-        self.facts.extend(facts.iter().cloned().map(Dated::from));
+        self.ctx.state_mut(|actor| {
+            if let Some(told) = &mut actor.told {
+                told.facts.extend(facts.iter().cloned().map(Dated::from));
+                told.all = told.facts.len();
+            }
+        });
         self.events += events.len();
         self.so_far.take(&[], events);
         for event in events {

@@ -1,6 +1,7 @@
 //! The loop of a workflow: the machine goes as far as it can, its wishes are begun, what has ended comes back as facts.
 
 use std::{
+    collections::BTreeSet,
     convert::Infallible,
     future::poll_fn,
     pin::pin,
@@ -38,6 +39,11 @@ pub trait Carrier<M: Machine> {
     fn wants_to_leave(&self) -> bool {
         false
     }
+
+    /// Whether an effect is begun in the new history alone: where something is always under way, the old one would never be left.
+    fn puts_off(&self, _: &M::Effect) -> bool {
+        false
+    }
 }
 
 /// An effect under way.
@@ -69,7 +75,7 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
     let (mut host, desk) = TemporalHost::<M>::new();
     let mut driven = pin!(drive(&mut host, resume));
     let mut open: Vec<Begun<M>> = Vec::new();
-    // Wishes that are not begun, since the history is to be left as soon as all is told.
+    // Wishes that are not begun, since the history is to be left.
     let mut held: Vec<Wish<M::Effect>> = Vec::new();
     poll_fn(|context| {
         loop {
@@ -87,8 +93,11 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
                 return Poll::Ready(Ok(Carried::Left { not_begun, then: carrier.arrived(context) }));
             }
             let wishes = if leaves { Vec::new() } else { std::mem::take(&mut held) };
+            let revoked: BTreeSet<EffectId> = wishes.iter().filter_map(revoked).collect();
             for wish in wishes {
                 match wish {
+                    // What is not wanted any more ends by being begun and revoked: each wish has its answer.
+                    Wish::Issue(issue) if carrier.puts_off(&issue.effect) && !revoked.contains(&issue.id) => held.push(Wish::Issue(issue)),
                     Wish::Issue(issue) => open.push(carrier.begin(issue)),
                     Wish::Revoke(id, why) => carrier.revoke(&id, &why),
                 }
@@ -108,6 +117,13 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
         }
     })
     .await
+}
+
+fn revoked<E>(wish: &Wish<E>) -> Option<EffectId> {
+    match wish {
+        Wish::Issue(_) => None,
+        Wish::Revoke(id, _) => Some(id.clone()),
+    }
 }
 
 fn issued<E>(wish: Wish<E>) -> Option<EffectId> {

@@ -9,7 +9,7 @@ use std::{
 };
 
 use aime_durable::{Recorded, UnixMillis};
-use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunInput, RunMachine, RunView, check_told, view_of};
+use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunInput, RunView, check_told, view_of};
 use aime_progress::{ProgressState, RunId, TaskId, Timed, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
@@ -107,9 +107,9 @@ pub enum EngineError {
         /// The run.
         run: String,
     },
-    /// A fork was wanted from where an actor was at work: what that had done stands in a history of its own.
-    #[error("an actor was at work on {task} when the plan of {run} came to version {version}")]
-    ActorAtWork {
+    /// A fork was wanted from where an actor was at work whose own history the engine has removed.
+    #[error("an actor was at work on {task} when the plan of {run} came to version {version}, and the engine has removed its history")]
+    ActorForgotten {
         /// The run.
         run: String,
         /// The task.
@@ -223,12 +223,12 @@ impl Runs {
     /// # Errors
     /// [`EngineError::RunExists`], and what the engine says.
     pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
-        self.begin(Begin::fresh(at, input), tree, false).await
+        let (begin, queues) = (Begin::fresh(at, input), self.queues.clone());
+        self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, ends: true, stands: false }).await
     }
 
-    async fn begin(&self, begin: Begin<RunMachine>, tree: Option<Tree>, stands: bool) -> Result<(), EngineError> {
-        let run = begin.input.what.run.to_string();
-        let begin = RunBegin { begin, queues: self.queues.clone(), stopped: Vec::new(), tree, ends: true, stands };
+    async fn begin(&self, begin: RunBegin) -> Result<(), EngineError> {
+        let run = begin.begin.input.what.run.to_string();
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
         match self.client.start_workflow(RunWorkflow::run, begin, options).await {

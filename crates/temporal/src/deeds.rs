@@ -15,6 +15,8 @@ use temporalio_sdk::{WaitConditionOptions, WorkflowCancellationToken, WorkflowCo
 
 /// After so many events of the engine's history a machine goes on in a new one. The engine's own bound is 51,200.
 pub(crate) const LONG_HISTORY: u32 = 10_000;
+/// After so many a run begins no more tasks until what is under way has ended, so that it comes to that.
+pub(crate) const TOO_LONG_HISTORY: u32 = 20_000;
 
 /// The time of the workflow, which is the same on every replay.
 pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {

@@ -29,8 +29,8 @@ pub use codec::{BlobCodec, INLINE};
 pub use desk::{Desk, Step, TemporalHost, Wish};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use orders::{
-    ActOrder, ActorBegin, ActorEnd, Answered, DelegateOrder, EndOrder, JoinOrder, Journaled, JudgeOrder, MakeOrder, Making, MakingBelow,
-    RunBegin, RunOrder, StoppedActor, Watched, Worked, actor_workflow, moves_on, run_workflow,
+    ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, DelegateOrder, EndOrder, JoinOrder, Journaled, JudgeOrder, MakeOrder, Making,
+    MakingBelow, RunBegin, RunOrder, StoppedActor, Watched, Worked, actor_workflow, moves_on, run_workflow,
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;

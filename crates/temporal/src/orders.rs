@@ -1,6 +1,6 @@
 //! What travels between workflows and workers. Each form is read by every later version: new fields have defaults.
 
-use aime_actors::{ActorInput, ActorMachine, Told};
+use aime_actors::{ActorFact, ActorInput, ActorMachine, Told};
 use aime_durable::EffectId;
 use aime_orchestrator::{
     ActorOrder, Bounds, CallRecord, MadeActor, MadeBelow, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar,
@@ -91,6 +91,9 @@ pub struct ActorBegin {
     /// Actors below it that were stopped before their end, by their names.
     #[serde(default)]
     pub stopped: Vec<(String, StoppedActor)>,
+    /// How much of what it comes to the one is told that has called it, where another one has.
+    #[serde(default)]
+    pub text_limit: Option<usize>,
 }
 
 /// What the workflow of an actor comes to.
@@ -282,6 +285,21 @@ pub struct Journaled {
     pub input: Option<Dated<RunInput>>,
     /// Facts from the one that was asked for.
     pub facts: Vec<Dated<RunFact>>,
+    /// How many facts there are by now.
+    pub all: usize,
+}
+
+/// What an actor began with, and a part of its journal.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct ActorJournaled {
+    /// What it started from.
+    pub input: Dated<ActorInput>,
+    /// Its first report, that it was made, unless the run has heard it before this history.
+    pub created: Option<ProgressEvent>,
+    /// How much of what it comes to the one is told that has called it.
+    pub text_limit: Option<usize>,
+    /// Facts from the one that was asked for.
+    pub facts: Vec<Dated<ActorFact>>,
     /// How many facts there are by now.
     pub all: usize,
 }

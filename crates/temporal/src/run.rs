@@ -15,7 +15,7 @@ use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{
     Bounds, CallRecord, FailureCode, RunEffect, RunFact, RunFailure, RunInput, RunMachine, RunOutput, RunResult, RunSoFar,
 };
-use aime_progress::{Conclusion, Outcome, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
+use aime_progress::{Conclusion, FailureCause, Outcome, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
@@ -27,10 +27,10 @@ use temporalio_sdk::{
 use crate::{
     ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, EndOrder, Journaled, Queues,
     RunBegin, RunOrder, SoFar, StoppedActor, Tree, Watched, Worked, carry,
-    deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
+    deeds::{Cancels, Errands, LONG_HISTORY, TOO_LONG_HISTORY, cancelled, now, until},
     effect::{begun_and_lost, lost},
     moves_on,
-    tree::{HasTree, take_in, tree_now},
+    tree::{HasTree, LeftOut, take_in, tree_now},
 };
 
 /// How many events one look at a run brings, at most.
@@ -252,30 +252,38 @@ fn cancel() -> RunFact {
 /// The end of a call that was begun on a host that is lost.
 fn in_doubt(id: EffectId, lost: &str) -> RunFact {
     let error = format!("the call was begun ({id}) and its outcome is unknown: {lost}");
-    let conclusion = Conclusion {
-        outcome: Outcome::InDoubt,
-        summary: error.clone(),
-        text: None,
-        result: serde_json::Value::Null,
-        references: Vec::new(),
-        error: Some(error),
-        cause: None,
-        origins: Vec::new(),
-    };
-    RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 }
+    attempt_ended(id, nothing(Outcome::InDoubt, error, None), 0)
+}
+
+/// An attempt whose criteria nobody looks at.
+fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunFact {
+    RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms }
+}
+
+/// What an attempt comes to that came to nothing.
+fn nothing(outcome: Outcome, error: String, cause: Option<FailureCause>) -> Conclusion {
+    let (summary, error) = (error.clone(), Some(error));
+    let (text, result, references, origins) = (None, serde_json::Value::Null, Vec::new(), Vec::new());
+    Conclusion { outcome, summary, text, result, references, error, cause, origins }
 }
 
 /// The answer to a call whose changes of files could not be taken in: it failed, and what it said is kept.
-fn left_out(fact: RunFact, why: &str) -> RunFact {
+fn left_out(fact: RunFact, why: &str, cause: Option<FailureCause>) -> RunFact {
     match fact {
         RunFact::TaskEnded { id, mut conclusion, checks, calls, duration_ms } => {
             let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
             conclusion.outcome = Outcome::Failure;
             conclusion.error = Some(format!("{before}{why}"));
+            conclusion.cause = cause.or(conclusion.cause);
             RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms }
         }
         other => other,
     }
+}
+
+/// Whether the planner is told of a conflict as of a piece of evidence: with runs that came to one by an earlier version nothing follows from it.
+fn tells_conflicts(ctx: &WorkflowContext<RunWorkflow>) -> bool {
+    ctx.patched("conflicts are evidence")
 }
 
 struct RunCarrier {
@@ -437,7 +445,8 @@ impl RunCarrier {
                     Err(error) => Err(error),
                     Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
                         Ok(()) => fact,
-                        Err(why) => left_out(fact, &why),
+                        Err(LeftOut::Conflict(why)) if tells_conflicts(&ctx) => left_out(fact, &why, Some(FailureCause::Conflict)),
+                        Err(why) => left_out(fact, &why.into_words(), None),
                     }),
                 },
             };
@@ -529,6 +538,11 @@ impl Carrier<RunMachine> for RunCarrier {
 
     fn wants_to_leave(&self) -> bool {
         self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY
+    }
+
+    fn puts_off(&self, effect: &RunEffect) -> bool {
+        let is_task = matches!(effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. });
+        is_task && self.ctx.history_length() > TOO_LONG_HISTORY && self.ctx.patched("no more tasks in a history that is too long")
     }
 }
 

@@ -19,20 +19,37 @@ pub(crate) fn tree_now<W: HasTree>(ctx: &WorkflowContext<W>) -> Option<Tree> {
     ctx.state(|workflow| workflow.tree().clone())
 }
 
+/// Why what work did to files is not taken in, in words for whoever plans.
+pub(crate) enum LeftOut {
+    /// It conflicts with what others did meanwhile.
+    Conflict(String),
+    /// It could not be handed back, or not be joined.
+    Lost(String),
+}
+
+impl LeftOut {
+    /// The words.
+    pub(crate) fn into_words(self) -> String {
+        match self {
+            Self::Conflict(why) | Self::Lost(why) => why,
+        }
+    }
+}
+
 /// Takes in what work handed back that began from an earlier state: as it is, or joined with what was taken in meanwhile.
 ///
 /// # Errors
-/// Why it could not be, in words for whoever plans. The state is as it was.
+/// [`LeftOut`]. The state is as it was.
 pub(crate) async fn take_in<W: HasTree + 'static>(
     ctx: &WorkflowContext<W>,
     queues: &Queues,
     id: &EffectId,
     from: &Tree,
     back: Back,
-) -> Result<(), String> {
+) -> Result<(), LeftOut> {
     let mut theirs = match back {
         Back::Tree { tree } => tree,
-        Back::Lost { why } => return Err(format!("what it did to files could not be handed back, and is left out: {why}")),
+        Back::Lost { why } => return Err(LeftOut::Lost(format!("what it did to files could not be handed back, and is left out: {why}"))),
     };
     if theirs.commit == from.commit {
         return Ok(());
@@ -50,10 +67,11 @@ pub(crate) async fn take_in<W: HasTree + 'static>(
         match ctx.execute_activity(Effects::join, order, options).await {
             // Others may have been quicker: then it is joined with theirs.
             Ok(Joined::Clean { tree }) => (from, theirs) = (ours, tree),
-            Ok(Joined::Conflict { paths }) => return Err(conflict(&paths)),
+            Ok(Joined::Conflict { paths }) => return Err(LeftOut::Conflict(conflict(&paths))),
             Err(error) => {
                 let why = lost(&queue, &error);
-                return Err(format!("what it did to files could not be joined with what was done meanwhile, and is left out: {why}"));
+                let why = format!("what it did to files could not be joined with what was done meanwhile, and is left out: {why}");
+                return Err(LeftOut::Lost(why));
             }
         }
     }

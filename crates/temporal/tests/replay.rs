@@ -1,10 +1,11 @@
 //! Histories that an engine recorded of whole runs are replayed by the code as it is, without an engine: a change that does not go on with
-//! them breaks the runs that are under way when workers are upgraded. `cargo xtask scenario temporal --record` records new ones; those of
-//! earlier versions stay for as long as runs of theirs may be under way.
+//! them breaks the runs that are under way when workers are upgraded. `cargo xtask scenario temporal --record NAME` records new ones in a folder of
+//! their own; those of earlier versions stay for as long as runs of theirs may be under way.
 
 #![cfg(test)]
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -32,22 +33,61 @@ async fn replay(history: History) -> Result<(), WorkflowReplayError> {
     WorkflowReplayer::new(options).unwrap().replay_workflow(history.into()).await
 }
 
+/// All that were recorded, each by the names of its folder and of itself.
 fn histories() -> Vec<(String, History)> {
-    let files = fs::read_dir(recorded()).unwrap().map(|entry| entry.unwrap().path());
-    let files = files.filter(|path| path.extension().is_some_and(|end| end == "pb"));
-    let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let files = entries(recorded()).filter(|folder| folder.is_dir() && !folder.ends_with("blobs")).flat_map(entries);
+    let name = |path: &Path| path.strip_prefix(recorded()).unwrap().with_extension("").to_string_lossy().replace('\\', "/");
     let mut found: Vec<_> = files.map(|path| (name(&path), History::decode(&*fs::read(&path).unwrap()).unwrap())).collect();
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found
 }
 
+/// What happens in a history, by the engine's names.
+fn kinds(history: &History) -> BTreeSet<&'static str> {
+    history.events.iter().map(|event| event.event_type().as_str_name()).collect()
+}
+
 #[tokio::test]
 async fn runs_that_were_begun_by_earlier_versions_go_on() {
-    let histories = histories();
-    let names: Vec<&str> = histories.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["actor", "answered", "delegated", "doubt", "files", "run", "told", "trees"]);
-    for (name, history) in histories {
+    for (name, history) in histories() {
         replay(history).await.unwrap_or_else(|error| panic!("{name} cannot be gone on with: {error}"));
+    }
+}
+
+#[test]
+fn of_each_course_that_a_run_may_take_there_is_a_history() {
+    let histories = histories();
+    let begun_anew = |history: &History| {
+        let first = history.events.first().and_then(|event| event.attributes.as_ref());
+        matches!(first, Some(Attributes::WorkflowExecutionStartedEventAttributes(of)) if !of.continued_execution_run_id.is_empty())
+    };
+    for (name, kind) in [
+        ("run", "EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED"),
+        ("actor", "EVENT_TYPE_ACTIVITY_TASK_COMPLETED"),
+        ("doubt", "EVENT_TYPE_ACTIVITY_TASK_COMPLETED"),
+        ("lost", "EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT"),
+        ("cancelled", "EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED"),
+        ("stopped", "EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED"),
+        ("asked", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
+        ("answered", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
+        ("told", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
+        ("delegated", "EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED"),
+        ("files", "EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED"),
+        ("trees", "EVENT_TYPE_ACTIVITY_TASK_COMPLETED"),
+        ("conflict", "EVENT_TYPE_MARKER_RECORDED"),
+        ("continued", "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW"),
+        ("continued-actor", "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW"),
+        ("continues", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
+        ("forked", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
+        ("taken-up", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
+    ] {
+        let found: Vec<_> = histories.iter().filter(|(of, _)| of.rsplit('/').next() == Some(name)).collect();
+        assert!(!found.is_empty(), "there is no history {name}");
+        for (of, history) in found {
+            assert!(kinds(history).contains(kind), "{of} has no {kind}: {:?}", kinds(history));
+            assert_eq!(begun_anew(history), name == "continues", "{of}");
+        }
     }
 }
 

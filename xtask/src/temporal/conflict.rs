@@ -63,6 +63,10 @@ impl World {
         })?;
         fs::write(self.root.join(second).join("go-second"), "")?;
         let result = client_of_it.ended(0)?;
+        self.record(&engine, "conflict", "aime-run-conflict", "conflict-blobs")?;
+        let events = [&["runs", "events", "conflict", "--output", "jsonl"][..], &on].concat();
+        let events = self.start("conflict-client", "conflict-told", &url, &events)?.printed(0)?;
+        ensure!(events.lines().any(|event| event.contains("evidence_added") && event.contains(TOLD)), "no evidence tells of it: {events}");
 
         let asked = model.requests().iter().filter(|request| request.to_string().contains("aime_patch")).cloned().collect::<Vec<_>>();
         ensure!(asked.len() == 1, "the planner was asked {} times: {result:#}", asked.len());

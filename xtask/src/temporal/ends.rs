@@ -56,6 +56,9 @@ impl World {
         let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;
         let there = self.ends_in("ends", &url, &["--on", &on])?;
         fs::remove_file(&settings)?;
+        for (name, run) in [("cancelled", "ended"), ("stopped", "stopped"), ("asked", "asked")] {
+            self.record(&engine, name, &format!("aime-run-{run}"), "ends/.aime/blobs")?;
+        }
         ensure!(here == there, "the results are others: {there:#?}\nwhere one process gives {here:#?}");
         Ok("runs were refused by the model, reached a bound and were given more, had no time left, were stopped, cancelled and forked, asked and were answered: exit codes, results, what \
             hooks said of them and refusals are those of one process"

@@ -73,6 +73,9 @@ impl World {
             let heard = events.lines().filter(|event| event.contains("evidence_added") && event.contains(word)).count();
             ensure!(heard == 1, "{word:?} was heard {heard} times");
         }
+        self.record_first(&engine, "continued", "aime-run-long", "long/.aime/blobs")?;
+        self.record(&engine, "continues", "aime-run-long", "long/.aime/blobs")?;
+        self.record_first(&engine, "continued-actor", "aime-run-long/acts/1", "long/.aime/blobs")?;
         let (of_run, of_actor) = (engine.histories("aime-run-long")?, engine.histories("aime-run-long/acts/1")?);
         ensure!(of_run > 2 && of_actor > 2, "the run has {of_run} histories and its actor {of_actor}: they did not go on in new ones");
         ensure!(

@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 45] = [
+const FOLDERS: [&str; 48] = [
     "home",
     "here",
     "there",
@@ -64,13 +64,17 @@ const FOLDERS: [&str; 45] = [
     "undo-client",
     "undo-host",
     "undo-second",
+    "fork-here",
+    "fork",
+    "fork-engine",
 ];
 
 /// The surroundings: a home, folders to work in, what is large.
 pub(super) struct World {
     pub(super) program: PathBuf,
     pub(super) root: PathBuf,
-    record: bool,
+    /// The version of aime as which histories are kept; none are without.
+    record: Option<String>,
     /// What stands in the environment of what is started, beside the usual.
     variables: Vec<(String, String)>,
 }
@@ -82,7 +86,7 @@ pub(super) struct Process {
 }
 
 impl World {
-    pub(super) fn new(program: PathBuf, record: bool) -> Result<Self> {
+    pub(super) fn new(program: PathBuf, record: Option<String>) -> Result<Self> {
         let root = fresh_folder("aime-temporal")?;
         for folder in FOLDERS {
             fs::create_dir(root.join(folder))?;
@@ -92,7 +96,7 @@ impl World {
 
     /// The same, where another program is started: one of another version.
     pub(super) fn of_version(&self, program: PathBuf) -> Self {
-        Self { program, root: self.root.clone(), record: false, variables: self.variables.clone() }
+        Self { program, root: self.root.clone(), record: None, variables: self.variables.clone() }
     }
 
     /// The same, where what is started finds these variables too.
@@ -127,13 +131,22 @@ impl World {
 
     /// Keeps the history of a workflow for the replay tests, without the names of this machine, and what of it is in the blobs.
     pub(super) fn record(&self, engine: &Server, name: &str, workflow: &str, blobs: &str) -> Result<()> {
-        if !self.record {
-            return Ok(());
-        }
-        let folder = root().join("crates/temporal/tests/histories");
+        self.record_by(engine, name, &[workflow], blobs)
+    }
+
+    /// The same for the first history of a workflow that has gone on in others.
+    pub(super) fn record_first(&self, engine: &Server, name: &str, workflow: &str, blobs: &str) -> Result<()> {
+        self.record_by(engine, name, &[workflow, "first"], blobs)
+    }
+
+    fn record_by(&self, engine: &Server, name: &str, history: &[&str], blobs: &str) -> Result<()> {
+        let Some(version) = &self.record else { return Ok(()) };
+        let all = root().join("crates/temporal/tests/histories");
+        let folder = all.join(version);
         fs::create_dir_all(&folder)?;
-        let example = ["run", "--quiet", "--package", "aime-temporal", "--example", "history", "--", &engine.address(), workflow];
-        let output = cargo(example).stderr(Stdio::inherit()).output().context("could not start cargo")?;
+        let example = ["run", "--quiet", "--package", "aime-temporal", "--example", "history", "--", &engine.address()];
+        let output = cargo(example).args(history).stderr(Stdio::inherit()).output().context("could not start cargo")?;
+        let workflow = history.join(" ");
         ensure!(output.status.success(), "there is no history of {workflow}");
         // There is none where nothing is large.
         for start in fs::read_dir(self.root.join(blobs)).into_iter().flatten() {
@@ -142,14 +155,19 @@ impl World {
                 let within: PathBuf = blob.components().skip(blob.components().count() - 2).collect();
                 let named: String = within.iter().filter_map(|part| part.to_str()).collect();
                 if output.stdout.windows(named.len()).any(|part| part == named.as_bytes()) {
-                    let kept = folder.join("blobs").join(within);
-                    fs::create_dir_all(kept.parent().unwrap_or(&folder))?;
+                    let kept = all.join("blobs").join(within);
+                    fs::create_dir_all(kept.parent().unwrap_or(&all))?;
                     fs::copy(&blob, kept)?;
                 }
             }
         }
-        fs::write(folder.join(format!("{name}.pb")), output.stdout)?;
-        Ok(())
+        let kept = folder.join(format!("{name}.pb"));
+        ensure!(
+            !kept.exists(),
+            "{} is there already, and runs of that version may be under way: record under another name",
+            kept.display()
+        );
+        Ok(fs::write(kept, output.stdout)?)
     }
 
     /// What `aime runs` shows of a run that has ended: its result as often as it is told, and which events of which tasks it had, in their order.

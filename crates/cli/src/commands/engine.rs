@@ -412,7 +412,7 @@ fn failure_of(error: &EngineError) -> Failure {
         EngineError::Connect { .. } => failure.hint("is the server there? `cargo xtask services` starts one for trials"),
         EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
         EngineError::NotEnded { .. } => failure.hint("`aime cancel` with the same --on ends it"),
-        EngineError::ActorAtWork { .. } => failure.hint("take a version that came when none was"),
+        EngineError::ActorForgotten { .. } => failure.hint("take a version that came when none was, or keep histories longer (retention)"),
         EngineError::Past(error) => super::run::failure_of(error),
         EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
         EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),

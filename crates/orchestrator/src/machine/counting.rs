@@ -36,13 +36,14 @@ impl RunMachine {
     }
 
     /// Each task that has begun and is not settled, with its execution.
-    pub(crate) fn executions_under_way(&self) -> impl Iterator<Item = (&TaskId, u32)> {
+    pub fn executions_under_way(&self) -> impl Iterator<Item = (&TaskId, u32)> {
         let open = |task: &TaskId| self.state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
         self.executions.iter().filter(move |(task, _)| open(task)).map(|(task, execution)| (task, *execution))
     }
 
     /// How many reports of an actor were heard, by the name of its journal.
-    pub(crate) fn heard_of(&self, actor: &str) -> u64 {
+    #[must_use]
+    pub fn heard_of(&self, actor: &str) -> u64 {
         self.reported.get(actor).copied().unwrap_or_default()
     }
 

@@ -219,6 +219,10 @@ impl RunMachine {
             return false;
         }
         *next = number + 1;
+        // The list of a task is that of the actor which works for the plan.
+        if call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
+            return false;
+        }
         let fits = self.take_in(event).is_ok();
         if fits {
             out.emit(event.clone());
@@ -273,10 +277,15 @@ impl RunMachine {
             Outcome::InDoubt => {
                 self.growth.failed(task.as_str());
                 self.change_task(task, TaskStatus::Failed, true, conclusion.error.clone(), out);
-                self.doubt(task, conclusion, out);
+                self.error_seen("in-doubt", task, "the outcome of the task is unknown", conclusion, out);
             }
             // An attempt that was stopped on request ends as revoked: one that ends so by itself counts, or it could go on for ever.
-            Outcome::Failure | Outcome::Interrupted => self.attempt_failed(task, conclusion, out),
+            Outcome::Failure | Outcome::Interrupted => {
+                if conclusion.cause == Some(FailureCause::Conflict) {
+                    self.error_seen("conflict", task, "two tasks changed the same files at once", conclusion, out);
+                }
+                self.attempt_failed(task, conclusion, out);
+            }
         }
     }
 
@@ -325,17 +334,17 @@ impl RunMachine {
         }
     }
 
-    /// An outcome that nobody knows is evidence for the planner, never a reason to repeat the call blindly.
-    fn doubt(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
-        let Ok(id) = EvidenceId::new(format!("in-doubt-{}", self.state.evidence.len() + 1)) else { return };
-        let content = format!("the outcome of {task} is unknown: {}", conclusion.error.clone().unwrap_or_default());
+    /// An outcome that nobody knows is evidence for the planner, never a reason to repeat the call blindly. So is a conflict, also where the task is
+    /// tried again: others of the plan may change the same files.
+    fn error_seen(&mut self, name: &str, task: &TaskId, what: &str, conclusion: &Conclusion, out: &mut Out) {
+        let Ok(id) = EvidenceId::new(format!("{name}-{}", self.state.evidence.len() + 1)) else { return };
         let evidence = Evidence {
             id,
             at: self.now,
             task: Some(task.clone()),
             kind: EvidenceKind::Error,
             significance: Significance::High,
-            content,
+            content: format!("{what} ({task}): {}", conclusion.error.as_ref().unwrap_or(&conclusion.summary)),
             processed: false,
             origins: conclusion.origins.clone(),
         };

@@ -92,7 +92,8 @@ impl Delegation {
 
     /// What the other one came to, and how much of that is told.
     async fn driven(&self) -> Result<(Conclusion, Option<usize>), Box<ActorFact>> {
-        let (begin, text_limit) = self.other().await?;
+        let begin = self.other().await?;
+        let text_limit = begin.text_limit;
         let workflow = format!("{}/{}", self.by.run, self.name);
         self.below.borrow_mut().insert(workflow.clone());
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
@@ -101,7 +102,8 @@ impl Delegation {
         let failed = |why: &str| Box::new(failed(self.id.clone(), why));
         let ActorEnd { conclusion, stopped, reports, tree, below } = ended.map_err(|why| failed(&why))?;
         if let (Some(from), Some(tree)) = (from, tree) {
-            take_in(&self.ctx, &self.by.queues, &self.id, &from, Back::Tree { tree }).await.map_err(|why| failed(&why))?;
+            let taken = take_in(&self.ctx, &self.by.queues, &self.id, &from, Back::Tree { tree }).await;
+            taken.map_err(|why| failed(&why.into_words()))?;
         }
         let ended = stopped.is_none().then(|| conclusion.clone());
         let actor = StoppedActor { begin: Begin { journal: stopped, ..machine }, reports, ended, text_limit };
@@ -113,7 +115,7 @@ impl Delegation {
     }
 
     /// The other one as it was left, or a new one.
-    async fn other(&self) -> Result<(ActorBegin, Option<usize>), Box<ActorFact>> {
+    async fn other(&self) -> Result<ActorBegin, Box<ActorFact>> {
         let tree = tree_now(&self.ctx);
         if let Some(StoppedActor { mut begin, reports, text_limit, .. }) = self.ctx.state_mut(|actor| actor.stopped.remove(&self.name)) {
             if let Some(journal) = &mut begin.journal {
@@ -121,7 +123,7 @@ impl Delegation {
             }
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|actor| actor.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
-            return Ok((ActorBegin { begin, reports, tree, stopped, ..self.by.clone() }, text_limit));
+            return Ok(ActorBegin { begin, reports, tree, stopped, text_limit, ..self.by.clone() });
         }
         let failed = |why: &str| Box::new(failed(self.id.clone(), why));
         let Some(order) = self.by.order.clone() else {
@@ -144,7 +146,8 @@ impl Delegation {
             Ok(MakingBelow::Made { made }) => {
                 let begin = Begin::<ActorMachine>::fresh(now(&self.ctx), made.actor.input);
                 let created = Some(made.actor.created);
-                Ok((ActorBegin { begin, reports: 0, created, tree, stopped: Vec::new(), ..self.by.clone() }, made.text_limit))
+                let text_limit = made.text_limit;
+                Ok(ActorBegin { begin, reports: 0, created, tree, stopped: Vec::new(), text_limit, ..self.by.clone() })
             }
             Ok(MakingBelow::Refused { why }) => Err(failed(&why)),
             Err(ActivityExecutionError::Cancelled(_)) => Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped })),

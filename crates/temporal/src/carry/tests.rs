@@ -7,7 +7,7 @@ use std::{
 
 use aime_durable::{
     EffectId, Issue, Reason, Recorded, UnixMillis,
-    contract::{BEGUN, INPUT, LATE, Started, Toy, ToyEffect, ToyEvent, ToyFact},
+    contract::{BEGUN, INPUT, LATE, Started, Toy, ToyEffect, ToyEvent, ToyFact, ToyInput},
 };
 use futures::{FutureExt as _, future::poll_fn};
 
@@ -23,6 +23,8 @@ struct Here {
     events: Vec<Dated<ToyEvent>>,
     /// Leaves after so many facts.
     leave_after: usize,
+    /// Whether it puts off until then what nothing waits beside.
+    puts_off: bool,
     /// How often there is still something to be told elsewhere when it is asked.
     untold: usize,
     /// What comes from outside.
@@ -42,6 +44,7 @@ impl Here {
             facts,
             events: replayed,
             leave_after: usize::MAX,
+            puts_off: false,
             untold: 0,
             arrives: Vec::new(),
             begun: Vec::new(),
@@ -114,6 +117,11 @@ impl Carrier<Toy> for Here {
     fn wants_to_leave(&self) -> bool {
         self.facts.len() >= self.leave_after
     }
+
+    fn puts_off(&self, effect: &ToyEffect) -> bool {
+        // Work ends what waits beside it, and a timer stands alone.
+        self.puts_off && self.wants_to_leave() && matches!(effect, ToyEffect::Timer(_))
+    }
 }
 
 fn fresh() -> Begin<Toy> {
@@ -129,31 +137,50 @@ fn a_machine_is_carried_to_its_end() {
     assert_eq!(here.facts.iter().find(late), None, "what comes after a revoke acknowledges it");
 }
 
+/// Leaves a toy after so many facts, and goes on with it in a new history. Whether it left before its end.
+fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
+    let fresh = || Begin::fresh(BEGUN, input);
+    let mut first = Here::new(fresh());
+    (first.leave_after, first.puts_off) = (leave_after, puts_off);
+    let not_begun = match first.go() {
+        Some(Carried::Left { not_begun, then }) => {
+            assert_eq!(then, [], "nothing came from outside");
+            not_begun
+        }
+        // What held it there lasted until the end.
+        Some(Carried::Ended(_)) => return false,
+        None => panic!("it waits for ever"),
+    };
+    let journal = SoFar { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
+    let mut second = Here::new(Begin { journal: Some(journal), ..fresh() });
+    let Some(Carried::Ended(ended)) = second.go() else { panic!("it has not ended") };
+    assert_eq!(ended.output, input.expected());
+    assert_eq!(second.begun.iter().find(|begun| begun.reissued), None, "left after {leave_after}");
+    let again = first.begun.iter().map(|begun| &begun.id).find(|id| second.begun.iter().any(|begun| begun.id == **id));
+    assert_eq!(again, None, "left after {leave_after}");
+    true
+}
+
+/// How many facts a toy takes in, and after how many of them it left.
+fn left(input: ToyInput, puts_off: bool) -> (usize, usize) {
+    let mut whole = Here::new(Begin::fresh(BEGUN, input));
+    whole.go();
+    let all = whole.facts.len();
+    (all, (1..all).filter(|leave_after| left_and_ended(input, *leave_after, puts_off)).count())
+}
+
 #[test]
 fn whenever_it_leaves_its_history_it_ends_alike_and_repeats_nothing() {
-    let mut whole = Here::new(fresh());
-    whole.go();
-    for leave_after in 1..whole.facts.len() {
-        let mut first = Here::new(fresh());
-        first.leave_after = leave_after;
-        let not_begun = match first.go() {
-            Some(Carried::Left { not_begun, then }) => {
-                assert_eq!(then, [], "nothing came from outside");
-                not_begun
-            }
-            // What held it there lasted until the end.
-            Some(Carried::Ended(_)) => continue,
-            None => panic!("it waits for ever"),
-        };
-        let journal =
-            SoFar { facts: first.facts, events: first.events.len(), not_begun: not_begun.into_iter().collect(), then: Vec::new() };
-        let mut second = Here::new(Begin { journal: Some(journal), ..fresh() });
-        let Some(Carried::Ended(ended)) = second.go() else { panic!("it has not ended") };
-        assert_eq!(ended.output, INPUT.expected());
-        assert_eq!(second.begun.iter().find(|begun| begun.reissued), None, "left after {leave_after}");
-        let again = first.begun.iter().map(|begun| &begun.id).find(|id| second.begun.iter().any(|begun| begun.id == **id));
-        assert_eq!(again, None, "left after {leave_after}");
-    }
+    // One lane comes to rest between its steps.
+    let (all, left_at_rest) = left(ToyInput { lanes: 1, ..INPUT }, false);
+    assert!(left_at_rest > 0, "of {all} times");
+}
+
+#[test]
+fn where_something_is_always_under_way_it_leaves_since_what_is_new_is_put_off() {
+    let ((_, at_rest), (all, sooner)) = (left(INPUT, false), left(INPUT, true));
+    assert_eq!(at_rest, 0, "several lanes never rest at once");
+    assert!(sooner > all / 2, "it left {sooner} of {all} times");
 }
 
 #[test]

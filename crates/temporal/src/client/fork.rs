@@ -1,83 +1,157 @@
 //! A run that goes on from where another one stood.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
-use aime_orchestrator::{forked, view_of};
-use aime_progress::{ProgressEvent, RunId, TaskId};
+use aime_actors::{ActorFact, ActorInput, ActorMachine, effect_prefix};
+use aime_durable::{Recorded, UnixMillis, replay};
+use aime_orchestrator::{ActorReport, RunFact, RunMachine, forked, view_of};
+use aime_progress::{Outcome, PlanId, ProgressEvent, RunId};
+use aime_tools::DELEGATE_TASK;
+use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
 
-use super::{EngineError, Runs};
-use crate::{Begin, Dated, SoFar, Tree};
+use super::{EngineError, Runs, unqueried};
+use crate::{ActorJournaled, ActorWorkflow, Begin, Dated, RunBegin, SoFar, StoppedActor, Tree, run_workflow};
+
+/// What actors had done by the moment from which a run is forked.
+#[derive(Default)]
+struct AtWork {
+    /// Those that have not ended, or whose end nobody had taken in, by their names.
+    stopped: Vec<(String, StoppedActor)>,
+    /// What they had told, and the run had not heard.
+    unheard: Vec<ActorReport>,
+}
 
 impl Runs {
-    /// Makes a run that stands where `run` stood when its plan came to `version`, until somebody resumes it: what was completed by then is completed there.
-    /// Files are as they are now; where the folder goes from host to host, it begins from `tree`.
+    /// Makes a run that stands where `run` stood when its plan came to `version`, until somebody resumes it: what was completed by then is completed
+    /// there, actors go on from what they had done. Files are as they are now; where the folder goes from host to host, it begins from `tree`.
     ///
     /// # Errors
-    /// [`EngineError::ActorAtWork`]; [`EngineError::Past`] for a version that the plan never had; [`EngineError::RunExists`], and what the engine says.
+    /// [`EngineError::ActorForgotten`]; [`EngineError::Past`] for a version that the plan never had; [`EngineError::RunExists`], and what the engine says.
     pub async fn fork(&self, run: &RunId, version: u32, new: &RunId, tree: Option<Tree>) -> Result<(), EngineError> {
         let (input, facts) = self.journal(run).await?;
-        let (input, facts) = forked(input, &facts, version, new)?;
-        let seen = view_of(input.clone(), &facts);
-        let open = |task: &TaskId| seen.state.tasks.get(task).is_some_and(|known| known.status.is_open());
-        let at_work = at_work(seen.events.iter().map(|published| &published.event));
-        if let Some(task) = at_work.into_iter().find(open) {
-            return Err(EngineError::ActorAtWork { run: run.to_string(), task, version });
+        let (input, mut facts) = forked(input, &facts, version, new)?;
+        let until = facts.last().map_or(input.at, |fact| fact.at);
+        let machine = replay::<RunMachine>(&input, &facts).machine;
+        let AtWork { stopped, unheard } = self.at_work((run, version), &machine, (&input.fact.plan_id, until)).await?;
+        if !unheard.is_empty() {
+            facts.push(Recorded { at: until, fact: RunFact::ActorsHeard { reports: unheard } });
         }
-        let journal = SoFar {
-            facts: facts.into_iter().map(Dated::from).collect(),
-            events: seen.events.len(),
-            not_begun: BTreeSet::new(),
-            then: Vec::new(),
-        };
-        self.begin(Begin { input: input.into(), journal: Some(journal) }, tree, true).await
+        let events = view_of(input.clone(), &facts).events.len();
+        let facts = facts.into_iter().map(Dated::from).collect();
+        let journal = SoFar { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
+        let (begin, queues) = (Begin { input: input.into(), journal: Some(journal) }, self.queues.clone());
+        self.begin(RunBegin { begin, queues, stopped, tree, ends: true, stands: true }).await
+    }
+
+    /// What the actors had done by then that a run had which stands as `machine` does, and those below them.
+    async fn at_work(
+        &self,
+        (run, version): (&RunId, u32),
+        machine: &RunMachine,
+        (plan, until): (&PlanId, UnixMillis),
+    ) -> Result<AtWork, EngineError> {
+        let mut found = AtWork::default();
+        for (task, execution) in machine.executions_under_way() {
+            // Whether the end of its call stands in the journal of the one that has called it.
+            let mut wanted = VecDeque::from([(None, false)]);
+            while let Some((call, taken_in)) = wanted.pop_front() {
+                let name = effect_prefix(task, execution, call.as_deref());
+                let heard = machine.heard_of(&name);
+                let Some(told) = self.actor(run, &name).await? else {
+                    if heard > 0 {
+                        return Err(EngineError::ActorForgotten { run: run.to_string(), task: task.clone(), version });
+                    }
+                    continue;
+                };
+                let Some(past) = Past::of(told, plan, until) else { continue };
+                wanted.extend(past.delegations());
+                let reports = past.reports().filter(|(number, _)| *number >= heard);
+                found.unheard.extend(reports.map(|(number, event)| {
+                    let (task, call, event) = (task.clone(), call.clone(), event.clone());
+                    ActorReport { task, execution, call, number, event }
+                }));
+                if !taken_in {
+                    found.stopped.push((name, past.stopped()));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// All that the engine knows of an actor; none of one that never began, or whose history was removed.
+    async fn actor(&self, run: &RunId, name: &str) -> Result<Option<ActorJournaled>, EngineError> {
+        let workflow = format!("{}/{name}", run_workflow(run.as_str()));
+        let actor = self.client.get_workflow_handle::<ActorWorkflow>(workflow);
+        let mut known: Option<ActorJournaled> = None;
+        loop {
+            let from = known.as_ref().map_or(0, |known| known.facts.len());
+            match actor.query(ActorWorkflow::journal, from, WorkflowQueryOptions::default()).await {
+                Ok(Some(more)) => {
+                    let (nothing, all) = (more.facts.is_empty(), more.all);
+                    match &mut known {
+                        None => known = Some(more),
+                        Some(known) => known.facts.extend(more.facts),
+                    }
+                    if nothing || known.as_ref().is_some_and(|known| known.facts.len() >= all) {
+                        return Ok(known);
+                    }
+                }
+                // It is about to begin.
+                Ok(None) => return Ok(None),
+                Err(WorkflowQueryError::NotFound(_)) => return Ok(None),
+                Err(error) => return Err(unqueried(run, &error)),
+            }
+        }
     }
 }
 
-/// The tasks whose actors have begun and not ended.
-fn at_work<'a>(events: impl IntoIterator<Item = &'a ProgressEvent>) -> BTreeSet<TaskId> {
-    let mut at_work = BTreeSet::new();
-    for event in events {
-        match event {
-            ProgressEvent::ActorCreated { task, .. } => {
-                at_work.insert(task.clone());
-            }
-            ProgressEvent::TaskConcluded { task, .. } => {
-                at_work.remove(task);
-            }
-            _ => {}
-        }
-    }
-    at_work
+/// An actor as it stood at a moment.
+struct Past {
+    input: Recorded<ActorInput>,
+    created: Option<ProgressEvent>,
+    text_limit: Option<usize>,
+    facts: Vec<Recorded<ActorFact>>,
+    events: Vec<ProgressEvent>,
+    ended: Option<aime_progress::Conclusion>,
 }
 
-#[cfg(test)]
-mod tests {
-    use aime_progress::ProgressEvent;
-    use serde_json::{Value, json};
-
-    use super::at_work;
-
-    fn event(value: Value) -> ProgressEvent {
-        serde_json::from_value(value).unwrap()
+impl Past {
+    /// What an actor of a plan had done `until` then; none where it was not there yet.
+    fn of(told: ActorJournaled, plan: &PlanId, until: UnixMillis) -> Option<Self> {
+        let ActorJournaled { input, created, text_limit, facts, .. } = told;
+        let mut input: Recorded<ActorInput> = input.into();
+        if input.at > until {
+            return None;
+        }
+        input.fact.spec.plan = plan.clone();
+        let facts: Vec<_> = facts.into_iter().take_while(|fact| fact.at <= until).map(Recorded::from).collect();
+        let replayed = replay::<ActorMachine>(&input, &facts);
+        let events = replayed.events.into_iter().map(|event| event.fact).collect();
+        let ended = replayed.output.filter(|conclusion| conclusion.outcome != Outcome::Interrupted);
+        Some(Self { input, created, text_limit, facts, events, ended })
     }
 
-    #[test]
-    fn who_has_begun_and_not_ended_is_at_work() {
-        let begins = |task: &str| {
-            event(json!({"type": "actor_created", "task": task, "actor": "a", "profile": "p", "model": "m", "tools": [], "reasons": []}))
-        };
-        let ends =
-            |task: &str| event(json!({"type": "task_concluded", "task": task, "conclusion": {"outcome": "failure", "summary": "no"}}));
-        let cases: [(Vec<ProgressEvent>, &[&str]); 4] = [
-            (vec![], &[]),
-            (vec![begins("one"), ends("one")], &[]),
-            (vec![begins("one"), begins("two"), ends("one")], &["two"]),
-            // It is tried again.
-            (vec![begins("one"), ends("one"), begins("one")], &["one"]),
-        ];
-        for (events, expected) in cases {
-            let found: Vec<String> = at_work(&events).iter().map(ToString::to_string).collect();
-            assert_eq!(found, expected);
-        }
+    /// What it had told, each with its number.
+    fn reports(&self) -> impl Iterator<Item = (u64, &ProgressEvent)> {
+        self.created.iter().map(|event| (0, event)).chain((1..).zip(&self.events))
+    }
+
+    /// The calls by which it had handed on work, and whether their ends had been taken in.
+    fn delegations(&self) -> impl Iterator<Item = (Option<String>, bool)> {
+        let finished =
+            |of: &str| self.events.iter().any(|event| matches!(event, ProgressEvent::ToolCallFinished { call, .. } if call == of));
+        self.events.iter().filter_map(move |event| match event {
+            ProgressEvent::ToolCallStarted { call, tool, .. } if tool == DELEGATE_TASK => Some((Some(call.clone()), finished(call))),
+            _ => None,
+        })
+    }
+
+    /// The actor, to go on from there.
+    fn stopped(self) -> StoppedActor {
+        let reports = u64::try_from(self.events.len()).unwrap_or(u64::MAX).saturating_add(1);
+        let facts = self.facts.into_iter().map(Dated::from).collect();
+        let journal = SoFar { facts, events: self.events.len(), not_begun: BTreeSet::new(), then: Vec::new() };
+        let begin = Begin { input: self.input.into(), journal: Some(journal) };
+        StoppedActor { begin, reports, ended: self.ended, text_limit: self.text_limit }
     }
 }

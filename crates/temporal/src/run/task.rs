@@ -9,17 +9,17 @@ use std::{
 use aime_actors::{ActorFact, ActorMachine, Told};
 use aime_durable::{EffectId, Machine as _, Reason};
 use aime_orchestrator::{ActorOrder, RunFact, RunInput, RunMachine};
-use aime_progress::{Conclusion, PlanMode, TaskId};
+use aime_progress::{Conclusion, FailureCause, Outcome, PlanMode, TaskId};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
 
-use super::{Ledger, RunCarrier, RunWorkflow};
+use super::{Ledger, RunCarrier, RunWorkflow, attempt_ended, nothing, tells_conflicts};
 use crate::{
     ActorBegin, ActorEnd, Back, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, actor_workflow,
     child::drive_child,
     deeds::now,
     effect::lost,
-    tree::{take_in, tree_now},
+    tree::{LeftOut, take_in, tree_now},
 };
 
 /// One attempt at a task.
@@ -91,10 +91,14 @@ impl Attempt {
             let actor = StoppedActor { begin, reports, ended, text_limit: None };
             self.ctx.state_mut(|run| run.stopped.extend(below.chain([(self.name.clone(), actor)])));
         }
-        if let Err(message) = joined {
-            return vec![RunFact::EffectFailed { id: self.id, message }];
-        }
         let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
+        match joined {
+            Ok(()) => {}
+            Err(LeftOut::Conflict(error)) if tells_conflicts(&self.ctx) => {
+                return vec![attempt_ended(self.id, nothing(Outcome::Failure, error, Some(FailureCause::Conflict)), duration_ms)];
+            }
+            Err(why) => return vec![RunFact::EffectFailed { id: self.id, message: why.into_words() }],
+        }
         vec![self.judge(conclusion, duration_ms).await]
     }
 
@@ -114,8 +118,9 @@ impl Attempt {
                 journal.then = unheard.into_iter().chain([ActorFact::Resumed {}]).collect();
             }
             let tree = tree_now(&self.ctx);
-            let order = Some(self.order.clone());
-            return Ok(ActorBegin { begin, run, input, so_far, queues: self.queues.clone(), reports, created: None, tree, order, stopped });
+            let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
+            let text_limit = None;
+            return Ok(ActorBegin { begin, run, input, so_far, queues, reports, created: None, tree, order, stopped, text_limit });
         }
         let queue = self.queues.name(Capability::Planner);
         let tree = tree_now(&self.ctx);
@@ -130,7 +135,8 @@ impl Attempt {
                 begin.input.what.told.extend(unheard);
                 let created = Some(actor.created);
                 let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
-                Ok(ActorBegin { begin, run, input, so_far, queues, reports: 0, created, tree, order, stopped: Vec::new() })
+                let (stopped, text_limit) = (Vec::new(), None);
+                Ok(ActorBegin { begin, run, input, so_far, queues, reports: 0, created, tree, order, stopped, text_limit })
             }
             Ok(Making::Ended { fact }) => Err(*fact),
             Err(error) => Err(self.failed(&queue, &error)),

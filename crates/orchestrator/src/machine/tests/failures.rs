@@ -99,6 +99,19 @@ fn an_outcome_that_nobody_knows_is_evidence_and_not_repeated() {
 }
 
 #[test]
+fn a_conflict_is_evidence_at_once_also_where_the_task_is_tried_again() {
+    let mut world = World::of("a; b");
+    world.ends("b", conclusion(Outcome::Failure, Some("it conflicts with: page"), Some(FailureCause::Conflict)));
+    let [evidence] = &world.state().evidence[..] else { panic!() };
+    assert_eq!((evidence.id.as_str(), evidence.task.as_ref(), evidence.significance), ("conflict-1", Some(&id("b")), Significance::High));
+    assert!(evidence.content.contains("page"), "{}", evidence.content);
+    assert_eq!(world.open(), "a b replan", "it is done again while the planner looks at what else may change the same files");
+    world.no_patch().done("a").done("b").answers("done");
+    assert!(world.state().evidence[0].processed);
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
 fn the_runtime_failing_at_an_effect_is_a_failed_attempt() {
     let mut world = World::of("a=append; b");
     for task in ["a", "b"] {

@@ -28,10 +28,6 @@ impl Reports {
     pub(super) fn send(&mut self, event: ProgressEvent) {
         let number = self.next;
         self.next += 1;
-        // The list of a task is that of the actor which works for the plan.
-        if self.call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
-            return;
-        }
         let Attempt { task, execution, facts, .. } = self.attempt.as_ref();
         let fact = RunFact::ActorReported { task: task.clone(), execution: *execution, call: self.call.clone(), number, event };
         // A run that is gone will find the event in the actor's journal.
