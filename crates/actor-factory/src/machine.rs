@@ -89,6 +89,9 @@ pub struct ActorMachine {
     references: Vec<String>,
     /// Calls that succeeded.
     calls_ok: u32,
+    /// The beginning of what the last of them came to, where a small model makes them.
+    #[serde(default)]
+    last_result: Option<String>,
     /// A call of the last turn failed.
     #[serde(default)]
     last_failed: bool,
@@ -196,6 +199,7 @@ impl ActorMachine {
             overflowed: false,
             references: Vec::new(),
             calls_ok: 0,
+            last_result: None,
             last_failed: false,
             failed_in_row: 0,
             urged: false,

@@ -20,6 +20,7 @@ use crate::{
     prompt::PlanContext,
     schema::{self, TaskShape},
     spent,
+    validate::unnamed_files,
 };
 
 use arriving::ArrivingTasks;
@@ -189,7 +190,7 @@ impl Planner {
             question.temperature = Some(FIRST_TODOS_TEMPERATURE);
         }
         let checker = self.checker(request, request.mode);
-        let Some(parts) = parts else { return self.ask(question, |value| check(&checker, &value, &request.goal)).await };
+        let Some(parts) = parts else { return self.ask(question, |value| self.check(&checker, &value, &request.goal)).await };
         let arriving = Mutex::new(ArrivingTasks::new(checker.clone()));
         let watch = |seen: Arriving<'_>| {
             let tasks = match (arriving.lock(), seen) {
@@ -205,7 +206,7 @@ impl Planner {
                 parts(tasks);
             }
         };
-        let judge = |value| check(&checker, &value, &request.goal).map_err(|faults| lines(&faults));
+        let judge = |value| self.check(&checker, &value, &request.goal).map_err(|faults| lines(&faults));
         let answer = ask_watching(self.model.as_ref(), &self.tiers, question, judge, &watch).await?;
         Ok((answer.value, answer.refused, spent::of(answer.spent)))
     }
@@ -214,7 +215,7 @@ impl Planner {
         let schema = schema::plan_simplified(self.settings.limits.max_tasks);
         let question = self.question("aime_plan", schema, self.prompts.plan_simplified(context)?, 1);
         let checker = self.checker(request, PlanMode::Simple);
-        self.ask(question, |value| check(&checker, &value, &request.goal)).await
+        self.ask(question, |value| self.check(&checker, &value, &request.goal)).await
     }
 
     fn question(&self, name: &str, schema: Value, messages: Vec<aime_llm::Message>, tries: u32) -> StructuredRequest {
@@ -244,6 +245,20 @@ impl Planner {
             mode: Some(mode),
             limits: self.settings.limits,
         }
+    }
+
+    /// Reads and checks a plan for a goal. A small model renames files as it plans, so its plan must name those of the goal; one that grows need not
+    /// do so at once.
+    fn check(&self, checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
+        let mut checked = checker.check_value(value)?;
+        if self.model.limits().small && checker.mode != Some(PlanMode::Emergent) {
+            let unnamed = unnamed_files(&checked.plan, goal);
+            if !unnamed.is_empty() {
+                return Err(unnamed);
+            }
+        }
+        goal.clone_into(&mut checked.plan.goal);
+        Ok(checked)
     }
 
     /// The refused answers behind an error, where the model itself can still be used.
@@ -295,10 +310,4 @@ fn add_refused(refused: &mut Vec<Refused>, further: Vec<Refused>) {
 
 fn lines(faults: &[PlanFault]) -> Vec<String> {
     faults.iter().map(ToString::to_string).collect()
-}
-
-fn check(checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
-    let mut checked = checker.check_value(value)?;
-    goal.clone_into(&mut checked.plan.goal);
-    Ok(checked)
 }

@@ -1,7 +1,7 @@
 //! What an actor is given of its run when it starts: the part that it works with, which does not grow with the plan.
 
 use aime_actors::marked;
-use aime_progress::{Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
+use aime_progress::{Conclusion, Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 /// How many tasks of the plan an actor is shown, its own among them.
@@ -59,8 +59,8 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
             let made =
                 if conclusion.references.is_empty() { String::new() } else { format!("\nMade: {}", conclusion.references.join(", ")) };
             let text = match conclusion.origins.as_slice() {
-                origins if marks && !origins.is_empty() => marked(&Origin::line(origins), before.spec.id.as_str(), conclusion.text()),
-                _ => conclusion.text().to_owned(),
+                origins if marks && !origins.is_empty() => marked(&Origin::line(origins), before.spec.id.as_str(), &told(conclusion)),
+                _ => told(conclusion),
             };
             parts.push(format!("### {}\n{text}{made}", before.spec.title()));
         }
@@ -69,4 +69,34 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
         parts.push(format!("### An earlier attempt at this task failed\n{error}\nDo it another way."));
     }
     parts.join("\n\n")
+}
+
+/// What a task that succeeded tells those after it: its own words, and what it saw last where they leave that out.
+fn told(conclusion: &Conclusion) -> String {
+    match conclusion.observed.as_deref().filter(|seen| !conclusion.text().contains(seen)) {
+        Some(seen) => format!("{}\nIts last call of a tool showed:\n{seen}", conclusion.text()),
+        None => conclusion.text().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress::{Conclusion, Outcome};
+
+    use super::told;
+
+    #[test]
+    fn what_was_seen_last_is_told_once() {
+        let concluded = |summary: &str, observed: Option<&str>| Conclusion {
+            observed: observed.map(str::to_owned),
+            ..Conclusion::new(Outcome::Success, summary)
+        };
+        for (summary, observed, expected) in [
+            ("There are 7", None, "There are 7"),
+            ("Done", Some("7 log.txt"), "Done\nIts last call of a tool showed:\n7 log.txt"),
+            ("It says 7 log.txt", Some("7 log.txt"), "It says 7 log.txt"),
+        ] {
+            assert_eq!(told(&concluded(summary, observed)), expected);
+        }
+    }
 }

@@ -33,7 +33,6 @@ use serde::{Deserialize, Serialize};
 
 use self::open::Open;
 use crate::{CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
-pub(crate) use tasks::without_result;
 
 pub use self::output::{FailureCode, RunFailure, RunOutput};
 

@@ -1,8 +1,8 @@
 //! Moving a state on, for those who keep it themselves: make an event and take it in, in one step.
 
 use crate::{
-    Conclusion, Decision, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskStatus, Timestamp,
-    TriggerReason, lowering,
+    Conclusion, Decision, FailureCause, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskStatus,
+    Timestamp, TriggerReason, lowering,
 };
 
 impl StatusChange {
@@ -20,25 +20,39 @@ impl StatusChange {
 }
 
 impl Conclusion {
-    /// The work was done.
+    /// An attempt that ended so, and of which there is no more to say.
     #[must_use]
-    pub fn success(summary: impl Into<String>) -> Self {
+    pub fn new(outcome: Outcome, summary: impl Into<String>) -> Self {
         Self {
-            outcome: Outcome::Success,
+            outcome,
             summary: summary.into(),
             text: None,
             result: serde_json::Value::Null,
             references: Vec::new(),
+            observed: None,
             error: None,
             cause: None,
             origins: Vec::new(),
         }
     }
 
+    /// An attempt that came to nothing, for this reason.
+    #[must_use]
+    pub fn without_result(outcome: Outcome, error: impl Into<String>, cause: Option<FailureCause>) -> Self {
+        let error = error.into();
+        Self { error: Some(error.clone()), cause, ..Self::new(outcome, error) }
+    }
+
+    /// The work was done.
+    #[must_use]
+    pub fn success(summary: impl Into<String>) -> Self {
+        Self::new(Outcome::Success, summary)
+    }
+
     /// It was not.
     #[must_use]
     pub fn failure(error: impl Into<String>) -> Self {
-        Self { outcome: Outcome::Failure, error: Some(error.into()), ..Self::success("") }
+        Self { error: Some(error.into()), ..Self::new(Outcome::Failure, "") }
     }
 }
 

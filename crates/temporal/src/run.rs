@@ -252,19 +252,12 @@ fn cancel() -> RunFact {
 /// The end of a call that was begun on a host that is lost.
 fn in_doubt(id: EffectId, lost: &str) -> RunFact {
     let error = format!("the call was begun ({id}) and its outcome is unknown: {lost}");
-    attempt_ended(id, nothing(Outcome::InDoubt, error, None), 0)
+    attempt_ended(id, Conclusion::without_result(Outcome::InDoubt, error, None), 0)
 }
 
 /// An attempt whose criteria nobody looks at.
 fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunFact {
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms }
-}
-
-/// What an attempt comes to that came to nothing.
-fn nothing(outcome: Outcome, error: String, cause: Option<FailureCause>) -> Conclusion {
-    let (summary, error) = (error.clone(), Some(error));
-    let (text, result, references, origins) = (None, serde_json::Value::Null, Vec::new(), Vec::new());
-    Conclusion { outcome, summary, text, result, references, error, cause, origins }
 }
 
 /// The answer to a call whose changes of files could not be taken in: it failed, and what it said is kept.

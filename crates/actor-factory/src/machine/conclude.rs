@@ -25,7 +25,7 @@ impl ActorMachine {
             Reason::Cancelled => "cancelled: the plan no longer wants it",
             Reason::Deadline => "stopped: it took too long",
         };
-        let stopped = conclusion(Outcome::Interrupted, summary.to_owned());
+        let stopped = Conclusion::new(Outcome::Interrupted, summary);
         Some(Conclusion { references: self.references.clone(), origins: self.origins.clone(), ..stopped })
     }
 
@@ -41,7 +41,7 @@ impl ActorMachine {
             (told, message) => Some(format!("{told}\n\n{message}")),
         };
         let summary = if message.trim().is_empty() { text.as_deref().unwrap_or_default() } else { message };
-        let mut conclusion = conclusion(outcome, cut(summary.trim(), SUMMARY));
+        let mut conclusion = Conclusion::new(outcome, cut(summary.trim(), SUMMARY));
         conclusion.text = text;
         conclusion.result = result;
         conclusion.references = references;
@@ -60,7 +60,7 @@ impl ActorMachine {
     /// The actor's plain answer is the result.
     pub(super) fn conclude_by_answer(&mut self) {
         let told = std::mem::take(&mut self.plain_text);
-        let mut conclusion = conclusion(Outcome::Success, cut(told.trim(), SUMMARY));
+        let mut conclusion = Conclusion::new(Outcome::Success, cut(told.trim(), SUMMARY));
         conclusion.text = (told.trim() != conclusion.summary).then_some(told);
         conclusion.references.clone_from(&self.references);
         self.end(ActorStep::Finish, conclusion);
@@ -80,7 +80,7 @@ impl ActorMachine {
     }
 
     fn failure(&self, error: String, cause: Option<FailureCause>) -> Conclusion {
-        let mut conclusion = conclusion(Outcome::Failure, format!("not done: {}", cut(&error, SUMMARY)));
+        let mut conclusion = Conclusion::new(Outcome::Failure, format!("not done: {}", cut(&error, SUMMARY)));
         conclusion.text = (!self.plain_text.trim().is_empty()).then(|| self.plain_text.clone());
         conclusion.references.clone_from(&self.references);
         conclusion.error = Some(error);
@@ -90,10 +90,7 @@ impl ActorMachine {
 
     fn end(&mut self, step: ActorStep, conclusion: Conclusion) {
         self.go(step);
-        self.conclusion = Some(Conclusion { origins: self.origins.clone(), ..conclusion });
+        let observed = self.last_result.take().filter(|_| conclusion.outcome == Outcome::Success);
+        self.conclusion = Some(Conclusion { origins: self.origins.clone(), observed, ..conclusion });
     }
-}
-
-fn conclusion(outcome: Outcome, summary: String) -> Conclusion {
-    Conclusion { outcome, summary, text: None, result: Value::Null, references: Vec::new(), error: None, cause: None, origins: Vec::new() }
 }

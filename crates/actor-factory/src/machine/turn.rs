@@ -17,6 +17,9 @@ pub(super) const TODO: &str = "todo";
 /// The tool that says how the work goes.
 pub(super) const UPDATE_PROGRESS: &str = "update_progress";
 
+/// The parameter of a tool that holds what it writes into a file.
+const CONTENT: &str = "content";
+
 const CUT_OFF: &str = "Error: cut by the length limit; ask for less at once";
 
 /// The calls of one answer.
@@ -65,11 +68,13 @@ pub(super) enum CallState {
 }
 
 impl Call {
-    /// Whether it succeeded, and its parameters name a file, given in lower case. Words about the work name none.
+    /// Whether it succeeded, and its parameters name a file, given in lower case. Words about the work name none, and neither does what is written
+    /// into a file: whoever writes "a copy of notes.txt" has not read that.
     pub(super) fn has_named(&self, file: &str) -> bool {
         let about = [TERMINATE, TODO, UPDATE_PROGRESS].contains(&self.name.as_str());
         let succeeded = matches!(self.state, CallState::Done { outcome: CallOutcome::Ok, .. });
-        !about && succeeded && self.arguments.to_lowercase().contains(file)
+        let mut named = self.parameters.iter().filter(|(name, _)| *name != CONTENT).map(|(_, value)| value.to_string().to_lowercase());
+        !about && succeeded && named.any(|value| value.contains(file))
     }
 
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {

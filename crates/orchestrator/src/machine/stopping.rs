@@ -1,9 +1,9 @@
 //! Leaving a run so that it can be resumed, and resuming it.
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{CallOutcome, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus, Timestamp};
+use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus, Timestamp};
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update, without_result};
+use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
 use crate::{Bounds, RunFailure, RunOutput};
 
 /// What is told of a call whose process has died.
@@ -112,7 +112,7 @@ impl RunMachine {
         match begun {
             Some(id) if known.spec.kind == TaskKind::Tool && !repeatable => {
                 let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
-                self.conclude(task, &without_result(Outcome::InDoubt, error, None), out);
+                self.conclude(task, &Conclusion::without_result(Outcome::InDoubt, error, None), out);
             }
             _ => self.set_task(task, TaskStatus::Pending, Some("interrupted".to_owned()), out),
         }

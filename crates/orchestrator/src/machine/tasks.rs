@@ -9,7 +9,6 @@ use aime_progress::{
 };
 use aime_replan_triggers::may_retry;
 use aime_tools::{Consent, Decision as Permission, ProposedCall, always_note, decide, origin_of};
-use serde_json::Value;
 
 use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, origins::refers};
 use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
@@ -358,21 +357,7 @@ pub(super) fn attempt_name(task: &TaskId, execution: u32, attempt: u32) -> Strin
 }
 
 pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion {
-    without_result(Outcome::Failure, error, cause)
-}
-
-/// An attempt that came to nothing.
-pub(crate) fn without_result(outcome: Outcome, error: String, cause: Option<FailureCause>) -> Conclusion {
-    Conclusion {
-        outcome,
-        summary: error.clone(),
-        text: None,
-        result: Value::Null,
-        references: Vec::new(),
-        error: Some(error),
-        cause,
-        origins: Vec::new(),
-    }
+    Conclusion::without_result(Outcome::Failure, error, cause)
 }
 
 /// What is told of the call of a tool task that came to this.

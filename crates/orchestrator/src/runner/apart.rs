@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{RunRunner, evidence::CallRecord};
 use crate::{
-    Budget, HookPoint, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar, machine::without_result,
-    questions::Answers, words::Words,
+    Budget, HookPoint, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar, questions::Answers, words::Words,
 };
 
 /// Carries out single effects of one run. Nothing is kept of a run here but what it changes in the working folder, for an undo: what is to be known of
@@ -148,7 +147,7 @@ impl Apart {
         }
         let id = issue.id.clone();
         let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
-        let conclusion = without_result(Outcome::InDoubt, error, None);
+        let conclusion = Conclusion::without_result(Outcome::InDoubt, error, None);
         Some(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 })
     }
 }

@@ -64,28 +64,18 @@ impl RunRunner {
 }
 
 fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {
-    let empty = Conclusion {
-        outcome: Outcome::Success,
-        summary: String::new(),
-        text: None,
-        result: Value::Null,
-        references: Vec::new(),
-        error: None,
-        cause: None,
-        origins: Vec::new(),
-    };
     match result {
         Ok(ToolOutput { text, value, references }) => {
             let summary: String = text.chars().take(SUMMARY_CHARS).collect();
             let whole = (summary.len() < text.len()).then_some(text);
-            Conclusion { summary, text: whole, result: value, references, ..empty }
+            Conclusion { text: whole, result: value, references, ..Conclusion::success(summary) }
         }
-        Err(ToolError::Cancelled) => Conclusion { outcome: Outcome::Interrupted, summary: "interrupted".to_owned(), ..empty },
+        Err(ToolError::Cancelled) => Conclusion::new(Outcome::Interrupted, "interrupted"),
         Err(error) => {
             let cause = matches!(error, ToolError::Denied(_)).then_some(FailureCause::Denied);
             let message = error.to_string();
-            let summary = message.chars().take(SUMMARY_CHARS).collect();
-            Conclusion { outcome: Outcome::Failure, summary, error: Some(message), cause, ..empty }
+            let summary: String = message.chars().take(SUMMARY_CHARS).collect();
+            Conclusion { error: Some(message), cause, ..Conclusion::new(Outcome::Failure, summary) }
         }
     }
 }

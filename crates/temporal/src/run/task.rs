@@ -13,7 +13,7 @@ use aime_progress::{Conclusion, FailureCause, Outcome, PlanMode, TaskId};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
 
-use super::{Ledger, RunCarrier, RunWorkflow, attempt_ended, nothing, tells_conflicts};
+use super::{Ledger, RunCarrier, RunWorkflow, attempt_ended, tells_conflicts};
 use crate::{
     ActorBegin, ActorEnd, Back, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, actor_workflow,
     child::drive_child,
@@ -95,7 +95,8 @@ impl Attempt {
         match joined {
             Ok(()) => {}
             Err(LeftOut::Conflict(error)) if tells_conflicts(&self.ctx) => {
-                return vec![attempt_ended(self.id, nothing(Outcome::Failure, error, Some(FailureCause::Conflict)), duration_ms)];
+                let conclusion = Conclusion::without_result(Outcome::Failure, error, Some(FailureCause::Conflict));
+                return vec![attempt_ended(self.id, conclusion, duration_ms)];
             }
             Err(why) => return vec![RunFact::EffectFailed { id: self.id, message: why.into_words() }],
         }

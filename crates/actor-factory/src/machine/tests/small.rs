@@ -1,8 +1,9 @@
 //! What small models are held to, one table or case each.
 
 use aime_progress::Outcome;
+use serde_json::json;
 
-use super::support::{Play, input, read, terminate, write};
+use super::support::{Play, call, input, read, terminate, write};
 use crate::ActorInput;
 
 #[test]
@@ -25,6 +26,12 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
         play.calls(end());
         assert_eq!(play.output.unwrap().outcome, Outcome::Success, "what a script names by itself is in no call");
     }
+    // Neither are words about a file.
+    let mut play = begin(true);
+    let made_up = json!({"path": "a.txt", "content": "This is a copy of b.txt"});
+    play.calls(vec![call("w", "write_file", &made_up)]).tool("t/1/1/1", "written");
+    play.calls(end());
+    assert!(told(&play));
     // A call that fails is not enough.
     let mut play = begin(true);
     play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
@@ -70,4 +77,29 @@ fn a_small_model_that_only_fails_is_asked_for_the_conclusion() {
         }
         assert_eq!(play.requests.last().unwrap().tools.len() == 1, small, "others learn from failures");
     }
+}
+
+#[test]
+fn what_a_small_model_saw_last_is_kept_for_those_after_it() {
+    let long = "x".repeat(700);
+    for (small, seen, expected) in
+        [(true, "7 lines\n", Some("7 lines")), (true, long.as_str(), Some("x")), (true, " ", None), (false, "7", None)]
+    {
+        let mut input = input();
+        input.limits.small = small;
+        let mut play = Play::start(input);
+        play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", seen);
+        play.calls(vec![read("r", "b.txt")]).tool_error("t/1/2/1", "there is no such file");
+        play.calls(vec![terminate("success", "done")]);
+        let observed = play.output.unwrap().observed;
+        assert!(observed.as_deref().map(|o| o.chars().count()) <= Some(601), "the beginning");
+        assert_eq!(observed.is_some(), expected.is_some(), "{small} {seen}");
+        assert!(observed.is_none_or(|o| o.starts_with(expected.unwrap_or_default())));
+    }
+    let mut input = input();
+    input.limits.small = true;
+    let mut play = Play::start(input);
+    play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "text");
+    play.calls(vec![terminate("failure", "it cannot be done")]);
+    assert_eq!(play.output.unwrap().observed, None, "nothing follows a failure");
 }

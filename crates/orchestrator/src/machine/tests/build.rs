@@ -76,16 +76,7 @@ pub(super) fn patch(changes: Vec<PlanChange>) -> PlanPatch {
 }
 
 pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<FailureCause>) -> Conclusion {
-    Conclusion {
-        outcome,
-        summary: "what was done".to_owned(),
-        text: None,
-        result: Value::Null,
-        references: Vec::new(),
-        error: error.map(str::to_owned),
-        cause,
-        origins: Vec::new(),
-    }
+    Conclusion { error: error.map(str::to_owned), cause, ..Conclusion::new(outcome, "what was done") }
 }
 
 pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {

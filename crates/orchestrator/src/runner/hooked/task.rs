@@ -5,7 +5,6 @@ use std::sync::Arc;
 use aime_actors::{ActorMachine, effect_prefix};
 use aime_durable::{EffectId, Issue};
 use aime_progress::{Conclusion, FailureCause, Outcome, TaskSpec};
-use serde_json::Value;
 
 use crate::{
     HookPoint, RunEffect, RunFact,
@@ -92,15 +91,6 @@ fn spec_of(effect: &RunEffect) -> Option<TaskSpec> {
 
 /// A task that a hook does not let begin. To try it again would only ask the same.
 fn not_begun(id: EffectId, reason: String) -> RunFact {
-    let conclusion = Conclusion {
-        outcome: Outcome::Failure,
-        summary: reason.clone(),
-        text: None,
-        result: Value::Null,
-        references: Vec::new(),
-        error: Some(reason),
-        cause: Some(FailureCause::Denied),
-        origins: Vec::new(),
-    };
+    let conclusion = Conclusion::without_result(Outcome::Failure, reason, Some(FailureCause::Denied));
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 }
 }
