@@ -70,20 +70,20 @@ fn tools_fail_and_information_comes_late_on_purpose() {
         .on(When::tools().and_turn(0), [call(1)])
         .on(When::tools().and_turn(1), [call(2)])
         .on(When::tools().and_turn(2), [call(3)])
-        .on(When::tools().and_turn(3), [Reply::call("read_file", json!({"path": "late.txt"}))])
+        .on(When::tools().and_turn(3), [Reply::call("bash", json!({"command": "until [ -e late.txt ]; do sleep 0.1; done; cat late.txt"}))])
         .on(When::tools(), [done("done")]);
     let world = World::with(script);
-    let task = "[[task]]\nname = \"odd\"\ngoal = \"ODD-GOAL\"\nfiles = { \"late.txt\" = \"THE-NEWS\" }\nlate = [\"late.txt\"]\ncheck = \"test -f 1.txt && test -f 2.txt\"\n";
+    let task = "[[task]]\nname = \"odd\"\ngoal = \"ODD-GOAL\"\nfiles = { \"late.txt\" = \"THE-NEWS\" }\nlate = [\"late.txt\"]\nlate_seconds = 0\ncheck = \"test -f 1.txt\"\n";
     world.file("suite/suite.toml", task);
     let eval = |fault: &str| world.aime(["eval", "suite", "--mode", "direct", "--fault", fault, "--replanning", "off"]).must(0);
     eval("flaky-tools").tells(&["odd, direct, flaky-tools, replanning off: reached"]);
     let kept = |name: &str| format!(".aime/evaluations/suite/trials/odd.direct--{name}--replanning-off.1");
-    assert!(world.exists(&format!("{}/work/2.txt", kept("flaky-tools"))) && !world.exists(&format!("{}/work/3.txt", kept("flaky-tools"))));
+    assert!(world.exists(&format!("{}/work/1.txt", kept("flaky-tools"))) && !world.exists(&format!("{}/work/2.txt", kept("flaky-tools"))));
     let last = world.actor_requests("ODD-GOAL").pop().unwrap();
-    assert!(said(&last).contains("the machine is busy; try it again"), "{last}");
+    assert!(said(&last).contains("the machine is busy; try it later"), "{last}");
     eval("late-information").tells(&["reached"]);
     let last = world.actor_requests("ODD-GOAL").pop().unwrap();
-    assert!(said(&last).contains("THE-NEWS"), "it is there after the third call: {last}");
+    assert!(said(&last).contains("THE-NEWS"), "it comes while a command waits for it: {last}");
     world.aime(["eval", "suite", "--fault", "wrong-plan"]).must(2).tells(&["no task of this suite has what these faults need"]);
 }
 

@@ -89,7 +89,7 @@ pub struct ActorMachine {
     references: Vec<String>,
     /// Calls that succeeded.
     calls_ok: u32,
-    /// The beginning of what the last of them came to, where a small model makes them.
+    /// The beginning of what the last of them showed, where a small model makes them.
     #[serde(default)]
     last_result: Option<String>,
     /// A call of the last turn failed.

@@ -9,7 +9,10 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
 
 use aime_llm::{Arriving, ChatModel, ModelError, Refused, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
 use aime_progress::{Plan, PlanMode, Spent, TaskSpec};
@@ -190,7 +193,19 @@ impl Planner {
             question.temperature = Some(FIRST_TODOS_TEMPERATURE);
         }
         let checker = self.checker(request, request.mode);
-        let Some(parts) = parts else { return self.ask(question, |value| self.check(&checker, &value, &request.goal)).await };
+        // A small model renames files as it plans. It is told so once, since what looks like a file may be none; one that grows need not name all at once.
+        let tells_files = self.model.limits().small && request.mode != PlanMode::Emergent && self.settings.tries > 1;
+        let tells_files = AtomicBool::new(tells_files);
+        let checked = |value| {
+            let plan = check(&checker, &value, &request.goal)?;
+            let unnamed = if tells_files.load(Ordering::Relaxed) { unnamed_files(&plan.plan) } else { Vec::new() };
+            if unnamed.is_empty() {
+                return Ok(plan);
+            }
+            tells_files.store(false, Ordering::Relaxed);
+            Err(unnamed)
+        };
+        let Some(parts) = parts else { return self.ask(question, checked).await };
         let arriving = Mutex::new(ArrivingTasks::new(checker.clone()));
         let watch = |seen: Arriving<'_>| {
             let tasks = match (arriving.lock(), seen) {
@@ -206,7 +221,7 @@ impl Planner {
                 parts(tasks);
             }
         };
-        let judge = |value| self.check(&checker, &value, &request.goal).map_err(|faults| lines(&faults));
+        let judge = |value| checked(value).map_err(|faults| lines(&faults));
         let answer = ask_watching(self.model.as_ref(), &self.tiers, question, judge, &watch).await?;
         Ok((answer.value, answer.refused, spent::of(answer.spent)))
     }
@@ -215,7 +230,7 @@ impl Planner {
         let schema = schema::plan_simplified(self.settings.limits.max_tasks);
         let question = self.question("aime_plan", schema, self.prompts.plan_simplified(context)?, 1);
         let checker = self.checker(request, PlanMode::Simple);
-        self.ask(question, |value| self.check(&checker, &value, &request.goal)).await
+        self.ask(question, |value| check(&checker, &value, &request.goal)).await
     }
 
     fn question(&self, name: &str, schema: Value, messages: Vec<aime_llm::Message>, tries: u32) -> StructuredRequest {
@@ -245,20 +260,6 @@ impl Planner {
             mode: Some(mode),
             limits: self.settings.limits,
         }
-    }
-
-    /// Reads and checks a plan for a goal. A small model renames files as it plans, so its plan must name those of the goal; one that grows need not
-    /// do so at once.
-    fn check(&self, checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
-        let mut checked = checker.check_value(value)?;
-        if self.model.limits().small && checker.mode != Some(PlanMode::Emergent) {
-            let unnamed = unnamed_files(&checked.plan, goal);
-            if !unnamed.is_empty() {
-                return Err(unnamed);
-            }
-        }
-        goal.clone_into(&mut checked.plan.goal);
-        Ok(checked)
     }
 
     /// The refused answers behind an error, where the model itself can still be used.
@@ -310,4 +311,10 @@ fn add_refused(refused: &mut Vec<Refused>, further: Vec<Refused>) {
 
 fn lines(faults: &[PlanFault]) -> Vec<String> {
     faults.iter().map(ToString::to_string).collect()
+}
+
+fn check(checker: &PlanChecker<'_>, value: &Value, goal: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
+    let mut checked = checker.check_value(value)?;
+    goal.clone_into(&mut checked.plan.goal);
+    Ok(checked)
 }

@@ -61,6 +61,9 @@ pub struct Outcome {
     /// Questions to a person.
     #[serde(default)]
     pub interventions: u64,
+    /// Why the plan was none of the planner's, where it fell back: what was tried then is what it fell back to, and not the mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
     /// The mode that was chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
@@ -147,6 +150,7 @@ impl Outcome {
             cost_usd: result.and_then(|result| result.pointer("/usage/cost_usd")?.as_f64()).unwrap_or_default(),
             replans: number("/replans"),
             interventions: u64::try_from(of_type("question_asked").count()).unwrap_or(u64::MAX),
+            fallback: of_type("plan_created").next().and_then(|event| event.get("fallback")?.as_str().map(cut)),
             mode: of_type("routed").next().and_then(|event| event.get("mode")?.as_str().map(str::to_owned)),
             answer: text("/answer").unwrap_or_default(),
             error: text("/error/message"),

@@ -62,12 +62,15 @@ pub struct TaskBounds {
     pub tokens: Option<u64>,
     /// Seconds of the check.
     pub check_seconds: u64,
+    /// Seconds from the beginning of the first call of a tool until what comes [late](Task::late) is there.
+    pub late_seconds: u64,
 }
 
 impl Default for TaskBounds {
-    /// 10 minutes for a run, any number of tokens, 1 minute for a check.
+    /// 10 minutes for a run, any number of tokens, 1 minute for a check. What comes late is there after a minute: longer than an actor looks again, and
+    /// less than a command may wait.
     fn default() -> Self {
-        Self { seconds: 600, tokens: None, check_seconds: 60 }
+        Self { seconds: 600, tokens: None, check_seconds: 60, late_seconds: 60 }
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Cell {
     pub replans: u64,
     /// Questions to a person in all of them.
     pub interventions: u64,
+    /// In how many no plan of the mode came about, and the run fell back to another.
+    pub fallbacks: u32,
     /// Failures by kind.
     pub failures: BTreeMap<Failure, u32>,
 }
@@ -147,6 +149,7 @@ impl Cell {
             cost_usd: outcomes.iter().map(|outcome| outcome.cost_usd).sum(),
             replans: outcomes.iter().map(|outcome| outcome.replans).sum(),
             interventions: outcomes.iter().map(|outcome| outcome.interventions).sum(),
+            fallbacks: count(&|outcome| outcome.fallback.is_some()),
             failures,
         })
     }
@@ -216,6 +219,11 @@ impl Summary {
                 let counts: String = failures.iter().map(|failure| format!(" {} |", cell.failures.get(failure).unwrap_or(&0))).collect();
                 let _ = writeln!(text, "| {name} |{counts}");
             }
+        }
+        let fell_back: Vec<_> = self.variants.iter().filter(|(_, cell)| cell.fallbacks > 0).collect();
+        if !fell_back.is_empty() {
+            let counts = fell_back.iter().map(|(name, cell)| format!("{name} {}", cell.fallbacks)).collect::<Vec<_>>().join("; ");
+            let _ = writeln!(text, "\nTrials in which no plan of the mode came about, and the run fell back to another: {counts}.");
         }
         if self.variants.len() > 1 {
             let _ = writeln!(

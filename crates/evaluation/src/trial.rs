@@ -13,10 +13,12 @@ use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, Fault, Outcome, OutcomeLog, Suite, Task, Variant, agent, check};
+use crate::{Agent, Failure, Fault, Outcome, OutcomeLog, Suite, Task, Variant, agent, check};
 
 /// What a run may take beyond the bound that it is given, before it is ended.
 const GRACE: Duration = Duration::from_secs(60);
+/// How often it is looked whether a tool was called.
+const LOOK: Duration = Duration::from_millis(200);
 /// Bytes of what a run prints that are kept: its result stands last.
 pub(crate) const PRINTED: usize = 32 << 20;
 
@@ -74,6 +76,8 @@ pub struct Evaluated {
     pub all: usize,
     /// Whether it was stopped before all had one.
     pub stopped: bool,
+    /// How many could not use their model. They have no outcome, and are made again.
+    pub without_model: usize,
 }
 
 /// Every trial of a suite: each round tries all tasks in all ways, so that an evaluation that is stopped early tells about all of them. A variant
@@ -108,7 +112,8 @@ impl Trial<'_> {
 
 impl Program {
     /// Makes the trials that have no outcome yet, `jobs` at once, each in a folder of its own below `folder`, and logs what comes of them. `told` is
-    /// called after each. When `cancel` is cancelled those under way are ended and not logged, so that they are made again.
+    /// called after each. When `cancel` is cancelled those under way are ended and not logged, so that they are made again; so are those
+    /// that could not use their model.
     ///
     /// # Errors
     /// [`TrialError`] where a trial could not be made at all; the outcomes of others stay.
@@ -122,8 +127,8 @@ impl Program {
         mut told: impl FnMut(&Outcome, Evaluated),
     ) -> Result<Evaluated, TrialError> {
         let done: BTreeSet<_> = log.done();
-        let mut evaluated =
-            Evaluated { done: trials.iter().filter(|trial| done.contains(&trial.key())).count(), all: trials.len(), stopped: false };
+        let already = trials.iter().filter(|trial| done.contains(&trial.key())).count();
+        let mut evaluated = Evaluated { done: already, all: trials.len(), stopped: false, without_model: 0 };
         let places = Arc::new(Semaphore::new(jobs.max(1)));
         let mut running = JoinSet::new();
         for trial in trials.iter().filter(|trial| !done.contains(&trial.key())) {
@@ -140,6 +145,11 @@ impl Program {
         }
         while let Some(ended) = running.join_next().await {
             match ended {
+                // That says nothing of the way: it is made again when there is a model.
+                Ok(Ok(Some(outcome))) if outcome.failure == Some(Failure::Model) => {
+                    evaluated.without_model += 1;
+                    told(&outcome, evaluated);
+                }
                 Ok(Ok(Some(outcome))) => {
                     log.add(outcome).map_err(TrialError::Log)?;
                     evaluated.done += 1;
@@ -176,7 +186,10 @@ impl Program {
             }
         };
         let begun = Instant::now();
-        let ran = run(request, cancel).await.map_err(io::Error::other)?;
+        let ran = tokio::select! {
+            ran = run(request, cancel) => ran.map_err(io::Error::other)?,
+            error = come_late(task, variant, &work) => return Err(error),
+        };
         let seconds = begun.elapsed().as_secs();
         let printed = ran.stdout.text();
         fs::write(place.join("events.jsonl"), &printed)?;
@@ -195,11 +208,8 @@ impl Program {
 
     /// A run of aime, with its settings and files in place.
     fn run_of(&self, task: &Task, variant: &Variant, (place, work, goal): (&Path, &Path, &Path)) -> io::Result<ProcessRequest> {
-        let late = place.join("late");
         if variant.fault == Some(Fault::LateInformation) {
-            let (behind, there) = task.files.divided(&task.late);
-            there.lay(work)?;
-            behind.lay(&late)?;
+            task.files.divided(&task.late).1.lay(work)?;
         } else {
             task.files.lay(work)?;
         }
@@ -210,7 +220,7 @@ impl Program {
                 named.ok_or_else(|| io::Error::other(format!("there are no settings {name:?}")))?
             }
         };
-        fs::write(place.join("settings.toml"), variant.to_toml(named, &late))?;
+        fs::write(place.join("settings.toml"), variant.to_toml(named))?;
         let mut arguments: Vec<OsString> =
             vec!["-C".into(), work.into(), "--config".into(), place.join("settings.toml").into(), "run".into()];
         arguments.extend(["--goal-file".into(), goal.into()]);
@@ -237,6 +247,20 @@ impl Program {
             confinement: Confinement::off(),
         })
     }
+}
+
+/// Lays in what comes late, over what is there, as who writes it would. It goes on until it is dropped, or a file cannot be written.
+async fn come_late(task: &Task, variant: &Variant, work: &Path) -> io::Error {
+    if variant.fault == Some(Fault::LateInformation) {
+        while !work.join(".aime/called").exists() {
+            tokio::time::sleep(LOOK).await;
+        }
+        tokio::time::sleep(Duration::from_secs(task.bounds.late_seconds)).await;
+        if let Err(error) = task.files.divided(&task.late).0.lay(work) {
+            return error;
+        }
+    }
+    std::future::pending().await
 }
 
 /// The goal as it is given under a fault: nobody waits for a file of which nobody says that it will come.

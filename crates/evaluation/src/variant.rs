@@ -1,7 +1,5 @@
 //! Ways of working that are compared: a mode, a model, settings, faults on purpose.
 
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -32,9 +30,11 @@ pub struct Variant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// Every third call of a tool that changes or runs something is refused as if the machine were busy.
+    /// The machine is busy for a while: of the calls of tools that change or run something the second to the thirteenth are refused. That is longer than
+    /// an actor tries, and than a task is tried again, where each tries a few times.
     FlakyTools,
-    /// The files that a task says come late are there only after its third call of a tool, and the goal says that they may come late.
+    /// The files that a task says come late are laid in [some time](crate::TaskBounds::late_seconds) after the first call of a tool began, and the goal
+    /// says that they may come late.
     LateInformation,
     /// The run begins with the wrong plan of the task.
     WrongPlan,
@@ -60,9 +60,11 @@ pub enum Replanning {
     TokenBudget,
 }
 
-/// Refuses every third call. It counts in the folder that aime keeps for itself.
+/// Refuses twelve calls, from the second on. It counts in the folder that aime keeps for itself.
 const FLAKY: &str = "n=$(cat .aime/calls 2>/dev/null || echo 0); n=$((n + 1)); echo $n > .aime/calls
-if [ $((n % 3)) -eq 0 ]; then echo 'the machine is busy; try it again' >&2; exit 2; fi";
+if [ $n -ge 2 ] && [ $n -le 13 ]; then echo 'the machine is busy; try it later' >&2; exit 2; fi";
+/// Tells [who waits for it](crate::Trial) that the first call of a tool has begun.
+const FIRST_CALL: &str = ": >> .aime/called";
 
 impl Fault {
     /// All of them.
@@ -150,22 +152,15 @@ impl Variant {
         all
     }
 
-    /// The settings that make it, as TOML, over those of its name. `late` is where the files wait that come late.
-    pub(crate) fn to_toml(&self, named: Table, late: &Path) -> String {
+    /// The settings that make it, as TOML, over those of its name.
+    pub(crate) fn to_toml(&self, named: Table) -> String {
         let mut settings = Table::new();
         match self.fault {
             Some(Fault::FlakyTools) => {
                 let tools = ["bash", "python", "write_file", "edit_file", "apply_patch"].map(|tool| Value::String(tool.to_owned()));
                 hook(&mut settings, "before_tool", "flaky-tools", FLAKY, Some(tools.to_vec()));
             }
-            Some(Fault::LateInformation) => {
-                let late = late.display().to_string().replace('\'', "'\\''");
-                let command = format!(
-                    "n=$(cat .aime/calls 2>/dev/null || echo 0); n=$((n + 1)); echo $n > .aime/calls\n\
-                     if [ $n -eq 3 ]; then cp -R '{late}/.' .; fi"
-                );
-                hook(&mut settings, "after_tool", "late-information", &command, None);
-            }
+            Some(Fault::LateInformation) => hook(&mut settings, "before_tool", "late-information", FIRST_CALL, None),
             Some(Fault::WrongPlan) | None => {}
         }
         if let Some(replanning) = self.replanning {
@@ -242,21 +237,21 @@ mod tests {
     #[test]
     fn settings_are_toml_and_hold_what_is_wanted() {
         let flaky = Variant { fault: Some(Fault::FlakyTools), replanning: Some(Replanning::Off), ..Variant::default() };
-        let settings: Table = flaky.to_toml(Table::new(), Path::new("/x")).parse().unwrap();
+        let settings: Table = flaky.to_toml(Table::new()).parse().unwrap();
         assert_eq!(settings["frequency"]["max_replans_per_plan"].as_integer(), Some(0));
         assert!(settings["hooks"]["before_tool"][0]["command"].as_str().unwrap().contains("busy"));
         let late = Variant { fault: Some(Fault::LateInformation), replanning: Some(Replanning::Evidence), ..Variant::default() };
-        let settings: Table = late.to_toml(Table::new(), Path::new("/it's")).parse().unwrap();
-        assert!(settings["hooks"]["after_tool"][0]["command"].as_str().unwrap().contains(r"'/it'\''s/.'"));
+        let settings: Table = late.to_toml(Table::new()).parse().unwrap();
+        assert!(settings["hooks"]["before_tool"][0]["command"].as_str().unwrap().contains("called"));
         assert_eq!(settings["triggers"]["only"][0].as_str(), Some("evidence"));
-        assert_eq!(Variant::default().to_toml(Table::new(), Path::new("/x")), "");
+        assert_eq!(Variant::default().to_toml(Table::new()), "");
     }
 
     #[test]
     fn what_a_fault_needs_is_laid_over_the_settings_of_a_name() {
         let named = "[triggers]\nonly = [\"stalled\"]\nmax_retries = 1\n[[hooks.before_tool]]\nname = \"mine\"\ncommand = \"true\"\n";
         let way = Variant { fault: Some(Fault::FlakyTools), replanning: Some(Replanning::Evidence), ..Variant::default() };
-        let settings: Table = way.to_toml(named.parse().unwrap(), Path::new("/x")).parse().unwrap();
+        let settings: Table = way.to_toml(named.parse().unwrap()).parse().unwrap();
         assert_eq!(settings["triggers"]["only"].as_array().unwrap(), &[Value::from("evidence")], "a list of words is a value");
         assert_eq!(settings["triggers"]["max_retries"].as_integer(), Some(1));
         let hooks: Vec<_> =

@@ -71,10 +71,11 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
     parts.join("\n\n")
 }
 
-/// What a task that succeeded tells those after it: its own words, and what it saw last where they leave that out.
+/// What a task that succeeded tells those after it: its own words, and what it saw last where they leave that out. Of a long one that is the beginning,
+/// which ends in a mark.
 fn told(conclusion: &Conclusion) -> String {
-    match conclusion.observed.as_deref().filter(|seen| !conclusion.text().contains(seen)) {
-        Some(seen) => format!("{}\nIts last call of a tool showed:\n{seen}", conclusion.text()),
+    match conclusion.observed.as_deref().filter(|seen| !conclusion.text().contains(seen.trim_end_matches('…'))) {
+        Some(seen) => format!("{}\nWhat it saw last:\n{seen}", conclusion.text()),
         None => conclusion.text().to_owned(),
     }
 }
@@ -93,7 +94,8 @@ mod tests {
         };
         for (summary, observed, expected) in [
             ("There are 7", None, "There are 7"),
-            ("Done", Some("7 log.txt"), "Done\nIts last call of a tool showed:\n7 log.txt"),
+            ("Done", Some("7 log.txt"), "Done\nWhat it saw last:\n7 log.txt"),
+            ("It says: one two three", Some("one two…"), "It says: one two three"),
             ("It says 7 log.txt", Some("7 log.txt"), "It says 7 log.txt"),
         ] {
             assert_eq!(told(&concluded(summary, observed)), expected);

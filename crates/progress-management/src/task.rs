@@ -89,8 +89,8 @@ pub struct Conclusion {
     /// What was made: paths, addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
-    /// The beginning of what the last call of a tool came to that succeeded: for the tasks after this one, where a small model did the work. Its
-    /// summary says that it is done, and seldom what was found.
+    /// The beginning of what the last call of a tool showed that succeeded and did not only write: for the tasks after this one, where a small model did
+    /// the work. Its summary says that it is done, and seldom what was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<String>,
     /// What went wrong.

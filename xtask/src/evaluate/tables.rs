@@ -19,14 +19,25 @@ fn of_docs(part: &Part) -> PathBuf {
     root().join("docs/src/evaluation").join(format!("{}.jsonl", part.name))
 }
 
-/// Puts the trials of the docs where `aime eval` goes on from.
+/// Puts the trials of the docs where `aime eval` goes on from, before those that were made since and did not come into the docs.
 pub(super) fn begin_from_docs(part: &Part, folder: &Path) -> Result<()> {
     let (from, to) = (of_docs(part), folder.join(TRIALS));
     if from.is_file() {
         fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
-        fs::copy(&from, &to).with_context(|| format!("could not copy {} to {}", from.display(), to.display()))?;
+        let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("could not read {}", path.display()));
+        let since = if to.is_file() { read(&to)? } else { String::new() };
+        fs::write(&to, joined(&read(&from)?, &since)?).with_context(|| format!("could not write {}", to.display()))?;
     }
     Ok(())
+}
+
+/// The lines of trials, and after them those of others that are not among them.
+fn joined(these: &str, others: &str) -> Result<String> {
+    let known: Vec<_> = read(these)?.iter().map(Outcome::key).collect();
+    // What a killed process left half written is no line.
+    let (whole, _) = others.rsplit_once('\n').unwrap_or_default();
+    let new = whole.lines().zip(read(whole)?).filter(|(_, outcome)| !known.contains(&outcome.key())).map(|(line, _)| format!("{line}\n"));
+    Ok(std::iter::once(these.to_owned()).chain(new).collect())
 }
 
 /// Whether anything was tried.
@@ -96,6 +107,18 @@ fn replaced(page: &str, part: &Part, tables: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::evaluate::parts::PARTS;
+
+    #[test]
+    fn trials_that_did_not_come_into_the_docs_are_kept() {
+        let line = |task: &str, seconds: u32| {
+            format!(
+                r#"{{"schema":"aime.trial/v1","task":"{task}","variant":{{}},"repeat":1,"reached":true,"claimed":true,"seconds":{seconds}}}"#
+            ) + "\n"
+        };
+        let kept = line("a", 2) + &line("b", 3) + "{\"schema\"";
+        assert_eq!(joined(&line("a", 1), &kept).unwrap(), line("a", 1) + &line("b", 3));
+        assert_eq!(joined(&line("a", 1), "").unwrap(), line("a", 1));
+    }
 
     #[test]
     fn the_tables_of_the_docs_are_those_of_their_trials() {

@@ -14,7 +14,7 @@ use crate::text::{cut, cut_with_note, id_text};
 /// The longest result in the history, in characters. Runners cut earlier, and say where the rest is; this is the bound on all of them.
 const LONGEST_RESULT: usize = 16_000;
 
-/// How much of the last result the tasks after this one are told, in characters.
+/// How much of the last result that shows something the tasks after this one are told, in characters.
 const OBSERVED: usize = 600;
 
 const INTERRUPTED: &str = "Error: interrupted before it ended; check what it did";
@@ -167,7 +167,10 @@ impl ActorMachine {
         };
         if *outcome == CallOutcome::Ok {
             self.calls_ok = self.calls_ok.saturating_add(1);
-            self.last_result = Some(cut(text.trim(), OBSERVED)).filter(|seen| self.input.limits.small && !seen.is_empty());
+            let writes = self.call_mut(index).is_some_and(|call| call.writes());
+            if self.input.limits.small && !writes {
+                self.last_result = Some(cut(text.trim(), OBSERVED)).filter(|seen| !seen.is_empty());
+            }
         }
         for made in references {
             if !self.references.contains(made) {

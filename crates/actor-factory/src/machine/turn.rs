@@ -17,8 +17,8 @@ pub(super) const TODO: &str = "todo";
 /// The tool that says how the work goes.
 pub(super) const UPDATE_PROGRESS: &str = "update_progress";
 
-/// The parameter of a tool that holds what it writes into a file.
-const CONTENT: &str = "content";
+/// The parameters of tools that hold what they write into a file.
+const CONTENT: [&str; 2] = ["content", "new_text"];
 
 const CUT_OFF: &str = "Error: cut by the length limit; ask for less at once";
 
@@ -73,8 +73,14 @@ impl Call {
     pub(super) fn has_named(&self, file: &str) -> bool {
         let about = [TERMINATE, TODO, UPDATE_PROGRESS].contains(&self.name.as_str());
         let succeeded = matches!(self.state, CallState::Done { outcome: CallOutcome::Ok, .. });
-        let mut named = self.parameters.iter().filter(|(name, _)| *name != CONTENT).map(|(_, value)| value.to_string().to_lowercase());
+        let mut named =
+            self.parameters.iter().filter(|(name, _)| !CONTENT.contains(&name.as_str())).map(|(_, value)| value.to_string().to_lowercase());
         !about && succeeded && named.any(|value| value.contains(file))
+    }
+
+    /// Whether it writes a text that it is given into a file: what that comes to shows nothing of the world.
+    pub(super) fn writes(&self) -> bool {
+        CONTENT.iter().any(|name| self.parameters.contains_key(*name))
     }
 
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {

@@ -109,7 +109,14 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": log.outcomes()}), false)?,
     }
     output::note(&msg!("eval-tables", file = folder.join("summary.html").display()));
-    Ok(if evaluated.stopped { code::INTERRUPTED } else { 0 })
+    if evaluated.stopped {
+        return Ok(code::INTERRUPTED);
+    }
+    if evaluated.without_model > 0 {
+        output::note(&msg!("eval-without-model", trials = count(evaluated.without_model, "trial")));
+        return Ok(code::MODEL);
+    }
+    Ok(0)
 }
 
 /// The settings that are to be tried, by their names.

@@ -4,6 +4,7 @@ use super::*;
 use crate::Suite;
 
 const PRINTED: &str = r#"{"schema":"aime.event/v1","time":"2026-11-24T00:20:27.257Z","type":"routed","mode":"simple"}
+{"schema":"aime.event/v1","type":"plan_created","plan":{},"fallback":"no plan fits"}
 {"schema":"aime.event/v1","type":"question_asked"}
 not json
 {"schema":"aime.result/v1","status":"completed","answer":"42","replans":2,"usage":{"requests":3,"input_tokens":100,"cached_input_tokens":40,"output_tokens":9,"cost_usd":0.5},"error":null}
@@ -23,6 +24,7 @@ fn a_result_is_read_from_what_a_run_printed() {
     let outcome = outcome(PRINTED, Some(0), true);
     assert_eq!((outcome.requests, outcome.input_tokens, outcome.cached_input_tokens, outcome.output_tokens), (3, 100, 40, 9));
     assert_eq!((outcome.replans, outcome.interventions, outcome.mode.as_deref(), outcome.answer.as_str()), (2, 1, Some("simple"), "42"));
+    assert_eq!(outcome.fallback.as_deref(), Some("no plan fits"));
     assert_eq!(outcome.begun.as_deref(), Some("2026-11-24T00:20:27.257Z"));
     assert!(outcome.reached && outcome.claimed && outcome.failure.is_none(), "{outcome:?}");
 }

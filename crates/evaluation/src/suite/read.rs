@@ -40,6 +40,7 @@ struct TaskTable {
     seconds: Option<u64>,
     tokens: Option<u64>,
     check_seconds: Option<u64>,
+    late_seconds: Option<u64>,
 }
 
 impl Suite {
@@ -230,6 +231,7 @@ impl TaskTable {
             seconds: self.seconds.unwrap_or(usual.seconds).max(1),
             tokens: self.tokens,
             check_seconds: self.check_seconds.unwrap_or(usual.check_seconds).max(1),
+            late_seconds: self.late_seconds.unwrap_or(usual.late_seconds),
         };
         if !faults.is_empty() {
             return Err(faults);

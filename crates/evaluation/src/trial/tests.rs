@@ -34,7 +34,7 @@ async fn each_trial_is_made_once_and_checked() {
     let mut told = 0;
     let evaluated =
         program.evaluate(&all, &folder.path().join("trials"), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
-    assert_eq!((evaluated, told), (Evaluated { done: 8, all: 8, stopped: false }, 8));
+    assert_eq!((evaluated, told), (Evaluated { done: 8, all: 8, stopped: false, without_model: 0 }, 8));
     for outcome in log.outcomes() {
         let expected = if outcome.task == "good" { (true, None) } else { (false, Some(Failure::FalseClaim)) };
         assert_eq!((outcome.reached, outcome.failure), expected, "{outcome:?}");
@@ -58,24 +58,25 @@ async fn one_that_is_stopped_is_made_again() {
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     let program = program(folder.path(), "sleep 600");
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &cancel, |_, _| ()).await.unwrap();
-    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: true });
+    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: true, without_model: 0 });
     assert!(log.outcomes().is_empty());
 }
 
 #[tokio::test]
 async fn files_come_late_and_wrong_plans_are_handed_over() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "[[task]]\nname = \"odd\"\ngoal = \"g\"\nfiles = { \"a\" = \"x\", \"b\" = \"y\" }\nlate = [\"b\"]\nwrong_plan = '{\"tasks\": []}'\ncheck = \"test -f a && ! test -f b\"\n[[task]]\nname = \"plain\"\ngoal = \"g\"\ncheck = \"true\"\n";
+    let text = "[[task]]\nname = \"odd\"\ngoal = \"g\"\nfiles = { \"a\" = \"x\", \"b\" = \"y\" }\nlate = [\"b\"]\nlate_seconds = 0\nwrong_plan = '{\"tasks\": []}'\ncheck = \"test -f first\"\n[[task]]\nname = \"plain\"\ngoal = \"g\"\ncheck = \"true\"\n";
     let suite = suite(folder.path(), text);
     let variants = [Some(Fault::LateInformation), Some(Fault::WrongPlan)].map(|fault| Variant { fault, ..Variant::default() });
     let all = trials(&suite, &variants, 1);
     assert_eq!(all.iter().map(Trial::name).collect::<Vec<_>>(), ["odd.configured--late-information.1", "odd.configured--wrong-plan.1"]);
-    let program = program(folder.path(), "echo \"$@\" >&2");
+    // As a tool is called: the hook, and then what waits for the file.
+    let waits = "echo \"$@\" >&2\ntest -e b || touch first\nmkdir .aime; : > .aime/called\nuntil test -e b; do sleep 0.05; done";
+    let program = program(folder.path(), waits);
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
     let reached: Vec<_> = log.outcomes().iter().map(|outcome| outcome.reached).collect();
     assert_eq!(reached, [true, false], "the late file is not there at first, and is otherwise");
-    assert!(folder.path().join("odd.configured--late-information.1/late/b").exists());
     let goal = |fault: &str| fs::read_to_string(folder.path().join(format!("odd.configured--{fault}.1/goal.md"))).unwrap();
     assert_eq!(goal("late-information"), "g (Another program writes b, and may not have done so yet: then wait for it.)");
     assert_eq!(goal("wrong-plan"), "g");
@@ -105,4 +106,21 @@ async fn another_agent_is_tried_on_the_same_tasks() {
     );
     assert_eq!(fs::read_to_string(folder.path().join("good.other--small.1/work/out")).unwrap(), "write600 small\n");
     assert_eq!(bad.failure, Some(Failure::Bound), "{bad:?}");
+}
+
+/// A model that cannot be used says nothing of a way: its trials have no outcome, and are made again.
+#[tokio::test]
+async fn one_without_its_model_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path(), TWO);
+    let variants = [Variant::default()];
+    let all = trials(&suite, &variants, 1);
+    let path = folder.path().join("log");
+    let mut log = OutcomeLog::open(&path).unwrap();
+    let away = program(folder.path(), "exit 3");
+    let evaluated = away.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: false, without_model: 2 });
+    let there = program(folder.path(), DOES);
+    let evaluated = there.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    assert_eq!((evaluated.done, OutcomeLog::open(&path).unwrap().outcomes().len()), (2, 2));
 }

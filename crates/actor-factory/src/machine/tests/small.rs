@@ -96,6 +96,13 @@ fn what_a_small_model_saw_last_is_kept_for_those_after_it() {
         assert_eq!(observed.is_some(), expected.is_some(), "{small} {seen}");
         assert!(observed.is_none_or(|o| o.starts_with(expected.unwrap_or_default())));
     }
+    let mut small = input();
+    small.limits.small = true;
+    let mut play = Play::start(small);
+    play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "7 lines");
+    play.calls(vec![write("w", "b.txt")]).tool("t/1/2/1", "wrote 7 bytes");
+    play.calls(vec![terminate("success", "done")]);
+    assert_eq!(play.output.unwrap().observed.as_deref(), Some("7 lines"), "what is written shows nothing");
     let mut input = input();
     input.limits.small = true;
     let mut play = Play::start(input);
