@@ -20,6 +20,7 @@
 //!     can_plan: true,
 //!     has_memory: false,
 //!     tells_every_end: true,
+//!     lists_apart: true,
 //!     settings: RunSettings::default(),
 //!     tools: vec![],
 //! };

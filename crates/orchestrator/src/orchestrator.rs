@@ -171,6 +171,7 @@ impl Orchestrator {
             can_plan,
             has_memory,
             tells_every_end: true,
+            lists_apart: true,
             settings,
             tools,
         }))

@@ -158,6 +158,10 @@ pub struct RunInput {
     /// call that needs no consent any more is withdrawn. Journals of before do not tell it.
     #[serde(default, alias = "tells_doubts")]
     pub tells_every_end: bool,
+    /// Whether the TODO list of a task is that of the actor alone which works for the plan, and those below it keep theirs to themselves. Journals of before
+    /// tell the lists of all.
+    #[serde(default)]
+    pub lists_apart: bool,
     /// How it works.
     pub settings: RunSettings,
     /// The tools, as they were known when the run began.

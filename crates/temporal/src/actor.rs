@@ -25,9 +25,9 @@ use temporalio_sdk::{
 use crate::{
     ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects,
     RunWorkflow, SoFar, StoppedActor, Tree, Worked, carry,
-    deeds::{Cancels, Errands, LONG_HISTORY, cancelled, now, until},
+    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, hand_back_history, now, until},
     effect::{begun_and_lost, lost},
-    tree::{HasTree, take_in, tree_now},
+    tree::{HasTree, LeftOut, take_in, tree_now},
 };
 
 /// How many facts one look at an actor brings, at most.
@@ -69,7 +69,7 @@ impl ActorWorkflow {
         ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.told) = (begin.tree.clone(), stopped, told));
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
-        let carried = carry(resume, &mut carrier).await.map_err(ApplicationFailure::new)?;
+        let carried = carry(resume, &mut carrier).await.unwrap_or_else(|error| hand_back_history(&error));
         if let Carried::Ended(_) = carried {
             // The run has heard of everything before it hears of the end.
             carrier.report();
@@ -127,9 +127,12 @@ impl ActorWorkflow {
 
 /// What is told of an actor that begins so.
 fn journaled(begin: &ActorBegin) -> ActorJournaled {
-    let facts = begin.begin.journal.as_ref().map(|journal| journal.facts.clone()).unwrap_or_default();
+    let journal = begin.begin.journal.as_ref();
+    let facts = journal.map(|journal| journal.facts.clone()).unwrap_or_default();
+    let told = journal.map_or(0, |journal| u64::try_from(journal.events).unwrap_or(u64::MAX));
+    let first = (begin.reports + u64::from(begin.created.is_some())).saturating_sub(told);
     let (input, created, text_limit) = (begin.begin.input.clone(), begin.created.clone(), begin.text_limit);
-    ActorJournaled { input, created, text_limit, all: facts.len(), facts }
+    ActorJournaled { input, created, first, text_limit, all: facts.len(), facts }
 }
 
 /// What follows a continuation is never reached; it ends the type.
@@ -234,7 +237,7 @@ impl ActorCarrier {
                     Err(error) => Err(error),
                     Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
                         Ok(()) => fact,
-                        Err(why) => left_out(fact, &why.into_words()),
+                        Err(why) => left_out(fact, why, repeatable, || ctx.patched(STAYS_IN_DOUBT)),
                     }),
                 },
             };
@@ -287,12 +290,16 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
     ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms: 0, origins: Vec::new() }
 }
 
-/// The answer to a call whose changes of files could not be taken in.
-fn left_out(fact: ActorFact, why: &str) -> ActorFact {
+/// The answer to a call whose changes of files could not be taken in: it failed. One that is in doubt stays so, and so is one that was made, may have done
+/// something elsewhere, and whose changes are lost; `stays` says whether that is asked of this history.
+fn left_out(fact: ActorFact, why: LeftOut, repeatable: bool, stays: impl FnOnce() -> bool) -> ActorFact {
     match fact {
-        ActorFact::ToolEnded { id, text, value, references, duration_ms, origins, .. } => {
-            let text = format!("{text}\n\n{why}").trim_start().to_owned();
-            ActorFact::ToolEnded { id, outcome: CallOutcome::Error, text, value, references, duration_ms, origins }
+        ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins } => {
+            let made_and_lost = outcome == CallOutcome::Ok && !repeatable && matches!(why, LeftOut::Lost(_));
+            let in_doubt = (outcome == CallOutcome::InDoubt || made_and_lost) && stays();
+            let text = format!("{text}\n\n{}", why.into_words()).trim_start().to_owned();
+            let outcome = if in_doubt { CallOutcome::InDoubt } else { CallOutcome::Error };
+            ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins }
         }
         other => other,
     }
@@ -388,3 +395,6 @@ impl Carrier<ActorMachine> for ActorCarrier {
         self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY
     }
 }
+
+#[cfg(test)]
+mod tests;

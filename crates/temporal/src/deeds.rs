@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    fmt::Display,
     task::{Context, Poll},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -15,13 +16,19 @@ use temporalio_sdk::{WaitConditionOptions, WorkflowCancellationToken, WorkflowCo
 
 /// After so many events of the engine's history a machine goes on in a new one. The engine's own bound is 51,200.
 pub(crate) const LONG_HISTORY: u32 = 10_000;
-/// After so many a run begins no more tasks until what is under way has ended, so that it comes to that.
-pub(crate) const TOO_LONG_HISTORY: u32 = 20_000;
+/// What is asked of histories that came to such a call by this version or a later one: what is in doubt is never made a failure, which would be tried again.
+pub(crate) const STAYS_IN_DOUBT: &str = "what is in doubt stays so";
 
 /// The time of the workflow, which is the same on every replay.
 pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {
     let since = ctx.workflow_time().unwrap_or(UNIX_EPOCH).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     UnixMillis::try_from(since.as_millis()).unwrap_or(UnixMillis::MAX)
+}
+
+/// Leaves a history that this version cannot go on with to a worker that can: the engine gives the task of the workflow to others, again and again.
+#[expect(clippy::panic, reason = "what a workflow returns ends it for good; only a panic fails its task alone")]
+pub(crate) fn hand_back_history(error: &impl Display) -> ! {
+    panic!("the history is not one of this version of aime: keep workers of the version that began it until it has ended: {error}")
 }
 
 /// Effects under way, by what cancels them.

@@ -296,12 +296,20 @@ pub struct ActorJournaled {
     pub input: Dated<ActorInput>,
     /// Its first report, that it was made, unless the run has heard it before this history.
     pub created: Option<ProgressEvent>,
+    /// The number of its first report after that: more than one where it began anew, and what it told before stays told.
+    #[serde(default = "one")]
+    pub first: u64,
     /// How much of what it comes to the one is told that has called it.
     pub text_limit: Option<usize>,
     /// Facts from the one that was asked for.
     pub facts: Vec<Dated<ActorFact>>,
     /// How many facts there are by now.
     pub all: usize,
+}
+
+/// The number of the first report of an actor after that it was made.
+const fn one() -> u64 {
+    1
 }
 
 /// The workflow of a run, by the run's name.

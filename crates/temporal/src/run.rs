@@ -4,7 +4,7 @@
 mod task;
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     rc::Rc,
     task::{Context, Poll},
@@ -20,14 +20,14 @@ use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{
-    ActivityExecutionError, ApplicationFailure, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext, TimerOptions,
-    WorkflowCancellationToken, WorkflowContext, WorkflowContextView, WorkflowResult,
+    ActivityExecutionError, ContinueAsNewOptions, SignalWorkflowOptions, SyncWorkflowContext, TimerOptions, WorkflowCancellationToken,
+    WorkflowContext, WorkflowContextView, WorkflowResult,
 };
 
 use crate::{
     ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, EndOrder, Journaled, Queues,
     RunBegin, RunOrder, SoFar, StoppedActor, Tree, Watched, Worked, carry,
-    deeds::{Cancels, Errands, LONG_HISTORY, TOO_LONG_HISTORY, cancelled, now, until},
+    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, hand_back_history, now, until},
     effect::{begun_and_lost, lost},
     moves_on,
     tree::{HasTree, LeftOut, take_in, tree_now},
@@ -85,7 +85,8 @@ impl RunWorkflow {
         }
         loop {
             let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
-            let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await.map_err(ApplicationFailure::new)?;
+            let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await;
+            let carried = carried.unwrap_or_else(|error| hand_back_history(&error));
             if let Carried::Ended(_) = carried {
                 carrier.errands.done().await;
             }
@@ -260,13 +261,16 @@ fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunF
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms }
 }
 
-/// The answer to a call whose changes of files could not be taken in: it failed, and what it said is kept.
-fn left_out(fact: RunFact, why: &str, cause: Option<FailureCause>) -> RunFact {
+/// The answer to a call whose changes of files could not be taken in: it failed, and what it said is kept. One that is in doubt stays so, and so is one that
+/// was made, may have done something elsewhere, and whose changes are lost; `stays` says whether that is asked of this history.
+fn left_out(fact: RunFact, (why, cause): (LeftOut, Option<FailureCause>), repeatable: bool, stays: impl FnOnce() -> bool) -> RunFact {
     match fact {
         RunFact::TaskEnded { id, mut conclusion, checks, calls, duration_ms } => {
             let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
-            conclusion.outcome = Outcome::Failure;
-            conclusion.error = Some(format!("{before}{why}"));
+            let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, LeftOut::Lost(_));
+            let in_doubt = (conclusion.outcome == Outcome::InDoubt || made_and_lost) && stays();
+            conclusion.outcome = if in_doubt { Outcome::InDoubt } else { Outcome::Failure };
+            conclusion.error = Some(format!("{before}{}", why.into_words()));
             conclusion.cause = cause.or(conclusion.cause);
             RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms }
         }
@@ -293,6 +297,8 @@ struct RunCarrier {
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
     /// What people have said and the machine has not taken in: it takes in nothing more once it is left.
     unheard: Vec<RunFact>,
+    /// How long the history was when it was first to be left.
+    wanted_to_leave: Cell<Option<u32>>,
 }
 
 /// What effects are told of the run.
@@ -316,6 +322,7 @@ impl RunCarrier {
             signalled: None,
             ended_from_outside,
             unheard: begin.journal.iter().flat_map(|journal| journal.then.iter().filter(|fact| is_said(fact)).cloned()).collect(),
+            wanted_to_leave: Cell::new(None),
             queues,
             ctx,
             begin,
@@ -438,8 +445,11 @@ impl RunCarrier {
                     Err(error) => Err(error),
                     Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
                         Ok(()) => fact,
-                        Err(LeftOut::Conflict(why)) if tells_conflicts(&ctx) => left_out(fact, &why, Some(FailureCause::Conflict)),
-                        Err(why) => left_out(fact, &why.into_words(), None),
+                        Err(why) => {
+                            let cause = matches!(why, LeftOut::Conflict(_)) && tells_conflicts(&ctx);
+                            let cause = cause.then_some(FailureCause::Conflict);
+                            left_out(fact, (why, cause), repeatable, || ctx.patched(STAYS_IN_DOUBT))
+                        }
                     }),
                 },
             };
@@ -530,12 +540,20 @@ impl Carrier<RunMachine> for RunCarrier {
     }
 
     fn wants_to_leave(&self) -> bool {
-        self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY
+        let wants = self.ctx.continue_as_new_suggested() || self.ctx.history_length() > LONG_HISTORY;
+        if wants && self.wanted_to_leave.get().is_none() {
+            self.wanted_to_leave.set(Some(self.ctx.history_length()));
+        }
+        wants
     }
 
+    /// No more tasks are begun in a history that has grown twice as long as it was to be. While a person is asked they are: nobody knows how long that takes.
     fn puts_off(&self, effect: &RunEffect) -> bool {
         let is_task = matches!(effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. });
-        is_task && self.ctx.history_length() > TOO_LONG_HISTORY && self.ctx.patched("no more tasks in a history that is too long")
+        let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
+        let asks =
+            || self.ctx.state(|run| run.state.as_ref().is_some_and(|state| state.questions.iter().any(|asked| asked.answer.is_none())));
+        is_task && too_long && !asks() && self.ctx.patched("no more tasks in a history that is too long")
     }
 }
 

@@ -219,7 +219,7 @@ impl RunMachine {
         }
         *next = number + 1;
         // The list of a task is that of the actor which works for the plan.
-        if call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
+        if self.input.lists_apart && call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
             return false;
         }
         let fits = self.take_in(event).is_ok();

@@ -109,6 +109,8 @@ impl Runs {
 struct Past {
     input: Recorded<ActorInput>,
     created: Option<ProgressEvent>,
+    /// The number of its first report after that.
+    first: u64,
     text_limit: Option<usize>,
     facts: Vec<Recorded<ActorFact>>,
     events: Vec<ProgressEvent>,
@@ -118,7 +120,7 @@ struct Past {
 impl Past {
     /// What an actor of a plan had done `until` then; none where it was not there yet.
     fn of(told: ActorJournaled, plan: &PlanId, until: UnixMillis) -> Option<Self> {
-        let ActorJournaled { input, created, text_limit, facts, .. } = told;
+        let ActorJournaled { input, created, first, text_limit, facts, .. } = told;
         let mut input: Recorded<ActorInput> = input.into();
         if input.at > until {
             return None;
@@ -128,12 +130,12 @@ impl Past {
         let replayed = replay::<ActorMachine>(&input, &facts);
         let events = replayed.events.into_iter().map(|event| event.fact).collect();
         let ended = replayed.output.filter(|conclusion| conclusion.outcome != Outcome::Interrupted);
-        Some(Self { input, created, text_limit, facts, events, ended })
+        Some(Self { input, created, first, text_limit, facts, events, ended })
     }
 
     /// What it had told, each with its number.
     fn reports(&self) -> impl Iterator<Item = (u64, &ProgressEvent)> {
-        self.created.iter().map(|event| (0, event)).chain((1..).zip(&self.events))
+        self.created.iter().map(|event| (0, event)).chain((self.first..).zip(&self.events))
     }
 
     /// The calls by which it had handed on work, and whether their ends had been taken in.
@@ -148,7 +150,7 @@ impl Past {
 
     /// The actor, to go on from there.
     fn stopped(self) -> StoppedActor {
-        let reports = u64::try_from(self.events.len()).unwrap_or(u64::MAX).saturating_add(1);
+        let reports = u64::try_from(self.events.len()).unwrap_or(u64::MAX).saturating_add(self.first);
         let facts = self.facts.into_iter().map(Dated::from).collect();
         let journal = SoFar { facts, events: self.events.len(), not_begun: BTreeSet::new(), then: Vec::new() };
         let begin = Begin { input: self.input.into(), journal: Some(journal) };

@@ -79,3 +79,32 @@ fn it_goes_on_once_with_all_that_was_said_in_its_order() {
         assert_eq!(going_on(inbox, unheard, true), then, "{what}");
     }
 }
+
+#[test]
+fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
+    let conflict = || LeftOut::Conflict("a.txt".to_owned());
+    let lost = || LeftOut::Lost("no blobs".to_owned());
+    for (outcome, why, repeatable, stays, expected) in [
+        (Outcome::Success, conflict(), false, true, Outcome::Failure),
+        (Outcome::Success, lost(), true, true, Outcome::Failure),
+        (Outcome::Success, lost(), false, true, Outcome::InDoubt),
+        (Outcome::Failure, lost(), false, true, Outcome::Failure),
+        (Outcome::InDoubt, lost(), false, true, Outcome::InDoubt),
+        (Outcome::InDoubt, conflict(), false, true, Outcome::InDoubt),
+        // A history of before that.
+        (Outcome::InDoubt, lost(), false, false, Outcome::Failure),
+        (Outcome::Success, lost(), false, false, Outcome::Failure),
+    ] {
+        let told = why_of(&why);
+        let ended = attempt_ended(EffectId::new("a/1"), Conclusion::new(outcome, "said"), 0);
+        let RunFact::TaskEnded { conclusion, .. } = left_out(ended, (why, None), repeatable, || stays) else { panic!() };
+        assert_eq!(conclusion.outcome, expected, "{outcome:?} {told}");
+        assert!(conclusion.error.is_some_and(|error| error.contains(&told)) && conclusion.summary == "said");
+    }
+}
+
+fn why_of(why: &LeftOut) -> String {
+    match why {
+        LeftOut::Conflict(why) | LeftOut::Lost(why) => why.clone(),
+    }
+}

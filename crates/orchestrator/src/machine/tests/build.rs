@@ -35,6 +35,7 @@ pub(super) fn input() -> RunInput {
         can_plan: true,
         has_memory: false,
         tells_every_end: true,
+        lists_apart: true,
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         tools: [sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)]
             .map(std::sync::Arc::new)

@@ -1,0 +1,22 @@
+//! What is told of calls whose changes of files could not be taken in.
+
+use super::*;
+
+#[test]
+fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
+    for (outcome, lost, repeatable, stays, expected) in [
+        (CallOutcome::Ok, false, false, true, CallOutcome::Error),
+        (CallOutcome::Ok, true, true, true, CallOutcome::Error),
+        (CallOutcome::Ok, true, false, true, CallOutcome::InDoubt),
+        (CallOutcome::Error, true, false, true, CallOutcome::Error),
+        (CallOutcome::InDoubt, true, false, true, CallOutcome::InDoubt),
+        (CallOutcome::InDoubt, false, false, true, CallOutcome::InDoubt),
+        // A history of before that.
+        (CallOutcome::InDoubt, true, false, false, CallOutcome::Error),
+    ] {
+        let why = if lost { LeftOut::Lost("gone".to_owned()) } else { LeftOut::Conflict("gone".to_owned()) };
+        let fact = left_out(ended(EffectId::new("a/1"), outcome, "said"), why, repeatable, || stays);
+        let ActorFact::ToolEnded { outcome: told, text, .. } = fact else { panic!() };
+        assert_eq!((told, text.as_str()), (expected, "said\n\ngone"), "{outcome:?} {lost}");
+    }
+}
