@@ -73,13 +73,14 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 18] = [
+    let parts: [Part<'_>; 19] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
         ("lost", &World::a_host_that_does_not_come_back),
         ("cut", &World::a_worker_cut_off),
         ("long", &World::a_long_run),
+        ("busy", &World::a_run_without_rest),
         ("upgrade", &|world: &World| world.workers_are_upgraded(arguments.before.as_deref())),
         ("judged", &World::a_judgement_cut_off),
         ("bucket", &World::blobs_in_a_bucket),

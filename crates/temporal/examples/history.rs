@@ -51,6 +51,8 @@ fn forget_machines(event: &mut HistoryEvent) {
         Attributes::ActivityTaskFailedEventAttributes(of) => &mut of.identity,
         Attributes::ActivityTaskCanceledEventAttributes(of) => &mut of.identity,
         Attributes::WorkflowExecutionSignaledEventAttributes(of) => &mut of.identity,
+        Attributes::WorkflowExecutionCancelRequestedEventAttributes(of) => &mut of.identity,
+        Attributes::TimerCanceledEventAttributes(of) => &mut of.identity,
         // The queue of the worker that has the workflow in memory is named after it.
         Attributes::WorkflowTaskScheduledEventAttributes(of) => match &mut of.task_queue {
             Some(queue) => &mut queue.name,

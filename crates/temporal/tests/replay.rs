@@ -79,6 +79,7 @@ fn of_each_course_that_a_run_may_take_there_is_a_history() {
         ("continued", "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW"),
         ("continued-actor", "EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW"),
         ("continues", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
+        ("busy", "EVENT_TYPE_MARKER_RECORDED"),
         ("forked", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
         ("taken-up", "EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED"),
     ] {

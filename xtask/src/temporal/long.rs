@@ -92,6 +92,43 @@ impl World {
         ))
     }
 
+    /// A run of which something is always under way leaves its history all the same, since what is new is put off: a call of one of two lanes begins
+    /// while one of the other is at work. The result is that of one process, and nothing is done twice.
+    pub(super) fn a_run_without_rest(&self) -> Result<String> {
+        let mut tasks: Vec<Value> = vec![tool("b-0", "sleep 0.4", &[])];
+        for number in 1..=CALLS {
+            for lane in ["a", "b"] {
+                let (name, before) = (format!("{lane}-{number}"), format!("{lane}-{}", number - 1));
+                let before: &[&str] = if name == "a-1" { &[] } else { &[&before] };
+                tasks.push(tool(&name, &format!("echo {name} >> log-{lane}; sleep 0.8"), before));
+            }
+        }
+        let plan = json!({"goal": "no rest", "tasks": tasks});
+        for folder in ["busy-here", "busy"] {
+            fs::write(self.root.join(folder).join("plan.json"), plan.to_string())?;
+        }
+        let go = ["run", "--plan", "plan.json", "--run-id", "busy", "--approve", "all", "--unattended", "--output", "json"];
+        let model = ScriptedServer::try_start(turns(), 0).context("the scripted model does not start")?;
+        let url = model.url();
+        let embedded = self.start("busy-here", "busy-here", &url, &go)?.ended(0)?;
+        let engine = Server::start_with(&self.root.join("busy-engine"), SOON)?;
+        let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
+        let _worker = self.start("busy", "busy-worker", &url, &["worker", "--temporal", &address])?;
+        let there = self.start("busy", "busy-client", &url, &[&go[..], &["--on", &on]].concat())?.ended(0)?;
+        self.record_first(&engine, "busy", "aime-run-busy", "busy/.aime/blobs")?;
+        let histories = engine.histories("aime-run-busy")?;
+        ensure!(histories > 1, "the run has one history: it was never left");
+        ensure!(
+            compared(embedded.clone()) == compared(there.clone()),
+            "the result is another: {there:#}\nwhere one process gives {embedded:#}"
+        );
+        for lane in ["log-a", "log-b"] {
+            let log = |folder: &str| fs::read_to_string(self.root.join(folder).join(lane));
+            ensure!(log("busy")? == log("busy-here")?, "calls were repeated, or lost: {:?}", log("busy")?);
+        }
+        Ok(format!("a run of which something was always under way went on in {histories} histories"))
+    }
+
     /// What is kept of the run is whole, counts as that of a folder does, and is gone once it is deleted.
     fn kept_and_forgotten(&self, engine: &Server) -> Result<()> {
         let on = format!("temporal://{}", engine.address());

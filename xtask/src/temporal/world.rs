@@ -18,7 +18,7 @@ use crate::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// The home, and the folders that are worked in.
-const FOLDERS: [&str; 48] = [
+const FOLDERS: [&str; 51] = [
     "home",
     "here",
     "there",
@@ -32,6 +32,9 @@ const FOLDERS: [&str; 48] = [
     "off",
     "long-here",
     "long",
+    "busy-here",
+    "busy",
+    "busy-engine",
     "new-here",
     "new",
     "judged-here",
