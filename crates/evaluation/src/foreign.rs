@@ -218,15 +218,33 @@ struct ExercismFiles {
     example: Vec<PathBuf>,
 }
 
-/// Commands that run the tests of an exercise, by the ending of its solution.
-const RUNNERS: [(&str, &str); 6] = [
-    ("py", "python3 -m pytest -q {tests} 2>/dev/null || python3 -m unittest {tests}"),
-    ("rs", "cargo test --offline -- --include-ignored"),
-    ("js", "node --test {tests}"),
-    ("go", "go test ./..."),
-    ("sh", "BATS_RUN_SKIPPED=true bats {tests}"),
-    ("rb", "ruby {tests}"),
+/// Commands that run the tests of an exercise, by the ending of its solution, and what they need beside a shell.
+const RUNNERS: [(&str, &str, &str); 6] = [
+    ("py", "python3 -m pytest -q {tests} 2>/dev/null || python3 -m unittest {tests}", "python3"),
+    ("rs", "cargo test --offline -- --include-ignored", "cargo"),
+    // Its tests are modules, which jest takes as they are: the preset that an exercise names is a package of its own.
+    ("js", "NODE_OPTIONS=--experimental-vm-modules jest --transform '{}' {tests}", "jest (npm install --global jest)"),
+    ("go", "go test ./...", "go"),
+    ("sh", "BATS_RUN_SKIPPED=true bats {tests}", "bats"),
+    ("rb", "ruby {tests}", "ruby with minitest"),
 ];
+
+/// The tests of an exercise with all of them wanted: learners are to take them one by one, so all but the first are marked to be skipped.
+fn all_wanted(ending: &str, text: &str) -> String {
+    const SKIPPED: [(&str, &str); 3] = [("xtest(", "test("), ("xit(", "it("), ("xdescribe(", "describe(")];
+    let line = |line: &str| -> Option<String> {
+        let (words, indent) = (line.trim_start(), line.len() - line.trim_start().len());
+        match ending {
+            "js" => {
+                let wanted = SKIPPED.iter().find_map(|(skipped, wanted)| Some(format!("{wanted}{}", words.strip_prefix(skipped)?)));
+                Some(wanted.map_or_else(|| line.to_owned(), |words| format!("{}{words}", line.get(..indent).unwrap_or_default())))
+            }
+            "rb" if words.trim_end() == "skip" => None,
+            _ => Some(line.to_owned()),
+        }
+    };
+    text.split_inclusive('\n').filter_map(line).collect()
+}
 
 /// `.docs/instructions.md`, `.meta/config.json`; <https://exercism.org/docs/building/tracks/practice-exercises>.
 fn exercism(folder: &Path) -> io::Result<Read> {
@@ -238,7 +256,7 @@ fn exercism(folder: &Path) -> io::Result<Read> {
     let text = |name: &str| fs::read_to_string(folder.join(".docs").join(name)).unwrap_or_default();
     let solution: Vec<String> = told.files.solution.iter().map(|path| path.display().to_string()).collect();
     let ending = told.files.solution.first().and_then(|path| path.extension()).and_then(|ending| ending.to_str()).unwrap_or_default();
-    let Some((_, runner)) = RUNNERS.iter().find(|(known, _)| *known == ending) else {
+    let Some((_, runner, needs)) = RUNNERS.iter().find(|(known, ..)| *known == ending) else {
         return Ok(Err(format!("how tests of `.{ending}` files are run is not known here: copy the task with a check of your own")));
     };
     let goal = [told.blurb, text("introduction.md"), text("instructions.md"), text("instructions.append.md")];
@@ -247,7 +265,7 @@ fn exercism(folder: &Path) -> io::Result<Read> {
     let is_test = |name: &Path| told.files.test.iter().any(|test| test == name);
     let kept_back = |name: &Path| name.starts_with(".meta") || name.starts_with(".docs") || is_test(name);
     task.files = TaskFiles::of_folder(folder, kept_back)?;
-    task.hidden = TaskFiles::of_folder(folder, |name| !is_test(name))?;
+    task.hidden = TaskFiles::of_folder(folder, |name| !is_test(name))?.map_text(|text| all_wanted(ending, text));
     let tests: Vec<String> = told.files.test.iter().map(|path| format!("'{}'", path.display())).collect();
     task.check = runner.replace("{tests}", &tests.join(" "));
     let examples = told
@@ -260,7 +278,7 @@ fn exercism(folder: &Path) -> io::Result<Read> {
         .map(|(place, text)| format!("cat > '{}' <<'AIME_EXAMPLE'\n{}\nAIME_EXAMPLE\n", place.display(), text.trim_end()))
         .collect();
     task.solution = (!examples.is_empty()).then(|| examples.concat());
-    Ok(Ok((task, Vec::new())))
+    Ok(Ok((task, vec![format!("the tests of .{ending} exercises need {needs}")])))
 }
 
 #[cfg(test)]

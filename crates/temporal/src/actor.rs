@@ -119,9 +119,9 @@ impl ActorWorkflow {
     /// What it started from, and what it has taken in from a fact on, counted from 0.
     #[query]
     pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Option<ActorJournaled> {
-        let told = self.told.as_ref()?;
-        let facts = told.facts.iter().skip(from).take(PAGE).cloned().collect();
-        Some(ActorJournaled { facts, ..told.clone() })
+        let ActorJournaled { input, created, first, text_limit, facts, all } = self.told.as_ref()?;
+        let facts = facts.iter().skip(from).take(PAGE).cloned().collect();
+        Some(ActorJournaled { input: input.clone(), created: created.clone(), first: *first, text_limit: *text_limit, facts, all: *all })
     }
 }
 

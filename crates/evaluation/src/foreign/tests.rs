@@ -48,7 +48,7 @@ async fn a_task_of_harbor_is_read() {
 
 #[tokio::test]
 async fn an_exercise_of_exercism_is_read() {
-    let (task, _) = proven(&[
+    let (task, notes) = proven(&[
         ("exercises/practice/leap/.meta/config.json", r#"{"blurb": "Leap years.", "files": {"solution": ["leap.py"], "test": ["leap_test.py"], "example": [".meta/example.py"]}}"#),
         ("exercises/practice/leap/.meta/example.py", "def leap(year):\n    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)\n"),
         ("exercises/practice/leap/.docs/instructions.md", "Say whether a year is a leap year."),
@@ -57,7 +57,27 @@ async fn an_exercise_of_exercism_is_read() {
     ])
     .await;
     assert_eq!(task.goal, "Leap years.\n\nSay whether a year is a leap year.\n\nWrite the solution in leap.py.");
+    assert_eq!(notes, ["the tests of .py exercises need python3"]);
     assert!(!task.files.has(Path::new("leap_test.py")) && task.hidden.has(Path::new("leap_test.py")));
+}
+
+#[test]
+fn tests_that_are_to_be_skipped_are_wanted() {
+    for (ending, text, expected) in [
+        (
+            "js",
+            "test('a', f);\n  xtest('b', g);\nxdescribe('c');\nprocess.exit(1);",
+            "test('a', f);\n  test('b', g);\ndescribe('c');\nprocess.exit(1);",
+        ),
+        (
+            "rb",
+            "  def test_a\n    # skip\n    x\n  end\n  def test_b\n    skip\n    y\n  end\n",
+            "  def test_a\n    # skip\n    x\n  end\n  def test_b\n    y\n  end\n",
+        ),
+        ("py", "skip\nxtest(\n", "skip\nxtest(\n"),
+    ] {
+        assert_eq!(all_wanted(ending, text), expected, "{ending}");
+    }
 }
 
 #[test]

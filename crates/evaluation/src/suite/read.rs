@@ -80,7 +80,8 @@ impl Suite {
             if let Some(read) = foreign::read(&path).map_err(unreadable(&path))? {
                 match read {
                     Ok((task, notes)) => {
-                        suite.notes.extend(notes);
+                        let new: Vec<_> = notes.into_iter().filter(|note| !suite.notes.contains(note)).collect();
+                        suite.notes.extend(new);
                         suite.tasks.push(task);
                     }
                     Err(fault) => faults.push(format!("{}: {fault}", path.display())),
