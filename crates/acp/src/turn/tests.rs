@@ -24,6 +24,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
             can_plan: true,
             has_memory: false,
             tells_every_end: true,
+            lists_apart: true,
             settings: RunSettings::default(),
             tools: Vec::new(),
         },
