@@ -11,7 +11,7 @@ mod tests;
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicU32, Ordering},
 };
 
 use aime_llm::{Arriving, ChatModel, ModelError, Refused, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
@@ -193,17 +193,15 @@ impl Planner {
             question.temperature = Some(FIRST_TODOS_TEMPERATURE);
         }
         let checker = self.checker(request, request.mode);
-        // A small model renames files as it plans. It is told so once, since what looks like a file may be none; one that grows need not name all at once.
-        let tells_files = self.model.limits().small && request.mode != PlanMode::Emergent && self.settings.tries > 1;
-        let tells_files = AtomicBool::new(tells_files);
+        // A small model renames files as it plans, and leaves some out. It is told so while it may answer again, and no plan is lost by that, since what looks
+        // like a file may be none. A plan that grows need not name all at once.
+        let tells_files = self.model.limits().small && request.mode != PlanMode::Emergent;
+        let answers = AtomicU32::new(0);
         let checked = |value| {
+            let is_last = answers.fetch_add(1, Ordering::Relaxed) + 1 >= self.settings.tries;
             let plan = check(&checker, &value, &request.goal)?;
-            let unnamed = if tells_files.load(Ordering::Relaxed) { unnamed_files(&plan.plan) } else { Vec::new() };
-            if unnamed.is_empty() {
-                return Ok(plan);
-            }
-            tells_files.store(false, Ordering::Relaxed);
-            Err(unnamed)
+            let unnamed = if tells_files && !is_last { unnamed_files(&plan.plan) } else { Vec::new() };
+            if unnamed.is_empty() { Ok(plan) } else { Err(unnamed) }
         };
         let Some(parts) = parts else { return self.ask(question, checked).await };
         let arriving = Mutex::new(ArrivingTasks::new(checker.clone()));
