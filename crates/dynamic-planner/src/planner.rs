@@ -9,10 +9,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU32, Ordering},
-};
+use std::sync::{Arc, Mutex};
 
 use aime_llm::{Arriving, ChatModel, ModelError, Refused, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
 use aime_progress::{Plan, PlanMode, Spent, TaskSpec};
@@ -23,7 +20,6 @@ use crate::{
     prompt::PlanContext,
     schema::{self, TaskShape},
     spent,
-    validate::unnamed_files,
 };
 
 use arriving::ArrivingTasks;
@@ -193,17 +189,7 @@ impl Planner {
             question.temperature = Some(FIRST_TODOS_TEMPERATURE);
         }
         let checker = self.checker(request, request.mode);
-        // A small model renames files as it plans, and leaves some out. It is told so while it may answer again, and no plan is lost by that, since what looks
-        // like a file may be none. A plan that grows need not name all at once.
-        let tells_files = self.model.limits().small && request.mode != PlanMode::Emergent;
-        let answers = AtomicU32::new(0);
-        let checked = |value| {
-            let is_last = answers.fetch_add(1, Ordering::Relaxed) + 1 >= self.settings.tries;
-            let plan = check(&checker, &value, &request.goal)?;
-            let unnamed = if tells_files && !is_last { unnamed_files(&plan.plan) } else { Vec::new() };
-            if unnamed.is_empty() { Ok(plan) } else { Err(unnamed) }
-        };
-        let Some(parts) = parts else { return self.ask(question, checked).await };
+        let Some(parts) = parts else { return self.ask(question, |value| check(&checker, &value, &request.goal)).await };
         let arriving = Mutex::new(ArrivingTasks::new(checker.clone()));
         let watch = |seen: Arriving<'_>| {
             let tasks = match (arriving.lock(), seen) {
@@ -219,7 +205,7 @@ impl Planner {
                 parts(tasks);
             }
         };
-        let judge = |value| checked(value).map_err(|faults| lines(&faults));
+        let judge = |value| check(&checker, &value, &request.goal).map_err(|faults| lines(&faults));
         let answer = ask_watching(self.model.as_ref(), &self.tiers, question, judge, &watch).await?;
         Ok((answer.value, answer.refused, spent::of(answer.spent)))
     }

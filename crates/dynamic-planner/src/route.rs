@@ -15,7 +15,6 @@ use serde::{Deserialize, Serialize};
 pub use category::{
     Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, default_categories, match_category, read_categories,
 };
-pub(crate) use classify::files;
 pub use classify::{Signals, Stage1, Stage1Verdict, classify};
 
 /// Which goals are planned at all.

@@ -1,7 +1,6 @@
 //! Checking a plan in layers: what can be read, the rules between tasks, tools and their parameters, profiles, the limits of the
 //! mode, and the rules that others add. All faults are told at once, save that added rules are asked only of plans without other faults.
 
-mod files;
 mod mode;
 mod patch;
 #[cfg(test)]
@@ -21,8 +20,6 @@ use crate::{
     fault::suggestion,
     parse::{read_plan, read_whole},
 };
-
-pub(crate) use files::unnamed_files;
 
 /// How large a plan may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ mod requests;
 use std::sync::{Arc, Mutex};
 
 use aime_llm::{
-    Message, ModelError, ModelLimits, ToolDefinition,
+    Message, ModelError, ToolDefinition,
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_progress::{
@@ -193,25 +193,6 @@ async fn a_cycle_is_asked_for_again_with_the_errors() {
     let requests = model.requests();
     assert_eq!(requests.len(), 2);
     assert!(last_user_text(&requests[1]).contains("a cycle: a → b → a"), "{}", last_user_text(&requests[1]));
-}
-
-#[tokio::test]
-async fn a_small_model_that_renames_the_files_of_the_goal_is_asked_again() {
-    let renamed = || Reply::json(json!({"tasks": [{"id": "a", "description": "Write the count to result.md"}]}));
-    let named = || Reply::json(json!({"tasks": [{"id": "a", "description": "Write the count to report.md"}]}));
-    for (small, mode, refused) in
-        [(true, PlanMode::Simple, 1), (true, PlanMode::Complex, 2), (true, PlanMode::Emergent, 0), (false, PlanMode::Simple, 0)]
-    {
-        let limits = ModelLimits { small, ..ModelLimits::default() };
-        // What looks like a file may be none: the last plan stands, whatever it names.
-        let next = || if mode == PlanMode::Complex { renamed() } else { named() };
-        let model = ScriptedModel::new("m").with_limits(limits).on(When::schema("aime_plan"), [renamed(), next(), next()]);
-        let planned = planner(&model).plan(&request(mode)).await.unwrap();
-        assert_eq!((planned.refused.len(), planned.fallback), (refused, None), "{small} {mode:?}");
-        if let Some(again) = model.requests().get(1) {
-            assert!(last_user_text(again).contains("the goal names \"report.md\", and no task does"), "{}", last_user_text(again));
-        }
-    }
 }
 
 #[tokio::test]

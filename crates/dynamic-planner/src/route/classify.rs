@@ -202,7 +202,7 @@ fn chinese_verbs(text: &str) -> Vec<String> {
 }
 
 /// Names of files: a stem and an ending that begins with a letter. Addresses, host names and versions are none.
-pub(crate) fn files(goal: &str) -> Vec<String> {
+fn files(goal: &str) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for token in goal.split(|c: char| !(c.is_ascii_alphanumeric() || "_./\\-~:@".contains(c))) {
         let token = token.trim_end_matches(['.', ':', '-']);
