@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
@@ -188,7 +189,7 @@ impl Program {
         let begun = Instant::now();
         let ran = tokio::select! {
             ran = run(request, cancel) => ran.map_err(io::Error::other)?,
-            error = come_late(task, variant, &work) => return Err(error),
+            never = come_late(task, variant, &work) => match never {},
         };
         let seconds = begun.elapsed().as_secs();
         let printed = ran.stdout.text();
@@ -249,15 +250,16 @@ impl Program {
     }
 }
 
-/// Lays in what comes late, over what is there, as who writes it would. It goes on until it is dropped, or a file cannot be written.
-async fn come_late(task: &Task, variant: &Variant, work: &Path) -> io::Error {
+/// Lays in what comes late, over what is there, as who writes it would, and waits until it is dropped.
+async fn come_late(task: &Task, variant: &Variant, work: &Path) -> Infallible {
     if variant.fault == Some(Fault::LateInformation) {
         while !work.join(".aime/called").exists() {
             tokio::time::sleep(LOOK).await;
         }
         tokio::time::sleep(Duration::from_secs(task.bounds.late_seconds)).await;
+        // A run may have put a folder in its place: that is its own fault, and ends no other trial.
         if let Err(error) = task.files.divided(&task.late).0.lay(work) {
-            return error;
+            tracing::warn!(task = task.name, %error, "what comes late could not be laid in");
         }
     }
     std::future::pending().await

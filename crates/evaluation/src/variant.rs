@@ -30,8 +30,8 @@ pub struct Variant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The machine is busy for a while: of the calls of tools that change or run something the second to the thirteenth are refused. That is longer than
-    /// an actor tries, and than a task is tried again, where each tries a few times.
+    /// The machine is busy for a while: of the calls of tools that change or run something the second to the thirteenth are refused. That
+    /// outlasts an actor that tries a few times, and the further tries of its task.
     FlakyTools,
     /// The files that a task says come late are laid in [some time](crate::TaskBounds::late_seconds) after the first call of a tool began, and the goal
     /// says that they may come late.

@@ -25,7 +25,7 @@ use temporalio_sdk::{
 use crate::{
     ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects,
     RunWorkflow, SoFar, StoppedActor, Tree, Worked, carry,
-    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, hand_back_history, now, until},
+    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     tree::{HasTree, LeftOut, take_in, tree_now},
 };
@@ -69,7 +69,7 @@ impl ActorWorkflow {
         ctx.state_mut(|actor| (actor.tree, actor.stopped, actor.told) = (begin.tree.clone(), stopped, told));
         let mut carrier = ActorCarrier::new(ctx.clone(), begin);
         let resume = carrier.begin.begin.clone().resume(carrier.now());
-        let carried = carry(resume, &mut carrier).await.unwrap_or_else(|error| hand_back_history(&error));
+        let carried = carry(resume, &mut carrier).await.map_err(unless_of_another_version)?;
         if let Carried::Ended(_) = carried {
             // The run has heard of everything before it hears of the end.
             carrier.report();
@@ -237,7 +237,7 @@ impl ActorCarrier {
                     Err(error) => Err(error),
                     Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
                         Ok(()) => fact,
-                        Err(why) => left_out(fact, why, repeatable, || ctx.patched(STAYS_IN_DOUBT)),
+                        Err(why) => left_out(fact, why, || ctx.patched(STAYS_IN_DOUBT)),
                     }),
                 },
             };
@@ -290,13 +290,12 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
     ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms: 0, origins: Vec::new() }
 }
 
-/// The answer to a call whose changes of files could not be taken in: it failed. One that is in doubt stays so, and so is one that was made, may have done
-/// something elsewhere, and whose changes are lost; `stays` says whether that is asked of this history.
-fn left_out(fact: ActorFact, why: LeftOut, repeatable: bool, stays: impl FnOnce() -> bool) -> ActorFact {
+/// The answer to a call whose changes of files could not be taken in: it failed, and the actor is told what it said and why. One that is in doubt stays so;
+/// `stays` says whether that is asked of this history.
+fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins } => {
-            let made_and_lost = outcome == CallOutcome::Ok && !repeatable && matches!(why, LeftOut::Lost(_));
-            let in_doubt = (outcome == CallOutcome::InDoubt || made_and_lost) && stays();
+            let in_doubt = outcome == CallOutcome::InDoubt && stays();
             let text = format!("{text}\n\n{}", why.into_words()).trim_start().to_owned();
             let outcome = if in_doubt { CallOutcome::InDoubt } else { CallOutcome::Error };
             ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins }

@@ -2,17 +2,17 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    fmt::Display,
+    convert::Infallible,
     task::{Context, Poll},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use aime_durable::{EffectId, Reason, UnixMillis};
+use aime_durable::{DriveError, EffectId, Reason, UnixMillis};
 use futures::{
     FutureExt as _,
     future::{LocalBoxFuture, poll_fn},
 };
-use temporalio_sdk::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
+use temporalio_sdk::{ApplicationFailure, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
 
 /// After so many events of the engine's history a machine goes on in a new one. The engine's own bound is 51,200.
 pub(crate) const LONG_HISTORY: u32 = 10_000;
@@ -25,10 +25,14 @@ pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {
     UnixMillis::try_from(since.as_millis()).unwrap_or(UnixMillis::MAX)
 }
 
-/// Leaves a history that this version cannot go on with to a worker that can: the engine gives the task of the workflow to others, again and again.
+/// How a workflow ends whose machine could not be driven. One whose history is another version's does not: it fails its task, which the engine gives to
+/// others, again and again, until one of them can go on with it.
 #[expect(clippy::panic, reason = "what a workflow returns ends it for good; only a panic fails its task alone")]
-pub(crate) fn hand_back_history(error: &impl Display) -> ! {
-    panic!("the history is not one of this version of aime: keep workers of the version that began it until it has ended: {error}")
+pub(crate) fn unless_of_another_version(error: DriveError<Infallible>) -> ApplicationFailure {
+    if matches!(error, DriveError::Diverged { .. }) {
+        panic!("the history is not one of this version of aime: keep workers of the version that began it until it has ended: {error}");
+    }
+    ApplicationFailure::new(error)
 }
 
 /// Effects under way, by what cancels them.

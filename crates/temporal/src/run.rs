@@ -27,7 +27,7 @@ use temporalio_sdk::{
 use crate::{
     ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, EndOrder, Journaled, Queues,
     RunBegin, RunOrder, SoFar, StoppedActor, Tree, Watched, Worked, carry,
-    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, hand_back_history, now, until},
+    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     moves_on,
     tree::{HasTree, LeftOut, take_in, tree_now},
@@ -86,7 +86,7 @@ impl RunWorkflow {
         loop {
             let mut carrier = RunCarrier::new(ctx.clone(), begin.clone(), queues.clone());
             let carried = carry(begin.clone().resume(carrier.now()), &mut carrier).await;
-            let carried = carried.unwrap_or_else(|error| hand_back_history(&error));
+            let carried = carried.map_err(unless_of_another_version)?;
             if let Carried::Ended(_) = carried {
                 carrier.errands.done().await;
             }
@@ -553,7 +553,7 @@ impl Carrier<RunMachine> for RunCarrier {
         let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
         let asks =
             || self.ctx.state(|run| run.state.as_ref().is_some_and(|state| state.questions.iter().any(|asked| asked.answer.is_none())));
-        is_task && too_long && !asks() && self.ctx.patched("no more tasks in a history that is too long")
+        is_task && too_long && self.wants_to_leave() && !asks() && self.ctx.patched("no more tasks in a history that is too long")
     }
 }
 

@@ -24,6 +24,8 @@ use std::{sync::Arc, time::Duration};
 pub(crate) use self::files::{blocking, no_text};
 use crate::{Tool, ToolRegistry};
 
+pub use bash::SILENT;
+
 /// What of the built-in tools can be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltinSettings {

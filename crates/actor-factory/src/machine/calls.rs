@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
-use aime_tools::{Consent, Decision, DelegateTask, HandledBy, ProposedCall, ToolSheet, Touches, always_note, decide, origin_of};
+use aime_tools::{Consent, Decision, DelegateTask, HandledBy, ProposedCall, SILENT, ToolSheet, Touches, always_note, decide, origin_of};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -168,8 +168,9 @@ impl ActorMachine {
         if *outcome == CallOutcome::Ok {
             self.calls_ok = self.calls_ok.saturating_add(1);
             let writes = self.call_mut(index).is_some_and(|call| call.writes());
-            if self.input.limits.small && !writes {
-                self.last_result = Some(cut(text.trim(), OBSERVED)).filter(|seen| !seen.is_empty());
+            let seen = text.trim();
+            if self.input.limits.small && !writes && !seen.is_empty() && seen != SILENT {
+                self.last_result = Some(cut(seen, OBSERVED));
             }
         }
         for made in references {

@@ -118,9 +118,11 @@ impl ValueEnum for FaultArg {
         Some(match self {
             Self::None => PossibleValue::new("none").help("nothing does"),
             Self::Some(Fault::FlakyTools) => {
-                PossibleValue::new(Fault::FlakyTools.name()).help("every third call that changes something is refused")
+                PossibleValue::new(Fault::FlakyTools.name()).help("the machine is busy for a while: twelve calls are refused")
             }
-            Self::Some(Fault::LateInformation) => PossibleValue::new(Fault::LateInformation.name()).help("files come after the third call"),
+            Self::Some(Fault::LateInformation) => {
+                PossibleValue::new(Fault::LateInformation.name()).help("files come a minute after the first call")
+            }
             Self::Some(Fault::WrongPlan) => PossibleValue::new(Fault::WrongPlan.name()).help("the run begins with the task's wrong plan"),
         })
     }

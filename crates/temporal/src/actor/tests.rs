@@ -4,18 +4,17 @@ use super::*;
 
 #[test]
 fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
-    for (outcome, lost, repeatable, stays, expected) in [
-        (CallOutcome::Ok, false, false, true, CallOutcome::Error),
-        (CallOutcome::Ok, true, true, true, CallOutcome::Error),
-        (CallOutcome::Ok, true, false, true, CallOutcome::InDoubt),
-        (CallOutcome::Error, true, false, true, CallOutcome::Error),
-        (CallOutcome::InDoubt, true, false, true, CallOutcome::InDoubt),
-        (CallOutcome::InDoubt, false, false, true, CallOutcome::InDoubt),
+    for (outcome, lost, stays, expected) in [
+        (CallOutcome::Ok, false, true, CallOutcome::Error),
+        (CallOutcome::Ok, true, true, CallOutcome::Error),
+        (CallOutcome::Error, true, true, CallOutcome::Error),
+        (CallOutcome::InDoubt, true, true, CallOutcome::InDoubt),
+        (CallOutcome::InDoubt, false, true, CallOutcome::InDoubt),
         // A history of before that.
-        (CallOutcome::InDoubt, true, false, false, CallOutcome::Error),
+        (CallOutcome::InDoubt, true, false, CallOutcome::Error),
     ] {
         let why = if lost { LeftOut::Lost("gone".to_owned()) } else { LeftOut::Conflict("gone".to_owned()) };
-        let fact = left_out(ended(EffectId::new("a/1"), outcome, "said"), why, repeatable, || stays);
+        let fact = left_out(ended(EffectId::new("a/1"), outcome, "said"), why, || stays);
         let ActorFact::ToolEnded { outcome: told, text, .. } = fact else { panic!() };
         assert_eq!((told, text.as_str()), (expected, "said\n\ngone"), "{outcome:?} {lost}");
     }

@@ -14,7 +14,7 @@ use crate::{
 /// What a failure says where a program has ended with code 1 and said nothing, as grep does.
 const NOTHING_FOUND: &str = "exit code 1";
 /// What is said of a command that has ended well without a word, as `grep -q` does.
-const SILENT: &str = "(nothing printed, exit code 0)";
+pub const SILENT: &str = "(nothing printed, exit code 0)";
 /// Characters of a written file that are shown.
 const SHOWN: usize = 400;
 

@@ -101,6 +101,8 @@ fn what_a_small_model_saw_last_is_kept_for_those_after_it() {
     let mut play = Play::start(small);
     play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "7 lines");
     play.calls(vec![write("w", "b.txt")]).tool("t/1/2/1", "wrote 7 bytes");
+    play.calls(vec![call("m", "bash", &json!({"command": "mv a.txt c.txt"}))]).tool("t/1/3/1", aime_tools::SILENT);
+    play.calls(vec![read("r", "empty.txt")]).tool("t/1/4/1", "");
     play.calls(vec![terminate("success", "done")]);
     assert_eq!(play.output.unwrap().observed.as_deref(), Some("7 lines"), "what is written shows nothing");
     let mut input = input();
