@@ -105,7 +105,7 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
             tables::begin_from_docs(part, &kept)?;
         }
         let mut command = begin()?;
-        let arguments = part.arguments.iter().map(|argument| argument.replace(settings::FOLDER, &tried.display().to_string()));
+        let arguments = part.arguments.split_whitespace().map(|argument| argument.replace(settings::FOLDER, &tried.display().to_string()));
         command.args(arguments).arg("-o").arg(&kept);
         if part.each_trigger {
             command.args(Replanning::ALL.iter().flat_map(|replanning| ["--replanning", replanning.name()]));
