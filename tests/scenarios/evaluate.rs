@@ -66,26 +66,31 @@ fn what_counts_is_the_check_and_nothing_is_tried_twice() {
 #[test]
 fn tools_fail_and_information_comes_late_on_purpose() {
     let call = |number: usize| Reply::call("write_file", json!({"path": format!("{number}.txt"), "content": "x"}));
-    let script = (1..=13)
-        .fold(Script::new(), |script, number| script.on(When::tools().and_turn(number - 1), [call(number)]))
+    let script = (1..=7)
+        .fold(Script::new(), |script, number| script.on(When::tools().and_contains("BUSY-GOAL").and_turn(number - 1), [call(number)]))
         .on(
-            When::tools().and_turn(13),
+            When::tools().and_contains("LATE-GOAL").and_turn(0),
             [Reply::call("bash", json!({"command": "until [ -e late.txt ]; do sleep 0.1; done; cat late.txt"}))],
         )
         .on(When::tools(), [done("done")]);
     let world = World::with(script);
-    let task = "[[task]]\nname = \"odd\"\ngoal = \"ODD-GOAL\"\nfiles = { \"late.txt\" = \"THE-NEWS\" }\nlate = [\"late.txt\"]\nlate_seconds = 0\ncheck = \"test -f 13.txt\"\n";
-    world.file("suite/suite.toml", task);
-    let eval = |fault: &str| world.aime(["eval", "suite", "--mode", "direct", "--fault", fault, "--replanning", "off"]).must(0);
-    eval("flaky-tools").tells(&["odd, direct, flaky-tools, replanning off: reached"]);
-    let kept = |name: &str| format!(".aime/evaluations/suite/trials/odd.direct--{name}--replanning-off.1");
-    let made = |number: usize| world.exists(&format!("{}/work/{number}.txt", kept("flaky-tools")));
-    assert_eq!((1..=13).filter(|number| made(*number)).collect::<Vec<_>>(), [13]);
-    let last = world.actor_requests("ODD-GOAL").pop().unwrap();
+    world.file("suite/suite.toml", "[[task]]\nname = \"busy\"\ngoal = \"BUSY-GOAL\"\ncheck = \"test -f 7.txt\"\n");
+    let late = "[[task]]\nname = \"late\"\ngoal = \"LATE-GOAL\"\nfiles = { \"late.txt\" = \"THE-NEWS\" }\nlate = [\"late.txt\"]\nlate_seconds = 0\n\
+                check = \"true\"\n";
+    world.file("suite/late.toml", late);
+    let eval = |fault: &str, task: &str| {
+        world.aime(["eval", "suite", "--mode", "direct", "--fault", fault, "--replanning", "off", "--task", task]).must(0)
+    };
+    eval("flaky-tools", "busy").tells(&["busy, direct, flaky-tools, replanning off: reached"]);
+    let made = |number: &usize| {
+        world.exists(&format!(".aime/evaluations/suite/trials/busy.direct--flaky-tools--replanning-off.1/work/{number}.txt"))
+    };
+    assert_eq!((1..=7).filter(made).collect::<Vec<_>>(), [7]);
+    let last = world.actor_requests("BUSY-GOAL").pop().unwrap();
     assert!(said(&last).contains("the machine is busy; try it later"), "{last}");
-    eval("late-information").tells(&["reached"]);
-    let last = world.actor_requests("ODD-GOAL").pop().unwrap();
-    assert!(said(&last).contains("THE-NEWS"), "it comes while a command waits for it: {last}");
+    eval("late-information", "late").tells(&["reached"]);
+    let last = world.actor_requests("LATE-GOAL").pop().unwrap();
+    assert!(said(&last).contains("THE-NEWS"), "it comes while the first command waits for it: {last}");
     world.aime(["eval", "suite", "--fault", "wrong-plan"]).must(2).tells(&["no task of this suite has what these faults need"]);
 }
 

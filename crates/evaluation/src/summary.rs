@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    Failure, Interval, Outcome, Suite, Variant,
+    Failure, Interval, Outcome, Suite, Task, Variant,
     statistics::{median, wilson},
 };
 
@@ -45,7 +45,7 @@ pub struct Cell {
 pub struct Summary {
     /// The suite.
     pub suite: String,
-    /// How many tasks it has.
+    /// How many of its tasks were tried.
     pub tasks: usize,
     /// Each way, in the order in which they were given.
     pub variants: Vec<(String, Cell)>,
@@ -55,7 +55,7 @@ pub struct Summary {
     pub categories: BTreeMap<String, Vec<(String, Cell)>>,
     /// Each way by level.
     pub levels: BTreeMap<u8, Vec<(String, Cell)>>,
-    /// How many of its tasks each way reached at least once, and how many at least one way did.
+    /// How many of these at least one way reached at least once.
     pub best_by_hand: u32,
     /// On how many tasks `auto` reached the goal, and on how many of the same at least one mode that was chosen by hand did; nothing where not
     /// both were tried.
@@ -156,22 +156,23 @@ impl Cell {
 }
 
 impl Summary {
-    /// Of these outcomes; those of tasks or ways that are not asked for are left out.
+    /// Of these outcomes; those of tasks or ways that are not asked for are left out, and so are tasks that were not tried.
     #[must_use]
     pub fn new(suite: &Suite, variants: &[Variant], outcomes: &[Outcome]) -> Self {
+        let was_tried = |task: &&Task| outcomes.iter().any(|outcome| outcome.task == task.name && variants.contains(&outcome.variant));
+        let tried: Vec<&Task> = suite.tasks.iter().filter(was_tried).collect();
         let among = |holds: &dyn Fn(&Outcome) -> bool| -> Vec<(String, Cell)> {
             let of = |variant: &Variant| Cell::of(outcomes.iter().filter(|outcome| outcome.variant == *variant && holds(outcome)));
             variants.iter().filter_map(|variant| Some((variant.name(), of(variant)?))).collect()
         };
-        let tasks = |holds: &dyn Fn(&crate::Task) -> bool| -> BTreeSet<&str> {
-            suite.tasks.iter().filter(|task| holds(task)).map(|task| task.name.as_str()).collect()
+        let tasks = |holds: &dyn Fn(&Task) -> bool| -> BTreeSet<&str> {
+            tried.iter().filter(|task| holds(task)).map(|task| task.name.as_str()).collect()
         };
         let of_tasks = |names: &BTreeSet<&str>| among(&|outcome| names.contains(outcome.task.as_str()));
         let everything = tasks(&|_| true);
-        let categories: BTreeSet<&String> = suite.tasks.iter().map(|task| &task.category).collect();
-        let levels: BTreeSet<u8> = suite.tasks.iter().map(|task| task.level).collect();
-        let by_task: BTreeMap<String, Vec<String>> = suite
-            .tasks
+        let categories: BTreeSet<&String> = tried.iter().map(|task| &task.category).collect();
+        let levels: BTreeSet<u8> = tried.iter().map(|task| task.level).collect();
+        let by_task: BTreeMap<String, Vec<String>> = tried
             .iter()
             .map(|task| {
                 let of = |variant: &&Variant| {
@@ -185,7 +186,7 @@ impl Summary {
             |name: &&str| outcomes.iter().any(|outcome| outcome.task == **name && outcome.reached && variants.contains(&outcome.variant));
         Self {
             suite: suite.name.clone(),
-            tasks: suite.tasks.len(),
+            tasks: tried.len(),
             variants: of_tasks(&everything),
             held_out: of_tasks(&tasks(&|task| task.held_out)),
             categories: categories
@@ -320,7 +321,9 @@ mod tests {
         let told = "Of 2 tasks `auto` reached 1, with 30 tokens in the middle. `direct`, the best mode for all of them by hand, reached 1 with 20. \
                     2 were reached by at least one of the modes";
         assert!(summary.to_markdown().contains(told), "{}", summary.to_markdown());
-        let (by_hand, _) = variants.split_at(2);
+        let (by_hand, others) = variants.split_at(2);
         assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, None);
+        let of_others = Summary::new(&suite, others, &outcomes);
+        assert_eq!((of_others.tasks, of_others.by_task.len()), (2, 2), "what was not tried is not counted");
     }
 }

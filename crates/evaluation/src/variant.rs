@@ -30,8 +30,8 @@ pub struct Variant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The machine is busy at first: the first twelve calls of tools that change or run something are refused. That outlasts an actor that tries
-    /// a few times, and the further tries of its task.
+    /// The machine is busy at first: the first six calls of tools that change or run something are refused. That outlasts an actor that tries once or
+    /// twice, and the further tries of its task.
     FlakyTools,
     /// The files that a task says come late are laid in [some time](crate::TaskBounds::late_seconds) after the first call of a tool began, and the goal
     /// says that they may come late.
@@ -60,9 +60,9 @@ pub enum Replanning {
     TokenBudget,
 }
 
-/// Refuses twelve calls. It counts in the folder that aime keeps for itself.
+/// Refuses six calls. It counts in the folder that aime keeps for itself.
 const FLAKY: &str = "n=$(cat .aime/calls 2>/dev/null || echo 0); n=$((n + 1)); echo $n > .aime/calls
-if [ $n -le 12 ]; then echo 'the machine is busy; try it later' >&2; exit 2; fi";
+if [ $n -le 6 ]; then echo 'the machine is busy; try it later' >&2; exit 2; fi";
 /// Tells [who waits for it](crate::Trial) that the first call of a tool has begun.
 const FIRST_CALL: &str = ": >> .aime/called";
 

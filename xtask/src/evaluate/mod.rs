@@ -54,6 +54,9 @@ pub(crate) struct EvaluateArguments {
     /// Go on from the trials that the docs were made from, and write trials and tables into the docs
     #[arg(long, conflicts_with = "rest")]
     docs: bool,
+    /// Begin the parts anew: trials that there are do not count, nor those of the docs
+    #[arg(long, conflicts_with_all = ["rest", "tables"])]
+    fresh: bool,
     /// Try nothing: write the trials that there are, and their tables, into the docs
     #[arg(long, conflicts_with_all = ["rest", "docs"])]
     tables: bool,
@@ -64,7 +67,7 @@ pub(crate) struct EvaluateArguments {
 
 /// Tries all, and answers the exit code of `aime eval`: of the first part that did not come to its end.
 pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
-    let EvaluateArguments { mut model, part, alone, docs, tables, rest } = arguments;
+    let EvaluateArguments { mut model, part, alone, docs, fresh, tables, rest } = arguments;
     let folder = root().join("target").join("evaluation");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     // Peers know nothing of a model in aime's process.
@@ -101,12 +104,15 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     settings::write(&tried)?;
     for part in parts {
         let kept = folder.join(part.name);
-        if docs {
+        if docs && !fresh {
             tables::begin_from_docs(part, &kept)?;
         }
         let mut command = begin()?;
         let arguments = part.arguments.split_whitespace().map(|argument| argument.replace(settings::FOLDER, &tried.display().to_string()));
         command.args(arguments).arg("-o").arg(&kept);
+        if fresh {
+            command.arg("--fresh");
+        }
         if part.each_trigger {
             command.args(Replanning::ALL.iter().flat_map(|replanning| ["--replanning", replanning.name()]));
         }

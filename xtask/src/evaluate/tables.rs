@@ -54,8 +54,9 @@ pub(super) fn write_docs(part: &Part, folder: &Path) -> Result<()> {
         return Ok(());
     }
     let lines = outcomes.iter().map(|outcome| {
-        // Answers may tell of this machine, and no table needs them.
-        let told = Outcome { answer: String::new(), error: None, ..outcome.clone() };
+        // What models said may tell of this machine, and no table needs it.
+        let fallback = outcome.fallback.as_ref().map(|told| told.split(':').next().unwrap_or_default().to_owned());
+        let told = Outcome { answer: String::new(), error: None, fallback, ..outcome.clone() };
         serde_json::to_string(&told).map(|line| line + "\n")
     });
     let kept = of_docs(part);
@@ -77,8 +78,6 @@ fn read(text: &str) -> Result<Vec<Outcome>> {
 
 /// The tables of trials, without the heading.
 fn tables(outcomes: &[Outcome]) -> Result<String> {
-    let mut suite = Suite::core()?;
-    suite.tasks.retain(|task| outcomes.iter().any(|outcome| outcome.task == task.name));
     let mut variants: Vec<Variant> = Vec::new();
     for outcome in outcomes {
         if !variants.contains(&outcome.variant) {
@@ -90,7 +89,7 @@ fn tables(outcomes: &[Outcome]) -> Result<String> {
         let replanning = variant.replanning.and_then(|replanning| Replanning::ALL.iter().position(|known| *known == replanning));
         (variant.agent.clone(), mode, variant.fault.map(|fault| fault.name()), replanning)
     });
-    let text = Summary::new(&suite, &variants, outcomes).to_markdown();
+    let text = Summary::new(&Suite::core()?, &variants, outcomes).to_markdown();
     let (_heading, rest) = text.split_once('\n').context("the tables have no heading")?;
     Ok(rest.trim().to_owned())
 }

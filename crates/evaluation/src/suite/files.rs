@@ -114,7 +114,7 @@ impl TaskFiles {
         self.0.len()
     }
 
-    /// Lays them into a folder, over what is there.
+    /// Lays them into a folder, over what is there, each at once: who waits for one finds all of it.
     ///
     /// # Errors
     /// When one cannot be written.
@@ -122,11 +122,13 @@ impl TaskFiles {
         for (name, file) in &self.0 {
             let path = folder.join(name);
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            fs::write(&path, &file.bytes)?;
+            let beside = path.with_extension("aime-part");
+            fs::write(&beside, &file.bytes)?;
             #[cfg(unix)]
             if file.executable {
-                fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+                fs::set_permissions(&beside, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
             }
+            fs::rename(&beside, &path)?;
         }
         Ok(())
     }
