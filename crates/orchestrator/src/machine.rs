@@ -112,7 +112,7 @@ pub struct RunMachine {
     decision: Option<Decision>,
     /// The running tasks that the decision takes out of the plan, each with the effect that was revoked for it, if it had one.
     cancelling: BTreeMap<TaskId, Option<EffectId>>,
-    /// The tasks that a person wants cancelled once the decision is made, each with the reason.
+    /// The tasks that a person wants cancelled and of which that is not decided yet, each with the reason.
     #[serde(default)]
     to_cancel: Vec<(TaskId, String)>,
     /// What the run is left with, once everything under way has stopped.

@@ -34,20 +34,27 @@ impl RunMachine {
         self.emit(ProgressEvent::Answered { text }, out);
     }
 
-    /// Takes a task that is not settled out of the plan; the actor of one that runs is stopped first. What waited for it goes on without.
+    /// Takes a task that is not settled out of the plan; the actor of one that runs is stopped first. What waited for it goes on without. While
+    /// the run is being left, or another decision waits, that comes later.
     pub(super) fn cancel_task(&mut self, task: &TaskId, reason: &str, out: &mut Out) {
-        let open = self.state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
-        if !open || self.leaving.is_some() || self.phase != Phase::Executing || self.state.mode == Some(PlanMode::Direct) {
-            return;
-        }
-        if self.decision.is_some() {
+        if self.phase == Phase::Executing && self.state.mode != Some(PlanMode::Direct) {
             self.to_cancel.push((task.clone(), reason.to_owned()));
+            self.cancel_next(out);
+        }
+    }
+
+    /// Begins with what a person wants cancelled first.
+    pub(super) fn cancel_next(&mut self, out: &mut Out) {
+        let state = &self.state;
+        self.to_cancel.retain(|(task, _)| state.tasks.get(task).is_some_and(|known| !known.status.is_settled()));
+        if self.decision.is_some() || self.leaving.is_some() {
             return;
         }
+        let Some((task, reason)) = self.to_cancel.first() else { return };
         let patch = PlanPatch {
             schema: PATCH_SCHEMA.to_owned(),
-            reasoning: reason.to_owned(),
-            changes: vec![PlanChange::CancelTask { id: task.clone(), reason: reason.to_owned() }],
+            reasoning: reason.clone(),
+            changes: vec![PlanChange::CancelTask { id: task.clone(), reason: reason.clone() }],
         };
         let kind = TriggerKind::Person;
         let detail = format!("a person cancelled {task}");
@@ -58,11 +65,9 @@ impl RunMachine {
         self.decide_if_ready(out);
     }
 
-    /// Cancels what was to be cancelled while another decision waited.
-    pub(super) fn cancel_next(&mut self, out: &mut Out) {
-        while self.decision.is_none() && !self.to_cancel.is_empty() {
-            let (task, reason) = self.to_cancel.remove(0);
-            self.cancel_task(&task, &reason, out);
-        }
+    /// What a person wanted cancelled is dealt with once the decision on it was made, whether or not it could be carried out.
+    pub(super) fn cancel_decided(&mut self, decision: &PlanPatch) {
+        let decided = |task: &TaskId| matches!(decision.changes.as_slice(), [PlanChange::CancelTask { id, .. }] if id == task);
+        self.to_cancel.retain(|(task, _)| !decided(task));
     }
 }

@@ -198,6 +198,7 @@ impl RunMachine {
             return;
         }
         if let Some(decision) = self.decision.take() {
+            self.cancel_decided(&decision.patch);
             self.decide(decision, out);
             self.cancel_next(out);
         }

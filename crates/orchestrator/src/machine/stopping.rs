@@ -64,7 +64,7 @@ impl RunMachine {
         Some(output)
     }
 
-    /// A decision that waits is not carried out any more. Trouble asks again by itself; growth must be told.
+    /// A decision that waits is not carried out any more. Trouble asks again by itself, and so does what a person wants cancelled; growth must be told.
     fn drop_decision(&mut self) {
         if self.decision.take().is_some_and(|decision| is_update(&decision.triggers)) {
             self.growth.lost();
@@ -185,6 +185,7 @@ impl RunMachine {
         for Question { id, task, kind, question, .. } in &unanswered {
             self.asked(task.as_ref(), id, kind, question, out);
         }
+        self.cancel_next(out);
         self.advance(out);
     }
 

@@ -129,6 +129,28 @@ fn tasks_are_cancelled_one_after_the_other() {
 }
 
 #[test]
+fn a_task_is_cancelled_after_a_stop_and_after_a_crash_that_came_between() {
+    let mut world = World::of("a; b; c: a");
+    world.acknowledges = false;
+    world.stopped();
+    cancelled(&mut world, Some("a"));
+    world.acknowledge_all();
+    assert_eq!((world.ended(), world.status("a")), ("interrupted", TaskStatus::Pending), "it was being left");
+    world.resumed();
+    assert_eq!(world.statuses(), "a:skipped b:running c:running");
+    let mut world = World::of("a; b; c: a");
+    world.acknowledges = false;
+    for task in ["a", "b"] {
+        cancelled(&mut world, Some(task));
+    }
+    assert_eq!(world.stopping(), "a");
+    world.crashed();
+    world.acknowledge_all();
+    assert_eq!(world.statuses(), "a:skipped b:skipped c:running");
+    assert_eq!(world.state().version, 3);
+}
+
+#[test]
 fn the_only_task_of_a_direct_run_is_not_taken_out() {
     let mut world = World::new();
     world.routed(PlanMode::Direct);
