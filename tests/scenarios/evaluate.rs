@@ -121,6 +121,15 @@ fn checks_are_proven_without_a_model() {
     world.file("suite/more.toml", "[[task]]\nname = \"idle\"\ngoal = \"g\"\ncheck = \"true\"\n");
     let ended = world.aime(["eval", "suite", "--prove"]).must(1).tells(&["2 of 3 checks hold"]);
     assert!(ended.stdout.contains("idle: the check passes although nothing was done"), "{ended}");
+    let (_, example) = include_str!("../../docs/src/guide/evaluation.md").split_once("```toml\n").unwrap();
+    world.file("guide/suite.toml", example.split("```").next().unwrap());
+    world.aime(["eval", "guide", "--prove"]).must(0).tells(&["2 of 2 checks hold"]);
+    // What a run keeps in its folder is there when a check is proven too.
+    let counts = "[[task]]\nname = \"idle\"\ngoal = \"g\"\ncheck = \"echo files: $(find . -type f | wc -l); test $(find . -type f | wc -l) = 2\"\n\
+                  solution = \"touch one two\"\n";
+    world.file("suite/more.toml", counts);
+    let ended = world.aime(["eval", "suite", "--prove"]).must(1);
+    assert!(ended.stdout.contains("idle: the check fails after the solution\n  files: 3\n  exit code 1\n"), "{ended}");
 }
 
 #[test]
@@ -132,6 +141,14 @@ fn wrong_use_is_told_with_the_mend() {
     world.file("suite/suite.toml", SUITE);
     world.aime(["eval", "suite", "--task", "none"]).must(2).tells(&["no task of this suite is asked for"]);
     world.aime(["eval", "suite", "--task", "good", "--level", "3"]).must(2).tells(&["no task of this suite is asked for", "--level"]);
+    let twice = ["eval", "suite", "--agent", "direct=true", "--mode", "direct"];
+    world.aime(twice).must(2).tells(&["two ways are called \"direct\"", "names of their own"]);
+    world.aime(["eval", "suite", "--agent", "other=true", "--fault", "flaky-tools"]).must(2).tells(&["aime's own", "--mode"]);
+    let held = std::fs::File::create(world.path(".aime/evaluations/small/lock")).unwrap();
+    held.lock().unwrap();
+    world.aime(["eval", "suite", "--prove"]).must(2).tells(&["another evaluation is under way in", "-o"]);
+    world.file("suite/suite.toml", &SUITE.replace("\"small\"", "\"../small\""));
+    world.aime(["eval", "suite"]).must(2).tells(&["suite.toml: the name \"../small\" is no name"]);
     world.file("x.toml", "");
     world.aime(["--config", "x.toml", "eval", "suite"]).must(2).tells(&["--config file of its own"]);
 }

@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use aime_evaluation::ModelInUse;
 use aime_llm::{ChatModel, FallbackModel, ModelLimits, OpenAiModel, OpenAiSettings, Prices, SettingsError};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
@@ -200,6 +201,13 @@ fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result
         let mend = if from_environment { "mend OPENAI_BASE_URL".to_owned() } else { format!("mend [models.{name}]") };
         Failure::caused(code::USAGE, &error).hint(mend)
     })
+}
+
+/// A model as other programs reach it. The key of one goes to its own server, as aime sends it.
+pub(crate) fn in_use(config: &ModelConfig, environment: &Environment) -> ModelInUse {
+    let base_url = (config.provider == Provider::Openai).then(|| server(config, environment).0);
+    let key = key_variable(config, environment).filter(|_| base_url.is_some()).and_then(|name| environment.text(&name)).map(Into::into);
+    ModelInUse { name: model_name(config), base_url, key, max_output_tokens: config.max_output_tokens }
 }
 
 pub(crate) fn model_name(config: &ModelConfig) -> String {

@@ -1,6 +1,6 @@
 """A plan and its execution with LangGraph on a task of an evaluation.
 
-`plan-and-execute` is LangGraph's own tutorial: a plan, its first step by an agent, then the plan anew. `planning-flow` is how OpenManus's flow goes,
+`plan-and-execute` goes as LangGraph's tutorial of that name does: a plan, its first step by an agent, then an answer or the plan anew. `planning-flow` is how OpenManus's flow goes,
 which no package registry has: a plan once, each step in turn by an agent that sees all of it, and a summary.
 """
 
@@ -14,20 +14,26 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.errors import GraphRecursionError
 from langgraph.graph import END, START, StateGraph
-from peer import API_KEY, BASE_URL, GOAL, MAX_OUTPUT_TOKENS, MODEL, STEPS, TEMPERATURE, TOOLS, run
+from peer import API_KEY, BASE_URL, GOAL, MAX_OUTPUT_TOKENS, MODEL, STEPS, TEMPERATURE, TOOLS, OutOfSteps, run
 from pydantic import BaseModel, Field
 
 
 class Plan(BaseModel):
     """Steps that lead to the goal, in order."""
 
-    steps: list[str] = Field(description="The steps that are left, in order; none where the goal is reached.", max_length=8)
+    steps: list[str] = Field(description="The steps to follow, in order.", max_length=8)
 
 
-class Act(Plan):
+class Response(BaseModel):
+    """Answer the user."""
+
+    response: str
+
+
+class Act(BaseModel):
     """What is to be done next."""
 
-    response: str = Field(description="The answer to the user where the goal is reached; else empty.")
+    action: Response | Plan = Field(description="To answer the user, a response. Where steps are still to be done, a plan.")
 
 
 class Counting(BaseCallbackHandler):
@@ -44,6 +50,7 @@ class Counting(BaseCallbackHandler):
 class State(TypedDict):
     steps: list[str]
     past: Annotated[list[str], operator.add]
+    done: bool
     response: str
 
 
@@ -96,10 +103,13 @@ def plan_and_execute(usage):
     def again(state):
         act = plan(
             f"{FIRST}\n\nThe plan was:\n{listed(state['steps'])}\n\nDone so far:\n{listed(state['past'])}\n\n"
-            "If the goal is reached, answer the user in `response`. Else give only the steps that are still to be done.",
+            "If no more steps are needed, answer the user. Else give a plan of only those steps that are still to be done, and none that was done.",
             Act,
-        )
-        return {"steps": act.steps, "response": act.response if act.response or act.steps else "done"}
+        ).action
+        if isinstance(act, Response):
+            return {"done": True, "response": act.response}
+        # A plan without a step has come to its end: what was said last is all there is to say.
+        return {"steps": act.steps} if act.steps else {"done": True, "response": state["past"][-1]}
 
     graph = StateGraph(State)
     for name, node in [("plan", first), ("step", step), ("again", again)]:
@@ -107,8 +117,11 @@ def plan_and_execute(usage):
     graph.add_edge(START, "plan")
     graph.add_edge("plan", "step")
     graph.add_edge("step", "again")
-    graph.add_conditional_edges("again", lambda state: END if state["response"] else "step")
-    return graph.compile().invoke({"past": [], "response": ""}, {"recursion_limit": 3 * STEPS})["response"]
+    graph.add_conditional_edges("again", lambda state: END if state["done"] else "step")
+    try:
+        return graph.compile().invoke({"past": [], "done": False, "response": ""}, {"recursion_limit": 3 * STEPS})["response"]
+    except GraphRecursionError as error:
+        raise OutOfSteps from error
 
 
 def planning_flow(usage):

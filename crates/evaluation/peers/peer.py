@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 
+import openai
+
 GOAL = pathlib.Path(os.environ["GOAL_FILE"]).read_text(encoding="utf-8")
 BASE_URL = os.environ["OPENAI_BASE_URL"]
 API_KEY = os.environ.get("OPENAI_API_KEY") or "none"
@@ -16,7 +18,7 @@ MAX_TOKENS = int(os.environ.get("MAX_TOKENS") or 0)
 SECONDS = int(os.environ.get("TIMEOUT_SECONDS") or 0)
 BEFORE_THE_END = 5
 # What aime is told of one answer of the model holds for its peers too.
-MAX_OUTPUT_TOKENS = int(os.environ.get("AIME__MODELS__DEFAULT__MAX_OUTPUT_TOKENS") or 0) or None
+MAX_OUTPUT_TOKENS = int(os.environ.get("MAX_OUTPUT_TOKENS") or 0) or None
 # How often one actor of aime asks its model, at most, and how freely the model answers.
 STEPS = 20
 TEMPERATURE = 0.2
@@ -25,6 +27,10 @@ SHOWN = 8_000
 
 class OutOfTokens(Exception):
     """The bound of tokens is reached."""
+
+
+class OutOfSteps(Exception):
+    """An agent came to the end of its steps, with what it answered all the same."""
 
 
 class Usage:
@@ -94,6 +100,17 @@ def run_command(command: str) -> str:
 TOOLS = [list_files, read_file, write_file, run_command]
 
 
+def is_of_the_model(error):
+    """Whether the model could not be used, which says nothing of who asked it: peers wrap what the client raises."""
+    seen = set()
+    while error and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, openai.APIError):
+            return not isinstance(error, openai.BadRequestError)
+        error = error.__cause__ or error.__context__
+    return False
+
+
 def run(act):
     """Runs `act`, which is given the usage to count in and gives its answer; prints the result and ends as a run of aime does."""
     usage = Usage()
@@ -113,7 +130,9 @@ def run(act):
         answer = str(act(usage))
     except OutOfTokens:
         code = 4
+    except OutOfSteps as error:
+        answer, code = str(error), 4
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        code = 3 if "onnect" in type(error).__name__ else 1
+        code = 3 if is_of_the_model(error) else 1
     end(answer, code)

@@ -1,19 +1,18 @@
 //! Other agents that are tried on the same tasks, to compare with.
 
 use std::{
-    collections::BTreeMap,
     ffi::{OsStr, OsString},
     path::Path,
     str::FromStr,
     time::Duration,
 };
 
-use aime_sandbox::{Confinement, ConfinementSettings, Network, ProcessRequest};
+use aime_sandbox::{ConfinementSettings, Network, ProcessRequest};
 
-use crate::{Task, Variant};
+use crate::{Program, Task, Variant};
 
 /// Another agent: a script of bash, run in the folder of a trial. `$GOAL_FILE` names the file with the goal, `$TIMEOUT_SECONDS` and `$MAX_TOKENS`
-/// its bounds, `$AIME_MODEL` the model where one is asked for. It tells what came of it as a run does: by its exit code, and by a last line that is
+/// its bounds, `$AIME_MODEL`, `$OPENAI_BASE_URL`, `$OPENAI_API_KEY` and `$MAX_OUTPUT_TOKENS` the [model](ModelInUse). It tells what came of it as a run does: by its exit code, and by a last line that is
 /// an `aime.result/v1`, of which `answer` and `usage` are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
@@ -21,6 +20,30 @@ pub struct Agent {
     pub name: String,
     /// The script.
     pub command: String,
+}
+
+/// A model that aime uses, as it is reached from outside.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelInUse {
+    /// Its name on its server.
+    pub name: String,
+    /// The address of its server, which speaks as OpenAI's; none where it runs in aime's own process.
+    pub base_url: Option<String>,
+    /// The key for it.
+    pub key: Option<OsString>,
+    /// Tokens of one answer, at most, where that is bounded.
+    pub max_output_tokens: Option<u32>,
+}
+
+impl ModelInUse {
+    /// What tells it from others: its name and its server, of which those on this machine are one.
+    pub(crate) fn known_as(&self) -> String {
+        let server = self.base_url.as_deref().unwrap_or_default();
+        let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
+        let host = rest.split(['/', '?']).next().unwrap_or_default();
+        let here = ["127.", "localhost", "[::1]"].iter().any(|here| host.starts_with(here));
+        format!("{} at {}", self.name, if here { "this machine" } else { host })
+    }
 }
 
 /// A text is no `NAME=COMMAND`.
@@ -47,15 +70,20 @@ pub(crate) fn request(
     command: &str,
     (task, variant): (&Task, &Variant),
     (work, goal): (&Path, &Path),
-    environment: &BTreeMap<OsString, OsString>,
+    program: &Program,
 ) -> ProcessRequest {
-    let mut environment = environment.clone();
+    let mut environment = program.environment.clone();
     environment.insert("GOAL_FILE".into(), goal.into());
     environment.insert("TIMEOUT_SECONDS".into(), task.bounds.seconds.to_string().into());
     // What happens to be set in this process is no bound of the task.
     environment.remove(OsStr::new("MAX_TOKENS"));
     environment.extend(task.bounds.tokens.map(|tokens| ("MAX_TOKENS".into(), tokens.to_string().into())));
-    environment.extend(variant.model.as_ref().map(|model| ("AIME_MODEL".into(), model.into())));
+    if let Some(model) = program.models.get(&variant.model) {
+        environment.insert("AIME_MODEL".into(), model.name.clone().into());
+        environment.extend(model.base_url.as_ref().map(|url| ("OPENAI_BASE_URL".into(), url.into())));
+        environment.extend(model.key.as_ref().map(|key| ("OPENAI_API_KEY".into(), key.clone())));
+        environment.extend(model.max_output_tokens.map(|most| ("MAX_OUTPUT_TOKENS".into(), most.to_string().into())));
+    }
     let mut confinement = ConfinementSettings::new(work, &environment);
     confinement.read.push(goal.to_owned());
     confinement.network = Network::All;
@@ -67,13 +95,24 @@ pub(crate) fn request(
         input: Vec::new(),
         time_limit: Duration::from_secs(task.bounds.seconds),
         output_limit: crate::trial::PRINTED,
-        confinement: Confinement::or_refuse(confinement),
+        confinement: program.scripts.sandbox.confine(confinement),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn servers_of_this_machine_are_one() {
+        let known_as =
+            |url: Option<&str>| ModelInUse { name: "small".into(), base_url: url.map(str::to_owned), ..ModelInUse::default() }.known_as();
+        for here in ["http://127.0.0.1:4242/v1", "http://localhost:1", "http://[::1]:9/v1"] {
+            assert_eq!(known_as(Some(here)), "small at this machine");
+        }
+        assert_eq!(known_as(Some("https://models.example/v1?x=1")), "small at models.example");
+        assert_eq!(known_as(None), "small at ");
+    }
 
     #[test]
     fn an_agent_is_a_name_and_a_command() {

@@ -1,14 +1,14 @@
 //! Whether a goal was reached: the check of the task, and nothing that the run says.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
     io,
     path::Path,
     time::Duration,
 };
 
-use aime_sandbox::{Confinement, ConfinementSettings, ProcessEnd, ProcessRequest, run};
+use aime_sandbox::{Confinement, ConfinementSettings, Guarantee, ProcessEnd, ProcessOutcome, ProcessRequest, run};
 use tokio_util::sync::CancellationToken;
 
 use crate::Task;
@@ -18,23 +18,62 @@ const PRINTED: usize = 64 * 1024;
 /// Bytes of an answer that a check is given: the variables of a process are bounded.
 const ANSWER: usize = 100_000;
 
+/// What scripts of tasks run with: what they see, and how they are confined.
+#[derive(Debug, Clone, Default)]
+pub struct Scripts {
+    /// What they see: no keys.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// How they are confined, and other agents with them.
+    pub sandbox: Sandbox,
+}
+
+/// How a process of a trial is confined that is not aime's own.
+#[derive(Debug, Clone, Default)]
+pub struct Sandbox {
+    /// Not at all.
+    pub off: bool,
+    /// What is done without where this machine cannot keep it; where anything else is missing nothing is run.
+    pub go_without: BTreeSet<Guarantee>,
+}
+
+impl Sandbox {
+    pub(crate) fn confine(&self, mut settings: ConfinementSettings) -> Confinement {
+        if self.off {
+            return Confinement::off();
+        }
+        settings.go_without.clone_from(&self.go_without);
+        Confinement::or_refuse(settings)
+    }
+}
+
+/// What a check came to.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// Whether the goal was reached.
+    pub(crate) reached: bool,
+    /// What it printed: why not.
+    pub(crate) said: String,
+}
+
 /// Runs the check in the folder that a run has left. What it runs was written by a model, so it is confined as commands are.
-pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, environment: &BTreeMap<OsString, OsString>) -> io::Result<bool> {
+pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &Scripts) -> io::Result<Checked> {
     task.hidden.lay(folder)?;
-    let mut environment = environment.clone();
+    let mut scripts = scripts.clone();
     let end = (0..=ANSWER.min(answer.len())).rev().find(|end| answer.is_char_boundary(*end)).unwrap_or_default();
-    environment.insert("ANSWER".into(), answer.get(..end).unwrap_or_default().replace('\0', "").into());
-    let ended = script(&task.check, folder, environment, task.bounds.check_seconds).await?;
-    Ok(ended == ProcessEnd::Exited(0))
+    scripts.environment.insert("ANSWER".into(), answer.get(..end).unwrap_or_default().replace('\0', "").into());
+    let ended = script(&task.check, folder, &scripts, task.bounds.check_seconds).await?;
+    let how = match ended.end {
+        ProcessEnd::Exited(code) => format!("exit code {code}"),
+        ProcessEnd::TimedOut => format!("it took longer than {} seconds", task.bounds.check_seconds),
+        ref other => format!("{other:?}"),
+    };
+    let said = format!("{}{}{how}\n", ended.stdout.text(), ended.stderr.text());
+    Ok(Checked { reached: ended.end == ProcessEnd::Exited(0), said })
 }
 
 /// Runs a script of a task to its end.
-pub(crate) async fn script(
-    text: &str,
-    folder: &Path,
-    mut environment: BTreeMap<OsString, OsString>,
-    seconds: u64,
-) -> io::Result<ProcessEnd> {
+pub(crate) async fn script(text: &str, folder: &Path, scripts: &Scripts, seconds: u64) -> io::Result<ProcessOutcome> {
+    let mut environment = scripts.environment.clone();
     // What it compiles is no part of the folder.
     environment.insert("PYTHONDONTWRITEBYTECODE".into(), "1".into());
     let mut settings = ConfinementSettings::new(folder, &environment);
@@ -47,9 +86,7 @@ pub(crate) async fn script(
         input: Vec::new(),
         time_limit: Duration::from_secs(seconds),
         output_limit: PRINTED,
-        confinement: Confinement::or_refuse(settings),
+        confinement: scripts.sandbox.confine(settings),
     };
-    let outcome = run(request, &CancellationToken::new()).await.map_err(io::Error::other)?;
-    tracing::debug!(end = ?outcome.end, out = outcome.stdout.text(), error = outcome.stderr.text(), "a script of a task has ended");
-    Ok(outcome.end)
+    run(request, &CancellationToken::new()).await.map_err(io::Error::other)
 }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod check;
+mod digest;
 mod foreign;
 mod outcome;
 mod page;
@@ -12,7 +13,8 @@ mod summary;
 mod trial;
 mod variant;
 
-pub use agent::{Agent, NoAgent};
+pub use agent::{Agent, ModelInUse, NoAgent};
+pub use check::{Sandbox, Scripts};
 pub use outcome::{Failure, Outcome, OutcomeLog};
 pub use page::page;
 pub use prove::{Proof, prove};

@@ -1,7 +1,6 @@
 //! What came of one trial, as it is kept.
 
 use std::{
-    collections::BTreeSet,
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::Path,
@@ -32,6 +31,9 @@ pub struct Outcome {
     pub reached: bool,
     /// Whether the run said that it reached the goal.
     pub claimed: bool,
+    /// A digest of what it was made of: the task, the model, the settings. Absent in trials of before that was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_of: Option<String>,
     /// Why it was not reached; nothing where it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
@@ -126,20 +128,23 @@ impl Failure {
 
 impl Outcome {
     /// Of the events that a run printed, one a line with the result last. As yet nothing was found to be reached.
-    pub(crate) fn new(trial: &Trial<'_>, printed: &str, code: Option<i32>, seconds: u64) -> Self {
+    ///
+    /// With the whole answer, of which the beginning is kept: a check may look for its end.
+    pub(crate) fn new(trial: &Trial<'_>, printed: &str, code: Option<i32>, seconds: u64) -> (Self, String) {
         let lines: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let is_result = |line: &&Value| line.get("schema").and_then(Value::as_str) == Some("aime.result/v1");
-        let result = lines.iter().rev().find(is_result);
+        let result = result(&lines);
         let number = |name: &str| result.and_then(|result| result.pointer(name)?.as_u64()).unwrap_or_default();
         let text = |name: &str| result.and_then(|result| Some(cut(result.pointer(name)?.as_str()?)));
         let of_type = |kind: &'static str| lines.iter().filter(move |line| line.get("type").and_then(Value::as_str) == Some(kind));
-        Self {
+        let answer = result.and_then(|result| result.pointer("/answer")?.as_str()).unwrap_or_default().to_owned();
+        let outcome = Self {
             schema: SCHEMA.to_owned(),
             task: trial.task.name.clone(),
             variant: trial.variant.clone(),
             repeat: trial.repeat,
             reached: false,
             claimed: code == Some(0) && result.is_some(),
+            made_of: None,
             failure: Some(Failure::of_exit(code, result.is_some())),
             begun: lines.iter().find_map(|line| line.get("time")?.as_str().map(str::to_owned)),
             seconds,
@@ -152,14 +157,21 @@ impl Outcome {
             interventions: u64::try_from(of_type("question_asked").count()).unwrap_or(u64::MAX),
             fallback: of_type("plan_created").next().and_then(|event| event.get("fallback")?.as_str().map(cut)),
             mode: of_type("routed").next().and_then(|event| event.get("mode")?.as_str().map(str::to_owned)),
-            answer: text("/answer").unwrap_or_default(),
+            answer: cut(&answer),
             error: text("/error/message"),
-        }
+        };
+        (outcome, answer)
     }
 
     /// The same with what the check found.
     pub(crate) fn checked(self, reached: bool) -> Self {
         Self { reached, failure: self.failure.filter(|_| !reached), ..self }
+    }
+
+    /// Whether it is of this trial, and was made of the same, as far as that is known.
+    pub(crate) fn is_of(&self, trial: &Trial<'_>, made_of: &str) -> bool {
+        let same = || self.made_of.as_deref().is_none_or(|known| known == made_of);
+        self.task == trial.task.name && self.variant == *trial.variant && self.repeat == trial.repeat && same()
     }
 
     /// Tokens in and out.
@@ -173,6 +185,11 @@ impl Outcome {
     pub fn key(&self) -> (String, Variant, u32) {
         (self.task.clone(), self.variant.clone(), self.repeat)
     }
+}
+
+/// The result among the lines that a run printed: the last of its kind.
+fn result(lines: &[Value]) -> Option<&Value> {
+    lines.iter().rev().find(|line| line.get("schema").and_then(Value::as_str) == Some("aime.result/v1"))
 }
 
 fn cut(text: &str) -> String {
@@ -215,12 +232,6 @@ impl OutcomeLog {
     #[must_use]
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
-    }
-
-    /// What has been tried.
-    #[must_use]
-    pub fn done(&self) -> BTreeSet<(String, String, u32)> {
-        self.outcomes.iter().map(|outcome| (outcome.task.clone(), outcome.variant.name(), outcome.repeat)).collect()
     }
 
     /// Adds one, on the disk before this returns.

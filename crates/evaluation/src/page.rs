@@ -30,10 +30,11 @@ pub fn page(summary: &Summary) -> String {
             body {
                 main {
                     h1 { (summary.suite) }
-                    p { (summary.tasks) " tasks; " (summary.best_by_hand) " were reached by at least one way." }
+                    p { (summary.tasks) " tasks" }
                     h2 { "Success" }
                     (success(&summary.variants))
                     (cells(&summary.variants))
+                    @for note in summary.notes() { p { (note) } }
                     @if !summary.held_out.is_empty() {
                         h2 { "On tasks that were held out" }
                         (success(&summary.held_out))

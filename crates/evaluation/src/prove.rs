@@ -1,8 +1,8 @@
 //! Whether the checks of a suite can be trusted: each passes where its solution was run, and fails where nothing was done.
 
-use std::{collections::BTreeMap, ffi::OsString, io, path::Path};
+use std::{io, path::Path};
 
-use crate::{Suite, Task, check};
+use crate::{Scripts, Suite, Task, check, check::Checked};
 
 /// What a check says of a solution, and of nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Proof {
     pub solved: Option<bool>,
     /// Whether it passes where nothing was done.
     pub undone: bool,
+    /// What the check said after the solution, where it did not pass.
+    pub said: Option<String>,
 }
 
 impl Proof {
@@ -23,40 +25,44 @@ impl Proof {
     }
 }
 
-/// Proves each check, one after the other, in new folders below this one. `environment` is what the scripts see.
+/// Proves each check, one after the other, in new folders below this one.
 ///
 /// # Errors
 /// When a folder cannot be made or a script not be started.
-pub async fn prove(suite: &Suite, below: &Path, environment: &BTreeMap<OsString, OsString>) -> io::Result<Vec<Proof>> {
+pub async fn prove(suite: &Suite, below: &Path, scripts: &Scripts) -> io::Result<Vec<Proof>> {
     let mut proofs = Vec::new();
     for task in &suite.tasks {
         let solved = match &task.solution {
-            Some(solution) => Some(passes(task, Some(solution), &below.join(format!("{}-solved", task.name)), environment).await?),
+            Some(solution) => Some(checked(task, Some(solution), &below.join(format!("{}-solved", task.name)), scripts).await?),
             None => None,
         };
-        let undone = passes(task, None, &below.join(format!("{}-undone", task.name)), environment).await?;
-        proofs.push(Proof { task: task.name.clone(), solved, undone });
+        let undone = checked(task, None, &below.join(format!("{}-undone", task.name)), scripts).await?.reached;
+        let said = solved.as_ref().filter(|solved| !solved.reached).map(|solved| solved.said.clone());
+        proofs.push(Proof { task: task.name.clone(), solved: solved.map(|solved| solved.reached), undone, said });
     }
     Ok(proofs)
 }
 
-async fn passes(task: &Task, solution: Option<&str>, folder: &Path, environment: &BTreeMap<OsString, OsString>) -> io::Result<bool> {
-    std::fs::create_dir_all(folder)?;
+async fn checked(task: &Task, solution: Option<&str>, folder: &Path, scripts: &Scripts) -> io::Result<Checked> {
+    // What a run keeps lies in its folder, and is nothing that a check may count.
+    std::fs::create_dir_all(folder.join(".aime"))?;
+    std::fs::write(folder.join(".aime/aime.db"), "")?;
     let folder = folder.canonicalize()?;
     task.files.lay(&folder)?;
     if let Some(solution) = solution {
-        check::script(solution, &folder, environment.clone(), task.bounds.check_seconds).await?;
+        check::script(solution, &folder, scripts, task.bounds.check_seconds).await?;
     }
     // A solution may answer: then it leaves the answer in a file of this name.
     let answer = std::fs::read_to_string(folder.join("ANSWER")).unwrap_or_default();
-    check::reached(task, &folder, &answer, environment).await
+    check::reached(task, &folder, &answer, scripts).await
 }
 
 /// What the check says after the solution, and after nothing, in the tests.
 #[cfg(test)]
 pub(crate) async fn solved_and_not(task: &Task) -> (bool, bool) {
     let folder = tempfile::tempdir().unwrap();
-    let environment = BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]);
-    let solved = passes(task, task.solution.as_deref(), &folder.path().join("solved"), &environment).await.unwrap();
-    (solved, passes(task, None, &folder.path().join("undone"), &environment).await.unwrap())
+    let environment = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())].into();
+    let scripts = Scripts { environment, ..Scripts::default() };
+    let solved = checked(task, task.solution.as_deref(), &folder.path().join("solved"), &scripts).await.unwrap().reached;
+    (solved, checked(task, None, &folder.path().join("undone"), &scripts).await.unwrap().reached)
 }

@@ -43,9 +43,9 @@ pub struct Task {
     pub hidden: TaskFiles,
     /// Which of `files` come late under [`Fault::LateInformation`](crate::Fault::LateInformation).
     pub late: Vec<PathBuf>,
-    /// A script for `sh` in the working folder, with the run's answer in `$ANSWER`. Exit code 0 says that the goal was reached.
+    /// A script of bash in the working folder, with the run's answer in `$ANSWER`. Exit code 0 says that the goal was reached.
     pub check: String,
-    /// A script for `sh` that reaches the goal, which proves the check.
+    /// A script of bash that reaches the goal, which proves the check.
     pub solution: Option<String>,
     /// A plan that turns out wrong, for [`Fault::WrongPlan`](crate::Fault::WrongPlan).
     pub wrong_plan: Option<Value>,

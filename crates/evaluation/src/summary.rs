@@ -57,9 +57,9 @@ pub struct Summary {
     pub levels: BTreeMap<u8, Vec<(String, Cell)>>,
     /// How many of these at least one way reached at least once.
     pub best_by_hand: u32,
-    /// On how many tasks `auto` reached the goal, and on how many of the same at least one mode that was chosen by hand did; nothing where not
-    /// both were tried.
-    pub auto: Option<AutoMode>,
+    /// For each model and settings, on how many tasks `auto` reached the goal, and on how many of the same at least one mode that was chosen by hand
+    /// did; nothing where not both were tried.
+    pub auto: Vec<AutoMode>,
     /// By task, the ways that reached it each time it was tried.
     pub by_task: BTreeMap<String, Vec<String>>,
 }
@@ -67,6 +67,8 @@ pub struct Summary {
 /// What choosing the mode by rules gave, beside choosing it by hand.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AutoMode {
+    /// The model and the settings, where they have names.
+    pub with: String,
     /// Tasks that both were tried on.
     pub tasks: u32,
     /// Of these, those that `auto` reached at least once.
@@ -91,12 +93,24 @@ pub struct BestMode {
 }
 
 impl AutoMode {
-    fn of(suite: &Suite, variants: &[Variant], outcomes: &[Outcome]) -> Option<Self> {
-        let plain = |variant: &Variant| variant.agent.is_none() && variant.fault.is_none() && variant.replanning.is_none();
-        let (auto, by_hand): (Vec<&Variant>, Vec<&Variant>) = variants
-            .iter()
-            .filter(|variant| plain(variant) && variant.mode.is_some())
-            .partition(|variant| variant.mode.as_deref() == Some("auto"));
+    fn all(suite: &Suite, variants: &[Variant], outcomes: &[Outcome]) -> Vec<Self> {
+        let plain = |variant: &&Variant| variant.agent.is_none() && variant.fault.is_none() && variant.replanning.is_none();
+        let of = |variant: &Variant| (variant.model.clone(), variant.settings.clone());
+        let mut all: Vec<_> = variants.iter().filter(plain).map(of).collect();
+        let mut seen = BTreeSet::new();
+        all.retain(|with| seen.insert(with.clone()));
+        let among = |with: &(_, _)| variants.iter().filter(plain).filter(|variant| of(variant) == *with).collect::<Vec<_>>();
+        all.iter()
+            .filter_map(|with| {
+                let name = [&with.0, &with.1].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ");
+                Self::of(name, suite, &among(with), outcomes)
+            })
+            .collect()
+    }
+
+    fn of(with: String, suite: &Suite, variants: &[&Variant], outcomes: &[Outcome]) -> Option<Self> {
+        let (auto, by_hand): (Vec<&Variant>, Vec<&Variant>) =
+            variants.iter().copied().filter(|variant| variant.mode.is_some()).partition(|variant| variant.mode.as_deref() == Some("auto"));
         let of = |task: &str, ways: &[&Variant]| -> Vec<&Outcome> {
             outcomes.iter().filter(|outcome| outcome.task == task && ways.contains(&&outcome.variant)).collect()
         };
@@ -110,6 +124,7 @@ impl AutoMode {
         let on_all = by_hand.iter().filter(|way| tasks.iter().all(|task| !of(task, &[**way]).is_empty()));
         let best = on_all.map(|way| BestMode { mode: way.name(), reached: reached(&[*way]), tokens: tokens(&[*way]) });
         (!tasks.is_empty()).then(|| Self {
+            with,
             tasks: u32::try_from(tasks.len()).unwrap_or(u32::MAX),
             reached: reached(&auto),
             by_hand: reached(&by_hand),
@@ -119,12 +134,13 @@ impl AutoMode {
     }
 
     fn words(&self) -> String {
-        let Self { tasks, reached, by_hand, tokens, best } = self;
+        let Self { with, tasks, reached, by_hand, tokens, best } = self;
+        let with = if with.is_empty() { String::new() } else { format!("With {with}: ") };
         let best = best.as_ref().map(|BestMode { mode, reached, tokens }| {
             format!(" `{mode}`, the best mode for all of them by hand, reached {reached} with {tokens}.")
         });
         format!(
-            "Of {tasks} tasks `auto` reached {reached}, with {tokens} tokens in the middle.{} {by_hand} were reached by at least one of the modes that were \
+            "{with}Of {tasks} tasks `auto` reached {reached}, with {tokens} tokens in the middle.{} {by_hand} were reached by at least one of the modes that were \
              chosen by hand.",
             best.unwrap_or_default()
         )
@@ -195,7 +211,7 @@ impl Summary {
                 .collect(),
             levels: levels.into_iter().map(|level| (level, of_tasks(&tasks(&|task| task.level == level)))).collect(),
             best_by_hand: u32::try_from(everything.iter().filter(|name| once(name)).count()).unwrap_or(u32::MAX),
-            auto: AutoMode::of(suite, variants, outcomes),
+            auto: AutoMode::all(suite, variants, outcomes),
             by_task,
         }
     }
@@ -221,22 +237,28 @@ impl Summary {
                 let _ = writeln!(text, "| {name} |{counts}");
             }
         }
+        for note in self.notes() {
+            let _ = writeln!(text, "\n{note}");
+        }
+        text
+    }
+
+    /// What is told beside the tables, in sentences.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
         let fell_back: Vec<_> = self.variants.iter().filter(|(_, cell)| cell.fallbacks > 0).collect();
         if !fell_back.is_empty() {
             let counts = fell_back.iter().map(|(name, cell)| format!("{name} {}", cell.fallbacks)).collect::<Vec<_>>().join("; ");
-            let _ = writeln!(text, "\nTrials in which no plan of the mode came about, and the run fell back to another: {counts}.");
+            notes.push(format!("Trials in which no plan of the mode came about, and the run fell back to another: {counts}."));
         }
         if self.variants.len() > 1 {
-            let _ = writeln!(
-                text,
-                "\n{} of {} tasks were reached by at least one way: what the best way chosen by hand for each could reach.",
+            notes.push(format!(
+                "{} of {} tasks were reached by at least one way: what the best way chosen by hand for each could reach.",
                 self.best_by_hand, self.tasks
-            );
+            ));
         }
-        if let Some(auto) = &self.auto {
-            let _ = writeln!(text, "\n{}", auto.words());
-        }
-        text
+        notes.extend(self.auto.iter().map(AutoMode::words));
+        notes
     }
 
     fn matrix<'a>(&'a self, head: &str, rows: impl Iterator<Item = (String, &'a Vec<(String, Cell)>)>) -> String {
@@ -317,13 +339,20 @@ mod tests {
         let summary = Summary::new(&suite, &variants, &outcomes);
         // The complex mode was not tried on both.
         let best = Some(BestMode { mode: "direct".to_owned(), reached: 1, tokens: 20 });
-        assert_eq!(summary.auto, Some(AutoMode { tasks: 2, reached: 1, by_hand: 2, tokens: 30, best }));
+        assert_eq!(summary.auto, [AutoMode { with: String::new(), tasks: 2, reached: 1, by_hand: 2, tokens: 30, best }]);
         let told = "Of 2 tasks `auto` reached 1, with 30 tokens in the middle. `direct`, the best mode for all of them by hand, reached 1 with 20. \
                     2 were reached by at least one of the modes";
         assert!(summary.to_markdown().contains(told), "{}", summary.to_markdown());
         let (by_hand, others) = variants.split_at(2);
-        assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, None);
+        assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, []);
         let of_others = Summary::new(&suite, others, &outcomes);
         assert_eq!((of_others.tasks, of_others.by_task.len()), (2, 2), "what was not tried is not counted");
+        // What one model reaches by `auto` is not set beside what another reaches by hand.
+        let of = |model: &str, mode: &str| Variant { model: Some(model.to_owned()), ..way(mode) };
+        let variants = [of("small", "auto"), of("small", "direct"), of("large", "auto"), of("large", "direct")];
+        let [one, two, three, four] = variants.clone();
+        let outcomes = [trial(0, one, false), trial(0, two, true), trial(0, three, true), trial(0, four, true)];
+        let found: Vec<_> = Summary::new(&suite, &variants, &outcomes).auto.into_iter().map(|auto| (auto.with, auto.reached)).collect();
+        assert_eq!(found, [("small".to_owned(), 0), ("large".to_owned(), 1)]);
     }
 }

@@ -1,7 +1,7 @@
 //! Trying a task: a folder of its own, the program, the check.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     convert::Infallible,
     ffi::OsString,
     fs, io,
@@ -14,7 +14,7 @@ use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, Failure, Fault, Outcome, OutcomeLog, Suite, Task, Variant, agent, check};
+use crate::{Agent, Failure, Fault, ModelInUse, Outcome, OutcomeLog, Scripts, Suite, Task, Variant, agent, check};
 
 /// What a run may take beyond the bound that it is given, before it is ended.
 const GRACE: Duration = Duration::from_secs(60);
@@ -37,8 +37,10 @@ pub struct Program {
     pub agents: Vec<Agent>,
     /// Settings by the names that [ways](Variant::settings) have for them.
     pub settings: BTreeMap<String, toml::Table>,
-    /// What checks and solutions see: no keys.
-    pub scripts: BTreeMap<OsString, OsString>,
+    /// The models by the names that [ways](Variant::model) have for them; that of no name is the one that is configured.
+    pub models: BTreeMap<Option<String>, ModelInUse>,
+    /// What checks and solutions run with.
+    pub scripts: Scripts,
 }
 
 /// One task, one way, one time.
@@ -105,13 +107,39 @@ impl Trial<'_> {
     pub fn name(&self) -> String {
         format!("{}.{}.{}", self.task.name, self.variant.file_name(), self.repeat)
     }
-
-    fn key(&self) -> (String, String, u32) {
-        (self.task.name.clone(), self.variant.name(), self.repeat)
-    }
 }
 
 impl Program {
+    /// Whether a trial has an outcome, of what there is now.
+    #[must_use]
+    pub fn has_tried(&self, trial: &Trial<'_>, log: &OutcomeLog) -> bool {
+        let made_of = self.made_of(trial);
+        log.outcomes().iter().any(|outcome| outcome.is_of(trial, &made_of))
+    }
+
+    /// The outcomes of these trials; those that were made of another task, model or settings of that name are left out.
+    #[must_use]
+    pub fn outcomes_of(&self, trials: &[Trial<'_>], log: &OutcomeLog) -> Vec<Outcome> {
+        let of = |trial: &Trial<'_>| {
+            let made_of = self.made_of(trial);
+            log.outcomes().iter().rev().find(|outcome| outcome.is_of(trial, &made_of)).cloned()
+        };
+        trials.iter().filter_map(of).collect()
+    }
+
+    /// A digest of what a trial is made of.
+    fn made_of(&self, trial: &Trial<'_>) -> String {
+        let Trial { task, variant, .. } = trial;
+        let mut digest = task.digest();
+        let model = self.models.get(&variant.model).map(ModelInUse::known_as);
+        let settings = variant.settings.as_ref().and_then(|name| self.settings.get(name)).map(ToString::to_string);
+        let agent = variant.agent.as_ref().and_then(|name| self.agents.iter().find(|agent| agent.name == *name));
+        for part in [model, settings, agent.map(|agent| agent.command.clone())] {
+            digest.part(part.unwrap_or_default().as_bytes());
+        }
+        digest.short()
+    }
+
     /// Makes the trials that have no outcome yet, `jobs` at once, each in a folder of its own below `folder`, and logs what comes of them. `told` is
     /// called after each. When `cancel` is cancelled those under way are ended and not logged, so that they are made again; so are those
     /// that could not use their model.
@@ -127,12 +155,11 @@ impl Program {
         cancel: &CancellationToken,
         mut told: impl FnMut(&Outcome, Evaluated),
     ) -> Result<Evaluated, TrialError> {
-        let done: BTreeSet<_> = log.done();
-        let already = trials.iter().filter(|trial| done.contains(&trial.key())).count();
-        let mut evaluated = Evaluated { done: already, all: trials.len(), stopped: false, without_model: 0 };
+        let (done, open): (Vec<&Trial<'_>>, Vec<_>) = trials.iter().partition(|trial| self.has_tried(trial, log));
+        let mut evaluated = Evaluated { done: done.len(), all: trials.len(), stopped: false, without_model: 0 };
         let places = Arc::new(Semaphore::new(jobs.max(1)));
         let mut running = JoinSet::new();
-        for trial in trials.iter().filter(|trial| !done.contains(&trial.key())) {
+        for trial in open {
             let (program, places, cancel) = (self.clone(), Arc::clone(&places), cancel.clone());
             let (task, variant, repeat, place) = (trial.task.clone(), trial.variant.clone(), trial.repeat, folder.join(trial.name()));
             running.spawn(async move {
@@ -183,7 +210,7 @@ impl Program {
                 task.files.lay(&work)?;
                 let agent = self.agents.iter().find(|agent| agent.name == *name);
                 let agent = agent.ok_or_else(|| io::Error::other(format!("there is no agent {name:?}")))?;
-                agent::request(&agent.command, (task, variant), (&work, &goal), &self.environment)
+                agent::request(&agent.command, (task, variant), (&work, &goal), self)
             }
         };
         let begun = Instant::now();
@@ -202,9 +229,14 @@ impl Program {
             ProcessEnd::TimedOut if variant.agent.is_some() => Some(OUT_OF_BOUNDS),
             _ => None,
         };
-        let told = Outcome::new(trial, &printed, code, seconds);
-        let reached = check::reached(task, &work, &told.answer, &self.scripts).await?;
-        Ok(Some(told.checked(reached)))
+        let (told, answer) = Outcome::new(trial, &printed, code, seconds);
+        if told.failure == Some(Failure::Model) {
+            return Ok(Some(told));
+        }
+        let checked = check::reached(task, &work, &answer, &self.scripts).await?;
+        fs::write(place.join("check.txt"), &checked.said)?;
+        let told = Outcome { made_of: Some(self.made_of(trial)), ..told };
+        Ok(Some(told.checked(checked.reached)))
     }
 
     /// A run of aime, with its settings and files in place.

@@ -60,9 +60,10 @@ pub enum Replanning {
     TokenBudget,
 }
 
-/// Refuses six calls. It counts in the folder that aime keeps for itself.
-const FLAKY: &str = "n=$(cat .aime/calls 2>/dev/null || echo 0); n=$((n + 1)); echo $n > .aime/calls
-if [ $n -le 6 ]; then echo 'the machine is busy; try it later' >&2; exit 2; fi";
+/// Refuses six calls, also of those that begin at once. It counts in the folder that aime keeps for itself.
+const FLAKY: &str = "for n in 1 2 3 4 5 6; do
+if mkdir .aime/refused-$n 2>/dev/null; then echo 'the machine is busy; try it later' >&2; exit 2; fi
+done";
 /// Tells [who waits for it](crate::Trial) that the first call of a tool has begun.
 const FIRST_CALL: &str = ": >> .aime/called";
 
@@ -166,7 +167,7 @@ impl Variant {
         if let Some(replanning) = self.replanning {
             if replanning == Replanning::Off {
                 settings.insert("frequency".to_owned(), table([("max_replans_per_plan", Value::Integer(0))]));
-            } else if replanning != Replanning::On {
+            } else {
                 settings.insert("triggers".to_owned(), Value::Table(alone(replanning)));
             }
         }
@@ -189,7 +190,7 @@ fn lay_over(below: &mut Table, above: Table) {
     }
 }
 
-/// Triggers of which one counts.
+/// Triggers of which one counts, or all.
 fn alone(only: Replanning) -> Table {
     let enabled = match only {
         Replanning::On | Replanning::Off => Vec::new(),

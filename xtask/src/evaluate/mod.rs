@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use aime_evaluation::Replanning;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use self::parts::{PARTS, Part};
@@ -86,6 +86,10 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     }
     let with_peers = !alone && (!rest.is_empty() || parts.iter().any(|part| part.peers));
     let peers = if with_peers { Some(install_peers(&folder)?) } else { None };
+    ensure!(
+        !docs || env::var_os("OPENAI_BASE_URL").is_none(),
+        "the docs tell of the small local model: unset OPENAI_BASE_URL, or leave --docs out, and the tables stand in target/evaluation/other-server"
+    );
     let prepared = Prepared::new(&model)?;
     let begin = || -> Result<Command> {
         let mut command = prepared.aime();
@@ -103,7 +107,7 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     let tried = folder.join("settings-tried");
     settings::write(&tried)?;
     for part in parts {
-        let kept = folder.join(part.name);
+        let kept = if prepared.serves() { folder.join(part.name) } else { folder.join("other-server").join(part.name) };
         if docs && !fresh {
             tables::begin_from_docs(part, &kept)?;
         }

@@ -1,5 +1,6 @@
 //! The trials and tables that stand in the docs.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,7 +50,14 @@ pub(super) fn has_trials(folder: &Path) -> bool {
 pub(super) fn write_docs(part: &Part, folder: &Path) -> Result<()> {
     let file = folder.join(TRIALS);
     let text = fs::read_to_string(&file).with_context(|| format!("could not read {}", file.display()))?;
-    let outcomes = read(&text)?;
+    // One that was made again stands after the one before it.
+    let mut newest = HashMap::new();
+    for (place, outcome) in read(&text)?.into_iter().enumerate() {
+        newest.insert(outcome.key(), (place, outcome));
+    }
+    let mut outcomes: Vec<_> = newest.into_values().collect();
+    outcomes.sort_by_key(|(place, _)| *place);
+    let outcomes: Vec<Outcome> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
     if outcomes.is_empty() {
         return Ok(());
     }

@@ -69,6 +69,7 @@ said-tool-show = `aime tools show {$tool}` tells the parameters
 eval-begins = {$trials} in {$ways}; {$done} are done of them in {$folder}
 eval-stopping = stopping; the same command goes on
 eval-without-model = {$trials} could not use the model and do not count; the same command makes them again
+eval-agents-without = agents are tried without faults, triggers and settings, which are aime's own
 eval-tables = tables and plots: {$file}
 eval-trial = {$task}, {$variant}: {$how}
 eval-cost = {$seconds} s, {$tokens} tokens

@@ -69,6 +69,7 @@ said-tool-show = `aime tools show {$tool}` 说明参数
 eval-begins = {$ways}，{$trials}；其中 {$done} 次已完成，在 {$folder}
 eval-stopping = 正在停止；用同一条命令可以继续
 eval-without-model = {$trials}无法使用模型，不计入结果；用同一条命令可以重新进行
+eval-agents-without = 故障、触发器和设置只属于 aime 本身；其他代理在没有它们的情况下试验
 eval-tables = 表格和图：{$file}
 eval-trial = {$task}，{$variant}：{$how}
 eval-cost = {$seconds} 秒，{$tokens} 个 token

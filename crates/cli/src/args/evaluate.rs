@@ -61,7 +61,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
     pub(crate) level: Vec<u8>,
     /// Call no model: show that each check passes after the task's solution and fails after nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "fresh")]
     pub(crate) prove: bool,
     /// Of these tasks only so many, spread evenly over categories and levels, the same ones each time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -118,7 +118,7 @@ impl ValueEnum for FaultArg {
         Some(match self {
             Self::None => PossibleValue::new("none").help("nothing does"),
             Self::Some(Fault::FlakyTools) => {
-                PossibleValue::new(Fault::FlakyTools.name()).help("the machine is busy for a while: twelve calls are refused")
+                PossibleValue::new(Fault::FlakyTools.name()).help("the machine is busy at first: six calls are refused")
             }
             Self::Some(Fault::LateInformation) => {
                 PossibleValue::new(Fault::LateInformation.name()).help("files come a minute after the first call")

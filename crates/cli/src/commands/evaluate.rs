@@ -2,12 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs::{self, File, TryLockError},
+    io,
     path::{Path, PathBuf},
 };
 
 use aime_evaluation::{
-    Evaluated, Failure as TrialFailure, Outcome, OutcomeLog, Program, Suite, Summary, Task, Variant, page, prove, trials,
+    Evaluated, Failure as TrialFailure, ModelInUse, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task, Variant, page,
+    prove, trials,
 };
 use clap::ValueEnum;
 use serde_json::json;
@@ -16,13 +18,16 @@ use tokio_util::sync::CancellationToken;
 use super::write_whole;
 use crate::{
     args::{EvalArgs, EvalFormat, Global},
-    config,
+    config::{self, SandboxMode},
     failure::{Failure, code},
+    models,
     output::{self, DIM, GREEN, RED, count},
     wiring::Setup,
     words::{msg, said},
 };
 
+/// Lines of a check that fails after the solution.
+const PROOF_LINES: usize = 10;
 /// The suite that is built in.
 const CORE: &str = "core";
 
@@ -45,10 +50,11 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         None => setup.made_keep()?.join("evaluations").join(&suite.name),
     };
     let kept = |error: io::Error| Failure::new(code::USAGE, format!("cannot use {}: {error}", folder.display()));
+    fs::create_dir_all(&folder).map_err(kept)?;
+    let _lock = lock(&folder)?;
     if args.fresh {
         forget(&folder).map_err(kept)?;
     }
-    fs::create_dir_all(&folder).map_err(kept)?;
     if args.prove {
         return prove_all(&suite, &folder, args.output, setup).await;
     }
@@ -59,12 +65,27 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     // Beside other agents aime is tried in the modes that are named.
     let settings = named_settings(&args)?;
     let names: Vec<String> = args.settings.iter().map(|(name, _)| name.clone()).collect();
+    let of_aime = args.fault.len() + args.replanning.len() + args.settings.len() > 0;
     let own = if modes.is_empty() && !args.agent.is_empty() {
+        if of_aime {
+            return Err(Failure::usage("faults, triggers and settings are aime's own, and agents are tried without them")
+                .hint("name a mode with --mode, to have aime tried beside them"));
+        }
         Vec::new()
     } else {
         Variant::all(&modes, &args.model, &names, &faults, &replanning)
     };
+    if of_aime && !args.agent.is_empty() {
+        output::note(&msg!("eval-agents-without"));
+    }
     let variants: Vec<Variant> = own.into_iter().chain(of_agents).collect();
+    let mut folders = BTreeMap::new();
+    for variant in &variants {
+        if let Some(other) = folders.insert(variant.file_name(), variant.name()) {
+            return Err(Failure::usage(format!("two ways are called {:?} and {other:?}", variant.name()))
+                .hint("name each mode, model and fault once, and give agents and settings names of their own"));
+        }
+    }
     let all = trials(&suite, &variants, args.repeat);
     if all.is_empty() {
         return Err(
@@ -73,20 +94,21 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     }
     let mut log = OutcomeLog::open(&folder.join("trials.jsonl"))
         .map_err(|error| kept(error).hint("mend or remove the line that is named, or begin anew with --fresh"))?;
-    output::note(&msg!(
-        "eval-begins",
-        trials = count(all.len(), "trial"),
-        ways = count(variants.len(), "way"),
-        done = already(&all, &log),
-        folder = folder.display()
-    ));
     let program = Program {
         path: std::env::current_exe().map_err(Failure::internal)?,
         agents: args.agent.clone(),
         settings,
         environment: setup.environment.variables().collect(),
-        scripts: setup.clean_environment(),
+        models: models_in_use(&args.model, setup)?,
+        scripts: scripts(setup),
     };
+    output::note(&msg!(
+        "eval-begins",
+        trials = count(all.len(), "trial"),
+        ways = count(variants.len(), "way"),
+        done = all.iter().filter(|trial| program.has_tried(trial, &log)).count(),
+        folder = folder.display()
+    ));
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
     tokio::spawn(async move {
@@ -99,14 +121,15 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, tell)
         .await
         .map_err(|error| Failure::new(code::USAGE, error.to_string()))?;
-    let summary = Summary::new(&suite, &variants, log.outcomes());
+    let outcomes = program.outcomes_of(&all, &log);
+    let summary = Summary::new(&suite, &variants, &outcomes);
     let written = [("summary.md", summary.to_markdown()), ("summary.html", page(&summary))];
     for (name, text) in &written {
         write_whole(&folder.join(name), text, true).map_err(kept)?;
     }
     match args.output {
         EvalFormat::Text => output::result(&in_words(&summary.to_markdown())),
-        EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": log.outcomes()}), false)?,
+        EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": outcomes}), false)?,
     }
     output::note(&msg!("eval-tables", file = folder.join("summary.html").display()));
     if evaluated.stopped {
@@ -163,10 +186,33 @@ fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
     named && of_level && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
 }
 
-/// How many have ended.
-fn already(all: &[aime_evaluation::Trial<'_>], log: &OutcomeLog) -> usize {
-    let done = log.done();
-    all.iter().filter(|trial| done.contains(&(trial.task.name.clone(), trial.variant.name(), trial.repeat))).count()
+/// Keeps others from the same trials until it is dropped.
+fn lock(folder: &Path) -> Result<File, Failure> {
+    let path = folder.join("lock");
+    let held = File::create(&path).map_err(TryLockError::Error).and_then(|file| file.try_lock().map(|()| file));
+    held.map_err(|error| match error {
+        TryLockError::WouldBlock => Failure::usage(format!("another evaluation is under way in {}", folder.display()))
+            .hint("wait for its end, or keep this one elsewhere with -o"),
+        TryLockError::Error(error) => Failure::new(code::USAGE, format!("cannot use {}: {error}", path.display())),
+    })
+}
+
+/// The model that is configured, and those that are named.
+fn models_in_use(named: &[String], setup: &Setup) -> Result<BTreeMap<Option<String>, ModelInUse>, Failure> {
+    let names = std::iter::once(None).chain(named.iter().map(Some));
+    let used = names.map(|name| {
+        let chosen = models::choose(&setup.config, &setup.environment, name.map(String::as_str))?;
+        let model = chosen.and_then(|choice| choice.models.get("default").map(|model| models::in_use(model, &setup.environment)));
+        Ok(model.map(|model| (name.cloned(), model)))
+    });
+    Ok(used.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
+}
+
+/// What checks run with: the sandbox as it is configured, in folders of their own and without a network.
+fn scripts(setup: &Setup) -> Scripts {
+    let sandbox = &setup.config.sandbox;
+    let sandbox = Sandbox { off: sandbox.mode == SandboxMode::Off, go_without: sandbox.go_without().collect() };
+    Scripts { environment: setup.clean_environment(), sandbox }
 }
 
 /// Removes what an evaluation has kept, and nothing else.
@@ -214,7 +260,7 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
     if below.is_dir() {
         fs::remove_dir_all(&below).map_err(Failure::internal)?;
     }
-    let proofs = prove(suite, &below, &setup.clean_environment()).await.map_err(Failure::internal)?;
+    let proofs = prove(suite, &below, &scripts(setup)).await.map_err(Failure::internal)?;
     let bad = proofs.iter().filter(|proof| !proof.holds()).count();
     match form {
         EvalFormat::Json => {
@@ -232,6 +278,9 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
                     (Some(true), false) => msg!("eval-good"),
                 };
                 output::result(&format!("{}: {came_to}", proof.task));
+                // The end of what it printed says why.
+                let said: Vec<&str> = proof.said.iter().flat_map(|said| said.trim_end().lines()).collect();
+                said.iter().skip(said.len().saturating_sub(PROOF_LINES)).for_each(|line| output::result(&format!("  {line}")));
             }
         }
     }

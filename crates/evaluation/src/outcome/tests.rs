@@ -16,7 +16,7 @@ fn outcome(printed: &str, code: Option<i32>, reached: bool) -> Outcome {
     let suite = Suite::read(folder.path()).unwrap();
     let variant = Variant::default();
     let trial = Trial { task: suite.tasks.first().unwrap(), variant: &variant, repeat: 1 };
-    Outcome::new(&trial, printed, code, 7).checked(reached)
+    Outcome::new(&trial, printed, code, 7).0.checked(reached)
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_log_is_gone_on_with_and_a_torn_line_is_tried_again() {
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 5]).unwrap();
     let mut log = OutcomeLog::open(&path).unwrap();
-    assert_eq!(log.done().into_iter().map(|(_, _, repeat)| repeat).collect::<Vec<_>>(), [1]);
+    assert_eq!(log.outcomes().iter().map(|outcome| outcome.repeat).collect::<Vec<_>>(), [1]);
     log.add(Outcome { repeat: 2, ..outcome(PRINTED, Some(0), true) }).unwrap();
     drop(log);
     assert_eq!(fs::read(&path).unwrap(), whole);

@@ -108,19 +108,26 @@ impl TaskFiles {
         self.0.is_empty()
     }
 
+    /// Each with its place and what is in it.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        self.0.iter().map(|(name, file)| (name.as_path(), file.bytes.as_slice()))
+    }
+
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Lays them into a folder, over what is there, each at once: who waits for one finds all of it.
+    /// Lays them into a folder, over what is there, each at once: who waits for one finds all of it. Links and files that stand in the place of a
+    /// folder, and folders that stand in the place of a file, are taken away: nothing is written elsewhere.
     ///
     /// # Errors
     /// When one cannot be written.
     pub fn lay(&self, folder: &Path) -> io::Result<()> {
         for (name, file) in &self.0 {
             let path = folder.join(name);
+            clear(folder, name)?;
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
             let beside = path.with_extension("aime-part");
             fs::write(&beside, &file.bytes)?;
@@ -132,6 +139,20 @@ impl TaskFiles {
         }
         Ok(())
     }
+}
+
+/// Takes away what stands in the way of a file of this name.
+fn clear(folder: &Path, name: &Path) -> io::Result<()> {
+    let mut above: Vec<&Path> = name.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).collect();
+    above.reverse();
+    let kind = |path: &Path| fs::symlink_metadata(path).map(|found| found.file_type()).ok();
+    for above in above.into_iter().map(|above| folder.join(above)) {
+        if kind(&above).is_some_and(|kind| !kind.is_dir()) {
+            fs::remove_file(&above)?;
+        }
+    }
+    let path = folder.join(name);
+    if kind(&path).is_some_and(|kind| kind.is_dir()) { fs::remove_dir_all(&path) } else { Ok(()) }
 }
 
 /// Whether a place lies below the folder that it is joined to.

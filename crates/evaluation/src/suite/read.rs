@@ -80,11 +80,13 @@ impl Suite {
             if let Some(read) = foreign::read(&path).map_err(unreadable(&path))? {
                 match read {
                     Ok((task, notes)) => {
+                        faults.extend(name_fault(&task.name).map(|fault| format!("{}: {fault}", path.display())));
                         let new: Vec<_> = notes.into_iter().filter(|note| !suite.notes.contains(note)).collect();
                         suite.notes.extend(new);
                         suite.tasks.push(task);
                     }
-                    Err(fault) => faults.push(format!("{}: {fault}", path.display())),
+                    // One of a hundred that is of another kind is no reason to try none.
+                    Err(fault) => suite.notes.push(format!("left out: {}: {fault}", path.display())),
                 }
             } else if path.join("task.toml").is_file() {
                 match own(&path).map_err(unreadable(&path))? {
@@ -98,6 +100,9 @@ impl Suite {
             .extend(suite.tasks.iter().filter(|task| !seen.insert(&task.name)).map(|task| format!("two tasks are named {:?}", task.name)));
         if !faults.is_empty() {
             return Err(SuiteError::Faults { path: folder.to_owned(), faults });
+        }
+        if suite.tasks.is_empty() && !suite.notes.is_empty() {
+            return Err(SuiteError::Faults { path: folder.to_owned(), faults: suite.notes });
         }
         if suite.tasks.is_empty() {
             return Err(SuiteError::Empty(folder.to_owned()));
@@ -132,6 +137,7 @@ impl Suite {
 
     fn take(&mut self, table: Table, path: &Path, faults: &mut Vec<String>) {
         if let Some(name) = table.name {
+            faults.extend(name_fault(&name).map(|fault| format!("{}: {fault}", path.display())));
             self.name = name;
         }
         if let Some(description) = table.description {

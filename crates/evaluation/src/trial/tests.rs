@@ -9,7 +9,8 @@ fn program(folder: &Path, script: &str) -> Program {
     fs::write(&path, format!("#!/bin/sh\ncd \"$2\"\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let environment = BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]);
-    Program { path, agents: Vec::new(), settings: BTreeMap::new(), scripts: environment.clone(), environment }
+    let scripts = Scripts { environment: environment.clone(), ..Scripts::default() };
+    Program { path, agents: Vec::new(), settings: BTreeMap::new(), models: BTreeMap::new(), scripts, environment }
 }
 
 fn suite(folder: &Path, text: &str) -> Suite {
@@ -90,9 +91,11 @@ async fn another_agent_is_tried_on_the_same_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let suite = suite(folder.path(), &TWO.replace("goal = \"fail\"", "goal = \"fail\"\nseconds = 1"));
     let mut program = program(folder.path(), "exit 1");
-    let command = "if test -f here; then exec sleep 600; fi\ncp \"$GOAL_FILE\" out; echo $TIMEOUT_SECONDS$MAX_TOKENS $AIME_MODEL >> out\n\
+    let command = "if test -f here; then exec sleep 600; fi\ncp \"$GOAL_FILE\" out; echo $TIMEOUT_SECONDS$MAX_TOKENS $AIME_MODEL $OPENAI_BASE_URL >> out\n\
                    echo x > ../beside 2>&2 || echo '{\"schema\":\"aime.result/v1\",\"answer\":\"alone\",\"usage\":{\"requests\":2,\"input_tokens\":30}}'";
     program.environment.insert("MAX_TOKENS".into(), "7".into());
+    let model = ModelInUse { name: "small-one".into(), base_url: Some("http://127.0.0.1:1/v1".into()), ..ModelInUse::default() };
+    program.models = BTreeMap::from([(Some("small".into()), model)]);
     program.agents = vec![Agent { name: "other".into(), command: command.into() }];
     let variants = Variant::of_agent("other", &["small".into()]);
     let all = trials(&suite, &variants, 1);
@@ -104,7 +107,10 @@ async fn another_agent_is_tried_on_the_same_tasks() {
         (true, true, 2, 30, "alone"),
         "{good:?}"
     );
-    assert_eq!(fs::read_to_string(folder.path().join("good.other--small.1/work/out")).unwrap(), "write600 small\n");
+    assert_eq!(
+        fs::read_to_string(folder.path().join("good.other--small.1/work/out")).unwrap(),
+        "write600 small-one http://127.0.0.1:1/v1\n"
+    );
     assert_eq!(bad.failure, Some(Failure::Bound), "{bad:?}");
 }
 
@@ -123,4 +129,70 @@ async fn one_without_its_model_is_made_again() {
     let there = program(folder.path(), DOES);
     let evaluated = there.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
     assert_eq!((evaluated.done, OutcomeLog::open(&path).unwrap().outcomes().len()), (2, 2));
+}
+
+/// What a run leaves where hidden files are to lie costs that trial, and no other.
+#[cfg(unix)]
+#[tokio::test]
+async fn hidden_files_are_laid_over_what_a_run_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[[task]]\nname = \"t\"\ngoal = \"g\"\nhidden = { \"tests/x\" = \"1\", \"y\" = \"2\", \"z/w\" = \"3\" }\n\
+                check = \"echo looked; grep -q 1 tests/x && grep -q 2 y && grep -q 3 z/w\"\n";
+    let suite = suite(folder.path(), text);
+    let variants = [Variant::default()];
+    let all = trials(&suite, &variants, 1);
+    let elsewhere = folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let program = program(folder.path(), &format!("echo > tests; mkdir y; echo > y/in; ln -s {} z", elsewhere.display()));
+    let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
+    program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    assert!(log.outcomes()[0].reached, "{:?}", log.outcomes());
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing is written through a link");
+    assert_eq!(fs::read_to_string(folder.path().join("t.configured.1/check.txt")).unwrap(), "looked\nexit code 0\n");
+}
+
+/// A trial counts while its task, its model and its settings are what they were.
+#[tokio::test]
+async fn a_trial_of_something_else_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let variants = [Variant { settings: Some("mine".into()), ..Variant::default() }];
+    let mut program = program(folder.path(), DOES);
+    let model = |name: &str| BTreeMap::from([(None, ModelInUse { name: name.into(), ..ModelInUse::default() })]);
+    program.models = model("one");
+    program.settings = BTreeMap::from([("mine".into(), "a = 1".parse().unwrap())]);
+    let path = folder.path().join("log");
+    let trials_folder = folder.path().join("trials");
+    let made = async |program: &Program, text: &str| {
+        let suite = suite(folder.path(), text);
+        let all = trials(&suite, &variants, 1);
+        let mut log = OutcomeLog::open(&path).unwrap();
+        let mut made = Vec::new();
+        let cancel = CancellationToken::new();
+        program.evaluate(&all, &trials_folder, 1, &mut log, &cancel, |outcome, _| made.push(outcome.task.clone())).await.unwrap();
+        assert_eq!(program.outcomes_of(&all, &log).len(), 2, "each counts once");
+        made
+    };
+    assert_eq!(made(&program, TWO).await, ["good", "bad"]);
+    assert!(made(&program, TWO).await.is_empty());
+    assert_eq!(made(&program, &TWO.replacen("test -f out", "test -e out", 1)).await, ["good"], "its check is another");
+    program.models = model("two");
+    assert_eq!(made(&program, TWO).await, ["good", "bad"]);
+    program.settings = BTreeMap::from([("mine".into(), "a = 2".parse().unwrap())]);
+    assert_eq!(made(&program, TWO).await, ["good", "bad"]);
+    program.models = model("one");
+    program.settings = BTreeMap::from([("mine".into(), "a = 1".parse().unwrap())]);
+    assert!(made(&program, TWO).await.is_empty(), "what was made of these is there still");
+}
+
+/// A model that fails after the goal was reached is no success of the way: that would count the good ends of it alone.
+#[tokio::test]
+async fn one_whose_model_failed_at_its_end_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path(), TWO);
+    let variants = [Variant::default()];
+    let all = trials(&suite, &variants, 1);
+    let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
+    let program = program(folder.path(), "echo x > out; exit 3");
+    let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    assert_eq!((evaluated.without_model, log.outcomes().len()), (2, 0));
 }
