@@ -114,6 +114,7 @@ fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
         let last = said(world.server().requests().last().unwrap());
         assert_eq!(last.matches("The person you work for says").count(), 1, "{ended}");
         assert_eq!(ended.events("actor_told").len(), 1, "{ended}");
+        assert!(ended.events("actor_created").is_empty(), "the actor that was at work goes on: nothing is made again\n{ended}");
     }
 }
 

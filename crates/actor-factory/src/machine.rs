@@ -136,7 +136,11 @@ impl Machine for ActorMachine {
                 }
                 ActorFact::ToolEnded { .. } => self.tool_ended(at, fact, out),
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
-                ActorFact::Told { said } => self.told(said),
+                ActorFact::Told { said } => {
+                    self.told(said);
+                    // Words end nothing: an actor that was stopped goes on after them.
+                    return None;
+                }
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
                 ActorFact::Stopped { why } => self.stop(why, out),
                 ActorFact::Resumed {} => self.resume(at, out),

@@ -109,7 +109,10 @@ proptest! {
                     play.fact(ActorFact::Resumed {});
                 }
                 Move::Tell { which } => {
+                    // One that was left hears them when it goes on, and is as it was left until then.
+                    let left = play.output.clone();
                     play.fact(told(which, "slowly"));
+                    play.output = play.output.take().or(left);
                 }
                 Move::Acknowledge { which } => {
                     if !play.revoked.is_empty() {

@@ -78,7 +78,10 @@ fn what_is_said_to_a_stopped_actor_is_heard_when_it_goes_on() {
     for stopped_first in [true, false] {
         let mut play = Play::start(input());
         if stopped_first {
-            play.fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge().fact(told(1, "slowly"));
+            play.fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
+            assert_eq!(play.output.take().unwrap().outcome, aime_progress::Outcome::Interrupted);
+            play.fact(told(1, "slowly"));
+            assert!(play.output.is_none(), "it waits for what comes after the words");
         } else {
             play.fact(told(1, "slowly")).fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
         }
