@@ -5,7 +5,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use crate::harness::{World, actor, bash, done, plan, said, task, wait_until};
+use crate::harness::{World, actor, bash, done, plan, said, task, tool, wait_until};
 
 /// A run `trip` of three tasks, of which the first two wait for the file `go`.
 fn world() -> World {
@@ -113,6 +113,27 @@ fn one_task_is_taken_out_and_the_rest_goes_on() {
     }
     assert!(world.schema_requests("aime_patch").is_empty());
     assert!(!said(&world.actor_requests("REST-THERE")[0]).contains("### walk"), "there is no result of it");
+}
+
+#[test]
+fn a_task_whose_result_another_needs_is_not_taken_out_before_that_one() {
+    let write = tool("note", "write_file", json!({"path": "note.txt", "content": "@{steps.walk.result}"}), &["walk"]);
+    let waits = bash("touch walking; until test -e go; do sleep 0.1; done");
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("walk", "WALK-ON", &[]), write]))])
+        .on(When::tools().and_turn(0), [waits])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("There.")]);
+    let world = World::with(script);
+    let running = world.start(RUN);
+    world.wait_for_file("walking");
+    let refused = world.aime(["cancel", "trip", "walk"]).must(2);
+    refused.tells(&["walk stays in the plan", "the task \"note\" needs the result of \"walk\"", "cancel what needs it first"]);
+    world.aime(["cancel", "trip", "note"]).must(0);
+    wait_until("it is taken out", || !world.aime(["runs", "events", "trip", "--output", "jsonl"]).events("plan_changed").is_empty());
+    world.file("go", "");
+    let ended = running.wait().must(0);
+    assert_eq!(task(&ended.json(), "note")["status"], "skipped", "{ended}");
 }
 
 #[test]

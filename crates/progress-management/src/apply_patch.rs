@@ -59,6 +59,16 @@ impl ProgressState {
 }
 
 impl PlanPatch {
+    /// Takes one task out of the plan, for this reason.
+    #[must_use]
+    pub fn cancelling(task: &TaskId, reason: &str) -> Self {
+        Self {
+            schema: PATCH_SCHEMA.to_owned(),
+            reasoning: reason.to_owned(),
+            changes: vec![PlanChange::CancelTask { id: task.clone(), reason: reason.to_owned() }],
+        }
+    }
+
     /// The running tasks that this patch stops. Their actors must be stopped before the patch is applied.
     pub fn cancelled(&self) -> impl Iterator<Item = &TaskId> {
         self.changes.iter().filter_map(|change| match change {

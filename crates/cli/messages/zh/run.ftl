@@ -54,6 +54,7 @@ line-call = {$what}，用时 {$span}：{$output}
 line-compacted = 对话记录从 {$before} 缩短到 {$after} 个 token
 line-stuck = 在重复同样的做法；已要求换一种
 line-told = 已听到你说的话
+line-not-cancelled = 未取消：{$why}
 line-left-out = 还有 {$number} 条在提示词里放不下
 line-hook = {$hook} {$did}（{$point}）
 line-for-good = {$task} 不再重试

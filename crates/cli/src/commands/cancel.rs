@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_durable::LockError;
 use aime_orchestrator::{InboxMessage, NobodyThere, Orchestrator, OrchestratorError, RunControl, RunView};
-use aime_progress::{PlanMode, RunId, RunStatus, TaskId};
+use aime_progress::{PlanMode, PlanPatch, RunId, RunStatus, TaskId};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -73,6 +73,9 @@ pub(super) fn part_of(run: &RunId, seen: &RunView, task: &str) -> Result<TaskId,
     let task = open_task(run, seen, task)?.spec.id.clone();
     if seen.state.mode == Some(PlanMode::Direct) {
         return Err(Failure::usage(format!("{task} is all that run {run} does")).hint(format!("`aime cancel {run}` ends the run")));
+    }
+    if let Err(faults) = seen.state.check_patch(&PlanPatch::cancelling(&task, "cancelled by a person")) {
+        return Err(Failure::usage(format!("{task} stays in the plan: {faults}")).hint("cancel what needs it first"));
     }
     Ok(task)
 }

@@ -1,12 +1,15 @@
 //! Ending a run, or one of its tasks, for good because a person says so.
 
 use aime_progress::{
-    Decision, PATCH_SCHEMA, PlanChange, PlanMode, PlanPatch, ProgressEvent, QuestionId, RunStatus, TaskId, TriggerKind, TriggerReason,
+    Decision, PatchFaults, PlanChange, PlanMode, PlanPatch, ProgressEvent, QuestionId, RunStatus, TaskId, TriggerKind, TriggerReason,
     lowering,
 };
 
 use super::{FailureCode, Out, Phase, RunMachine, replanning::PERSON_PRIORITY};
 use crate::{RunFailure, RunOutput};
+
+/// The topic of the note that a task stays in the plan that a person wanted cancelled.
+const NOT_CANCELLED: &str = "not_cancelled";
 
 impl RunMachine {
     /// Ends the run: what is under way is stopped, and nothing can resume it. A run that was being left is cancelled instead.
@@ -34,8 +37,8 @@ impl RunMachine {
         self.emit(ProgressEvent::Answered { text }, out);
     }
 
-    /// Takes a task that is not settled out of the plan; the actor of one that runs is stopped first. What waited for it goes on without. While
-    /// the run is being left, or another decision waits, that comes later.
+    /// Takes a task that is not settled out of the plan; the actor of one that runs is stopped first. What waited for it goes on without; one whose
+    /// result others need stays, and that is told. While the run is being left, or another decision waits, that comes later.
     pub(super) fn cancel_task(&mut self, task: &TaskId, reason: &str, out: &mut Out) {
         if self.phase == Phase::Executing && self.state.mode != Some(PlanMode::Direct) {
             self.to_cancel.push((task.clone(), reason.to_owned()));
@@ -50,12 +53,13 @@ impl RunMachine {
         if self.decision.is_some() || self.leaving.is_some() {
             return;
         }
-        let Some((task, reason)) = self.to_cancel.first() else { return };
-        let patch = PlanPatch {
-            schema: PATCH_SCHEMA.to_owned(),
-            reasoning: reason.clone(),
-            changes: vec![PlanChange::CancelTask { id: task.clone(), reason: reason.clone() }],
-        };
+        let Some((task, reason)) = self.to_cancel.first().cloned() else { return };
+        let patch = PlanPatch::cancelling(&task, &reason);
+        if let Err(faults) = self.state.check_patch(&patch) {
+            self.to_cancel.remove(0);
+            self.tell_not_cancelled(&task, &faults, out);
+            return self.cancel_next(out);
+        }
         let kind = TriggerKind::Person;
         let detail = format!("a person cancelled {task}");
         let triggers = vec![TriggerReason { kind, priority: PERSON_PRIORITY, detail, tasks: vec![task.clone()], evidence: Vec::new() }];
@@ -63,6 +67,12 @@ impl RunMachine {
         let (version, evidence, lowered) = (self.state.version + 1, Vec::new(), lowering(&self.state, &patch).unwrap_or_default());
         self.decision = Some(Decision { version, at: self.now, triggers, patch, evidence, lowered });
         self.decide_if_ready(out);
+    }
+
+    /// Who cancelled a task is told why it stays: another one needs its result, or hangs on a condition over it.
+    pub(super) fn tell_not_cancelled(&mut self, task: &TaskId, faults: &PatchFaults, out: &mut Out) {
+        let detail = [("task".to_owned(), task.as_str().into()), ("message".to_owned(), faults.to_string().into())];
+        self.emit(ProgressEvent::Noted { topic: NOT_CANCELLED.to_owned(), detail: detail.into() }, out);
     }
 
     /// What a person wanted cancelled is dealt with once the decision on it was made, whether or not it could be carried out.

@@ -2,8 +2,8 @@
 
 use aime_durable::Reason;
 use aime_progress::{
-    Decision, Evidence, EvidenceId, EvidenceKind, PlanMode, PlanPatch, ProgressEvent, RunStatus, Significance, StatusChange, Task, TaskId,
-    TaskKind, TaskStatus, Timestamp, TriggerKind, TriggerReason, lowering,
+    Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, PlanPatch, ProgressEvent, RunStatus, Significance, StatusChange,
+    Task, TaskId, TaskKind, TaskStatus, Timestamp, TriggerKind, TriggerReason, lowering,
 };
 use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate_with, next_deadline_with};
 
@@ -188,7 +188,7 @@ impl RunMachine {
             if let Some(effect) = &begun {
                 out.revoke(effect.clone(), Reason::Cancelled);
             }
-            self.cancelling.insert(task, begun);
+            self.cancelling.entry(task).or_insert(begun);
         }
     }
 
@@ -220,6 +220,11 @@ impl RunMachine {
                 // The evidence was not used: it asks for the next replan.
                 if is_update(&decision.triggers) {
                     self.growth.lost();
+                }
+                if let (Some(TriggerKind::Person), [PlanChange::CancelTask { id, .. }]) =
+                    (decision.triggers.first().map(|trigger| trigger.kind), decision.patch.changes.as_slice())
+                {
+                    self.tell_not_cancelled(id, &faults, out);
                 }
                 let why = format!("the plan moved on before the patch came: {faults}");
                 self.set_status(RunStatus::Executing, Some(&why), out);

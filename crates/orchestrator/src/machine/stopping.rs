@@ -133,6 +133,8 @@ impl RunMachine {
         }
         self.lose_early(CallOutcome::Cancelled, "not begun: the run was forked before it", out);
         self.drop_decision();
+        // Who goes on from an earlier plan does not want what came after it.
+        self.to_cancel.clear();
         self.interrupt_running(out);
         self.end_segment(self.now);
     }

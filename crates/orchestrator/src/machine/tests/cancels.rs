@@ -1,9 +1,10 @@
 //! Runs, and tasks, that a person ends for good.
 
-use aime_progress::{PlanMode, RunStatus, TaskStatus};
+use aime_progress::{PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use serde_json::json;
 
 use super::{
-    build::{add, id},
+    build::{add, id, parameters, plan},
     world::World,
 };
 use crate::RunFact;
@@ -148,6 +149,36 @@ fn a_task_is_cancelled_after_a_stop_and_after_a_crash_that_came_between() {
     world.acknowledge_all();
     assert_eq!(world.statuses(), "a:skipped b:skipped c:running");
     assert_eq!(world.state().version, 3);
+}
+
+#[test]
+fn a_task_whose_result_another_needs_stays_and_that_is_told() {
+    let mut refers = plan("a=look; b=append; c");
+    refers.tasks[1].parameters = parameters(json!({"text": "@{steps.a.result}"}));
+    let mut world = World::given(|input| input.plan = Some(refers.clone()));
+    world.acknowledges = false;
+    cancelled(&mut world, Some("a"));
+    assert_eq!((world.stopping().as_str(), world.statuses().as_str()), ("", "a:running b:pending c:running"));
+    let [ProgressEvent::Noted { topic, detail }] = world.told("noted")[..] else { panic!("{:?}", world.told("noted")) };
+    assert_eq!((topic.as_str(), detail["task"].as_str()), ("not_cancelled", Some("a")));
+    assert!(detail["message"].as_str().unwrap().contains("needs the result of \"a\""), "{detail:?}");
+    for task in ["b", "a"] {
+        cancelled(&mut world, Some(task));
+        world.acknowledge_all();
+    }
+    assert_eq!(world.statuses(), "a:skipped b:skipped c:running", "what needed it was taken out first");
+}
+
+#[test]
+fn what_was_to_be_cancelled_is_none_of_a_fork_before_it() {
+    let mut world = World::of("a; b; c: a");
+    world.acknowledges = false;
+    for task in ["a", "b"] {
+        cancelled(&mut world, Some(task));
+    }
+    world.send(RunFact::Forked {});
+    world.resumed();
+    assert_eq!(world.statuses(), "a:running b:running c:pending");
 }
 
 #[test]
