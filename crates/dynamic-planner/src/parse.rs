@@ -168,7 +168,9 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
     }
     let ids: Vec<TaskId> =
         drafts.iter().enumerate().map(|(at, draft)| names.give(draft.id.as_deref(), &draft.name, at + 1, notes)).collect();
-    let parents: Vec<Option<TaskId>> = drafts.iter().zip(&ids).map(|(draft, id)| parent_of(draft, id, &ids, &names, notes)).collect();
+    let parents: Vec<Option<TaskId>> = (0..drafts.len())
+        .map(|at| parent_of(&drafts, at, &ids, &names, notes).filter(|parent| !is_order(&drafts, at, parent, &ids, &names, notes)))
+        .collect();
     for ((draft, id), parent) in drafts.into_iter().zip(&ids).zip(&parents) {
         let is_parent = parents.iter().flatten().any(|parent| parent == id);
         let mut spec = spec_of(draft, id.clone(), is_parent, &names, notes);
@@ -195,7 +197,8 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
     names
 }
 
-fn parent_of(draft: &Draft, id: &TaskId, ids: &[TaskId], names: &Names, notes: &mut Notes) -> Option<TaskId> {
+fn parent_of(drafts: &[Draft], at: usize, ids: &[TaskId], names: &Names, notes: &mut Notes) -> Option<TaskId> {
+    let (draft, id) = (drafts.get(at)?, ids.get(at)?);
     if let Some(inside) = draft.inside.and_then(|at| ids.get(at)) {
         return Some(inside.clone());
     }
@@ -205,6 +208,20 @@ fn parent_of(draft: &Draft, id: &TaskId, ids: &[TaskId], names: &Names, notes: &
         notes.add(format!("the parent {written:?} of `{id}` is no task and was left out"));
     }
     found
+}
+
+/// Whether a task names as its parent what it comes before or after: small models do so. The parent is work of its own then, and no group: as one it
+/// would be done when what is inside of it is, and its own work never.
+fn is_order(drafts: &[Draft], at: usize, parent: &TaskId, ids: &[TaskId], names: &Names, notes: &mut Notes) -> bool {
+    let Some(above) = ids.iter().position(|id| id == parent) else { return false };
+    let (Some(draft), Some(id), Some(work)) = (drafts.get(at), ids.get(at), drafts.get(above)) else { return false };
+    let waits_for = |draft: &Draft, other: &TaskId| draft.dependencies.iter().any(|mention| names.find(mention).as_ref() == Some(other));
+    let is_work = matches!(work.kind, Some(TaskKind::Actor | TaskKind::Tool));
+    let order = draft.inside.is_none() && is_work && (waits_for(draft, parent) || waits_for(work, id));
+    if order {
+        notes.add(format!("`{parent}` is work of its own: `{id}` comes before or after it, and is not inside of it"));
+    }
+    order
 }
 
 fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut Notes) -> TaskSpec {
