@@ -92,6 +92,9 @@ pub struct ActorMachine {
     /// The beginning of what the last of them showed, where a small model makes them.
     #[serde(default)]
     last_result: Option<String>,
+    /// The last call that failed and its tool, until a call of that tool succeeds: why, where a small model gives up and does not say.
+    #[serde(default)]
+    last_error: Option<(String, String)>,
     /// A call of the last turn failed.
     #[serde(default)]
     last_failed: bool,
@@ -204,6 +207,7 @@ impl ActorMachine {
             references: Vec::new(),
             calls_ok: 0,
             last_result: None,
+            last_error: None,
             last_failed: false,
             failed_in_row: 0,
             urged: false,

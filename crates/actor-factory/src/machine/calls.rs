@@ -17,6 +17,9 @@ const LONGEST_RESULT: usize = 16_000;
 /// How much of the last result that shows something the tasks after this one are told, in characters.
 const OBSERVED: usize = 600;
 
+/// How much of the last error who gives up is said to have met, in characters.
+const ERROR: usize = 200;
+
 const INTERRUPTED: &str = "Error: interrupted before it ended; check what it did";
 const IN_DOUBT: &str = "In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it";
 const NOT_RUN: &str = "Error: not run: the call before it did not end";
@@ -165,6 +168,15 @@ impl ActorMachine {
             CallOutcome::Cancelled => INTERRUPTED.to_owned(),
             CallOutcome::InDoubt => IN_DOUBT.to_owned(),
         };
+        let tool = self.call_mut(index).map(|call| call.name.clone()).unwrap_or_default();
+        match outcome {
+            CallOutcome::Ok => drop(self.last_error.take_if(|(failed, _)| *failed == tool)),
+            CallOutcome::Error => {
+                let error = text.strip_prefix("Error: ").unwrap_or(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+                self.last_error = Some((tool, cut(&error, ERROR)));
+            }
+            CallOutcome::Cancelled | CallOutcome::InDoubt => {}
+        }
         if *outcome == CallOutcome::Ok {
             self.calls_ok = self.calls_ok.saturating_add(1);
             let writes = self.call_mut(index).is_some_and(|call| call.writes());

@@ -1,5 +1,7 @@
 //! How an actor ends.
 
+use std::fmt::Write;
+
 use aime_durable::Reason;
 use aime_progress::{Conclusion, FailureCause, Outcome};
 use serde_json::Value;
@@ -88,8 +90,13 @@ impl ActorMachine {
         conclusion
     }
 
-    fn end(&mut self, step: ActorStep, conclusion: Conclusion) {
+    fn end(&mut self, step: ActorStep, mut conclusion: Conclusion) {
         self.go(step);
+        if let (Some((tool, why)), Some(error), true) = (&self.last_error, &mut conclusion.error, self.input.limits.small)
+            && !error.contains(why.trim_end_matches('…'))
+        {
+            let _ = write!(error, " (the last call that failed: `{tool}`: {why})");
+        }
         let observed = self.last_result.take().filter(|_| conclusion.outcome == Outcome::Success);
         self.conclusion = Some(Conclusion { origins: self.origins.clone(), observed, ..conclusion });
     }

@@ -112,3 +112,29 @@ fn what_a_small_model_saw_last_is_kept_for_those_after_it() {
     play.calls(vec![terminate("failure", "it cannot be done")]);
     assert_eq!(play.output.unwrap().observed, None, "nothing follows a failure");
 }
+
+#[test]
+fn who_gives_up_is_said_to_have_met_its_last_error() {
+    let busy = "blocked by the hook flaky:\n the machine is busy";
+    let given_up = |small: bool, message: &str, after: Option<(&str, &str)>| {
+        let mut input = input();
+        input.limits.small = small;
+        let mut play = Play::start(input);
+        play.calls(vec![write("w", "a.txt")]).tool_error("t/1/1/1", busy);
+        if let Some((tool, result)) = after {
+            let next = if tool == "write_file" { write("v", "a.txt") } else { read("v", "b.txt") };
+            play.calls(vec![next]).tool("t/1/2/1", result);
+        }
+        while play.output.is_none() {
+            play.calls(vec![terminate("failure", message)]);
+        }
+        play.output.unwrap().error.unwrap()
+    };
+    let met = " (the last call that failed: `write_file`: blocked by the hook flaky: the machine is busy)";
+    assert_eq!(given_up(true, "It was not written.", None), format!("It was not written.{met}"));
+    assert_eq!(given_up(true, "It was not written.", Some(("read_file", "text"))), format!("It was not written.{met}"));
+    assert_eq!(given_up(true, "It is no text.", Some(("write_file", "written"))), "It is no text.", "it got over that");
+    let told = "Error: blocked by the hook flaky: the machine is busy";
+    assert_eq!(given_up(true, told, None), told, "once is enough");
+    assert_eq!(given_up(false, "It was not written.", None), "It was not written.", "others say what they met");
+}
