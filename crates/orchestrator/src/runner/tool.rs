@@ -31,7 +31,7 @@ impl RunRunner {
         drop(self.budget.count_tool_call());
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
         if !self.input.settings.unattended && !early {
-            tool_context = tool_context.with_person(self.person(&context.facts, &spec.id));
+            tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(&id)));
         }
         let asking = self.asking(&context.facts, Some(&spec.id));
         let conclusion = conclusion(self.call_with_hooks(&asking, tool, &mut parameters, tool_context).await);
@@ -44,15 +44,14 @@ impl RunRunner {
 
 impl RunRunner {
     /// The person behind a call of a task. What a tool asks is a question of the run: it stands in the journal, and may be answered later
-    /// and from elsewhere. A call that is made again after that and asks the same finds the answer there.
-    pub(super) fn person(&self, facts: &FactSender<RunMachine>, task: &TaskId) -> AskPerson {
+    /// and from elsewhere. A call that is made again in the same execution of the task and asks the same finds the answer there; what another
+    /// execution was asked, and was perhaps withdrawn with it, is no answer to this one.
+    pub(super) fn person(&self, facts: &FactSender<RunMachine>, task: &TaskId, execution: u32) -> AskPerson {
         let (facts, task, answers) = (facts.clone(), task.clone(), Arc::clone(&self.answers));
         AskPerson::new(move |text| {
             let (facts, task, answers) = (facts.clone(), task.clone(), Arc::clone(&answers));
             Box::pin(async move {
-                let mut hash = DefaultHasher::new();
-                (task.as_str(), &text).hash(&mut hash);
-                let question = QuestionId::new(format!("tool-{:016x}", hash.finish())).ok()?;
+                let question = question_of(&task, execution, &text)?;
                 let asked = RunFact::ActorAsked { task, question: question.clone(), kind: "question".to_owned(), text };
                 if !facts.send(asked) {
                     return None;
@@ -61,6 +60,18 @@ impl RunRunner {
             })
         })
     }
+}
+
+/// The name of what a tool asks.
+fn question_of(task: &TaskId, execution: u32, text: &str) -> Option<QuestionId> {
+    let mut hash = DefaultHasher::new();
+    (task.as_str(), execution, text).hash(&mut hash);
+    QuestionId::new(format!("tool-{:016x}", hash.finish())).ok()
+}
+
+/// Of which execution of its task a call is, by its name: `task/execution/attempt`.
+fn execution_of(id: &EffectId) -> u32 {
+    id.as_str().rsplit('/').nth(1).and_then(|execution| execution.parse().ok()).unwrap_or(1)
 }
 
 fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {
@@ -77,5 +88,18 @@ fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {
             let summary: String = message.chars().take(SUMMARY_CHARS).collect();
             Conclusion { error: Some(message), cause, ..Conclusion::new(Outcome::Failure, summary) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_execution_asked_is_another_question_in_the_next() {
+        let task = TaskId::new("pay").unwrap();
+        let of = |id: &str| question_of(&task, execution_of(&EffectId::new(id)), "how much?").unwrap();
+        assert_eq!(of("pay/1/1"), of("pay/1/2"), "a call that is made again after a stop");
+        assert_ne!(of("pay/1/1"), of("pay/2/1"), "a task that is tried again");
     }
 }

@@ -96,8 +96,8 @@ impl ActorRunner {
         let begun = Instant::now();
         let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
         if self.input.attended {
-            let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
-            tool_context = tool_context.with_person(runner.person(facts, task));
+            let Attempt { runner, facts, task, execution, .. } = self.attempt.as_ref();
+            tool_context = tool_context.with_person(runner.person(facts, task, *execution));
         }
         let asking = self.attempt.asking();
         match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, tool_context).await {
