@@ -48,7 +48,7 @@ impl RunMachine {
         }
     }
 
-    /// The output, once the run is being left and nothing is under way.
+    /// The output, once the run is being left and nothing is under way. Nothing where there is nobody left to wait for.
     pub(super) fn left(&mut self, out: &mut Out) -> Option<RunOutput> {
         if !self.open.is_empty() {
             return None;
@@ -57,6 +57,12 @@ impl RunMachine {
         self.drop_decision();
         self.end_segment(self.now);
         self.interrupt_running(out);
+        if output.status == RunStatus::WaitingForHuman && self.unanswered().is_empty() {
+            // What it was to wait for was asked by a call that nothing may repeat, and went with it: the run looks at what came of that.
+            self.segment_at = Some(self.now);
+            self.advance(out);
+            return None;
+        }
         if output.status == RunStatus::Cancelled {
             self.close_cancelled(&output, out);
         }

@@ -60,6 +60,18 @@ fn without_a_person_the_run_goes_on_as_far_as_it_can_and_waits() {
     assert_eq!(world.ended(), "completed");
 }
 
+/// A call that may not be repeated is not left waiting: it would be in doubt, its question withdrawn, and the run left for nothing.
+#[test]
+fn a_run_does_not_wait_for_an_answer_to_a_call_that_cannot_be_made_again() {
+    let mut world = World::of("a=append");
+    asks(&mut world, "a", "q");
+    world.deferred("question");
+    assert!(world.output.is_none(), "{:?}", world.output);
+    assert_eq!((world.statuses().as_str(), world.open().as_str()), ("a:failed", "replan"), "the planner hears of the doubt");
+    world.patched(vec![add("b", &["a"])]).done("b");
+    assert_eq!(world.ended(), "completed");
+}
+
 #[test]
 fn the_same_question_is_asked_once_and_answered_once() {
     let mut world = World::of("a");
