@@ -168,9 +168,8 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
     }
     let ids: Vec<TaskId> =
         drafts.iter().enumerate().map(|(at, draft)| names.give(draft.id.as_deref(), &draft.name, at + 1, notes)).collect();
-    let parents: Vec<Option<TaskId>> = (0..drafts.len())
-        .map(|at| parent_of(&drafts, at, &ids, &names, notes).filter(|parent| !is_order(&drafts, at, parent, &ids, &names, notes)))
-        .collect();
+    let mut parents: Vec<Option<TaskId>> = drafts.iter().zip(&ids).map(|(draft, id)| parent_of(draft, id, &ids, &names, notes)).collect();
+    leave_orders(&drafts, &ids, &names, &mut parents, notes);
     for ((draft, id), parent) in drafts.into_iter().zip(&ids).zip(&parents) {
         let is_parent = parents.iter().flatten().any(|parent| parent == id);
         let mut spec = spec_of(draft, id.clone(), is_parent, &names, notes);
@@ -197,8 +196,7 @@ fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
     names
 }
 
-fn parent_of(drafts: &[Draft], at: usize, ids: &[TaskId], names: &Names, notes: &mut Notes) -> Option<TaskId> {
-    let (draft, id) = (drafts.get(at)?, ids.get(at)?);
+fn parent_of(draft: &Draft, id: &TaskId, ids: &[TaskId], names: &Names, notes: &mut Notes) -> Option<TaskId> {
     if let Some(inside) = draft.inside.and_then(|at| ids.get(at)) {
         return Some(inside.clone());
     }
@@ -210,18 +208,39 @@ fn parent_of(drafts: &[Draft], at: usize, ids: &[TaskId], names: &Names, notes: 
     found
 }
 
-/// Whether a task names as its parent what it comes before or after: small models do so. The parent is work of its own then, and no group: as one it
-/// would be done when what is inside of it is, and its own work never.
-fn is_order(drafts: &[Draft], at: usize, parent: &TaskId, ids: &[TaskId], names: &Names, notes: &mut Notes) -> bool {
-    let Some(above) = ids.iter().position(|id| id == parent) else { return false };
-    let (Some(draft), Some(id), Some(work)) = (drafts.get(at), ids.get(at), drafts.get(above)) else { return false };
-    let waits_for = |draft: &Draft, other: &TaskId| draft.dependencies.iter().any(|mention| names.find(mention).as_ref() == Some(other));
-    let is_work = matches!(work.kind, Some(TaskKind::Actor | TaskKind::Tool));
-    let order = draft.inside.is_none() && is_work && (waits_for(draft, parent) || waits_for(work, id));
-    if order {
-        notes.add(format!("`{parent}` is work of its own: `{id}` comes before or after it, and is not inside of it"));
+/// Takes away parents that are work of their own and come before or after a task that names them so, by their dependencies: small models write such.
+/// As a group such a parent would be done when what is inside of it is, and its own work never.
+fn leave_orders(drafts: &[Draft], ids: &[TaskId], names: &Names, parents: &mut [Option<TaskId>], notes: &mut Notes) {
+    let find = |id: &TaskId| ids.iter().position(|known| known == id);
+    let waits_for: Vec<Vec<usize>> = drafts
+        .iter()
+        .map(|draft| draft.dependencies.iter().filter_map(|mention| names.find(mention).as_ref().and_then(find)).collect())
+        .collect();
+    let comes_after = |one: usize, other: usize| {
+        let (mut seen, mut open) = (vec![false; drafts.len()], vec![one]);
+        while let Some(at) = open.pop() {
+            for next in waits_for.get(at).into_iter().flatten() {
+                if seen.get_mut(*next).is_some_and(|seen| !std::mem::replace(seen, true)) {
+                    open.push(*next);
+                }
+            }
+        }
+        seen.get(other).copied().unwrap_or_default()
+    };
+    let is_work = |at: usize| drafts.get(at).is_some_and(|draft| matches!(draft.kind, Some(TaskKind::Actor | TaskKind::Tool)));
+    let mut orders: Vec<TaskId> = Vec::new();
+    for (at, draft) in drafts.iter().enumerate() {
+        let Some((parent, above)) = parents.get(at).and_then(Option::as_ref).and_then(|parent| Some((parent, find(parent)?))) else {
+            continue;
+        };
+        if draft.inside.is_none() && is_work(above) && (comes_after(at, above) || comes_after(above, at)) && !orders.contains(parent) {
+            notes.add(format!("`{parent}` is work of its own that comes before or after the tasks that name it as their parent"));
+            orders.push(parent.clone());
+        }
     }
-    order
+    for (parent, draft) in parents.iter_mut().zip(drafts) {
+        parent.take_if(|parent| draft.inside.is_none() && orders.contains(parent));
+    }
 }
 
 fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut Notes) -> TaskSpec {

@@ -11,9 +11,10 @@ const CUT_OFF: &str = "the run was cut off before its end";
 
 impl RunMachine {
     pub(super) fn stop(&mut self, reason: &str, out: &mut Out) {
-        if self.leaving.is_some() || self.phase == Phase::Over {
+        if self.is_left_for_good() || self.phase == Phase::Over {
             return;
         }
+        self.leaving = None;
         self.emit(ProgressEvent::RunInterrupted { reason: reason.to_owned() }, out);
         let hint = Some(format!("go on with `aime resume {}`", self.input.run));
         let error = Some(RunFailure { code: FailureCode::Interrupted, message: reason.to_owned(), hint });
@@ -21,9 +22,10 @@ impl RunMachine {
     }
 
     pub(super) fn bound_reached(&mut self, bound: &str, detail: &str, out: &mut Out) {
-        if self.leaving.is_some() {
+        if self.is_left_for_good() {
             return;
         }
+        self.leaving = None;
         self.bounds_reached.insert(bound.to_owned());
         self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
         let (run, setting) = (&self.input.run, format!("max_{bound}"));
@@ -37,6 +39,11 @@ impl RunMachine {
         self.leave(output, out);
     }
 
+    /// Whether the run is being left whatever happens. One that is left to wait for a person may go on all the same, and can be stopped before.
+    fn is_left_for_good(&self) -> bool {
+        self.leaving.as_ref().is_some_and(|output| output.status != RunStatus::WaitingForHuman)
+    }
+
     /// Stops everything under way. The run is left with `output` once all of it is acknowledged.
     pub(super) fn leave(&mut self, output: RunOutput, out: &mut Out) {
         if self.leaving.is_some() {
@@ -48,7 +55,7 @@ impl RunMachine {
         }
     }
 
-    /// The output, once the run is being left and nothing is under way. Nothing where there is nobody left to wait for.
+    /// The output, once the run is being left and nothing is under way. One that was to wait goes on where there is nothing left to wait for.
     pub(super) fn left(&mut self, out: &mut Out) -> Option<RunOutput> {
         if !self.open.is_empty() {
             return None;
@@ -60,8 +67,9 @@ impl RunMachine {
         if output.status == RunStatus::WaitingForHuman && self.unanswered().is_empty() {
             // What it was to wait for was asked by a call that nothing may repeat, and went with it: the run looks at what came of that.
             self.segment_at = Some(self.now);
+            self.cancel_next(out);
             self.advance(out);
-            return None;
+            return self.left(out);
         }
         if output.status == RunStatus::Cancelled {
             self.close_cancelled(&output, out);

@@ -73,6 +73,29 @@ fn a_run_does_not_wait_for_an_answer_to_a_call_that_cannot_be_made_again() {
 }
 
 #[test]
+fn who_stops_a_run_that_is_about_to_wait_has_stopped_it() {
+    let mut world = World::of("a=append; b: a");
+    world.acknowledges = false;
+    asks(&mut world, "a", "q");
+    world.deferred("question");
+    world.stopped();
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "cancelled by a person".to_owned() });
+    world.acknowledge_all();
+    assert_eq!(world.ended(), "interrupted");
+    world.acknowledges = true;
+    world.resumed();
+    assert_eq!(world.statuses(), "a:failed b:skipped");
+    // Nobody can change this plan: it comes to its end.
+    let mut world = World::given(|input| {
+        input.plan = Some(plan("a=append"));
+        input.can_plan = false;
+    });
+    asks(&mut world, "a", "q");
+    world.deferred("question");
+    assert_eq!(world.ended(), "goal_not_reached");
+}
+
+#[test]
 fn the_same_question_is_asked_once_and_answered_once() {
     let mut world = World::of("a");
     asks(&mut world, "a", "q");
