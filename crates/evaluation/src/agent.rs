@@ -75,10 +75,13 @@ pub(crate) fn request(
     let mut environment = program.environment.clone();
     environment.insert("GOAL_FILE".into(), goal.into());
     environment.insert("TIMEOUT_SECONDS".into(), task.bounds.seconds.to_string().into());
-    // What happens to be set in this process is no bound of the task.
+    // What happens to be set in this process is no bound of the task, and no key of the model.
     environment.remove(OsStr::new("MAX_TOKENS"));
     environment.extend(task.bounds.tokens.map(|tokens| ("MAX_TOKENS".into(), tokens.to_string().into())));
     if let Some(model) = program.models.get(&variant.model) {
+        for name in ["OPENAI_BASE_URL", "OPENAI_API_KEY", "MAX_OUTPUT_TOKENS"] {
+            environment.remove(OsStr::new(name));
+        }
         environment.insert("AIME_MODEL".into(), model.name.clone().into());
         environment.extend(model.base_url.as_ref().map(|url| ("OPENAI_BASE_URL".into(), url.into())));
         environment.extend(model.key.as_ref().map(|key| ("OPENAI_API_KEY".into(), key.clone())));

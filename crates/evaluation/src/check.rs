@@ -30,7 +30,7 @@ pub struct Scripts {
 /// How a process of a trial is confined that is not aime's own.
 #[derive(Debug, Clone, Default)]
 pub struct Sandbox {
-    /// Not at all.
+    /// Whether they are not confined at all.
     pub off: bool,
     /// What is done without where this machine cannot keep it; where anything else is missing nothing is run.
     pub go_without: BTreeSet<Guarantee>,
@@ -57,7 +57,10 @@ pub(crate) struct Checked {
 
 /// Runs the check in the folder that a run has left. What it runs was written by a model, so it is confined as commands are.
 pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &Scripts) -> io::Result<Checked> {
-    task.hidden.lay(folder)?;
+    if let Err(error) = task.hidden.lay(folder) {
+        // A run may have left a folder in which nothing can be written: that costs this trial, and no other.
+        return Ok(Checked { reached: false, said: format!("the hidden files could not be laid in: {error}\n") });
+    }
     let mut scripts = scripts.clone();
     let end = (0..=ANSWER.min(answer.len())).rev().find(|end| answer.is_char_boundary(*end)).unwrap_or_default();
     scripts.environment.insert("ANSWER".into(), answer.get(..end).unwrap_or_default().replace('\0', "").into());

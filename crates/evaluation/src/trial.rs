@@ -197,7 +197,7 @@ impl Program {
     async fn attempt(&self, trial: &Trial<'_>, place: &Path, cancel: &CancellationToken) -> io::Result<Option<Outcome>> {
         let Trial { task, variant, .. } = *trial;
         if place.exists() {
-            fs::remove_dir_all(place)?;
+            remove(place)?;
         }
         let work = place.join("work");
         fs::create_dir_all(&work)?;
@@ -280,6 +280,15 @@ impl Program {
             confinement: Confinement::off(),
         })
     }
+}
+
+/// Removes a folder, and what is in it, also where a run has left folders in which nothing may be removed.
+fn remove(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    for entry in walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
+        let _ = fs::set_permissions(entry.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755));
+    }
+    fs::remove_dir_all(folder)
 }
 
 /// Lays in what comes late, over what is there, as who writes it would, and waits until it is dropped.

@@ -10,6 +10,7 @@ mod tables;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -162,8 +163,12 @@ fn beside(command: &mut Command, peers: &Peers) -> Result<()> {
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths(std::iter::once(peers.programs.clone()).chain(env::split_paths(&path)))?;
     command.env("PATH", path).env("VIRTUAL_ENV", &peers.place);
+    // Another script is another agent, whose trials are made anew.
+    let mut texts = DefaultHasher::new();
+    (SCRIPTS, REQUIREMENTS).hash(&mut texts);
+    let scripts = texts.finish();
     for (name, script) in PEERS {
-        command.arg("--agent").arg(OsString::from(format!("{name}=exec python -B \"$VIRTUAL_ENV\"/{script}")));
+        command.arg("--agent").arg(OsString::from(format!("{name}=: {scripts:x}; exec python -B \"$VIRTUAL_ENV\"/{script}")));
     }
     Ok(())
 }

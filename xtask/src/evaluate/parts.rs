@@ -49,7 +49,8 @@ pub(crate) const PARTS: [Part; 9] = [
     Part {
         name: "flaky-tools",
         // The tasks within reach that the other faults are tried on.
-        arguments: "core --jobs 2 --mode complex --fault flaky-tools --task setting --task count --task sum --task sort",
+        arguments: "core --jobs 2 --mode complex --fault flaky-tools --level 1 --level 2 --task setting \
+            --task count --task sum --task sort",
         within_reach: true,
         peers: false,
         each_trigger: true,

@@ -32,12 +32,13 @@ pub(super) fn begin_from_docs(part: &Part, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The lines of trials, and after them those of others that are not among them.
+/// The lines of trials, and after them those of others that are not among them: of other trials, or of the same made of something else.
 fn joined(these: &str, others: &str) -> Result<String> {
-    let known: Vec<_> = read(these)?.iter().map(Outcome::key).collect();
+    let made = |outcome: &Outcome| (outcome.key(), outcome.made_of.clone());
+    let known: Vec<_> = read(these)?.iter().map(made).collect();
     // What a killed process left half written is no line.
     let (whole, _) = others.rsplit_once('\n').unwrap_or_default();
-    let new = whole.lines().zip(read(whole)?).filter(|(_, outcome)| !known.contains(&outcome.key())).map(|(line, _)| format!("{line}\n"));
+    let new = whole.lines().zip(read(whole)?).filter(|(_, outcome)| !known.contains(&made(outcome))).map(|(line, _)| format!("{line}\n"));
     Ok(std::iter::once(these.to_owned()).chain(new).collect())
 }
 
@@ -125,6 +126,8 @@ mod tests {
         let kept = line("a", 2) + &line("b", 3) + "{\"schema\"";
         assert_eq!(joined(&line("a", 1), &kept).unwrap(), line("a", 1) + &line("b", 3));
         assert_eq!(joined(&line("a", 1), "").unwrap(), line("a", 1));
+        let other = line("a", 2).replace("\"repeat\"", "\"made_of\":\"x\",\"repeat\"");
+        assert_eq!(joined(&line("a", 1), &other).unwrap(), line("a", 1) + &other, "one that was made of something else is no other's");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use aime_tools::{Consent, Decision, DelegateTask, HandledBy, ProposedCall, SILEN
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
     think::SHOWN,
-    turn::{Call, CallState},
+    turn::{Call, CallState, TERMINATE},
 };
 use crate::text::{cut, cut_with_note, id_text};
 
@@ -168,15 +168,6 @@ impl ActorMachine {
             CallOutcome::Cancelled => INTERRUPTED.to_owned(),
             CallOutcome::InDoubt => IN_DOUBT.to_owned(),
         };
-        let tool = self.call_mut(index).map(|call| call.name.clone()).unwrap_or_default();
-        match outcome {
-            CallOutcome::Ok => drop(self.last_error.take_if(|(failed, _)| *failed == tool)),
-            CallOutcome::Error => {
-                let error = text.strip_prefix("Error: ").unwrap_or(&text).split_whitespace().collect::<Vec<_>>().join(" ");
-                self.last_error = Some((tool, cut(&error, ERROR)));
-            }
-            CallOutcome::Cancelled | CallOutcome::InDoubt => {}
-        }
         if *outcome == CallOutcome::Ok {
             self.calls_ok = self.calls_ok.saturating_add(1);
             let writes = self.call_mut(index).is_some_and(|call| call.writes());
@@ -290,12 +281,26 @@ impl ActorMachine {
     pub(super) fn finish(&mut self, index: usize, text: String, outcome: CallOutcome, duration_ms: u64, out: &mut Outbox<Self>) {
         self.started(index, out);
         let (task, id) = (self.input.spec.task.clone(), self.call_effect(index));
+        self.note_error(index, &text, outcome);
         if let Some(call) = self.call_mut(index) {
             let tool = call.name.clone();
             let output = cut(&text, SHOWN);
             let origin = call.origin.clone();
             out.emit(ProgressEvent::ToolCallFinished { task, call: id.as_str().to_owned(), tool, outcome, output, origin, duration_ms });
             call.state = CallState::Done { text: cut_with_note(&text, LONGEST_RESULT), outcome };
+        }
+    }
+
+    /// Keeps the error of the call that failed last, until a call of its tool succeeds. That an end was not taken is none.
+    fn note_error(&mut self, index: usize, text: &str, outcome: CallOutcome) {
+        let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| tool != TERMINATE) else { return };
+        match outcome {
+            CallOutcome::Ok => drop(self.last_error.take_if(|(failed, _)| *failed == tool)),
+            CallOutcome::Error => {
+                let error = text.strip_prefix("Error: ").unwrap_or(text).split_whitespace().collect::<Vec<_>>().join(" ");
+                self.last_error = Some((tool, cut(&error, ERROR)));
+            }
+            CallOutcome::Cancelled | CallOutcome::InDoubt => {}
         }
     }
 

@@ -13,7 +13,12 @@ use super::{
     runs::read,
     steering::{has_ended, is_driven, open_task, put},
 };
-use crate::{failure::Failure, output, wiring::Setup, words::msg};
+use crate::{
+    failure::{Failure, code},
+    output,
+    wiring::Setup,
+    words::msg,
+};
 
 /// How often to look whether the process that carries a run out has let go of it.
 const LOOK: Duration = Duration::from_millis(100);
@@ -61,20 +66,37 @@ async fn cancel_run(run: &RunId, setup: &Setup) -> Result<u8, Failure> {
 }
 
 async fn cancel_task(run: &RunId, seen: &RunView, task: &str, setup: &Setup) -> Result<u8, Failure> {
-    let task = part_of(run, seen, task)?;
+    // What is to be cancelled already, and the run has not taken up, is as good as gone.
+    let waiting = setup.journal()?.inbox(run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
+    let before: Vec<TaskId> = waiting.iter().filter_map(|message| cancelled_by(&message.body)).collect();
+    let task = part_of(run, seen, &before, task)?;
     put(run, &InboxMessage::Cancel { task: Some(task.clone()) }, setup).await?;
     let then = if is_driven(run, setup) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
     output::note(&format!("to be cancelled: {task}\n{then}"));
     Ok(0)
 }
 
-/// The task of a name, if it can be taken out of the run's plan.
-pub(super) fn part_of(run: &RunId, seen: &RunView, task: &str) -> Result<TaskId, Failure> {
+/// The task that a message cancels.
+fn cancelled_by(message: &str) -> Option<TaskId> {
+    match serde_json::from_str(message).ok()? {
+        InboxMessage::Cancel { task } => task,
+        _ => None,
+    }
+}
+
+/// The task of a name, if it can be taken out of the run's plan after those before it.
+pub(super) fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, Failure> {
     let task = open_task(run, seen, task)?.spec.id.clone();
     if seen.state.mode == Some(PlanMode::Direct) {
         return Err(Failure::usage(format!("{task} is all that run {run} does")).hint(format!("`aime cancel {run}` ends the run")));
     }
-    if let Err(faults) = seen.state.check_patch(&PlanPatch::cancelling(&task, "cancelled by a person")) {
+    let cancelling = |task: &TaskId| PlanPatch::cancelling(task, "cancelled by a person");
+    let after = before.iter().fold(seen.state.clone(), |state, gone| {
+        let at = state.last_progress_at;
+        state.patched(&cancelling(gone), at).unwrap_or(state)
+    });
+    let still_open = after.tasks.get(&task).is_some_and(|task| !task.status.is_settled());
+    if let (true, Err(faults)) = (still_open, after.check_patch(&cancelling(&task))) {
         return Err(Failure::usage(format!("{task} stays in the plan: {faults}")).hint("cancel what needs it first"));
     }
     Ok(task)

@@ -52,9 +52,6 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let kept = |error: io::Error| Failure::new(code::USAGE, format!("cannot use {}: {error}", folder.display()));
     fs::create_dir_all(&folder).map_err(kept)?;
     let _lock = lock(&folder)?;
-    if args.fresh {
-        forget(&folder).map_err(kept)?;
-    }
     if args.prove {
         return prove_all(&suite, &folder, args.output, setup).await;
     }
@@ -91,6 +88,9 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         return Err(
             Failure::usage("no task of this suite has what these faults need").hint("late files (`late`) or a wrong plan (`wrong_plan`)")
         );
+    }
+    if args.fresh {
+        forget(&folder).map_err(kept)?;
     }
     let mut log = OutcomeLog::open(&folder.join("trials.jsonl"))
         .map_err(|error| kept(error).hint("mend or remove the line that is named, or begin anew with --fresh"))?;

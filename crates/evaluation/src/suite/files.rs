@@ -2,9 +2,13 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
+    io::{self, Write},
     path::{Component, Path, PathBuf},
 };
+
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 
 use walkdir::WalkDir;
 
@@ -129,13 +133,12 @@ impl TaskFiles {
             let path = folder.join(name);
             clear(folder, name)?;
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            let beside = path.with_extension("aime-part");
-            fs::write(&beside, &file.bytes)?;
+            // Under a name that nothing has: a link that a run left there is not followed.
+            let mut beside = tempfile::Builder::new().prefix(".aime-").tempfile_in(path.parent().unwrap_or(folder))?;
+            beside.write_all(&file.bytes)?;
             #[cfg(unix)]
-            if file.executable {
-                fs::set_permissions(&beside, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-            }
-            fs::rename(&beside, &path)?;
+            beside.as_file().set_permissions(PermissionsExt::from_mode(if file.executable { 0o755 } else { 0o644 }))?;
+            beside.persist(&path)?;
         }
         Ok(())
     }

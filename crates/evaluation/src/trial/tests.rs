@@ -91,9 +91,10 @@ async fn another_agent_is_tried_on_the_same_tasks() {
     let folder = tempfile::tempdir().unwrap();
     let suite = suite(folder.path(), &TWO.replace("goal = \"fail\"", "goal = \"fail\"\nseconds = 1"));
     let mut program = program(folder.path(), "exit 1");
-    let command = "if test -f here; then exec sleep 600; fi\ncp \"$GOAL_FILE\" out; echo $TIMEOUT_SECONDS$MAX_TOKENS $AIME_MODEL $OPENAI_BASE_URL >> out\n\
+    let command = "if test -f here; then exec sleep 600; fi\ncp \"$GOAL_FILE\" out; echo $TIMEOUT_SECONDS$MAX_TOKENS $AIME_MODEL $OPENAI_BASE_URL $OPENAI_API_KEY >> out\n\
                    echo x > ../beside 2>&2 || echo '{\"schema\":\"aime.result/v1\",\"answer\":\"alone\",\"usage\":{\"requests\":2,\"input_tokens\":30}}'";
     program.environment.insert("MAX_TOKENS".into(), "7".into());
+    program.environment.insert("OPENAI_API_KEY".into(), "of-another-server".into());
     let model = ModelInUse { name: "small-one".into(), base_url: Some("http://127.0.0.1:1/v1".into()), ..ModelInUse::default() };
     program.models = BTreeMap::from([(Some("small".into()), model)]);
     program.agents = vec![Agent { name: "other".into(), command: command.into() }];
@@ -143,12 +144,30 @@ async fn hidden_files_are_laid_over_what_a_run_left() {
     let all = trials(&suite, &variants, 1);
     let elsewhere = folder.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
-    let program = program(folder.path(), &format!("echo > tests; mkdir y; echo > y/in; ln -s {} z", elsewhere.display()));
+    let left = format!("echo > tests; mkdir y; echo > y/in; ln -s {0} z; ln -s {0}/other y.aime-part", elsewhere.display());
+    let program = program(folder.path(), &left);
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
     assert!(log.outcomes()[0].reached, "{:?}", log.outcomes());
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing is written through a link");
     assert_eq!(fs::read_to_string(folder.path().join("t.configured.1/check.txt")).unwrap(), "looked\nexit code 0\n");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_in_which_nothing_may_be_written_costs_its_trial_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[[task]]\nname = \"t\"\ngoal = \"g\"\nhidden = { \"tests/x\" = \"1\" }\ncheck = \"true\"\n";
+    let suite = suite(folder.path(), text);
+    let variants = [Variant::default()];
+    let all = trials(&suite, &variants, 1);
+    let program = program(folder.path(), "mkdir tests; chmod a-w tests");
+    // Once more: the folder of the first is removed for it.
+    for place in ["log", "another"] {
+        let mut log = OutcomeLog::open(&folder.path().join(place)).unwrap();
+        program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+        assert_eq!(log.outcomes().len(), 1);
+    }
 }
 
 /// A trial counts while its task, its model and its settings are what they were.

@@ -53,10 +53,12 @@ impl RunMachine {
         if self.decision.is_some() || self.leaving.is_some() {
             return;
         }
-        let Some((task, reason)) = self.to_cancel.first().cloned() else { return };
+        // One that others need may go once they have gone.
+        let fits = |(task, reason): &&(TaskId, String)| self.state.check_patch(&PlanPatch::cancelling(task, reason)).is_ok();
+        let Some((task, reason)) = self.to_cancel.iter().find(fits).or_else(|| self.to_cancel.first()).cloned() else { return };
         let patch = PlanPatch::cancelling(&task, &reason);
         if let Err(faults) = self.state.check_patch(&patch) {
-            self.to_cancel.remove(0);
+            self.cancel_decided(&patch);
             self.tell_not_cancelled(&task, &faults, out);
             return self.cancel_next(out);
         }

@@ -106,7 +106,7 @@ impl<'a> Spoken<'a> {
                 return Err(has_ended(&self.run, &seen.state));
             }
             if let Some(task) = &task {
-                part_of(&self.run, seen, task)?;
+                part_of(&self.run, seen, &[], task)?;
             }
         }
         let task = task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?;

@@ -170,6 +170,22 @@ fn a_task_whose_result_another_needs_stays_and_that_is_told() {
 }
 
 #[test]
+fn tasks_are_cancelled_in_an_order_in_which_they_can_be() {
+    let mut refers = plan("a=look; b=append; c");
+    refers.tasks[1].parameters = parameters(json!({"text": "@{steps.a.result}"}));
+    let mut world = World::given(|input| input.plan = Some(refers.clone()));
+    world.acknowledges = false;
+    world.stopped();
+    for task in ["a", "b"] {
+        cancelled(&mut world, Some(task));
+    }
+    world.acknowledge_all();
+    world.resumed();
+    assert_eq!(world.statuses(), "a:skipped b:skipped c:running");
+    assert!(world.told("noted").is_empty());
+}
+
+#[test]
 fn what_was_to_be_cancelled_is_none_of_a_fork_before_it() {
     let mut world = World::of("a; b; c: a");
     world.acknowledges = false;
