@@ -49,7 +49,7 @@ pub struct Summary {
     pub tasks: usize,
     /// Each way, in the order in which they were given.
     pub variants: Vec<(String, Cell)>,
-    /// Each way on the tasks that nothing was tuned on, where there are some.
+    /// Each way on the tasks that nothing was tuned on, where some of them are such.
     pub held_out: Vec<(String, Cell)>,
     /// Each way by category.
     pub categories: BTreeMap<String, Vec<(String, Cell)>>,
@@ -204,7 +204,7 @@ impl Summary {
             suite: suite.name.clone(),
             tasks: tried.len(),
             variants: of_tasks(&everything),
-            held_out: of_tasks(&tasks(&|task| task.held_out)),
+            held_out: if tried.iter().all(|task| task.held_out) { Vec::new() } else { of_tasks(&tasks(&|task| task.held_out)) },
             categories: categories
                 .into_iter()
                 .map(|category| (category.clone(), of_tasks(&tasks(&|task| task.category == *category))))
