@@ -113,18 +113,19 @@ impl Program {
     /// Whether a trial has an outcome, of what there is now.
     #[must_use]
     pub fn has_tried(&self, trial: &Trial<'_>, log: &OutcomeLog) -> bool {
-        let made_of = self.made_of(trial);
-        log.outcomes().iter().any(|outcome| outcome.is_of(trial, &made_of))
+        self.outcome_of(trial, log).is_some()
     }
 
     /// The outcomes of these trials; those that were made of another task, model or settings of that name are left out.
     #[must_use]
     pub fn outcomes_of(&self, trials: &[Trial<'_>], log: &OutcomeLog) -> Vec<Outcome> {
-        let of = |trial: &Trial<'_>| {
-            let made_of = self.made_of(trial);
-            log.outcomes().iter().rev().find(|outcome| outcome.is_of(trial, &made_of)).cloned()
-        };
-        trials.iter().filter_map(of).collect()
+        trials.iter().filter_map(|trial| self.outcome_of(trial, log).cloned()).collect()
+    }
+
+    /// The newest outcome of a trial that was made of what there is now.
+    fn outcome_of<'a>(&self, trial: &Trial<'_>, log: &'a OutcomeLog) -> Option<&'a Outcome> {
+        let made_of = self.made_of(trial);
+        log.outcomes().iter().rev().find(|outcome| outcome.is_of(trial, &made_of))
     }
 
     /// A digest of what a trial is made of.
@@ -298,7 +299,7 @@ async fn come_late(task: &Task, variant: &Variant, work: &Path) -> Infallible {
             tokio::time::sleep(LOOK).await;
         }
         tokio::time::sleep(Duration::from_secs(task.bounds.late_seconds)).await;
-        // A run may have put a folder in its place: that is its own fault, and ends no other trial.
+        // A run may have left a folder in which nothing can be written: that is its own fault, and ends no other trial.
         if let Err(error) = task.files.divided(&task.late).0.lay(work) {
             tracing::warn!(task = task.name, %error, "what comes late could not be laid in");
         }
