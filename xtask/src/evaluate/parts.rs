@@ -16,7 +16,7 @@ pub(crate) struct Part {
 }
 
 /// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
-pub(crate) const PARTS: [Part; 9] = [
+pub(crate) const PARTS: [Part; 13] = [
     Part {
         name: "modes",
         arguments: "core --sample 6 --jobs 2 --mode direct --mode simple --mode complex --mode emergent --mode auto",
@@ -27,7 +27,14 @@ pub(crate) const PARTS: [Part; 9] = [
     Part { name: "tuned", arguments: "core --tuned --jobs 2 --mode direct", within_reach: false, peers: false, each_trigger: false },
     Part {
         name: "held-out",
-        arguments: "core --held-out --jobs 2 --mode direct --mode auto",
+        arguments: "core --held-out --jobs 2 --mode direct --mode simple --mode complex --mode emergent --mode auto",
+        within_reach: true,
+        peers: false,
+        each_trigger: false,
+    },
+    Part {
+        name: "held-out-hard",
+        arguments: "core --held-out --jobs 2 --mode direct --mode auto --level 3 --level 4 --level 5",
         within_reach: false,
         peers: false,
         each_trigger: false,
@@ -64,8 +71,23 @@ pub(crate) const PARTS: [Part; 9] = [
         each_trigger: false,
     },
     Part {
-        name: "confirmed",
-        arguments: "core --held-out --jobs 2 --mode simple --settings usual= --settings one-example=SETTINGS/one-example.toml",
+        name: "settings-confirmed",
+        arguments: "core --held-out --jobs 2 --mode simple --settings usual= --settings three-tasks=SETTINGS/three-tasks.toml \
+            --settings one-example=SETTINGS/one-example.toml",
+        within_reach: true,
+        peers: false,
+        each_trigger: false,
+    },
+    Part {
+        name: "prompts",
+        arguments: "core --tuned --sample 6 --jobs 2 --mode direct --settings usual= --settings as-large=SETTINGS/as-large.toml",
+        within_reach: true,
+        peers: false,
+        each_trigger: false,
+    },
+    Part {
+        name: "prompts-confirmed",
+        arguments: "core --held-out --jobs 2 --mode direct --settings usual= --settings as-large=SETTINGS/as-large.toml",
         within_reach: true,
         peers: false,
         each_trigger: false,
@@ -75,6 +97,13 @@ pub(crate) const PARTS: [Part; 9] = [
         name: "routing",
         arguments: "core --tuned --jobs 2 --mode auto --settings usual= --settings no-length=SETTINGS/no-length.toml --task numbers \
             --task count --task find --task sum --task upper --task folder --task sort --task readme --task which-release",
+        within_reach: true,
+        peers: false,
+        each_trigger: false,
+    },
+    Part {
+        name: "routing-confirmed",
+        arguments: "core --held-out --jobs 2 --mode auto --settings usual= --settings no-length=SETTINGS/no-length.toml",
         within_reach: true,
         peers: false,
         each_trigger: false,

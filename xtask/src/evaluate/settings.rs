@@ -1,4 +1,5 @@
-//! Settings that are compared: how finely a plan divides its goal, how many examples its prompt has, and which goals are planned.
+//! Settings that are compared: how finely a plan divides its goal, how many examples its prompt has, what actors of a small model are told, and which
+//! goals are planned.
 
 use std::fs;
 use std::path::Path;
@@ -8,22 +9,27 @@ use anyhow::{Context, Result};
 const PROMPT: &str = include_str!("../../../crates/dynamic-planner/prompts/plan_simple.md");
 /// What stands in the arguments of a [part](super::parts::Part) for their folder.
 pub(super) const FOLDER: &str = "SETTINGS";
+const PROFILE: &str = include_str!("../../../crates/actor-factory/data/profiles/sisyphus.toml");
 const EXAMPLES: &str = "Examples\n";
 const USER_MARK: &str = "<!-- user -->";
 /// An example is a goal, and the plan of it below.
 const LINES_OF_ONE: usize = 2;
 
-/// Writes them into a folder: `three-tasks.toml`, `one-example.toml`, `no-examples.toml`, `no-length.toml`.
+/// Writes them into a folder: `three-tasks.toml`, `one-example.toml`, `no-examples.toml`, `as-large.toml`, `no-length.toml`.
 pub(super) fn write(folder: &Path) -> Result<()> {
     let settings = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let mut files = vec![
         settings("three-tasks.toml", "[planning.limits]\nmax_tasks = 3\n"),
         settings("no-length.toml", "[planning.bypass]\nmax_input_length = 0\nclear_category = false\n"),
     ];
-    for (name, count) in [("one-example", 1), ("no-examples", 0)] {
-        let prompt = with_examples(PROMPT, count).context("the prompt has no examples")?;
+    let prompt = |count| with_examples(PROMPT, count).context("the prompt has no examples");
+    for (name, file, text) in [
+        ("one-example", "prompts/plan_simple.md", prompt(1)?),
+        ("no-examples", "prompts/plan_simple.md", prompt(0)?),
+        ("as-large", "profiles/sisyphus.toml", as_large(PROFILE)?),
+    ] {
         files.push((format!("{name}.toml"), format!("[extensions]\nfolders = [\"{name}\"]\n")));
-        files.push((format!("{name}/prompts/plan_simple.md"), prompt));
+        files.push((format!("{name}/{file}"), text));
     }
     for (name, text) in files {
         let path = folder.join(name);
@@ -42,6 +48,13 @@ fn with_examples(prompt: &str, count: usize) -> Option<String> {
     Some(format!("{before}{head}{kept}{USER_MARK}{after}"))
 }
 
+/// The profile as actors of larger models have it.
+fn as_large(profile: &str) -> Result<String> {
+    let mut profile: toml::Table = profile.parse()?;
+    profile.remove("small_model").context("the profile has no part for small models")?;
+    Ok(profile.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,5 +66,13 @@ mod tests {
         let [one, none] = [1, 0].map(|count| with_examples(PROMPT, count).unwrap());
         assert_eq!((goals(&one), goals(&none), none.contains(EXAMPLES)), (1, 0, false));
         assert!(none.ends_with(PROMPT.split_once(USER_MARK).unwrap().1));
+    }
+
+    #[test]
+    fn the_profile_of_larger_models_tells_small_ones_nothing_of_their_own() {
+        let profile: toml::Table = as_large(PROFILE).unwrap().parse().unwrap();
+        assert_eq!(profile["name"].as_str(), Some("sisyphus"));
+        assert!(profile.contains_key("prompt") && !profile.contains_key("small_model"), "{profile}");
+        assert!(as_large("name = \"other\"").is_err());
     }
 }
