@@ -198,6 +198,9 @@ pub enum RunFact {
         task: Option<TaskId>,
         /// Why.
         reason: String,
+        /// The message by which it came from another process, if it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<i64>,
     },
     /// The facts before this one were another run's: what they had begun was begun there, and is not begun here.
     Forked {},

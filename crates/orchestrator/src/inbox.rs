@@ -52,7 +52,8 @@ pub(crate) async fn read_inbox(journal: Journal, run: RunId, (answers, words): (
             let dealt_with = match &fact {
                 Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
                 Some(RunFact::PersonSaid { id, .. }) => words.knows(id),
-                // A stop that is lost with the process has come about all the same; who cancels looks whether it has.
+                Some(RunFact::CancelRequested { task: Some(_), .. }) => words.has_cancelled(message.id),
+                // A stop that is lost with the process has come about all the same; who cancels a run looks whether it has.
                 Some(RunFact::StopRequested { .. } | RunFact::CancelRequested { .. }) => passed_on.contains(&message.id),
                 _ => true,
             };
@@ -75,7 +76,39 @@ pub(crate) fn fact_in(message: &Message) -> Option<RunFact> {
     Some(match serde_json::from_str(&message.body).ok()? {
         InboxMessage::Answer { question, text } => RunFact::PersonAnswered { question: Some(question), text },
         InboxMessage::Say { task, text } => RunFact::PersonSaid { id: EvidenceId::new(format!("person-{}", message.id)).ok()?, task, text },
-        InboxMessage::Cancel { task } => RunFact::CancelRequested { task, reason: CANCELLED.to_owned() },
+        InboxMessage::Cancel { task } => RunFact::CancelRequested { task, reason: CANCELLED.to_owned(), message: Some(message.id) },
         InboxMessage::Pause {} => RunFact::StopRequested { reason: "paused by a person".to_owned() },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_durable::{NewRun, fact_channel};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancel_of_a_task_stays_until_it_is_durable() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::open(folder.path().join("journal.db")).unwrap();
+        journal.create_run(NewRun { id: "run", at: 0, machine_version: 1, title: "", status: "" }).await.unwrap();
+        let cancel = InboxMessage::Cancel { task: Some(TaskId::new("a").unwrap()) };
+        journal.inbox_put("run", 0, &serde_json::to_string(&cancel).unwrap()).await.unwrap();
+        let (words, (sender, mut facts)) = (Arc::new(Words::default()), fact_channel());
+        let reader = read_inbox(journal.clone(), RunId::new("run").unwrap(), (Arc::default(), Arc::clone(&words)), sender);
+        let reader = tokio::spawn(reader);
+        let fact = facts.next().await.unwrap();
+        tokio::time::sleep(LOOK * 4).await;
+        assert_eq!(
+            (journal.inbox("run").unwrap().len(), facts.ready()),
+            (1, None),
+            "what is not durable can be lost, and is passed on once"
+        );
+        words.put(&fact);
+        while !journal.inbox("run").unwrap().is_empty() {
+            tokio::time::sleep(LOOK).await;
+        }
+        assert_eq!(facts.ready(), None);
+        reader.abort();
+    }
 }

@@ -202,7 +202,7 @@ impl Orchestrator {
     /// # Errors
     /// [`OrchestratorError`]; [`LockError::Held`] while a process carries it out.
     pub async fn cancel(&self, run: &RunId, control: RunControl) -> Result<RunResult, OrchestratorError> {
-        self.take_up(run, RunFact::CancelRequested { task: None, reason: CANCELLED.to_owned() }, control).await
+        self.take_up(run, RunFact::CancelRequested { task: None, reason: CANCELLED.to_owned(), message: None }, control).await
     }
 
     async fn take_up(&self, run: &RunId, first: RunFact, control: RunControl) -> Result<RunResult, OrchestratorError> {

@@ -1,6 +1,9 @@
 //! What people say unasked, on its way from the run to the actors at work.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
 
 use aime_actors::{ActorFact, ActorMachine, Told};
 use aime_durable::FactSender;
@@ -22,23 +25,35 @@ pub(crate) struct Listener {
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     said: watch::Sender<Vec<(Option<TaskId>, Told)>>,
+    /// The messages from other processes that cancelled something.
+    cancels: Mutex<BTreeSet<i64>>,
 }
 
 impl Words {
     /// With what was said before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
         let told = |said: &Said| (said.task.clone(), Told { id: said.id.clone(), text: said.text.clone() });
-        Self { said: watch::Sender::new(run.said().iter().map(told).collect()) }
+        Self { said: watch::Sender::new(run.said().iter().map(told).collect()), cancels: Mutex::default() }
     }
 
-    /// Takes in a fact of the run's journal; all but words are let pass.
+    /// Takes in a fact of the run's journal; all but words and cancels are let pass.
     pub(crate) fn put(&self, fact: &RunFact) {
-        let RunFact::PersonSaid { id, task, text } = fact else { return };
-        self.said.send_modify(|said| {
-            if !said.iter().any(|(_, told)| told.id == *id) {
-                said.push((task.clone(), Told { id: id.clone(), text: text.clone() }));
+        match fact {
+            RunFact::PersonSaid { id, task, text } => self.said.send_modify(|said| {
+                if !said.iter().any(|(_, told)| told.id == *id) {
+                    said.push((task.clone(), Told { id: id.clone(), text: text.clone() }));
+                }
+            }),
+            RunFact::CancelRequested { message: Some(message), .. } => {
+                self.cancels.lock().unwrap_or_else(PoisonError::into_inner).insert(*message);
             }
-        });
+            _ => {}
+        }
+    }
+
+    /// Whether the run's journal has what this message cancelled, since the run was taken up.
+    pub(crate) fn has_cancelled(&self, message: i64) -> bool {
+        self.cancels.lock().unwrap_or_else(PoisonError::into_inner).contains(&message)
     }
 
     /// Whether the run's journal has these words.

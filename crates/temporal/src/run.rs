@@ -247,7 +247,7 @@ const fn is_said(fact: &RunFact) -> bool {
 
 /// The wish of somebody who cancels the workflow itself.
 fn cancel() -> RunFact {
-    RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".to_owned() }
+    RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".to_owned(), message: None }
 }
 
 /// The end of a call that was begun on a host that is lost.

@@ -71,8 +71,8 @@ impl RunMachine {
                 self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);
             }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
-            (RunFact::CancelRequested { task: None, reason }, _) => self.cancel(reason, out),
-            (RunFact::CancelRequested { task: Some(task), reason }, _) => self.cancel_task(task, reason, out),
+            (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),
+            (RunFact::CancelRequested { task: Some(task), reason, .. }, _) => self.cancel_task(task, reason, out),
             (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),

@@ -75,7 +75,7 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
     assert_eq!(journal.check_snapshots::<RunMachine>("run", RUN_STREAM).unwrap(), []);
     // What was under way is revoked by whatever comes first: nobody needs to know any more what it was.
     let stood = stand(&journal, &run).unwrap();
-    for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: String::new() }] {
+    for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: String::new(), message: None }] {
         let (mut machine, mut out) = (stood.standing.machine().clone(), Outbox::default());
         machine.apply(1, &first, &mut out);
         let revoked = |id: &EffectId| out.orders().iter().any(|order| matches!(order, Order::Revoke(revoked, _) if revoked == id));

@@ -22,7 +22,7 @@ fn stop() -> RunFact {
 }
 
 fn cancelled_task() -> RunFact {
-    RunFact::CancelRequested { task: Some(TaskId::new("a").unwrap()), reason: "no".to_owned() }
+    RunFact::CancelRequested { task: Some(TaskId::new("a").unwrap()), reason: "no".to_owned(), message: None }
 }
 
 #[test]

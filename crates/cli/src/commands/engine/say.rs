@@ -115,7 +115,7 @@ impl<'a> Spoken<'a> {
             (Some(then), Some(task)) => format!("to be cancelled: {task}\n{then}"),
             _ => msg!("engine-told", then = msg!("engine-cancelled"), run = self.run),
         };
-        let fact = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() };
+        let fact = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned(), message: None };
         if ends && then.is_some() {
             self.put(fact, setup).await?;
             return self.until_it_has_ended().await;

@@ -75,7 +75,7 @@ fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
     world.send(RunFact::ActorsHeard { reports: reports.collect() });
     assert!(world.told("triggers_fired").is_empty(), "the evidence waits until the run goes on");
     assert_eq!(world.told("tool_call_started").len(), 1);
-    world.send(RunFact::CancelRequested { task: None, reason: "enough".into() });
+    world.send(RunFact::CancelRequested { task: None, reason: "enough".into(), message: None });
     assert_eq!(world.told("tool_call_finished").len(), 1);
 }
 

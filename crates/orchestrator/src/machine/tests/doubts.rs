@@ -54,7 +54,7 @@ const CUT: [(&str, CallOutcome); 3] = [("c1", CallOutcome::Ok), ("c2", CallOutco
 fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
     let mut world = died_in_calls(true);
     assert_eq!(ends(&world), CUT[..1], "its actor may still tell");
-    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned() });
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned(), message: None });
     assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT.to_vec()));
     // Who was given up and tells something all the same, as a runner that was aborted too late, is not heard.
     world.reports("b", 4, finished("c2")).done("a");
@@ -64,7 +64,7 @@ fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
 #[test]
 fn a_call_cut_off_by_a_crash_is_in_doubt_when_the_run_is_cancelled() {
     let mut world = died_in_calls(true);
-    world.send(RunFact::CancelRequested { task: None, reason: "not needed".to_owned() });
+    world.send(RunFact::CancelRequested { task: None, reason: "not needed".to_owned(), message: None });
     assert_eq!((world.ended(), ends(&world)), ("cancelled", CUT.to_vec()));
 }
 
@@ -108,6 +108,6 @@ fn the_input_is_read_by_the_name_that_it_had_before() {
 #[test]
 fn a_journal_of_before_tells_what_it_told() {
     let mut world = died_in_calls(false);
-    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned() });
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned(), message: None });
     assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT[..1].to_vec()));
 }

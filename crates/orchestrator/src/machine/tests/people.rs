@@ -79,7 +79,7 @@ fn who_stops_a_run_that_is_about_to_wait_has_stopped_it() {
     asks(&mut world, "a", "q");
     world.deferred("question");
     world.stopped();
-    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "cancelled by a person".to_owned() });
+    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "cancelled by a person".to_owned(), message: None });
     world.acknowledge_all();
     assert_eq!(world.ended(), "interrupted");
     world.acknowledges = true;

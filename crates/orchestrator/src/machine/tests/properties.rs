@@ -99,7 +99,7 @@ impl World {
     }
 
     fn cancel(&mut self, task: Option<aime_progress::TaskId>) {
-        self.send(RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned() });
+        self.send(RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned(), message: None });
     }
 
     fn pick(&self, pick: &Index, revoked: bool) -> Option<(aime_durable::EffectId, RunEffect)> {
