@@ -60,9 +60,13 @@ async fn checked(task: &Task, solution: Option<&str>, folder: &Path, scripts: &S
 /// What the check says after the solution, and after nothing, in the tests.
 #[cfg(test)]
 pub(crate) async fn solved_and_not(task: &Task) -> (bool, bool) {
+    (passes_after(task, task.solution.as_deref()).await, passes_after(task, None).await)
+}
+
+/// What the check says after a script, in the tests.
+#[cfg(test)]
+pub(crate) async fn passes_after(task: &Task, script: Option<&str>) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let environment = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())].into();
-    let scripts = Scripts { environment, ..Scripts::default() };
-    let solved = checked(task, task.solution.as_deref(), &folder.path().join("solved"), &scripts).await.unwrap().reached;
-    (solved, checked(task, None, &folder.path().join("undone"), &scripts).await.unwrap().reached)
+    checked(task, script, &folder.path().join("work"), &Scripts { environment, ..Scripts::default() }).await.unwrap().reached
 }

@@ -1,7 +1,7 @@
 use std::{fs, path::Path};
 
 use super::*;
-use crate::prove::solved_and_not;
+use crate::prove::{passes_after, solved_and_not};
 
 /// A folder with these files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -102,6 +102,56 @@ async fn the_suite_that_is_built_in_is_proven() {
         let found = solved_and_not(task).await;
         if found != (true, false) {
             bad.push(format!("{}: the check passes after the solution: {}, after nothing: {}", task.name, found.0, found.1));
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Other work than the solution, and whether it is right: a task, and a script that may come after its solution (`SOLUTION`).
+const WORK: [(&str, bool, &str); 28] = [
+    ("haiku", true, "printf 'Foam upon the surf\nwhite gulls cry above the cliffs\nnight comes with the swell\n' > haiku.txt"),
+    ("haiku", false, "printf 'The season has come\nresearch of the falling leaves\nwind is in the trees\n' > haiku.txt"),
+    ("page", true, "printf '<h1>\n  Welcome\n</h1>\n' > index.html"),
+    ("page", false, "printf '<p>Welcome</p>\n' > index.html"),
+    ("table", false, "SOLUTION\necho Paris,France >> cities.csv"),
+    ("readme", true, "printf 'Demo\n====\n\n- main.py\n- data.csv\n' > README.md"),
+    ("readme", false, "printf 'A demo\n\n- main.py\n- data.csv\n' > README.md"),
+    ("which-release", true, "echo '1.2 (1.3 only says that it works with --json)' > ANSWER"),
+    ("which-release", false, "echo '1.2 or 1.3' > ANSWER"),
+    ("who-approves", false, "echo 'Not Tomas Reyes: it is Ida Holm' > ANSWER"),
+    ("timeline", false, "echo '1901-05-02 1901-05-10 1901-05-13 1901-05-22' > timeline.md"),
+    ("timeline", false, "SOLUTION\ntac timeline.md > turned; mv turned timeline.md"),
+    ("compare-plans", true, "echo '**Medium**: 30.00' > ANSWER"),
+    ("compare-plans", false, "echo 'Small: 10 + 30 GB x 0.50 = 35, Medium 25 + 5. The cheapest is Large: 33' > ANSWER"),
+    ("compare-plans", false, "echo 'Medium: 300' > ANSWER"),
+    ("failing-step", false, "SOLUTION\necho >> convert.py"),
+    ("split-and-merge", false, "SOLUTION\nrm letters/c.txt"),
+    ("split-and-merge", false, "SOLUTION\necho plum > letters/p.txt"),
+    ("ledger", true, "SOLUTION\nsed -i 's/balance: 230/balance: 230.00/' report.md"),
+    ("ledger", false, "SOLUTION\nsed -i 's/balance: 230/balance: 2305/' report.md"),
+    (
+        "package",
+        false,
+        "SOLUTION\nprintf 'import unittest\n\nclass Test(unittest.TestCase):\n    def test(self):\n        pass\n' > tests/test_greet.py",
+    ),
+    ("rename-everywhere", false, "SOLUTION\necho 'fetch = load' >> store.py"),
+    ("rename-everywhere", true, "SOLUTION\necho '# load gives a value' >> store.py"),
+    ("calculator", true, "SOLUTION\necho '# Without eval or exec.' >> calc.py"),
+    ("calculator", false, "SOLUTION\necho 'if False: eval(\"1\")' >> calc.py"),
+    ("dirty-dates", false, "SOLUTION\nsed -i /2026-03-01/d clean.txt"),
+    ("dirty-dates", false, "SOLUTION\ntac clean.txt > turned; mv turned clean.txt"),
+    ("tests-pass", false, "rm -f test*.py"),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checks_tell_right_work_from_wrong() {
+    let suite = Suite::core().unwrap();
+    let mut bad = Vec::new();
+    for (name, right, script) in WORK {
+        let task = suite.tasks.iter().find(|task| task.name == name).unwrap_or_else(|| panic!("{name}"));
+        let script = script.replace("SOLUTION", task.solution.as_deref().unwrap());
+        if passes_after(task, Some(&script)).await != right {
+            bad.push(format!("{name}: {script}"));
         }
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
