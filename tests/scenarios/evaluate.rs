@@ -152,3 +152,31 @@ fn wrong_use_is_told_with_the_mend() {
     world.file("x.toml", "");
     world.aime(["--config", "x.toml", "eval", "suite"]).must(2).tells(&["--config file of its own"]);
 }
+
+/// What could not be tried says why, does not count, and takes nothing from the tables of before.
+#[test]
+fn what_could_not_begin_is_told_and_made_again() {
+    let world = world();
+    let agent = ["eval", "suite", "--task", "good", "--agent", "mine=./mine.sh"];
+    world.aime(agent).must(2).tells(&["good, mine: wrong use", "mine.sh: No such file", "1 trial could not begin"]);
+    assert!(!world.exists(".aime/evaluations/small/summary.md"));
+    let there = ["eval", "suite", "--task", "good", "--agent", "mine=echo hello > out.txt"];
+    let ended = world.aime(there).must(0).tells(&["good, mine: reached"]);
+    assert!(ended.stdout.contains("| mine | 1 of 1 | 100% (21–100) | 0 | – |"), "it does not tell its tokens: {ended}");
+    world.aime(agent).must(2);
+    assert!(world.read(".aime/evaluations/small/summary.md").contains("| mine | 1 of 1 |"));
+}
+
+#[test]
+fn a_projects_settings_do_not_count_in_trials_and_folders_of_others_stay() {
+    let world = world();
+    world.file("aime.toml", "[models.default]\nbase_url = \"http://127.0.0.1:9/v1\"\n");
+    world.aime(["eval", "suite", "--task", "good", "--mode", "direct"]).must(0).tells(&["aime.toml does not count in trials", "reached"]);
+    for part in ["trials", "proofs"] {
+        world.file(&format!("{part}-of-mine/{part}/work.txt"), "mine");
+        let kept = format!("{part}-of-mine");
+        let refused = ["eval", "suite", "--prove", "-o", &kept];
+        world.aime(refused).must(2).tells(&["was there before and is no evaluation's", "-o"]);
+        assert!(world.exists(&format!("{kept}/{part}/work.txt")));
+    }
+}

@@ -20,6 +20,6 @@ pub use page::page;
 pub use prove::{Proof, prove};
 pub use statistics::{Interval, wilson};
 pub use suite::{Suite, SuiteError, Task, TaskBounds, TaskFiles};
-pub use summary::{AutoMode, BestMode, Cell, Summary};
-pub use trial::{Evaluated, Program, Trial, TrialError, trials};
+pub use summary::{AutoMode, Cell, OneMode, Summary};
+pub use trial::{Evaluated, Program, Trial, TrialError, remove_trials, trials};
 pub use variant::{Fault, Replanning, Variant};

@@ -17,7 +17,7 @@ const SCHEMA: &str = "aime.trial/v1";
 const KEPT: usize = 2_000;
 
 /// One trial, and what came of it: a line of `trials.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Always `aime.trial/v1`.
     pub schema: String,
@@ -45,18 +45,18 @@ pub struct Outcome {
     /// Requests to models.
     #[serde(default)]
     pub requests: u64,
-    /// Tokens that were sent, those from a cache among them.
-    #[serde(default)]
-    pub input_tokens: u64,
+    /// Tokens that were sent, those from a cache among them; absent where the program did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
     /// Of these, those from a cache.
     #[serde(default)]
     pub cached_input_tokens: u64,
-    /// Tokens that were answered.
-    #[serde(default)]
-    pub output_tokens: u64,
-    /// What that cost.
-    #[serde(default)]
-    pub cost_usd: f64,
+    /// Tokens that were answered; absent where the program did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// What that cost; absent where the program did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     /// Changes of the plan.
     #[serde(default)]
     pub replans: u64,
@@ -112,12 +112,19 @@ impl Failure {
         }
     }
 
-    /// By the exit code of a run, for one whose goal was not reached.
-    pub(crate) const fn of_exit(code: Option<i32>, has_result: bool) -> Self {
+    /// Whether nothing was tried at all: that says nothing of the way, does not count, and is made again.
+    #[must_use]
+    pub const fn is_of_the_set_up(self) -> bool {
+        matches!(self, Self::Model | Self::Usage)
+    }
+
+    /// By the exit code of a run, for one whose goal was not reached. What has ended otherwise than by its own will `tells` nothing by it.
+    const fn of_exit(code: Option<i32>, tells: bool) -> Self {
         match code {
-            Some(0) if has_result => Self::FalseClaim,
-            Some(1) if has_result => Self::GivenUp,
-            Some(2) => Self::Usage,
+            Some(0) if tells => Self::FalseClaim,
+            Some(1) if tells => Self::GivenUp,
+            // Those that a shell gives where there is no such program.
+            Some(2 | 126 | 127) => Self::Usage,
             Some(3) => Self::Model,
             Some(4) => Self::Bound,
             Some(5) => Self::Waiting,
@@ -133,26 +140,29 @@ impl Outcome {
     pub(crate) fn new(trial: &Trial<'_>, printed: &str, code: Option<i32>, seconds: u64) -> (Self, String) {
         let lines: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let result = result(&lines);
-        let number = |name: &str| result.and_then(|result| result.pointer(name)?.as_u64()).unwrap_or_default();
+        let told = |name: &str| result.and_then(|result| result.pointer(name)?.as_u64());
+        let number = |name: &str| told(name).unwrap_or_default();
         let text = |name: &str| result.and_then(|result| Some(cut(result.pointer(name)?.as_str()?)));
         let of_type = |kind: &'static str| lines.iter().filter(move |line| line.get("type").and_then(Value::as_str) == Some(kind));
         let answer = result.and_then(|result| result.pointer("/answer")?.as_str()).unwrap_or_default().to_owned();
+        // Of another agent its exit code is enough. aime has always a result to tell.
+        let tells = result.is_some() || trial.variant.agent.is_some();
         let outcome = Self {
             schema: SCHEMA.to_owned(),
             task: trial.task.name.clone(),
             variant: trial.variant.clone(),
             repeat: trial.repeat,
             reached: false,
-            claimed: code == Some(0) && result.is_some(),
+            claimed: code == Some(0) && tells,
             made_of: None,
-            failure: Some(Failure::of_exit(code, result.is_some())),
+            failure: Some(Failure::of_exit(code, tells)),
             begun: lines.iter().find_map(|line| line.get("time")?.as_str().map(str::to_owned)),
             seconds,
             requests: number("/usage/requests"),
-            input_tokens: number("/usage/input_tokens"),
+            input_tokens: told("/usage/input_tokens"),
             cached_input_tokens: number("/usage/cached_input_tokens"),
-            output_tokens: number("/usage/output_tokens"),
-            cost_usd: result.and_then(|result| result.pointer("/usage/cost_usd")?.as_f64()).unwrap_or_default(),
+            output_tokens: told("/usage/output_tokens"),
+            cost_usd: result.and_then(|result| result.pointer("/usage/cost_usd")?.as_f64()),
             replans: number("/replans"),
             interventions: u64::try_from(of_type("question_asked").count()).unwrap_or(u64::MAX),
             fallback: of_type("plan_created").next().and_then(|event| event.get("fallback")?.as_str().map(cut)),
@@ -174,10 +184,10 @@ impl Outcome {
         self.task == trial.task.name && self.variant == *trial.variant && self.repeat == trial.repeat && same()
     }
 
-    /// Tokens in and out.
+    /// Tokens in and out, where the program told.
     #[must_use]
-    pub const fn tokens(&self) -> u64 {
-        self.input_tokens + self.output_tokens
+    pub fn tokens(&self) -> Option<u64> {
+        Some(self.input_tokens? + self.output_tokens?)
     }
 
     /// What tells it from other trials.
@@ -190,6 +200,14 @@ impl Outcome {
 /// The result among the lines that a run printed: the last of its kind.
 fn result(lines: &[Value]) -> Option<&Value> {
     lines.iter().rev().find(|line| line.get("schema").and_then(Value::as_str) == Some("aime.result/v1"))
+}
+
+/// What a program said last, on standard error: from its last `error` on, or else its last line.
+pub(crate) fn last_words(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let from = lines.iter().rposition(|line| line.starts_with("error")).unwrap_or(lines.len().saturating_sub(1));
+    let said = lines.get(from..).unwrap_or_default().join("\n");
+    (!said.is_empty()).then(|| cut(&said))
 }
 
 fn cut(text: &str) -> String {

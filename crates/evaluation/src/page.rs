@@ -83,15 +83,15 @@ fn success(cells: &[(String, Cell)]) -> Markup {
 fn cells(cells: &[(String, Cell)]) -> Markup {
     html! {
         table {
-            tr { th { "way" } th { "reached" } th { "claimed, not reached" } th { "tokens" } th { "seconds" } th { "cost, $" } th { "replans" } th { "questions" } th { "failures" } }
+            tr { th { "way" } th { "reached" } th { "claimed, not reached" } th { "tokens (median)" } th { "seconds (median)" } th { "cost, $ (in all)" } th { "replans (in all)" } th { "questions (in all)" } th { "failures" } }
             @for (name, cell) in cells {
                 tr {
                     td { (name) }
                     td { (cell.reached) " of " (cell.tried) }
                     td { (cell.false_claims) }
-                    td { (cell.tokens) }
+                    td { (cell.tokens()) }
                     td { (cell.seconds) }
-                    td { (format!("{:.2}", cell.cost_usd)) }
+                    td { (cell.cost()) }
                     td { (cell.replans) }
                     td { (cell.interventions) }
                     td { (cell.failures.iter().map(|(failure, count)| format!("{count} {}", failure.words())).collect::<Vec<_>>().join(", ")) }

@@ -1,7 +1,6 @@
 //! What all trials together tell.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
 };
@@ -12,6 +11,9 @@ use crate::{
     Failure, Interval, Outcome, Suite, Task, Variant,
     statistics::{median, wilson},
 };
+
+/// Stands for what is not known.
+const UNKNOWN: &str = "–";
 
 /// Trials of one way, on all tasks or on some.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,12 +26,12 @@ pub struct Cell {
     pub success: Interval,
     /// How many said that they reached it and did not.
     pub false_claims: u32,
-    /// Tokens in and out of one trial, in the middle.
-    pub tokens: u64,
+    /// Tokens in and out of one trial, in the middle of those that told; nothing where none did.
+    pub tokens: Option<u64>,
     /// Seconds of one trial, in the middle.
     pub seconds: u64,
-    /// Dollars of all of them.
-    pub cost_usd: f64,
+    /// Dollars of all of them; nothing where one does not tell.
+    pub cost_usd: Option<f64>,
     /// Changes of plans in all of them.
     pub replans: u64,
     /// Questions to a person in all of them.
@@ -55,10 +57,9 @@ pub struct Summary {
     pub categories: BTreeMap<String, Vec<(String, Cell)>>,
     /// Each way by level.
     pub levels: BTreeMap<u8, Vec<(String, Cell)>>,
-    /// How many of these at least one way reached at least once.
-    pub best_by_hand: u32,
-    /// For each model and settings, on how many tasks `auto` reached the goal, and on how many of the same at least one mode that was chosen by hand
-    /// did; nothing where not both were tried.
+    /// How many of these at least one way reached at least once: more than anyone could choose beforehand, for luck is among it.
+    pub reached_once: u32,
+    /// For each model and settings, what `auto` reached and what modes that were chosen by hand did; nothing where not both were tried.
     pub auto: Vec<AutoMode>,
     /// By task, the ways that reached it each time it was tried.
     pub by_task: BTreeMap<String, Vec<String>>,
@@ -67,29 +68,47 @@ pub struct Summary {
 /// What choosing the mode by rules gave, beside choosing it by hand.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AutoMode {
-    /// The model and the settings, where they have names.
-    pub with: String,
     /// Tasks that both were tried on.
     pub tasks: u32,
-    /// Of these, those that `auto` reached at least once.
-    pub reached: u32,
-    /// Of these, those that at least one mode chosen by hand reached at least once. Whoever chose so would have to know it before.
-    pub by_hand: u32,
-    /// Tokens of one trial of `auto` on these tasks, in the middle.
-    pub tokens: u64,
+    /// `auto` on these tasks.
+    pub auto: OneMode,
     /// The one mode by hand that reached most of these tasks, of those that were tried on all of them: with fewer tokens, where two did.
-    pub best: Option<BestMode>,
+    pub best: Option<OneMode>,
+    /// How many of these tasks at least one mode chosen by hand reached at least once: more than anyone could choose beforehand, for luck is among it.
+    pub by_hand_once: u32,
 }
 
-/// The mode that is best where one is chosen by hand for all tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct BestMode {
-    /// Its name.
-    pub mode: String,
-    /// Tasks that it reached at least once.
-    pub reached: u32,
+/// What one mode gave on some tasks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OneMode {
+    /// Its name, with those of the model and the settings.
+    pub way: String,
+    /// How many of the tasks it is to reach when each is tried once: the sum of their shares, so that what was tried oftener counts no more.
+    pub reached: f64,
     /// Tokens of one trial, in the middle.
-    pub tokens: u64,
+    pub tokens: Option<u64>,
+}
+
+impl OneMode {
+    fn of(way: &Variant, tasks: &[&str], outcomes: &[Outcome]) -> Self {
+        let of = |task: &str| outcomes.iter().filter(|outcome| outcome.task == task && outcome.variant == *way).collect::<Vec<_>>();
+        let share = |task: &&str| {
+            let tried = of(task);
+            let count = |outcomes: usize| f64::from(u32::try_from(outcomes).unwrap_or(u32::MAX));
+            count(tried.iter().filter(|outcome| outcome.reached).count()) / count(tried.len()).max(1.0)
+        };
+        Self {
+            way: way.name(),
+            reached: tasks.iter().map(share).sum(),
+            tokens: median(tasks.iter().flat_map(|task| of(task)).filter_map(Outcome::tokens).collect()),
+        }
+    }
+
+    /// How many it reached of so many tasks, with what.
+    fn words(&self, tasks: u32) -> String {
+        let reached = if self.reached.fract() == 0.0 { format!("{:.0}", self.reached) } else { format!("{:.1}", self.reached) };
+        format!("reached {reached} of {tasks} tasks, at {} tokens in the middle.", number(self.tokens))
+    }
 }
 
 impl AutoMode {
@@ -100,51 +119,46 @@ impl AutoMode {
         let mut seen = BTreeSet::new();
         all.retain(|with| seen.insert(with.clone()));
         let among = |with: &(_, _)| variants.iter().filter(plain).filter(|variant| of(variant) == *with).collect::<Vec<_>>();
-        all.iter()
-            .filter_map(|with| {
-                let name = [&with.0, &with.1].into_iter().flatten().cloned().collect::<Vec<_>>().join(", ");
-                Self::of(name, suite, &among(with), outcomes)
-            })
-            .collect()
+        all.iter().filter_map(|with| Self::of(suite, &among(with), outcomes)).collect()
     }
 
-    fn of(with: String, suite: &Suite, variants: &[&Variant], outcomes: &[Outcome]) -> Option<Self> {
+    fn of(suite: &Suite, variants: &[&Variant], outcomes: &[Outcome]) -> Option<Self> {
         let (auto, by_hand): (Vec<&Variant>, Vec<&Variant>) =
             variants.iter().copied().filter(|variant| variant.mode.is_some()).partition(|variant| variant.mode.as_deref() == Some("auto"));
-        let of = |task: &str, ways: &[&Variant]| -> Vec<&Outcome> {
-            outcomes.iter().filter(|outcome| outcome.task == task && ways.contains(&&outcome.variant)).collect()
-        };
+        let auto = *auto.first()?;
+        let tried = |task: &str, way: &Variant| outcomes.iter().any(|outcome| outcome.task == task && outcome.variant == *way);
         let names = suite.tasks.iter().map(|task| task.name.as_str());
-        let tasks: Vec<&str> = names.filter(|task| !of(task, &auto).is_empty() && !of(task, &by_hand).is_empty()).collect();
-        let reached = |ways: &[&Variant]| -> u32 {
-            let reached = tasks.iter().filter(|task| of(task, ways).iter().any(|outcome| outcome.reached));
-            u32::try_from(reached.count()).unwrap_or(u32::MAX)
-        };
-        let tokens = |ways: &[&Variant]| median(tasks.iter().flat_map(|task| of(task, ways)).map(Outcome::tokens).collect());
-        let on_all = by_hand.iter().filter(|way| tasks.iter().all(|task| !of(task, &[**way]).is_empty()));
-        let best = on_all.map(|way| BestMode { mode: way.name(), reached: reached(&[*way]), tokens: tokens(&[*way]) });
-        (!tasks.is_empty()).then(|| Self {
-            with,
+        let tasks: Vec<&str> = names.filter(|task| tried(task, auto) && by_hand.iter().any(|way| tried(task, way))).collect();
+        if tasks.is_empty() {
+            return None;
+        }
+        let once =
+            |task: &&&str| outcomes.iter().any(|outcome| outcome.task == **task && outcome.reached && by_hand.contains(&&outcome.variant));
+        let on_all = by_hand.iter().filter(|way| tasks.iter().all(|task| tried(task, way)));
+        let best = on_all.map(|way| OneMode::of(way, &tasks, outcomes));
+        let better = |one: &OneMode, other: &OneMode| one.reached.total_cmp(&other.reached).then(other.tokens.cmp(&one.tokens));
+        Some(Self {
             tasks: u32::try_from(tasks.len()).unwrap_or(u32::MAX),
-            reached: reached(&auto),
-            by_hand: reached(&by_hand),
-            tokens: tokens(&auto),
-            best: best.max_by_key(|best| (best.reached, Reverse(best.tokens))),
+            auto: OneMode::of(auto, &tasks, outcomes),
+            best: best.max_by(better),
+            by_hand_once: u32::try_from(tasks.iter().filter(once).count()).unwrap_or(u32::MAX),
         })
     }
 
-    fn words(&self) -> String {
-        let Self { with, tasks, reached, by_hand, tokens, best } = self;
-        let with = if with.is_empty() { String::new() } else { format!("With {with}: ") };
-        let best = best.as_ref().map(|BestMode { mode, reached, tokens }| {
-            format!(" `{mode}`, the best mode for all of them by hand, reached {reached} with {tokens}.")
-        });
-        format!(
-            "{with}Of {tasks} tasks `auto` reached {reached}, with {tokens} tokens in the middle.{} {by_hand} were reached by at least one of the modes that were \
-             chosen by hand.",
-            best.unwrap_or_default()
-        )
+    fn words(&self) -> Vec<String> {
+        let Self { tasks, auto, best, by_hand_once } = self;
+        let mut told = vec![format!("`{}` {}", auto.way, auto.words(*tasks))];
+        told.extend(best.as_ref().map(|best| format!("`{}`, the best mode by hand for all of them, {}", best.way, best.words(*tasks))));
+        told.push(format!(
+            "{by_hand_once} of these {tasks} were reached at least once by a mode chosen by hand: more than anyone could choose beforehand, for luck is among it."
+        ));
+        told
     }
+}
+
+/// A number that may not be known.
+fn number(number: Option<u64>) -> String {
+    number.map_or_else(|| UNKNOWN.to_owned(), |number| number.to_string())
 }
 
 impl Cell {
@@ -160,14 +174,24 @@ impl Cell {
             reached,
             success: wilson(reached, tried),
             false_claims: count(&|outcome| outcome.claimed && !outcome.reached),
-            tokens: median(outcomes.iter().map(|outcome| outcome.tokens()).collect()),
-            seconds: median(outcomes.iter().map(|outcome| outcome.seconds).collect()),
+            tokens: median(outcomes.iter().filter_map(|outcome| outcome.tokens()).collect()),
+            seconds: median(outcomes.iter().map(|outcome| outcome.seconds).collect()).unwrap_or_default(),
             cost_usd: outcomes.iter().map(|outcome| outcome.cost_usd).sum(),
             replans: outcomes.iter().map(|outcome| outcome.replans).sum(),
             interventions: outcomes.iter().map(|outcome| outcome.interventions).sum(),
             fallbacks: count(&|outcome| outcome.fallback.is_some()),
             failures,
         })
+    }
+
+    /// What all of them cost, in dollars.
+    pub(crate) fn cost(&self) -> String {
+        self.cost_usd.map_or_else(|| UNKNOWN.to_owned(), |cost| format!("{cost:.2}"))
+    }
+
+    /// What one took.
+    pub(crate) fn tokens(&self) -> String {
+        number(self.tokens)
     }
 }
 
@@ -210,7 +234,7 @@ impl Summary {
                 .map(|category| (category.clone(), of_tasks(&tasks(&|task| task.category == *category))))
                 .collect(),
             levels: levels.into_iter().map(|level| (level, of_tasks(&tasks(&|task| task.level == level)))).collect(),
-            best_by_hand: u32::try_from(everything.iter().filter(|name| once(name)).count()).unwrap_or(u32::MAX),
+            reached_once: u32::try_from(everything.iter().filter(|name| once(name)).count()).unwrap_or(u32::MAX),
             auto: AutoMode::all(suite, variants, outcomes),
             by_task,
         }
@@ -252,12 +276,9 @@ impl Summary {
             notes.push(format!("Trials in which no plan of the mode came about, and the run fell back to another: {counts}."));
         }
         if self.variants.len() > 1 {
-            notes.push(format!(
-                "{} of {} tasks were reached by at least one way: what the best way chosen by hand for each could reach.",
-                self.best_by_hand, self.tasks
-            ));
+            notes.push(format!("{} of {} tasks were reached at least once, in one way or another.", self.reached_once, self.tasks));
         }
-        notes.extend(self.auto.iter().map(AutoMode::words));
+        notes.extend(self.auto.iter().flat_map(AutoMode::words));
         notes
     }
 
@@ -273,7 +294,7 @@ impl Summary {
                 cells
                     .iter()
                     .find(|(other, _)| other == *name)
-                    .map_or_else(|| "–".to_owned(), |(_, cell)| format!("{} of {}", cell.reached, cell.tried))
+                    .map_or_else(|| UNKNOWN.to_owned(), |(_, cell)| format!("{} of {}", cell.reached, cell.tried))
             };
             let _ = writeln!(text, "| {row} | {} |", names.iter().map(found).collect::<Vec<_>>().join(" | "));
         }
@@ -283,23 +304,23 @@ impl Summary {
 
 fn table(head: &str, cells: &[(String, Cell)]) -> String {
     let mut text = format!(
-        "| {head} | reached | success (95%) | claimed, not reached | tokens | seconds | cost, $ | replans | questions |\n|---|---|---|---|---|---|---|---|---|\n"
+        "| {head} | reached | success (95%) | claimed, not reached | tokens (median) | seconds (median) | cost, $ (in all) | replans (in all) | questions (in all) |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     for (name, cell) in cells {
         let Interval { share, low, high } = cell.success;
         let percent = |share: f64| format!("{:.0}", share * 100.0);
         let _ = writeln!(
             text,
-            "| {name} | {} of {} | {}% ({}–{}) | {} | {} | {} | {:.2} | {} | {} |",
+            "| {name} | {} of {} | {}% ({}–{}) | {} | {} | {} | {} | {} | {} |",
             cell.reached,
             cell.tried,
             percent(share),
             percent(low),
             percent(high),
             cell.false_claims,
-            cell.tokens,
+            cell.tokens(),
             cell.seconds,
-            cell.cost_usd,
+            cell.cost(),
             cell.replans,
             cell.interventions
         );
@@ -338,10 +359,10 @@ mod tests {
         let variants = [way("direct"), way("complex"), way("auto"), peer];
         let summary = Summary::new(&suite, &variants, &outcomes);
         // The complex mode was not tried on both.
-        let best = Some(BestMode { mode: "direct".to_owned(), reached: 1, tokens: 20 });
-        assert_eq!(summary.auto, [AutoMode { with: String::new(), tasks: 2, reached: 1, by_hand: 2, tokens: 30, best }]);
-        let told = "Of 2 tasks `auto` reached 1, with 30 tokens in the middle. `direct`, the best mode for all of them by hand, reached 1 with 20. \
-                    2 were reached by at least one of the modes";
+        let one = |mode: &str, tokens: u64| OneMode { way: mode.to_owned(), reached: 1.0, tokens: Some(tokens) };
+        assert_eq!(summary.auto, [AutoMode { tasks: 2, auto: one("auto", 30), best: Some(one("direct", 20)), by_hand_once: 2 }]);
+        let told = "`auto` reached 1 of 2 tasks, at 30 tokens in the middle.\n\n`direct`, the best mode by hand for all of them, reached 1 of 2 tasks, at 20 \
+                    tokens in the middle.\n\n2 of these 2 were reached at least once by a mode chosen by hand";
         assert!(summary.to_markdown().contains(told), "{}", summary.to_markdown());
         let (by_hand, others) = variants.split_at(2);
         assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, []);
@@ -352,7 +373,36 @@ mod tests {
         let variants = [of("small", "auto"), of("small", "direct"), of("large", "auto"), of("large", "direct")];
         let [one, two, three, four] = variants.clone();
         let outcomes = [trial(0, one, false), trial(0, two, true), trial(0, three, true), trial(0, four, true)];
-        let found: Vec<_> = Summary::new(&suite, &variants, &outcomes).auto.into_iter().map(|auto| (auto.with, auto.reached)).collect();
-        assert_eq!(found, [("small".to_owned(), 0), ("large".to_owned(), 1)]);
+        let found: Vec<_> =
+            Summary::new(&suite, &variants, &outcomes).auto.iter().map(AutoMode::words).map(|told| told[0].clone()).collect();
+        let [small, large] = ["`auto, small` reached 0 of 1 tasks", "`auto, large` reached 1 of 1 tasks"];
+        assert!(found.len() == 2 && found[0].starts_with(small) && found[1].starts_with(large), "{found:?}");
+    }
+
+    /// A mode that reaches each task once in many tries is not as good as one that always does.
+    #[test]
+    fn a_mode_counts_by_how_often_it_reaches_a_task() {
+        let mut suite = Suite::core().unwrap();
+        suite.tasks.truncate(1);
+        let way = |mode: &str| Variant { mode: Some(mode.to_owned()), ..Variant::default() };
+        let trial = |mode: &str, repeat: u32, reached: bool, tokens: Option<u64>| Outcome {
+            schema: "aime.trial/v1".to_owned(),
+            task: suite.tasks[0].name.clone(),
+            variant: way(mode),
+            repeat,
+            reached,
+            input_tokens: tokens,
+            output_tokens: tokens,
+            ..Outcome::default()
+        };
+        let mut outcomes = vec![trial("auto", 1, true, Some(9)), trial("auto", 2, false, None)];
+        outcomes.extend((1..=4).map(|repeat| trial("direct", repeat, repeat == 1, Some(1))));
+        outcomes.extend((1..=4).map(|repeat| trial("complex", repeat, repeat != 1, None)));
+        let variants = [way("auto"), way("direct"), way("complex")];
+        let summary = Summary::new(&suite, &variants, &outcomes);
+        let told = summary.to_markdown();
+        assert!(told.contains("`auto` reached 0.5 of 1 tasks, at 18 tokens in the middle."), "{told}");
+        assert!(told.contains("`complex`, the best mode by hand for all of them, reached 0.8 of 1 tasks, at – tokens"), "{told}");
+        assert!(told.contains("| complex | 3 of 4 | 75% (30–95) | 0 | – | 0 | – | 0 | 0 |"), "{told}");
     }
 }

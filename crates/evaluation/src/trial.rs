@@ -11,10 +11,10 @@ use std::{
 };
 
 use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, Failure, Fault, ModelInUse, Outcome, OutcomeLog, Scripts, Suite, Task, Variant, agent, check};
+use crate::{Agent, Failure, Fault, ModelInUse, Outcome, OutcomeLog, Scripts, Suite, Task, Variant, agent, check, outcome::last_words};
 
 /// What a run may take beyond the bound that it is given, before it is ended.
 const GRACE: Duration = Duration::from_secs(60);
@@ -81,6 +81,8 @@ pub struct Evaluated {
     pub stopped: bool,
     /// How many could not use their model. They have no outcome, and are made again.
     pub without_model: usize,
+    /// How many could not begin, as with settings that cannot stand, or an agent that is not there. They have no outcome either.
+    pub wrong_use: usize,
 }
 
 /// Every trial of a suite: each round tries all tasks in all ways, so that an evaluation that is stopped early tells about all of them. A variant
@@ -143,7 +145,7 @@ impl Program {
 
     /// Makes the trials that have no outcome yet, `jobs` at once, each in a folder of its own below `folder`, and logs what comes of them. `told` is
     /// called after each. When `cancel` is cancelled those under way are ended and not logged, so that they are made again; so are those
-    /// that could not use their model.
+    /// that could not use their model, or not begin.
     ///
     /// # Errors
     /// [`TrialError`] where a trial could not be made at all; the outcomes of others stay.
@@ -157,26 +159,28 @@ impl Program {
         mut told: impl FnMut(&Outcome, Evaluated),
     ) -> Result<Evaluated, TrialError> {
         let (done, open): (Vec<&Trial<'_>>, Vec<_>) = trials.iter().partition(|trial| self.has_tried(trial, log));
-        let mut evaluated = Evaluated { done: done.len(), all: trials.len(), stopped: false, without_model: 0 };
-        let places = Arc::new(Semaphore::new(jobs.max(1)));
+        let mut evaluated = Evaluated { done: done.len(), all: trials.len(), stopped: false, without_model: 0, wrong_use: 0 };
+        let program = Arc::new(self.clone());
+        let mut open = open.into_iter();
         let mut running = JoinSet::new();
-        for trial in open {
-            let (program, places, cancel) = (self.clone(), Arc::clone(&places), cancel.clone());
-            let (task, variant, repeat, place) = (trial.task.clone(), trial.variant.clone(), trial.repeat, folder.join(trial.name()));
-            running.spawn(async move {
-                let _place = places.acquire_owned().await;
-                if cancel.is_cancelled() {
-                    return Ok(None);
-                }
-                let trial = Trial { task: &task, variant: &variant, repeat };
-                program.attempt(&trial, &place, &cancel).await.map_err(|source| TrialError::Trial { trial: trial.name(), source })
-            });
-        }
-        while let Some(ended) = running.join_next().await {
+        loop {
+            // Only those under way hold the files of their task.
+            while running.len() < jobs.max(1)
+                && let Some(trial) = open.next().filter(|_| !cancel.is_cancelled())
+            {
+                let (program, cancel) = (Arc::clone(&program), cancel.clone());
+                let (task, variant, repeat, place) = (trial.task.clone(), trial.variant.clone(), trial.repeat, folder.join(trial.name()));
+                running.spawn(async move {
+                    let trial = Trial { task: &task, variant: &variant, repeat };
+                    program.attempt(&trial, &place, &cancel).await.map_err(|source| TrialError::Trial { trial: trial.name(), source })
+                });
+            }
+            let Some(ended) = running.join_next().await else { break };
             match ended {
-                // That says nothing of the way: it is made again when there is a model.
-                Ok(Ok(Some(outcome))) if outcome.failure == Some(Failure::Model) => {
-                    evaluated.without_model += 1;
+                Ok(Ok(Some(outcome))) if outcome.failure.is_some_and(Failure::is_of_the_set_up) => {
+                    let counted =
+                        if outcome.failure == Some(Failure::Model) { &mut evaluated.without_model } else { &mut evaluated.wrong_use };
+                    *counted += 1;
                     told(&outcome, evaluated);
                 }
                 Ok(Ok(Some(outcome))) => {
@@ -186,11 +190,13 @@ impl Program {
                         told(outcome, evaluated);
                     }
                 }
-                Ok(Ok(None)) => evaluated.stopped = true,
+                Ok(Ok(None)) => {}
                 Ok(Err(error)) => return Err(error),
                 Err(failed) => return Err(TrialError::Log(io::Error::other(failed))),
             }
         }
+        let ended = evaluated.done + evaluated.without_model + evaluated.wrong_use;
+        evaluated.stopped = ended < evaluated.all;
         Ok(evaluated)
     }
 
@@ -198,7 +204,7 @@ impl Program {
     async fn attempt(&self, trial: &Trial<'_>, place: &Path, cancel: &CancellationToken) -> io::Result<Option<Outcome>> {
         let Trial { task, variant, .. } = *trial;
         if place.exists() {
-            remove(place)?;
+            remove_trials(place)?;
         }
         let work = place.join("work");
         fs::create_dir_all(&work)?;
@@ -231,8 +237,8 @@ impl Program {
             _ => None,
         };
         let (told, answer) = Outcome::new(trial, &printed, code, seconds);
-        if told.failure == Some(Failure::Model) {
-            return Ok(Some(told));
+        if told.failure.is_some_and(Failure::is_of_the_set_up) {
+            return Ok(Some(Outcome { error: told.error.or_else(|| last_words(&ran.stderr.text())), ..told }));
         }
         let checked = check::reached(task, &work, &answer, &self.scripts).await?;
         fs::write(place.join("check.txt"), &checked.said)?;
@@ -284,7 +290,10 @@ impl Program {
 }
 
 /// Removes a folder, and what is in it, also where a run has left folders in which nothing may be removed.
-fn remove(folder: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// When it is there and cannot be removed.
+pub fn remove_trials(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     for entry in walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
         let _ = fs::set_permissions(entry.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755));

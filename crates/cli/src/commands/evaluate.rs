@@ -9,7 +9,7 @@ use std::{
 
 use aime_evaluation::{
     Evaluated, Failure as TrialFailure, ModelInUse, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task, Variant, page,
-    prove, trials,
+    prove, remove_trials, trials,
 };
 use clap::ValueEnum;
 use serde_json::json;
@@ -51,9 +51,15 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     };
     let kept = |error: io::Error| Failure::new(code::USAGE, format!("cannot use {}: {error}", folder.display()));
     fs::create_dir_all(&folder).map_err(kept)?;
+    refuse_foreign(&folder)?;
     let _lock = lock(&folder)?;
+    // A trial works in a folder of its own, where no project's file is read.
+    let of_trials = Setup::new(setup.environment.clone(), Some(&folder), None)?;
+    if setup.places.project.is_file() {
+        output::note(&msg!("eval-project", file = setup.places.project.display()));
+    }
     if args.prove {
-        return prove_all(&suite, &folder, args.output, setup).await;
+        return prove_all(&suite, &folder, args.output, &of_trials).await;
     }
     let modes: Vec<String> = args.mode.iter().filter_map(|mode| Some(mode.to_possible_value()?.get_name().to_owned())).collect();
     let faults: Vec<_> = args.fault.iter().map(|fault| fault.wanted()).collect();
@@ -99,8 +105,8 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         agents: args.agent.clone(),
         settings,
         environment: setup.environment.variables().collect(),
-        models: models_in_use(&args.model, setup)?,
-        scripts: scripts(setup),
+        models: models_in_use(&args.model, &of_trials)?,
+        scripts: scripts(&of_trials),
     };
     output::note(&msg!(
         "eval-begins",
@@ -117,29 +123,37 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
             stop.cancel();
         }
     });
+    let mut why = None;
+    let told = |outcome: &Outcome, evaluated| tell(outcome, evaluated, &mut why);
     let evaluated = program
-        .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, tell)
+        .evaluate(&all, &folder.join("trials"), usize::try_from(args.jobs).unwrap_or(1), &mut log, &cancel, told)
         .await
         .map_err(|error| Failure::new(code::USAGE, error.to_string()))?;
     let outcomes = program.outcomes_of(&all, &log);
     let summary = Summary::new(&suite, &variants, &outcomes);
     let written = [("summary.md", summary.to_markdown()), ("summary.html", page(&summary))];
-    for (name, text) in &written {
+    // Where nothing was tried, tables of before are worth more than empty ones.
+    for (name, text) in written.iter().filter(|_| !outcomes.is_empty()) {
         write_whole(&folder.join(name), text, true).map_err(kept)?;
     }
     match args.output {
         EvalFormat::Text => output::result(&in_words(&summary.to_markdown())),
         EvalFormat::Json => output::json(&json!({"schema": "aime.evaluation/v1", "summary": summary, "trials": outcomes}), false)?,
     }
-    output::note(&msg!("eval-tables", file = folder.join("summary.html").display()));
+    if !outcomes.is_empty() {
+        output::note(&msg!("eval-tables", file = folder.join("summary.html").display()));
+    }
     if evaluated.stopped {
         return Ok(code::INTERRUPTED);
+    }
+    if evaluated.wrong_use > 0 {
+        output::note(&msg!("eval-wrong-use", trials = count(evaluated.wrong_use, "trial")));
     }
     if evaluated.without_model > 0 {
         output::note(&msg!("eval-without-model", trials = count(evaluated.without_model, "trial")));
         return Ok(code::MODEL);
     }
-    Ok(0)
+    Ok(if evaluated.wrong_use > 0 { code::USAGE } else { 0 })
 }
 
 /// The settings that are to be tried, by their names.
@@ -186,6 +200,18 @@ fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
     named && of_level && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
 }
 
+/// Trials and proofs are removed when they are made again, so a folder that holds such of somebody else's is none to keep them in.
+fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
+    let has = |name: &str| folder.join(name).exists();
+    match ["trials", "proofs"].into_iter().find(|part| has(part)) {
+        Some(part) if !has("lock") && !has("trials.jsonl") => {
+            Err(Failure::usage(format!("{} was there before and is no evaluation's", folder.join(part).display()))
+                .hint("name another folder with -o"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Keeps others from the same trials until it is dropped.
 fn lock(folder: &Path) -> Result<File, Failure> {
     let path = folder.join("lock");
@@ -219,7 +245,7 @@ fn scripts(setup: &Setup) -> Scripts {
 fn forget(folder: &Path) -> io::Result<()> {
     let parts: [PathBuf; 2] = [folder.join("trials"), folder.join("proofs")];
     for part in parts.iter().filter(|part| part.is_dir()) {
-        fs::remove_dir_all(part)?;
+        remove_trials(part)?;
     }
     for file in ["trials.jsonl", "summary.md", "summary.html"].map(|name| folder.join(name)) {
         match fs::remove_file(file) {
@@ -230,17 +256,22 @@ fn forget(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// One line for a trial that has ended.
-fn tell(outcome: &Outcome, evaluated: Evaluated) {
+/// One line for a trial that has ended. Why one could not be made is told below it, unless it was told last.
+fn tell(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
     let how = match outcome.failure {
         None => format!("{GREEN}{}{GREEN:#}", msg!("eval-reached")),
         Some(failure) => format!("{RED}{}{RED:#}", words_of(failure)),
     };
     let Evaluated { done, all, .. } = evaluated;
-    let tokens = outcome.input_tokens + outcome.output_tokens;
+    let tokens = outcome.tokens().map_or_else(|| "–".to_owned(), |tokens| tokens.to_string());
     let trial = msg!("eval-trial", task = outcome.task, variant = outcome.variant.name(), how = how);
     let cost = msg!("eval-cost", seconds = outcome.seconds, tokens = tokens);
     output::note(&format!("{DIM}{done}/{all}{DIM:#} {trial} {DIM}{cost}{DIM:#}"));
+    let why = outcome.error.as_ref().filter(|_| outcome.failure.is_some_and(TrialFailure::is_of_the_set_up));
+    if let Some(why) = why.filter(|why| told.as_ref() != Some(*why)) {
+        why.lines().for_each(|line| output::note(&format!("  {line}")));
+        *told = Some(why.clone());
+    }
 }
 
 fn words_of(failure: TrialFailure) -> String {
@@ -258,7 +289,7 @@ fn words_of(failure: TrialFailure) -> String {
 async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup) -> Result<u8, Failure> {
     let below = folder.join("proofs");
     if below.is_dir() {
-        fs::remove_dir_all(&below).map_err(Failure::internal)?;
+        remove_trials(&below).map_err(|error| Failure::new(code::USAGE, format!("cannot remove {}: {error}", below.display())))?;
     }
     let proofs = prove(suite, &below, &scripts(setup)).await.map_err(Failure::internal)?;
     let bad = proofs.iter().filter(|proof| !proof.holds()).count();

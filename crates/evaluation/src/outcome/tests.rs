@@ -22,7 +22,7 @@ fn outcome(printed: &str, code: Option<i32>, reached: bool) -> Outcome {
 #[test]
 fn a_result_is_read_from_what_a_run_printed() {
     let outcome = outcome(PRINTED, Some(0), true);
-    assert_eq!((outcome.requests, outcome.input_tokens, outcome.cached_input_tokens, outcome.output_tokens), (3, 100, 40, 9));
+    assert_eq!((outcome.requests, outcome.input_tokens, outcome.cached_input_tokens, outcome.output_tokens), (3, Some(100), 40, Some(9)));
     assert_eq!((outcome.replans, outcome.interventions, outcome.mode.as_deref(), outcome.answer.as_str()), (2, 1, Some("simple"), "42"));
     assert_eq!(outcome.fallback.as_deref(), Some("no plan fits"));
     assert_eq!(outcome.begun.as_deref(), Some("2026-11-24T00:20:27.257Z"));

@@ -35,7 +35,7 @@ async fn each_trial_is_made_once_and_checked() {
     let mut told = 0;
     let evaluated =
         program.evaluate(&all, &folder.path().join("trials"), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
-    assert_eq!((evaluated, told), (Evaluated { done: 8, all: 8, stopped: false, without_model: 0 }, 8));
+    assert_eq!((evaluated, told), (Evaluated { done: 8, all: 8, stopped: false, without_model: 0, wrong_use: 0 }, 8));
     for outcome in log.outcomes() {
         let expected = if outcome.task == "good" { (true, None) } else { (false, Some(Failure::FalseClaim)) };
         assert_eq!((outcome.reached, outcome.failure), expected, "{outcome:?}");
@@ -59,7 +59,7 @@ async fn one_that_is_stopped_is_made_again() {
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     let program = program(folder.path(), "sleep 600");
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &cancel, |_, _| ()).await.unwrap();
-    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: true, without_model: 0 });
+    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: true, without_model: 0, wrong_use: 0 });
     assert!(log.outcomes().is_empty());
 }
 
@@ -105,7 +105,7 @@ async fn another_agent_is_tried_on_the_same_tasks() {
     let [good, bad] = log.outcomes() else { panic!("{:?}", log.outcomes()) };
     assert_eq!(
         (good.reached, good.claimed, good.requests, good.input_tokens, good.answer.as_str()),
-        (true, true, 2, 30, "alone"),
+        (true, true, 2, Some(30), "alone"),
         "{good:?}"
     );
     assert_eq!(
@@ -124,12 +124,40 @@ async fn one_without_its_model_is_made_again() {
     let all = trials(&suite, &variants, 1);
     let path = folder.path().join("log");
     let mut log = OutcomeLog::open(&path).unwrap();
-    let away = program(folder.path(), "exit 3");
-    let evaluated = away.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
-    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: false, without_model: 2 });
+    let away = program(folder.path(), "echo more >&2; echo 'error: no key' >&2; echo 'hint: set it' >&2; exit 3");
+    let mut why = Vec::new();
+    let cancel = CancellationToken::new();
+    let evaluated = away.evaluate(&all, folder.path(), 1, &mut log, &cancel, |outcome, _| why.push(outcome.error.clone())).await.unwrap();
+    assert_eq!(evaluated, Evaluated { done: 0, all: 2, stopped: false, without_model: 2, wrong_use: 0 });
+    assert_eq!(why, vec![Some("error: no key\nhint: set it".to_owned()); 2]);
     let there = program(folder.path(), DOES);
     let evaluated = there.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
     assert_eq!((evaluated.done, OutcomeLog::open(&path).unwrap().outcomes().len()), (2, 2));
+}
+
+/// An agent tells by its exit code alone what it says of the goal, and one that is not there was not tried.
+#[tokio::test]
+async fn an_agent_tells_by_its_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let suite = suite(folder.path(), "[[task]]\nname = \"t\"\ngoal = \"g\"\ncheck = \"test -f out\"\n");
+    let mut program = program(folder.path(), "exit 9");
+    let commands = [
+        ("done", "touch out"),
+        ("claims", "exit 0"),
+        ("gives-up", "exit 1"),
+        ("crashes", "exit 7"),
+        ("away", "no-such-agent"),
+        ("wrong", "exit 2"),
+    ];
+    program.agents = commands.map(|(name, command)| Agent { name: name.into(), command: command.into() }).into();
+    let variants: Vec<_> = commands.iter().flat_map(|(name, _)| Variant::of_agent(name, &[])).collect();
+    let all = trials(&suite, &variants, 1);
+    let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
+    let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
+    assert_eq!(evaluated, Evaluated { done: 4, all: 6, stopped: false, without_model: 0, wrong_use: 2 });
+    let found: Vec<_> = log.outcomes().iter().map(|outcome| (outcome.claimed, outcome.failure, outcome.tokens())).collect();
+    let expected = [(true, None), (true, Some(Failure::FalseClaim)), (false, Some(Failure::GivenUp)), (false, Some(Failure::Fault))];
+    assert_eq!(found, expected.map(|(claimed, failure)| (claimed, failure, None)));
 }
 
 /// What a run leaves where hidden files are to lie costs that trial, and no other.
