@@ -90,6 +90,17 @@ fn a_run_is_deleted_with_all_it_kept() {
 }
 
 #[test]
+fn an_empty_name_means_no_run() {
+    let world = after_a_run();
+    for arguments in [&["runs", "delete", ""][..], &["runs", "undo", "", "--yes"], &["runs", "show", ""], &["resume", ""], &["cancel", ""]]
+    {
+        world.aime(arguments).must(2).tells(&["the name of the run is empty", "`last` is the newest"]);
+    }
+    assert!(world.exists("a.txt"), "nothing was undone");
+    world.aime(["runs", "show", "first"]).must(0);
+}
+
+#[test]
 fn what_is_kept_stays_out_of_git_and_is_whole() {
     let world = after_a_run();
     assert!(world.exists(".aime/aime.db"));

@@ -20,6 +20,7 @@ said-review-again = edit it again?
 # Runs.
 said-no-runs = no runs in this folder yet
 said-no-run = there is no run {$run} in {$folder}
+said-no-run-name = the name of the run is empty
 said-no-run-yet = nothing has run there yet: `aime run "…"` does, and -C names another folder
 said-no-run-mend = `aime runs` lists the runs of this folder
 said-run-unclear = {$text} may mean {$runs}

@@ -20,6 +20,7 @@ said-review-again = 再编辑一次？
 # 运行。
 said-no-runs = 这个文件夹里还没有运行
 said-no-run = {$folder} 中没有运行 {$run}
+said-no-run-name = 运行的名称是空的
 said-no-run-yet = 那里还没有运行：用 `aime run "…"` 开始一个，或用 -C 指定另一个文件夹
 said-no-run-mend = `aime runs` 列出这个文件夹的运行
 said-run-unclear = {$text} 可能指 {$runs}

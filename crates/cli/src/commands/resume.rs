@@ -62,6 +62,9 @@ pub(super) fn raised(mut bounds: Bounds, reached: &BTreeSet<String>, run: &RunCo
 
 /// The run that is meant: by its name, by the beginning of it, or `last`.
 pub(super) fn find_run(text: &str, setup: &Setup) -> Result<RunId, Failure> {
+    if text.is_empty() {
+        return Err(Failure::usage("the name of the run is empty").hint("`last` is the newest run; `aime runs` lists all of this folder"));
+    }
     let unknown = |hint| Failure::usage(format!("there is no run {text:?} in {}", setup.folder.display())).hint(hint);
     let none_yet = "nothing has run there yet: `aime run \"…\"` does, and -C names another folder";
     let Some(journal) = setup.existing_journal()? else { return Err(unknown(none_yet)) };
@@ -75,9 +78,11 @@ pub(super) fn find_run(text: &str, setup: &Setup) -> Result<RunId, Failure> {
     }
 }
 
-/// The runs that a text may mean: the one of this name, else those whose names begin with it; the newest for `last`.
+/// The runs that a text may mean: the one of this name, else those whose names begin with it; the newest for `last`. Nothing means none, though every
+/// name begins with it.
 pub(super) fn named<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
     match text {
+        "" => Vec::new(),
         "last" => runs.iter().max_by_key(|run| run.created_at).map(|run| run.id.as_str()).into_iter().collect(),
         _ => match runs.iter().find(|run| run.id == text) {
             Some(run) => vec![run.id.as_str()],

@@ -187,9 +187,10 @@ async fn begun(runs: &Runs, listed: &mut Vec<ListedRun>) {
     }
 }
 
-/// The runs that a text may mean, as in a folder.
+/// The runs that a text may mean, as in a folder: nothing means none.
 fn meant<'a>(text: &str, listed: &'a [ListedRun]) -> Vec<&'a str> {
     match text {
+        "" => Vec::new(),
         "last" => listed.iter().max_by_key(|run| run.since).map(|run| run.run.as_str()).into_iter().collect(),
         _ => match listed.iter().find(|run| run.run == text) {
             Some(run) => vec![run.run.as_str()],
@@ -222,5 +223,6 @@ mod tests {
             assert_eq!(meant(text, &listed), expected, "{text}");
         }
         assert!(meant("last", &[]).is_empty());
+        assert!(meant("", &[run("pear", 2)]).is_empty(), "also where there is only one");
     }
 }
