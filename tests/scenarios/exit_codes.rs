@@ -57,6 +57,7 @@ fn two_for_wrong_arguments() {
         (&["run", "--goal-file", "missing.txt"], &["missing.txt"]),
         (&["run", "--plan", "missing.json"], &["missing.json"]),
         (&["run", "goal", "--run-id", "../up"], &["../up"]),
+        (&["run", "goal", "--run-id", "last"], &["`last`", "the newest run", "choose another --run-id"]),
         (&["-C", "nowhere", "run", "goal"], &["nowhere"]),
         (&["--config", "missing.toml", "run", "goal"], &["missing.toml"]),
         (&["check", "missing.json"], &["missing.json"]),

@@ -25,6 +25,7 @@ said-no-run-yet = 那里还没有运行：用 `aime run "…"` 开始一个，�
 said-no-run-mend = `aime runs` 列出这个文件夹的运行
 said-run-unclear = {$text} 可能指 {$runs}
 said-run-unclear-mend = 请多写几个字符
+said-no-run-last = 运行不能叫 `last`：它指最新的运行
 said-other-id = 请换一个 --run-id
 said-other-id-or-resume = 请换一个 --run-id，或用 `aime resume` 继续它
 said-versions = `aime runs show {$run}` 说明每个版本的由来

@@ -140,9 +140,10 @@ pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan
     }
 }
 
-/// The name that was asked for, or a new one.
+/// The name that was asked for, or a new one. `last` means the newest run wherever a run is named, so none can be called that.
 pub(super) fn run_id(name: Option<&str>) -> Result<RunId, Failure> {
     match name {
+        Some("last") => Err(Failure::usage("no run can be named `last`: that is the newest run").hint("choose another --run-id")),
         Some(name) => RunId::new(name).map_err(|error| Failure::usage(error).hint("choose another --run-id")),
         None => new_run_id(),
     }
