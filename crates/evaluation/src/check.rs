@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
-    io,
+    fs, io,
     path::Path,
     time::Duration,
 };
@@ -11,7 +11,11 @@ use std::{
 use aime_sandbox::{Confinement, ConfinementSettings, Guarantee, ProcessEnd, ProcessOutcome, ProcessRequest, run};
 use tokio_util::sync::CancellationToken;
 
-use crate::Task;
+use crate::{
+    Task,
+    foreign::{FOLDER, KEPT_BACK},
+    remove_trials,
+};
 
 /// Bytes of what a script prints that are kept.
 const PRINTED: usize = 64 * 1024;
@@ -57,7 +61,10 @@ pub(crate) struct Checked {
 
 /// Runs the check in the folder that a run has left. What it runs was written by a model, so it is confined as commands are.
 pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &Scripts) -> io::Result<Checked> {
-    if let Err(error) = task.hidden.lay(folder) {
+    // What a run has left there is no part of a check.
+    let cleared = if task.hidden.iter().any(|(name, _)| name.starts_with(KEPT_BACK)) { clear(&folder.join(KEPT_BACK)) } else { Ok(()) };
+    let hidden = task.hidden.clone().map_text(|text| in_folder(text, folder));
+    if let Err(error) = cleared.and_then(|()| hidden.lay(folder)) {
         // A run may have left a folder in which nothing can be written: that costs this trial, and no other.
         return Ok(Checked { reached: false, said: format!("the hidden files could not be laid in: {error}\n") });
     }
@@ -74,6 +81,20 @@ pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &
     Ok(Checked { reached: ended.end == ProcessEnd::Exited(0), said })
 }
 
+/// With the path of the working folder where it is named.
+fn in_folder(text: &str, folder: &Path) -> String {
+    text.replace(FOLDER, &folder.display().to_string())
+}
+
+/// Removes what is there, and follows no link.
+fn clear(place: &Path) -> io::Result<()> {
+    match place.symlink_metadata() {
+        Ok(there) if there.is_dir() => remove_trials(place),
+        Ok(_) => fs::remove_file(place),
+        Err(_) => Ok(()),
+    }
+}
+
 /// Runs a script of a task to its end.
 pub(crate) async fn script(text: &str, folder: &Path, scripts: &Scripts, seconds: u64) -> io::Result<ProcessOutcome> {
     let mut environment = scripts.environment.clone();
@@ -83,7 +104,7 @@ pub(crate) async fn script(text: &str, folder: &Path, scripts: &Scripts, seconds
     settings.home = environment.get(OsStr::new("HOME")).map(Into::into);
     let request = ProcessRequest {
         program: "bash".into(),
-        arguments: vec!["-c".into(), text.into()],
+        arguments: vec!["-c".into(), in_folder(text, folder).into()],
         working_folder: folder.to_owned(),
         environment,
         input: Vec::new(),

@@ -3,6 +3,8 @@
 //! They are read as far as a folder without a container can hold them. The paths of the container that they name are put to places in the folder,
 //! and what their image would install is told, not installed.
 
+mod image;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -11,8 +13,13 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
+use self::image::Image;
 use crate::suite::{Task, TaskBounds, TaskFiles};
 
+/// What is kept from a run of these tasks lies below this folder of the working folder.
+pub(crate) const KEPT_BACK: &str = ".check";
+/// Stands for the working folder in scripts and files of tests, until they are used: a variable is none in every kind of quotes.
+pub(crate) const FOLDER: &str = "@AIME_FOLDER@";
 /// Where hidden files of these tasks are laid, below the working folder, after the run.
 const TESTS: &str = ".check/tests";
 /// Where a harbor check leaves its reward.
@@ -81,40 +88,41 @@ fn task(folder: &Path, goal: String, category: &str) -> Task {
     }
 }
 
-/// Puts the places of a container to those in the folder. `/app` is the working folder.
-fn here(text: &str) -> String {
+/// Puts the places of a container to those in the folder, in scripts and in files of tests.
+fn here(text: &str, work: &Path) -> String {
     let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
-    let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, &format!("$PWD/{here}")));
-    put(&text, "/app", "$PWD")
+    let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, &format!("{FOLDER}/{here}")));
+    put(&text, &work.display().to_string(), FOLDER)
 }
 
-/// Replaces a path where it stands for itself, and not where it is the end of another.
+/// The same in a goal: relative.
+fn beside(text: &str, work: &Path) -> String {
+    let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
+    let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, here));
+    put(&text, &work.display().to_string(), ".")
+}
+
+/// Replaces a path where it stands for itself, and not where it is the end or the beginning of another.
 fn put(text: &str, there: &str, here: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(there) {
         out.push_str(before);
-        let joined = before.ends_with(|letter: char| letter.is_alphanumeric() || "_-./}".contains(letter))
-            || after.starts_with(|letter: char| letter.is_alphanumeric() || "_-".contains(letter));
-        out.push_str(if joined { there } else { here });
+        let is_part = |letter: char| letter.is_alphanumeric() || "_-".contains(letter);
+        let begins_in_another =
+            out.ends_with(|letter: char| is_part(letter) || "./}".contains(letter)) || (before.is_empty() && out.ends_with(here));
+        let ends_in_another = after.strip_prefix('.').unwrap_or(after).starts_with(is_part);
+        out.push_str(if begins_in_another || ends_in_another { there } else { here });
         rest = after;
     }
     out.push_str(rest);
     out
 }
 
-/// The same in a goal and in files that are no shell scripts: relative.
-fn beside(text: &str) -> String {
-    let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
-    let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, here));
-    put(&put(&text, "/app/", "./"), "/app", ".")
-}
-
 /// What an image would hold beside the files.
-fn image(folder: &Path, dockerfile: &Path) -> Option<String> {
-    let text = fs::read_to_string(dockerfile).ok()?;
-    let runs: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with("RUN ")).collect();
-    (!runs.is_empty()).then(|| format!("{} wants an image, which is not made: {}", name_of(folder), runs.join("; ")))
+fn lacks(folder: &Path, image: &Image) -> Vec<String> {
+    let told = || format!("{} wants an image, which is not made: {}", name_of(folder), image.not_made.join("; "));
+    (!image.not_made.is_empty()).then(told).into_iter().collect()
 }
 
 #[derive(Deserialize)]
@@ -141,13 +149,14 @@ fn terminal_bench(folder: &Path) -> io::Result<Read> {
         parts.contains(&first.as_str()) || first.starts_with('.')
     };
     let script = fs::read_to_string(folder.join("run-tests.sh"))?;
-    let mut task = task(folder, beside(&told.instruction), told.category.as_deref().unwrap_or("terminal"));
-    task.files = TaskFiles::of_folder(folder, own)?;
-    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(beside).within(TESTS);
-    task.check = format!("export TEST_DIR=\"$PWD/{TESTS}\"\n{}", here(&script));
-    task.solution = fs::read_to_string(folder.join("solution.sh")).ok().map(|text| here(&text));
+    let image = Image::read(&folder.join("Dockerfile"));
+    let mut task = task(folder, beside(&told.instruction, &image.work), told.category.as_deref().unwrap_or("terminal"));
+    task.files = image.laid(TaskFiles::of_folder(folder, own)?);
+    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| here(text, &image.work)).within(TESTS);
+    task.check = format!("export TEST_DIR=\"$PWD/{TESTS}\"\n{}", here(&script, &image.work));
+    task.solution = fs::read_to_string(folder.join("solution.sh")).ok().map(|text| here(&text, &image.work));
     task.bounds = bounds(told.max_agent_timeout_sec, told.max_test_timeout_sec);
-    Ok(Ok((task, image(folder, &folder.join("Dockerfile")).into_iter().collect())))
+    Ok(Ok((task, lacks(folder, &image))))
 }
 
 #[derive(Deserialize, Default)]
@@ -178,18 +187,21 @@ fn harbor(folder: &Path) -> io::Result<Read> {
     };
     let goal = fs::read_to_string(folder.join("instruction.md"))?;
     let Ok(script) = fs::read_to_string(folder.join("tests/test.sh")) else { return Ok(Err("there is no tests/test.sh".to_owned())) };
-    let mut task = task(folder, beside(&goal), told.metadata.category.as_deref().unwrap_or("terminal"));
+    let image = Image::read(&folder.join("environment/Dockerfile"));
+    let mut task = task(folder, beside(&goal, &image.work), told.metadata.category.as_deref().unwrap_or("terminal"));
     let made = |name: &Path| [Path::new("Dockerfile"), Path::new("docker-compose.yaml")].contains(&name);
-    task.files = TaskFiles::of_folder(&folder.join("environment"), made)?;
-    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(beside).within(TESTS);
-    // Its script ends well in either case, and leaves a number.
+    task.files = image.laid(TaskFiles::of_folder(&folder.join("environment"), made)?);
+    task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| here(text, &image.work)).within(TESTS);
+    // Its script ends well in either case, and leaves a number, by itself or as the member of an object.
     task.check = format!(
-        "mkdir -p {LOGS}\n(\n{}\n)\nreward=$(cat {LOGS}/reward.txt 2>/dev/null)\ncase \"$reward\" in 1|1.0) exit 0;; *) exit 1;; esac",
-        here(&script)
+        "mkdir -p {LOGS}\n(\n{}\n)\nreward=$(cat {LOGS}/reward.txt 2>/dev/null || \
+         sed -n 's/.*\"reward\" *: *\\([0-9.]*\\).*/\\1/p' {LOGS}/reward.json 2>/dev/null)\n\
+         case \"$reward\" in 1|1.0) exit 0;; *) echo \"reward: ${{reward:-none}}\"; exit 1;; esac",
+        here(&script, &image.work)
     );
-    task.solution = fs::read_to_string(folder.join("solution/solve.sh")).ok().map(|text| here(&text));
+    task.solution = fs::read_to_string(folder.join("solution/solve.sh")).ok().map(|text| here(&text, &image.work));
     task.bounds = bounds(told.agent.timeout_sec, told.verifier.timeout_sec);
-    Ok(Ok((task, image(folder, &folder.join("environment/Dockerfile")).into_iter().collect())))
+    Ok(Ok((task, lacks(folder, &image))))
 }
 
 fn bounds(run: Option<f64>, check: Option<f64>) -> TaskBounds {
@@ -214,6 +226,8 @@ struct Exercism {
 struct ExercismFiles {
     solution: Vec<PathBuf>,
     test: Vec<PathBuf>,
+    #[serde(default)]
+    editor: Vec<PathBuf>,
     #[serde(default)]
     example: Vec<PathBuf>,
 }
@@ -262,7 +276,8 @@ fn exercism(folder: &Path) -> io::Result<Read> {
     let goal = [told.blurb, text("introduction.md"), text("instructions.md"), text("instructions.append.md")];
     let goal = goal.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     let mut task = task(folder, format!("{goal}\n\nWrite the solution in {}.", solution.join(" and ")), "coding");
-    let is_test = |name: &Path| told.files.test.iter().any(|test| test == name);
+    // What only an editor shows is a part of the tests, as cases are.
+    let is_test = |name: &Path| told.files.test.iter().chain(&told.files.editor).any(|test| test == name);
     let kept_back = |name: &Path| name.starts_with(".meta") || name.starts_with(".docs") || is_test(name);
     task.files = TaskFiles::of_folder(folder, kept_back)?;
     task.hidden = TaskFiles::of_folder(folder, |name| !is_test(name))?.map_text(|text| all_wanted(ending, text));

@@ -46,19 +46,61 @@ async fn a_task_of_harbor_is_read() {
     assert!(notes.is_empty(), "{notes:?}");
 }
 
+/// Its image works elsewhere and copies a folder; its scripts change the folder and write paths in quotes; its reward is an object, and a run has
+/// left another one.
+#[tokio::test]
+async fn a_task_of_harbor_with_an_image_is_read() {
+    let (task, notes) = proven(&[
+        ("tasks/sum/task.toml", "version = \"1.0\"\n"),
+        ("tasks/sum/instruction.md", "Write sum.py, which prints the sum of `/work/numbers.txt`."),
+        ("tasks/sum/environment/Dockerfile", "FROM debian\nWORKDIR /work\nCOPY parts/ ./\n"),
+        ("tasks/sum/environment/parts/numbers.txt", "1\n2\n"),
+        ("tasks/sum/tests/test.sh", "cd /tests\nif sh check.sh; then echo '{\"reward\": 1}' > /logs/verifier/reward.json; fi\n"),
+        ("tasks/sum/tests/check.sh", "cd /work && test \"$(python3 /work/sum.py)\" = 3\n"),
+        (
+            "tasks/sum/solution/solve.sh",
+            "mkdir /work/build && cd /work/build\ncat > /work/sum.py <<'EOF'\nprint(sum(map(int, open('/work/numbers.txt'))))\nEOF\n",
+        ),
+    ])
+    .await;
+    assert_eq!(task.goal, "Write sum.py, which prints the sum of `./numbers.txt`.");
+    assert!(task.files.has(Path::new("numbers.txt")) && notes.is_empty(), "{notes:?}");
+    let left = "mkdir -p .check/logs; echo 1 > .check/logs/reward.txt; chmod a-w .check/logs";
+    assert!(!crate::prove::passes_after(&task, Some(left)).await, "what a run leaves is no reward");
+}
+
 #[tokio::test]
 async fn an_exercise_of_exercism_is_read() {
     let (task, notes) = proven(&[
-        ("exercises/practice/leap/.meta/config.json", r#"{"blurb": "Leap years.", "files": {"solution": ["leap.py"], "test": ["leap_test.py"], "example": [".meta/example.py"]}}"#),
+        ("exercises/practice/leap/.meta/config.json", r#"{"blurb": "Leap years.", "files": {"solution": ["leap.py"], "test": ["leap_test.py"], "editor": ["cases.py"], "example": [".meta/example.py"]}}"#),
         ("exercises/practice/leap/.meta/example.py", "def leap(year):\n    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)\n"),
         ("exercises/practice/leap/.docs/instructions.md", "Say whether a year is a leap year."),
+        ("exercises/practice/leap/cases.py", ""),
         ("exercises/practice/leap/leap.py", "def leap(year):\n    pass\n"),
-        ("exercises/practice/leap/leap_test.py", "import unittest\nfrom leap import leap\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertTrue(leap(2000))\n        self.assertFalse(leap(1900))\n"),
+        ("exercises/practice/leap/leap_test.py", "import unittest\nimport cases\nfrom leap import leap\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertTrue(leap(2000))\n        self.assertFalse(leap(1900))\n"),
     ])
     .await;
     assert_eq!(task.goal, "Leap years.\n\nSay whether a year is a leap year.\n\nWrite the solution in leap.py.");
     assert_eq!(notes, ["the tests of .py exercises need python3"]);
-    assert!(!task.files.has(Path::new("leap_test.py")) && task.hidden.has(Path::new("leap_test.py")));
+    for test in ["leap_test.py", "cases.py"].map(Path::new) {
+        assert!(!task.files.has(test) && task.hidden.has(test), "{test:?}");
+    }
+}
+
+/// A checkout of a benchmark holds tables of other programs, and folders that a suite could not name.
+#[test]
+fn what_is_no_task_of_a_benchmark_does_not_keep_the_others_from_being_read() {
+    let hello = [("task.yaml", "instruction: Write hello\n"), ("run-tests.sh", "grep -q hello out.txt\n")];
+    let places = ["tasks/hello", "tasks/two words"].map(|folder| hello.map(|(name, text)| (format!("{folder}/{name}"), text)));
+    let mut files: Vec<_> = places.iter().flatten().map(|(name, text)| (name.as_str(), *text)).collect();
+    files.push(("pyproject.toml", "[project]\nname = \"bench\"\n"));
+    let suite = Suite::read(folder(&files).path()).unwrap();
+    assert_eq!(suite.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["hello"]);
+    assert!(suite.notes.len() == 1 && suite.notes[0].contains("two words"), "{:?}", suite.notes);
+    // In a suite of its own each table is one of tasks.
+    files.push(("suite.toml", "name = \"mine\"\n"));
+    let error = Suite::read(folder(&files).path()).unwrap_err().to_string();
+    assert!(error.contains("pyproject.toml") && error.contains("unknown field"), "{error}");
 }
 
 #[test]
@@ -82,13 +124,16 @@ fn tests_that_are_to_be_skipped_are_wanted() {
 
 #[test]
 fn a_path_is_put_where_it_stands_for_itself() {
+    assert_eq!(beside("Mend /app/app/main.py in /app.", Path::new("/app")), "Mend ./app/main.py in ..");
     for (text, expected) in [
-        ("cat /app/x /tests/y", "cat $PWD/x $PWD/.check/tests/y"),
-        ("cd /app", "cd $PWD"),
+        ("cat /app/x /tests/y", "cat @AIME_FOLDER@/x @AIME_FOLDER@/.check/tests/y"),
+        ("cd /app", "cd @AIME_FOLDER@"),
+        ("ls /app/app/main.py /app/app", "ls @AIME_FOLDER@/app/main.py @AIME_FOLDER@/app"),
+        ("tail /app.log. Look at /app.", "tail /app.log. Look at @AIME_FOLDER@."),
         ("/usr/app /application /srv/tests", "/usr/app /application /srv/tests"),
         ("$HOME/app ${X}/app", "$HOME/app ${X}/app"),
     ] {
-        assert_eq!(here(text), expected);
+        assert_eq!(here(text, Path::new("/app")), expected);
     }
 }
 

@@ -78,6 +78,26 @@ impl TaskFiles {
         Self(self.0.into_iter().map(|(name, file)| (Path::new(folder).join(name), file)).collect())
     }
 
+    /// The same, each file at the places that are given for it; those without one stay where they are.
+    pub(crate) fn placed(self, places: impl Fn(&Path) -> Vec<PathBuf>) -> Self {
+        let mut placed = BTreeMap::new();
+        for (name, file) in self.0 {
+            let mut found: Vec<PathBuf> = places(&name).into_iter().filter(|place| stays_inside(place)).collect();
+            if found.is_empty() {
+                found.push(name);
+            }
+            placed.extend(found.into_iter().map(|place| (place, file.clone())));
+        }
+        Self(placed)
+    }
+
+    /// Empty files of these names.
+    #[cfg(test)]
+    pub(crate) fn of_names(names: &[&str]) -> Self {
+        let empty = TaskFile { bytes: Vec::new(), executable: false };
+        Self(names.iter().map(|name| (name.into(), empty.clone())).collect())
+    }
+
     /// The same, with texts changed; what is no text stays as it is.
     pub(crate) fn map_text(self, change: impl Fn(&str) -> String) -> Self {
         let changed = |file: TaskFile| match String::from_utf8(file.bytes) {

@@ -70,6 +70,10 @@ impl Suite {
         for path in entries(folder).map_err(unreadable(folder))? {
             if path.extension().is_some_and(|extension| extension == "toml") && path.is_file() && !foreign::is_task(folder) {
                 let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
+                // Where there is no suite.toml the folder may be another benchmark's, with tables of other programs in it.
+                if !folder.join("suite.toml").is_file() && text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("task")) {
+                    continue;
+                }
                 match toml::from_str::<Table>(&text) {
                     Ok(table) => suite.take(table, &path, &mut faults),
                     Err(error) => faults.push(format!("{}: {error}", path.display())),
@@ -79,14 +83,16 @@ impl Suite {
         for path in task_folders(folder).map_err(unreadable(folder))? {
             if let Some(read) = foreign::read(&path).map_err(unreadable(&path))? {
                 match read {
+                    Ok((task, _)) if name_fault(&task.name).is_some() => {
+                        suite.notes.extend(name_fault(&task.name).map(|fault| left_out(&path, &fault)));
+                    }
                     Ok((task, notes)) => {
-                        faults.extend(name_fault(&task.name).map(|fault| format!("{}: {fault}", path.display())));
                         let new: Vec<_> = notes.into_iter().filter(|note| !suite.notes.contains(note)).collect();
                         suite.notes.extend(new);
                         suite.tasks.push(task);
                     }
                     // One of a hundred that is of another kind is no reason to try none.
-                    Err(fault) => suite.notes.push(format!("left out: {}: {fault}", path.display())),
+                    Err(fault) => suite.notes.push(left_out(&path, &fault)),
                 }
             } else if path.join("task.toml").is_file() {
                 match own(&path).map_err(unreadable(&path))? {
@@ -151,6 +157,11 @@ impl Suite {
             }
         }
     }
+}
+
+/// Tells of a task that could not be taken.
+fn left_out(path: &Path, fault: &str) -> String {
+    format!("left out: {}: {fault}", path.display())
 }
 
 /// What lies in a folder, by name.

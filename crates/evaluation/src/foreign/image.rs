@@ -1,0 +1,151 @@
+//! What a Dockerfile tells of the folder that its container works in.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use crate::suite::TaskFiles;
+
+/// The working folder of an image that names none.
+const USUAL: &str = "/app";
+
+/// What an image would be made of, as far as it can be read; <https://docs.docker.com/reference/dockerfile/>.
+#[derive(Debug, Default)]
+pub(super) struct Image {
+    /// The folder that is worked in.
+    pub(super) work: PathBuf,
+    /// What is copied into it: from where among the files, and to where below it; whether that is a folder.
+    copies: Vec<(PathBuf, PathBuf, bool)>,
+    /// What it does beside, which is not done here.
+    pub(super) not_made: Vec<String>,
+}
+
+impl Image {
+    /// Reads it. Where there is none, it is one that works in `/app`.
+    pub(super) fn read(path: &Path) -> Self {
+        Self::of(&fs::read_to_string(path).unwrap_or_default())
+    }
+
+    fn of(text: &str) -> Self {
+        let (mut folder, mut copies, mut not_made) = (PathBuf::from("/"), Vec::new(), Vec::new());
+        let mut work = None;
+        for instruction in instructions(text) {
+            let (name, rest) = instruction.split_once(char::is_whitespace).unwrap_or((instruction.as_str(), ""));
+            match name.to_ascii_uppercase().as_str() {
+                "WORKDIR" => {
+                    folder.push(rest.trim());
+                    work = Some(folder.clone());
+                }
+                "COPY" | "ADD" => copies.push((folder.clone(), instruction)),
+                "RUN" => not_made.push(instruction),
+                _ => {}
+            }
+        }
+        let work = work.filter(|work| work.parent().is_some()).unwrap_or_else(|| USUAL.into());
+        let mut image = Self { work, copies: Vec::new(), not_made };
+        for (folder, instruction) in copies {
+            match image.copy(&folder, &instruction) {
+                Some(copies) => image.copies.extend(copies),
+                None => image.not_made.push(instruction),
+            }
+        }
+        image
+    }
+
+    /// What an instruction copies; nothing where it takes files of another image, of a pattern or of the network, or puts them elsewhere.
+    fn copy(&self, folder: &Path, instruction: &str) -> Option<Vec<(PathBuf, PathBuf, bool)>> {
+        let (_, words) = instruction.split_once(char::is_whitespace)?;
+        let words: Vec<String> =
+            serde_json::from_str(words.trim()).unwrap_or_else(|_| words.split_whitespace().map(str::to_owned).collect());
+        let (flags, words): (Vec<_>, Vec<_>) = words.into_iter().partition(|word| word.starts_with("--"));
+        let (to, from) = words.split_last()?;
+        if flags.iter().any(|flag| flag.starts_with("--from")) || from.iter().any(|from| from.contains(['*', '?', ':', '$'])) {
+            return None;
+        }
+        let into = to.ends_with('/') || to.ends_with('.') || from.len() > 1;
+        let to = plain(&folder.join(to)).strip_prefix(&self.work).ok()?.to_owned();
+        let into = into || to.as_os_str().is_empty();
+        Some(from.iter().map(|from| (plain(Path::new(from)), to.clone(), into)).collect())
+    }
+
+    /// The files where it would copy them; those that it does not copy stay.
+    pub(super) fn laid(&self, files: TaskFiles) -> TaskFiles {
+        files.placed(|name| {
+            let place = |(from, to, into): &(PathBuf, PathBuf, bool)| {
+                let rest = name.strip_prefix(from).ok()?;
+                match (rest.as_os_str().is_empty(), into) {
+                    (true, true) => Some(to.join(name.file_name()?)),
+                    (true, false) => Some(to.clone()),
+                    (false, _) => Some(to.join(rest)),
+                }
+            };
+            self.copies.iter().filter_map(place).collect()
+        })
+    }
+}
+
+/// The instructions, each in one line.
+fn instructions(text: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        let (line, goes_on) = line.strip_suffix('\\').map_or((line, false), |line| (line.trim_end(), true));
+        if let Some(last) = found.last_mut() {
+            let between = if last.is_empty() || line.is_empty() { "" } else { " " };
+            last.extend([between, line]);
+        }
+        if !goes_on {
+            found.push(String::new());
+        }
+    }
+    found.retain(|instruction| !instruction.is_empty());
+    found
+}
+
+/// A path without `.` and what stands before `/`.
+fn plain(path: &Path) -> PathBuf {
+    let root = path.has_root();
+    let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+    if root { std::iter::once(Component::RootDir).chain(parts).collect() } else { parts.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_lie_where_an_image_has_them() {
+        let names = ["data.csv", "deps/a.txt", "deps/in/b.txt", "conf/x.ini", "left.txt"];
+        let laid = |text: &str| {
+            let files = TaskFiles::of_names(&names);
+            let laid = Image::of(text).laid(files);
+            laid.iter().map(|(name, _)| name.display().to_string()).collect::<Vec<_>>().join(" ")
+        };
+        for (text, expected) in [
+            ("", "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt"),
+            ("COPY deps/ /app/", "a.txt conf/x.ini data.csv in/b.txt left.txt"),
+            (
+                "WORKDIR /work\nCOPY --chown=me ./deps more\nADD [\"conf/x.ini\", \"y.ini\"]",
+                "data.csv left.txt more/a.txt more/in/b.txt y.ini",
+            ),
+            (
+                "WORKDIR /work\nCOPY data.csv \\\n  # the other\n  left.txt in/",
+                "conf/x.ini deps/a.txt deps/in/b.txt in/data.csv in/left.txt",
+            ),
+            ("WORKDIR /work\nWORKDIR deep\nCOPY . .", "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt"),
+            (
+                "COPY *.csv /app/in/\nCOPY --from=other data.csv /app/other\nCOPY data.csv /etc/",
+                "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt",
+            ),
+        ] {
+            assert_eq!(laid(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_made_is_told() {
+        let image = Image::of("FROM debian\n# RUN no\nRUN apt-get update && \\\n    apt-get install jq\nCOPY data.csv /etc/\nworkdir /\n");
+        assert_eq!(image.not_made, ["RUN apt-get update && apt-get install jq", "COPY data.csv /etc/"]);
+        assert_eq!(image.work, Path::new("/app"));
+    }
+}
