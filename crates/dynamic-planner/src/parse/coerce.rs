@@ -53,13 +53,29 @@ impl<'a> Members<'a> {
                 return Some(value);
             }
         }
-        None
+        let is_meant = |(key, value): &(&String, &Value)| {
+            !self.used.contains(&key.as_str()) && !value.is_null() && is_slip_of(&snake(key), name) && fit(value)
+        };
+        let (key, value) = self.object.iter().find(is_meant)?;
+        self.used.push(key);
+        notes.add(format!("read `{key}` as `{name}`"));
+        Some(value)
     }
 
     /// Keys that nobody took.
     pub(super) fn rest(&self) -> impl Iterator<Item = &'a str> {
         self.object.keys().map(String::as_str).filter(|key| !self.used.contains(key)).collect::<Vec<_>>().into_iter()
     }
+}
+
+/// Whether a key is a name with a slip of the hand in it: a letter too few, too many, changed, or two in the wrong order; two of them in a long name.
+fn is_slip_of(key: &str, name: &str) -> bool {
+    let most = match name.len() {
+        0..5 => 0,
+        5..10 => 1,
+        _ => 2,
+    };
+    strsim::damerau_levenshtein(key, name) <= most
 }
 
 /// The members of the step form, which is a format of its own and needs no mending.

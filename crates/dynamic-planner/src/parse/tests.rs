@@ -51,6 +51,18 @@ fn a_plan_that_was_read_is_read_again_without_repairs() {
     assert_eq!((again.plan, again.repairs), (parsed.plan, vec![]));
 }
 
+/// A person who writes a plan slips: what they meant is not left out.
+#[test]
+fn a_slip_in_a_name_is_read_as_what_is_meant() {
+    let parsed = read(json!({"edge": [{"from": "a", "to": "b", "type": "conditional", "condition": "@{steps.a.result} > 0"}], "tasks": [
+        {"id": "a", "descripton": "look", "priority": 1}, {"id": "b", "description": "act"}, {"id": "c", "description": "end", "dependancies": ["b"]}]}));
+    assert_eq!(parsed.plan.edges.len(), 1);
+    let [first, _, last] = parsed.plan.tasks.as_slice() else { panic!("{:?}", parsed.plan) };
+    assert_eq!((first.description.as_str(), last.dependencies.len()), ("look", 1));
+    let told = ["read `edge` as `edges`", "read `descripton` as `description`", "read `dependancies` as `dependencies`", "the member `priority` of a task is not known"];
+    assert!(told.iter().all(|told| parsed.repairs.iter().any(|repair| repair.starts_with(told))), "{:?}", parsed.repairs);
+}
+
 #[test]
 fn references_follow_a_renamed_task() {
     let parsed = read(json!({"tasks": [
