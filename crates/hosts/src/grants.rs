@@ -2,7 +2,10 @@
 //!
 //! Pure: a target is looked at as it is written, and the addresses that its name leads to when somebody has looked them up.
 
-use std::{fmt, net::IpAddr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv6Addr},
+};
 
 use url::Host;
 
@@ -62,12 +65,52 @@ pub enum Denied {
 
 /// A text that names no hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{text:?} names no host: {reason}; write a host such as \"crates.io\", \"*.example.org\", \"example.org:8080\" or \"127.0.0.1:9000\""
-)]
+#[error("{text:?} names no host: {reason}; write {wanted}")]
 pub struct UnreadableGrant {
     text: String,
     reason: &'static str,
+    wanted: &'static str,
+}
+
+/// What a grant is written as.
+const GRANT: &str = "a host such as \"crates.io\", \"*.example.org\", \"example.org:8080\" or \"127.0.0.1:9000\"";
+/// What a pattern for hosts at any port is written as.
+const PATTERN: &str = "a bare host such as \"docs.rs\", \"*.python.org\" or \"127.0.0.1\", or \"*\" for all";
+/// What one host is written as.
+const SINGLE: &str = "a host such as \"wiki.intern\" or \"127.0.0.1:8080\"";
+
+/// Checks a pattern for hosts at any port: `docs.rs`, `*.python.org`, `127.0.0.1`, `::1`, `*`. No host fits another one ([`host_fits`]).
+///
+/// # Errors
+/// [`UnreadableGrant`], also where a port stands behind it.
+pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
+    // No port can stand behind an address without brackets.
+    if text.trim().parse::<Ipv6Addr>().is_ok() {
+        return Ok(());
+    }
+    match Grant::read(text) {
+        Ok(Grant { port: None, .. }) => Ok(()),
+        Ok(_) => Err(UnreadableGrant { wanted: PATTERN, ..unreadable(text, "it is about every port, and names one") }),
+        Err(fault) => Err(UnreadableGrant { wanted: PATTERN, ..fault }),
+    }
+}
+
+/// Checks one host, with a port or without: `wiki.intern`, `127.0.0.1:8080`.
+///
+/// # Errors
+/// [`UnreadableGrant`], also for a pattern that many hosts fit.
+pub fn check_single(text: &str) -> Result<(), UnreadableGrant> {
+    match Grant::read(text) {
+        Ok(Grant { pattern: Pattern::Names(name), .. }) if name.starts_with('*') => {
+            Err(UnreadableGrant { wanted: SINGLE, ..unreadable(text, "each host is named by itself, without a *") })
+        }
+        Ok(_) => Ok(()),
+        Err(fault) => Err(UnreadableGrant { wanted: SINGLE, ..fault }),
+    }
+}
+
+fn unreadable(text: &str, reason: &'static str) -> UnreadableGrant {
+    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, wanted: GRANT }
 }
 
 impl HostGrants {
@@ -128,7 +171,7 @@ impl Denied {
 
 impl Grant {
     fn read(text: &str) -> Result<Self, UnreadableGrant> {
-        let fault = |reason| UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason };
+        let fault = |reason| unreadable(text, reason);
         let trimmed = text.trim();
         if trimmed.is_empty() || trimmed.len() > LONGEST {
             return Err(fault("it is empty or too long"));

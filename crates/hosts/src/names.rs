@@ -2,6 +2,8 @@
 //!
 //! Pure, and by the same parser that requests are made with: what is allowed and what is asked cannot differ.
 
+use std::net::Ipv6Addr;
+
 use url::{Host, Url};
 
 /// The host of an address, in lower case and without a dot at its end; none where it is no address of the web.
@@ -14,19 +16,55 @@ pub fn host_of(url: &str) -> Option<String> {
 /// The same of a parsed one.
 #[must_use]
 pub fn host(url: &Url) -> Option<String> {
-    Some(match url.host()? {
-        Host::Domain(name) => name.trim_end_matches('.').to_lowercase(),
-        Host::Ipv4(address) => address.to_string(),
-        Host::Ipv6(address) => address.to_string(),
-    })
+    Some(written(url.host()?))
 }
 
-/// Whether a host fits a pattern: itself, `*.` and what it ends with, or `*`.
+fn written<S: AsRef<str>>(host: Host<S>) -> String {
+    match host {
+        Host::Domain(name) => name.as_ref().trim_end_matches('.').to_lowercase(),
+        Host::Ipv4(address) => address.to_string(),
+        Host::Ipv6(address) => address.to_string(),
+    }
+}
+
+/// Whether a host fits a pattern: itself, `*.` and what it ends with, or `*`. Both are read alike: `127.1` is `127.0.0.1`, `[::1]` is `::1`.
 #[must_use]
 pub fn host_fits(pattern: &str, host: &str) -> bool {
-    let pattern = pattern.trim().trim_end_matches('.').to_lowercase();
+    let pattern = pattern.trim().trim_end_matches('.');
     match pattern.strip_prefix("*.") {
-        Some(end) => host.strip_suffix(end).is_some_and(|before| before.ends_with('.')),
-        None => pattern == "*" || pattern == host,
+        Some(end) => host.strip_suffix(&*of_pattern(end)).is_some_and(|before| before.ends_with('.')),
+        None => pattern == "*" || of_pattern(pattern) == host,
+    }
+}
+
+/// A name in a pattern, as [`host`] gives it.
+fn of_pattern(name: &str) -> String {
+    let parsed = Host::parse(name).ok().or_else(|| name.parse::<Ipv6Addr>().ok().map(Host::Ipv6));
+    parsed.map_or_else(|| name.to_lowercase(), written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::host_fits;
+
+    #[test]
+    fn a_host_fits_its_pattern_however_that_is_written() {
+        for (pattern, host, fits) in [
+            ("docs.rs", "docs.rs", true),
+            (" Docs.RS. ", "docs.rs", true),
+            ("docs.rs", "evil-docs.rs", false),
+            ("*.python.org", "docs.python.org", true),
+            ("*.python.org", "python.org", false),
+            ("*.Bücher.example", "a.xn--bcher-kva.example", true),
+            ("*", "docs.rs", true),
+            ("127.1", "127.0.0.1", true),
+            ("[::1]", "::1", true),
+            ("::1", "::1", true),
+            ("0:0::1", "::1", true),
+            ("", "docs.rs", false),
+            ("https://docs.rs", "docs.rs", false),
+        ] {
+            assert_eq!(host_fits(pattern, host), fits, "{pattern} {host}");
+        }
     }
 }

@@ -209,6 +209,26 @@ fn values_that_cannot_stand_are_refused() {
 }
 
 #[test]
+fn hosts_that_name_none_are_refused_at_their_place() {
+    for (list, entry, part) in [
+        ("blocked_hosts", "http://127.0.0.1", "more than a host"),
+        ("blocked_hosts", "127.0.0.1/", "more than a host"),
+        ("blocked_hosts", "127.0.0.1:8080", "every port"),
+        ("allowed_hosts", "https://docs.rs", "more than a host"),
+        ("allowed_hosts", "docs.rs:443", "every port"),
+        ("private_hosts", "http://127.0.0.1:8080", "more than a host"),
+        ("private_hosts", "*.intern", "without a *"),
+    ] {
+        let said = fault_in("aime.toml", &format!("[web]\n{list} = [\"docs.rs\", \"{entry}\"]\n"));
+        assert!(said.starts_with("work/aime.toml:2:") && said.contains(&format!("{entry:?} names no host")), "{said}");
+        assert!(said.contains(part) && said.contains("write a"), "{said}");
+    }
+    let world = World::new();
+    world.file("work/aime.toml", "[web]\nallowed_hosts = [\"*\"]\nblocked_hosts = [\"[::1]\"]\nprivate_hosts = [\"127.0.0.1:8080\"]\n");
+    world.load().unwrap();
+}
+
+#[test]
 fn unreadable_files_are_named() {
     let world = World::new();
     fs::write(world.at("work/aime.toml"), [0xff, 0xfe, 0]).unwrap();

@@ -1,17 +1,21 @@
 //! The web, as settings have it.
 
+use aime_hosts::{UnreadableGrant, check_pattern, check_single};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 /// What of the web actors may read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct WebConfig {
     /// Hosts that `web_fetch` may read without asking, such as `docs.rs`, `*.python.org`, or `*` for all.
+    #[serde(deserialize_with = "patterns")]
     pub(crate) allowed_hosts: Vec<String>,
     /// Hosts that it never reads.
+    #[serde(deserialize_with = "patterns")]
     pub(crate) blocked_hosts: Vec<String>,
     /// Hosts on this machine or a private network that it may read all the same, such as `wiki.intern` or `127.0.0.1:8080`.
+    #[serde(deserialize_with = "singles")]
     pub(crate) private_hosts: Vec<String>,
     /// Seconds that a page or a search may take.
     pub(crate) timeout_seconds: u64,
@@ -62,6 +66,21 @@ pub(crate) enum SearchProviderConfig {
     Brave,
     /// Tavily's search.
     Tavily,
+}
+
+fn patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    hosts(deserializer, check_pattern)
+}
+
+fn singles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    hosts(deserializer, check_single)
+}
+
+/// An entry that no host fits would be left out in silence, also where it is to keep one away.
+fn hosts<'de, D: Deserializer<'de>>(deserializer: D, check: fn(&str) -> Result<(), UnreadableGrant>) -> Result<Vec<String>, D::Error> {
+    let hosts = Vec::<String>::deserialize(deserializer)?;
+    hosts.iter().try_for_each(|host| check(host)).map_err(Error::custom)?;
+    Ok(hosts)
 }
 
 const fn usual_results() -> usize {

@@ -130,6 +130,38 @@ fn what_is_no_grant_is_refused_with_a_reason() {
 }
 
 #[test]
+fn entries_of_lists_of_hosts_are_checked() {
+    // The entry, and what is wrong with it as a pattern and as one host.
+    for (text, pattern, single) in [
+        ("docs.rs", None, None),
+        ("127.0.0.1", None, None),
+        ("[::1]", None, None),
+        ("::1", None, Some("cannot be read")),
+        ("*.python.org", None, Some("without a *")),
+        ("*", None, Some("without a *")),
+        ("127.0.0.1:8080", Some("every port"), None),
+        ("[::1]:8080", Some("every port"), None),
+        ("http://127.0.0.1", Some("more than a host"), Some("more than a host")),
+        ("127.0.0.1/", Some("more than a host"), Some("more than a host")),
+        ("", Some("empty"), Some("empty")),
+    ] {
+        for (checked, expected, write) in [
+            (check_pattern(text), pattern, "write a bare host such as"),
+            (check_single(text), single, "write a host such as \"wiki.intern\""),
+        ] {
+            match (checked, expected) {
+                (Ok(()), None) => {}
+                (Err(fault), Some(part)) => {
+                    let said = fault.to_string();
+                    assert!(said.contains(part) && said.contains(write), "{text}: {said}");
+                }
+                (checked, expected) => panic!("{text}: {checked:?}, not {expected:?}"),
+            }
+        }
+    }
+}
+
+#[test]
 fn a_denial_names_what_would_allow_it() {
     let granted = grants(&["intern.example", "*:80"]);
     for (text, address, remedy) in [

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use aime_hosts::host_fits;
+use aime_hosts::{check_pattern, host_fits};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -293,11 +293,6 @@ fn joined(words: &[Vec<Piece>]) -> Vec<Piece> {
 }
 
 fn host(text: &str) -> Result<String, Problem> {
-    let name = text.strip_prefix("*.").unwrap_or(text);
-    let fits = |character: char| character.is_alphanumeric() || matches!(character, '.' | '-' | ':');
-    if text == "*" || (!name.is_empty() && name.chars().all(fits)) {
-        Ok(text.to_owned())
-    } else {
-        Err(Problem::Form("a host is written alone: `docs.rs`, `*.python.org`, or `*` for all".to_owned()))
-    }
+    let wrong = |_| Problem::Form("a host is written alone: `docs.rs`, `*.python.org`, or `*` for all".to_owned());
+    check_pattern(text).map(|()| text.to_owned()).map_err(wrong)
 }

@@ -338,6 +338,7 @@ fn what_is_wrong_with_a_rule_is_said() {
         ("write_file(.)", "the path is empty"),
         ("read_file(~/x)", "from the root"),
         ("web_fetch(https://docs.rs/x)", "a host is written alone"),
+        ("web_fetch(127.0.0.1:8080)", "a host is written alone"),
         ("mcp__git__log(x)", "only `bash`"),
     ];
     for (text, expected) in table {
