@@ -65,19 +65,19 @@ pub enum Denied {
 
 /// A text that names no hosts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} names no host: {reason}; write {wanted}")]
+#[error("{text:?} names no host: {reason}; {mend}")]
 pub struct UnreadableGrant {
     text: String,
     reason: &'static str,
-    wanted: &'static str,
+    mend: &'static str,
 }
 
-/// What a grant is written as.
-const GRANT: &str = "a host such as \"crates.io\", \"*.example.org\", \"example.org:8080\" or \"127.0.0.1:9000\"";
-/// What a pattern for hosts at any port is written as.
-const PATTERN: &str = "a bare host such as \"docs.rs\", \"*.python.org\" or \"127.0.0.1\", or \"*\" for all";
-/// What one host is written as.
-const SINGLE: &str = "a host such as \"wiki.intern\" or \"127.0.0.1:8080\"";
+/// How a grant is written.
+const GRANT: &str = "write a host such as \"crates.io\", \"*.example.org\", \"example.org:8080\" or \"127.0.0.1:9000\"";
+/// How a pattern for hosts at any port is written.
+const PATTERN: &str = "write a bare host such as \"docs.rs\", \"*.python.org\" or \"127.0.0.1\", or \"*\" for all";
+/// How one host is written.
+const SINGLE: &str = "write a host such as \"wiki.intern\" or \"127.0.0.1:8080\"";
 
 /// Checks a pattern for hosts at any port: `docs.rs`, `*.python.org`, `127.0.0.1`, `::1`, `*`. No host fits another one ([`host_fits`]).
 ///
@@ -90,8 +90,8 @@ pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
     }
     match Grant::read(text) {
         Ok(Grant { port: None, .. }) => Ok(()),
-        Ok(_) => Err(UnreadableGrant { wanted: PATTERN, ..unreadable(text, "it is about every port, and names one") }),
-        Err(fault) => Err(UnreadableGrant { wanted: PATTERN, ..fault }),
+        Ok(_) => Err(UnreadableGrant { mend: PATTERN, ..unreadable(text, "it is about every port, and names one") }),
+        Err(fault) => Err(UnreadableGrant { mend: PATTERN, ..fault }),
     }
 }
 
@@ -102,15 +102,15 @@ pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
 pub fn check_single(text: &str) -> Result<(), UnreadableGrant> {
     match Grant::read(text) {
         Ok(Grant { pattern: Pattern::Names(name), .. }) if name.starts_with('*') => {
-            Err(UnreadableGrant { wanted: SINGLE, ..unreadable(text, "each host is named by itself, without a *") })
+            Err(UnreadableGrant { mend: SINGLE, ..unreadable(text, "each host is named by itself, without a *") })
         }
         Ok(_) => Ok(()),
-        Err(fault) => Err(UnreadableGrant { wanted: SINGLE, ..fault }),
+        Err(fault) => Err(UnreadableGrant { mend: SINGLE, ..fault }),
     }
 }
 
 fn unreadable(text: &str, reason: &'static str) -> UnreadableGrant {
-    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, wanted: GRANT }
+    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, mend: GRANT }
 }
 
 impl HostGrants {

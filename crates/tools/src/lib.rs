@@ -38,7 +38,7 @@ pub use mcp::{
     MCP_PREFIX, McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool,
     McpTransport, NamePatternError, NamePatterns,
 };
-pub use permission::{PermissionRule, PermissionRules, RuleError};
+pub use permission::{PermissionRule, PermissionRules, RuleError, nearest_tool, tool_names};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use secrets::learn_secrets_of;

@@ -13,6 +13,6 @@ mod tests;
 
 pub(crate) use self::{act::emptied_before_read, rules::Verdict, shell::written_files};
 pub use self::{
-    rule::{PermissionRule, RuleError},
+    rule::{PermissionRule, RuleError, nearest_tool, tool_names},
     rules::PermissionRules,
 };

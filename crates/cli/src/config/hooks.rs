@@ -138,7 +138,7 @@ fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Erro
 
 fn tools<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let patterns = Vec::<String>::deserialize(deserializer)?;
-    ToolPatterns::new(&patterns).map_err(Error::custom)?;
+    ToolPatterns::check_names(&patterns).map_err(Error::custom)?;
     Ok(patterns)
 }
 

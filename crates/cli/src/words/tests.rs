@@ -274,6 +274,14 @@ fn sentences_are_recognised_with_their_reasons() {
         ("tasks[0] (task \"a b\"): the task depends on itself", "tasks[0]（任务 \"a b\"）：任务依赖于自己"),
         ("the bound on tool_calls was reached: 7 tool calls were allowed", "已达上限（工具调用次数）：允许 7 次工具调用"),
         ("3 times", "3 次"),
+        (
+            "a.toml:2:9: \"bsh\" names no tool, so the hook would never be asked: did you mean `bash`?",
+            "a.toml:2:9：\"bsh\" 不是任何工具的名称，因此永远不会询问这个钩子：是不是 `bash`？",
+        ),
+        (
+            "a.toml:2:9: \"127.0.0.1:80\" names no host: it is about every port, and names one; write a bare host such as \"docs.rs\", \"*.python.org\" or \"127.0.0.1\", or \"*\" for all",
+            "a.toml:2:9：\"127.0.0.1:80\" 不是主机：这里指所有端口，而它写了一个；请只写主机，例如 \"docs.rs\", \"*.python.org\" or \"127.0.0.1\"，或写 \"*\" 表示全部",
+        ),
         ("(withdrawn: such calls were allowed meanwhile)", "（已撤回：这类调用已获允许）"),
         // What nobody knows, also in part, or with other values than it has, stays.
         ("three times", "three times"),

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_sandbox::{Confinement, ConfinementSettings, ProcessEnd, ProcessRequest, run};
+use aime_tools::{nearest_tool, tool_names};
 use futures::future::BoxFuture;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use serde_json::Value;
@@ -18,6 +19,8 @@ const BLOCKS: i32 = 2;
 const GRACE: Duration = Duration::from_secs(3);
 /// How much of what a command printed is told, in characters.
 const TOLD_CHARS: usize = 1_000;
+/// What the names of tools of MCP servers begin with.
+const OF_SERVERS: &str = "mcp__";
 /// The longest name that is made of a command, in characters.
 const NAME_CHARS: usize = 40;
 
@@ -34,6 +37,14 @@ pub enum HookSettingsError {
         pattern: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A pattern that no tool can ever fit.
+    #[error("{pattern:?} names no tool, so the hook would never be asked{}", near.map_or_else(|| ": `aime tools` lists them".to_owned(), |near| format!(": did you mean `{near}`?")))]
+    UnknownTool {
+        /// The pattern.
+        pattern: String,
+        /// The tool with the nearest name.
+        near: Option<&'static str>,
     },
 }
 
@@ -61,12 +72,32 @@ impl ToolPatterns {
         set.build().map(|set| Self(Some(set))).map_err(|error| fault("", &error))
     }
 
+    /// Checks that each pattern is about a tool: a built-in one, or one that an MCP server may have.
+    ///
+    /// # Errors
+    /// [`HookSettingsError`] for the first that is not.
+    pub fn check_names<P: AsRef<str>>(patterns: &[P]) -> Result<(), HookSettingsError> {
+        for pattern in patterns.iter().map(AsRef::as_ref) {
+            let of_this = Self::new(&[pattern])?;
+            if !may_be_of_servers(pattern) && !tool_names().any(|name| of_this.fit(Some(name))) {
+                return Err(HookSettingsError::UnknownTool { pattern: pattern.to_owned(), near: nearest_tool(pattern) });
+            }
+        }
+        Ok(())
+    }
+
     fn fit(&self, tool: Option<&str>) -> bool {
         match (&self.0, tool) {
             (Some(set), Some(tool)) => set.is_match(tool),
             _ => true,
         }
     }
+}
+
+/// Whether the name of a tool of some MCP server may fit a pattern. Which servers there will be nobody knows here.
+fn may_be_of_servers(pattern: &str) -> bool {
+    let beginning = pattern.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
+    beginning.starts_with(OF_SERVERS) || (beginning.len() < pattern.len() && OF_SERVERS.starts_with(beginning))
 }
 
 /// A command as a hook, as settings have it.

@@ -40,6 +40,17 @@ const FREE: [&str; 5] = ["ask_human", "report_evidence", "terminate", "todo", "u
 /// What the names of tools of MCP servers begin with.
 const OF_SERVERS: &str = "mcp__";
 
+/// The names of the tools that are built in, or come with a feature of this crate.
+pub fn tool_names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|(name, _)| *name).chain(FREE)
+}
+
+/// The one of them that somebody meant who wrote this.
+#[must_use]
+pub fn nearest_tool(name: &str) -> Option<&'static str> {
+    nearest(name, tool_names())
+}
+
 /// What may stand in the parentheses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Argument {

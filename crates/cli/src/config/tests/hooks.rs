@@ -51,6 +51,25 @@ fn a_projects_hooks_are_left_out_and_that_is_said() {
 }
 
 #[test]
+fn the_tools_of_a_hook_are_tools_that_there_can_be() {
+    for tools in ["bash", "write_*", "*", "mcp__git__log", "mcp__*", "*delete*", "{bash,python}", "web_fetch", "todo", "m*"] {
+        let world = World::new();
+        world.file("work/aime.toml", &format!("[[hooks.before_tool]]\ncommand = \"x\"\ntools = [\"{tools}\"]\n"));
+        world.load().unwrap_or_else(|fault| panic!("{tools}: {fault}"));
+    }
+    for (tools, said) in [
+        ("bsh", "\"bsh\" names no tool, so the hook would never be asked: did you mean `bash`?"),
+        ("wriet_*", "\"wriet_*\" names no tool, so the hook would never be asked: did you mean `write_file`?"),
+        ("mcp", "\"mcp\" names no tool"),
+        ("launch_rocket", "\"launch_rocket\" names no tool, so the hook would never be asked: `aime tools` lists them"),
+    ] {
+        let fault =
+            fault_in("aime.toml", &format!("[[hooks.before_tool]]\ncommand = \"x\"\ntools = [\"bash\", \"{tools}\"]\nrequired = true\n"));
+        assert!(fault.starts_with("work/aime.toml:") && fault.contains(said), "{fault}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_hook_is_told_with_its_place_and_the_mend() {
     let cases = [
         ("aime.toml", "[[hooks.before_tools]]\ncommand = \"x\"\n"),
