@@ -244,6 +244,10 @@ fn a_configuration_is_begun_checked_and_shown() {
     world.file("aime.toml", "[run]\nmax_parallel = 7\n");
     world.aime(["config", "init"]).must(2).tells(&["aime.toml"]);
     assert_eq!(world.read("aime.toml"), "[run]\nmax_parallel = 7\n", "an existing file is never overwritten");
+    let other = World::alone();
+    other.file("aime.yaml", "run:\n  max_parallel: 2\n");
+    other.aime(["config", "init"]).must(2).tells(&["aime.yaml is there already"]);
+    assert!(!other.exists("aime.toml"));
     assert!(world.aime(["config", "show"]).must(0).stdout.contains("max_parallel = 7"));
     world.file("aime.toml", "[run]\nmax_paralel = 7\n");
     let faulty = world.aime(["config", "check"]).must(2);

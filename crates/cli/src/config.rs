@@ -34,7 +34,7 @@ pub(crate) use mcp::McpConfig;
 pub(crate) use mcp::{McpLoadConfig, McpServerConfig};
 pub(crate) use network::NetworkConfig;
 pub(crate) use permissions::PermissionConfig;
-pub(crate) use places::{Environment, Places};
+pub(crate) use places::{Environment, Places, project_files};
 pub(crate) use read::ConfigFault;
 pub(crate) use sandbox::{SandboxConfig, SandboxMode};
 pub(crate) use show::show;

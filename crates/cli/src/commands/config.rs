@@ -5,7 +5,7 @@ mod find;
 use super::{setup_of, write_whole};
 use crate::{
     args::{ConfigCommand, Global},
-    config::{Environment, Places, TEMPLATE, check_files, show},
+    config::{Environment, Places, TEMPLATE, check_files, project_files, show},
     failure::{Failure, code},
     models,
     output::{self, GREEN, RED},
@@ -24,11 +24,12 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
         }
         ConfigCommand::Check => return check(global, environment),
         ConfigCommand::Init => {
-            let path = working_folder(global.directory.as_deref())?.join("aime.toml");
-            if path.symlink_metadata().is_ok() {
-                return Err(Failure::usage(format!("{} is there already", path.display()))
+            let folder = working_folder(global.directory.as_deref())?;
+            if let Some(there) = project_files(&folder).into_iter().find(|path| path.symlink_metadata().is_ok()) {
+                return Err(Failure::usage(format!("{} is there already", there.display()))
                     .hint("it is never overwritten: move it away first, or look at `aime config show`"));
             }
+            let path = folder.join("aime.toml");
             let text = begun(global, environment)?;
             write_whole(&path, &text, false).map_err(|error| {
                 Failure::usage(format!("{} cannot be written: {}", path.display(), error.kind()))

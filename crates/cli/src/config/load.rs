@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Config, ConfigFault, Environment, HooksConfig, Places,
     permissions::Permissions,
+    places::beside,
     read::{explain, read_file, read_variable},
 };
 
@@ -90,7 +91,7 @@ pub(crate) fn check_files(places: &Places) -> Vec<ConfigFault> {
 /// What one file says that was named, its paths made absolute.
 pub(crate) fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    Ok(SettingsFile { path: &path, whose: Whose::Flag }.read()?.unwrap_or_default())
+    Ok(SettingsFile { path: &path, whose: Whose::Flag, other: None }.read()?.unwrap_or_default())
 }
 
 /// Whose word a file is.
@@ -104,10 +105,16 @@ enum Whose {
 struct SettingsFile<'a> {
     path: &'a Path,
     whose: Whose,
+    /// Another form of it that is there and that nobody would read.
+    other: Option<PathBuf>,
 }
 
 impl SettingsFile<'_> {
     fn read(&self) -> Result<Option<Value>, ConfigFault> {
+        if let Some(other) = &self.other {
+            let message = format!("{} stands beside it, and only one of them can hold the settings", other.display());
+            return Err(ConfigFault::new(self.path.display(), message).hint("write all of them into one, and move the other away"));
+        }
         let mut document = read_file(self.path, self.whose == Whose::Flag)?;
         if let Some(document) = &mut document {
             make_absolute(document, self.path);
@@ -117,11 +124,12 @@ impl SettingsFile<'_> {
 }
 
 fn files(places: &Places) -> impl Iterator<Item = SettingsFile<'_>> {
-    let user = places.user.as_deref().map(|path| SettingsFile { path, whose: Whose::User });
-    let flag = places.flag.as_deref().map(|path| SettingsFile { path, whose: Whose::Flag });
+    let is_named = |path: &Path| places.flag.as_ref().is_some_and(|flag| flag.canonicalize().ok() == path.canonicalize().ok());
+    let found = move |path, whose| SettingsFile { path, whose, other: beside(path).filter(|other| !is_named(other)) };
+    let user = places.user.as_deref().map(|path| found(path, Whose::User));
+    let flag = places.flag.as_deref().map(|path| SettingsFile { path, whose: Whose::Flag, other: None });
     // A project's file that is named with --config is the user's word.
-    let named = flag.as_ref().is_some_and(|flag| flag.path.canonicalize().ok() == places.project.canonicalize().ok());
-    let project = (!named).then_some(SettingsFile { path: &places.project, whose: Whose::Project });
+    let project = (!is_named(&places.project)).then(|| found(&places.project, Whose::Project));
     user.into_iter().chain(project).chain(flag)
 }
 

@@ -103,10 +103,24 @@ impl Places {
     }
 }
 
+/// The files that can hold the settings of a project: one of them does.
+pub(crate) fn project_files(folder: &Path) -> [PathBuf; 4] {
+    forms(&folder.join("aime"))
+}
+
+/// Another file that is there beside a file of settings, with the same name in another form.
+pub(super) fn beside(path: &Path) -> Option<PathBuf> {
+    forms(path).into_iter().find(|other| other != path && other.exists())
+}
+
 /// The file of this name that is there, TOML before YAML before JSON.
 fn first_of(folder: &Path, stem: &str) -> PathBuf {
-    let names = ["toml", "yaml", "yml", "json"].map(|ending| folder.join(format!("{stem}.{ending}")));
-    names.iter().find(|path| path.exists()).cloned().unwrap_or_else(|| folder.join(format!("{stem}.toml")))
+    let [usual, others @ ..] = forms(&folder.join(stem));
+    if usual.exists() { usual } else { others.into_iter().find(|path| path.exists()).unwrap_or(usual) }
+}
+
+fn forms(path: &Path) -> [PathBuf; 4] {
+    ["toml", "yaml", "yml", "json"].map(|ending| path.with_extension(ending))
 }
 
 #[cfg(test)]

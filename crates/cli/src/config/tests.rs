@@ -131,6 +131,22 @@ fn the_three_forms_say_the_same() {
 }
 
 #[test]
+fn two_forms_of_one_file_are_refused() {
+    let mut world = World::new();
+    for name in ["work/aime.toml", "work/aime.yaml", "config/aime/config.toml"] {
+        world.file(name, "\n");
+    }
+    let beside = "stands beside it, and only one of them can hold the settings\nhint: write all of them into one, and move the other away";
+    assert_eq!(world.fault(), format!("work/aime.toml: work/aime.yaml {beside}"));
+    assert_eq!(check_files(&world.places()).len(), 1, "`aime config check` tells it too");
+    // Both are read then.
+    world.flag = Some(world.at("work/aime.yaml").into());
+    world.load().unwrap();
+    world.file("config/aime/config.json", "{}");
+    assert_eq!(world.fault(), format!("config/aime/config.toml: config/aime/config.json {beside}"));
+}
+
+#[test]
 fn an_empty_file_sets_nothing() {
     for name in ["aime.toml", "aime.yaml"] {
         let world = World::new();

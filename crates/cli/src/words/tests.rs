@@ -275,6 +275,10 @@ fn sentences_are_recognised_with_their_reasons() {
         ("the bound on tool_calls was reached: 7 tool calls were allowed", "已达上限（工具调用次数）：允许 7 次工具调用"),
         ("3 times", "3 次"),
         (
+            "aime.toml: aime.yaml stands beside it, and only one of them can hold the settings",
+            "aime.toml：旁边还有 aime.yaml，而设置只能写在其中一个文件里",
+        ),
+        (
             "a.toml:2:9: \"bsh\" names no tool, so the hook would never be asked: did you mean `bash`?",
             "a.toml:2:9：\"bsh\" 不是任何工具的名称，因此永远不会询问这个钩子：是不是 `bash`？",
         ),
