@@ -46,6 +46,8 @@ fn runs_are_listed() {
     assert_eq!(empty.aime(["runs", "--output", "json"]).must(0).json(), json!([]));
     assert_eq!(empty.aime(["runs"]).must(0).stdout, "");
     assert!(!empty.exists(".aime"), "looking leaves nothing behind");
+    empty.file(".aime", "a file\n");
+    empty.aime(["runs"]).must(2).tells(&[".aime is not a folder", "move it away"]);
 }
 
 #[test]

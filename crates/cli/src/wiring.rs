@@ -139,9 +139,14 @@ impl Setup {
         Ok(keep)
     }
 
-    /// The journal, if there is one.
+    /// The journal, if there is one. Where nobody may look that is no answer.
     pub(crate) fn existing_journal(&self) -> Result<Option<Journal>, Failure> {
-        if self.has_runs() { self.journal().map(Some) } else { Ok(None) }
+        let keep = self.usable_keep()?;
+        let there = keep.join("aime.db").try_exists().map_err(|error| {
+            Failure::usage(format!("cannot look into {}: {error}", keep.display()))
+                .hint("mend the rights of the folder, or choose another working folder with -C")
+        })?;
+        if there { self.journal().map(Some) } else { Ok(None) }
     }
 
     /// Whether a run was ever begun in this folder.

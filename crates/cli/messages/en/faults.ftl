@@ -88,6 +88,7 @@ said-not-a-folder = {$folder} is not a folder
 said-folder-unusable = the working folder {$folder} cannot be used: {$reason}
 said-name-folder = name a folder that is there with -C
 said-keep-mend = choose another working folder with -C, or mend its rights or the disk's space
+said-keep-closed = cannot look into {$folder}: {$reason}
 said-keep-taken = {$folder} is not a folder, and runs are kept in a folder of that name
 said-keep-taken-mend = move it away, or choose another working folder with -C
 

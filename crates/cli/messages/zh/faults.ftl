@@ -88,6 +88,7 @@ said-not-a-folder = {$folder} 不是文件夹
 said-folder-unusable = 无法使用工作文件夹 {$folder}：{$reason}
 said-name-folder = 请用 -C 指定一个存在的文件夹
 said-keep-mend = 用 -C 选择另一个工作文件夹，或解决其权限或磁盘空间问题
+said-keep-closed = 无法查看 {$folder}：{$reason}
 said-keep-taken = {$folder} 不是文件夹，而运行要保存在这个名字的文件夹里
 said-keep-taken-mend = 请把它移走，或用 -C 选择另一个工作文件夹
 

@@ -132,8 +132,17 @@ fn faulty_files_of_ones_own_are_named() {
 fn something_else_in_the_place_of_the_journal_is_said() {
     let world = World::new("");
     world.file("work/.aime", "a file\n");
-    let text = said(world.setup().journal());
-    assert!(text.contains(".aime is not a folder") && text.contains("-C"), "{text}");
+    for text in [said(world.setup().journal()), said(world.setup().existing_journal())] {
+        assert!(text.contains(".aime is not a folder") && text.contains("-C"), "{text}");
+    }
+    #[cfg(unix)]
+    {
+        // No user may follow a link to itself.
+        let world = World::new("");
+        std::os::unix::fs::symlink(".aime", world.root.path().join("work/.aime")).unwrap();
+        let text = said(world.setup().existing_journal());
+        assert!(text.contains("cannot look into ") && text.contains(".aime: ") && text.contains("mend the rights"), "{text}");
+    }
     let world = World::new("");
     assert!(world.setup().existing_journal().unwrap().is_none());
     assert!(!world.root.path().join("work/.aime").exists(), "looking makes nothing");
