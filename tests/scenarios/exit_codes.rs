@@ -171,6 +171,23 @@ fn three_without_a_model() {
 fn three_without_a_key() {
     let world = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
     world.aime(["run", "write out.txt"]).must(3).tells(&["MY_KEY", "hint"]);
+    for form in ["json", "jsonl"] {
+        let ended = world.aime(["run", "write out.txt", "--run-id", "r", "--output", form]).must(3).tells(&["MY_KEY"]);
+        let result = ended.json();
+        assert_eq!((&result["schema"], &result["run_id"], &result["status"]), (&json!("aime.result/v1"), &json!("r"), &json!("failed")));
+        assert_eq!(result["error"]["code"], "model_unavailable", "{ended}");
+        assert!(result["error"]["hint"].as_str().is_some_and(|hint| hint.contains("MY_KEY")), "{ended}");
+    }
+    world.aime(["runs", "show", "r"]).must(2);
+}
+
+#[test]
+fn three_when_a_run_cannot_go_on_without_a_key() {
+    let world = World::with(Script::new().on(When::any(), [Reply::status(401, json!({}), [])]));
+    world.aime(["run", "write out.txt", "--mode", "direct", "--run-id", "r"]).must(3);
+    world.file("aime.toml", "[models.default]\nmodel = \"m\"\nbase_url = \"https://models.example/v1\"\napi_key_env = \"MY_KEY\"\n");
+    let result = world.aime(["resume", "r", "--output", "json"]).must(3).json();
+    assert_eq!((&result["run_id"], &result["error"]["code"]), (&json!("r"), &json!("model_unavailable")));
 }
 
 /// An address at which nothing listens.

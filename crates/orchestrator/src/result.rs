@@ -4,7 +4,7 @@ use aime_progress::{EvidenceKind, ProgressState, RunId, RunStatus, Spent, TaskKi
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{FailureCode, RunOutput};
+use crate::{FailureCode, RunFailure, RunOutput};
 
 /// The `schema` member of a result.
 pub const RESULT_SCHEMA: &str = "aime.result/v1";
@@ -85,11 +85,7 @@ impl RunResult {
                 references: conclusion.map(|conclusion| conclusion.references.clone()).unwrap_or_default(),
             }
         });
-        let error = output.error.as_ref().map(|failure| ResultError {
-            code: failure.code.word().to_owned(),
-            message: failure.message.clone(),
-            hint: failure.hint.clone(),
-        });
+        let error = output.error.as_ref().map(ResultError::from);
         Self {
             schema: RESULT_SCHEMA.to_owned(),
             run_id,
@@ -103,6 +99,30 @@ impl RunResult {
             error,
             notes: unheard(state, output),
         }
+    }
+
+    /// The result of a run that could not begin: nothing was done, and no journal has it.
+    #[must_use]
+    pub fn unbegun(run_id: RunId, failure: RunFailure) -> Self {
+        Self {
+            schema: RESULT_SCHEMA.to_owned(),
+            run_id,
+            status: RunStatus::Failed,
+            answer: String::new(),
+            plan_version: 0,
+            tasks: Vec::new(),
+            replans: 0,
+            usage: Spent::default(),
+            duration_ms: 0,
+            error: Some(ResultError::from(&failure)),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl From<&RunFailure> for ResultError {
+    fn from(failure: &RunFailure) -> Self {
+        Self { code: failure.code.word().to_owned(), message: failure.message.clone(), hint: failure.hint.clone() }
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use aime_durable::{Clock, JournalError, SystemClock};
 use aime_orchestrator::{
-    Bounds, FailureCode, Models, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunRequest, RunResult, RunSettings,
+    Bounds, FailureCode, Models, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunFailure, RunRequest, RunResult,
+    RunSettings,
 };
 use aime_progress::{Plan, PlanMode, ProgressEvent, ProgressState, RunId};
 use aime_tools::{Approval, PermissionRules};
@@ -32,7 +33,11 @@ use crate::{
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let run = run_id(args.run_id.as_deref())?;
+    let (run, form) = (run_id(args.run_id.as_deref())?, args.output);
+    begin(args, run.clone(), global, setup).await.map_err(|failure| told_as_result(failure, form, |failed| RunResult::unbegun(run, failed)))
+}
+
+async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let plan = args.plan.as_deref().map(|path| read_plan(path, setup)).transpose()?;
     let goal = match (&args.goal, &args.goal_file, &plan) {
         (Some(goal), _, _) => read_goal(goal)?,
@@ -80,6 +85,17 @@ pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result
         Work::Start(Box::new(request)),
     )
     .await
+}
+
+/// Gives programs the result that they are promised also where no model can be had before the run is begun, or gone on with.
+pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
+    if failure.code == code::MODEL && form != Output::Text {
+        let failed = RunFailure { code: FailureCode::ModelUnavailable, message: failure.message.clone(), hint: failure.hint.clone() };
+        if let Err(lost) = tell(&result(failed), form) {
+            return lost;
+        }
+    }
+    failure
 }
 
 /// Whether an engine carries the run out, with what its workers have.
