@@ -40,12 +40,16 @@ fn a_run_can_be_forked_at_a_version_and_carried_on() {
     let world = world();
     let forked = world.aime(["runs", "fork", "trip", "--at", "2", "--run-id", "again"]).must(0);
     assert_eq!(forked.stdout.trim(), "again");
+    assert_eq!(world.aime(["runs", "check", "again", "--output", "json"]).must(0).json()["findings"], json!([]), "it is whole as it is");
     let before = world.actor_requests("TAKE-THE-FORD").len();
     let ended = world.aime(["resume", "again", "--output", "json"]).must(0);
     assert!(ended.stdout.contains("\"status\": \"completed\""), "{ended}");
     assert_eq!(world.actor_requests("TAKE-THE-FORD").len(), before, "what was before the version is not done again");
     let listed = world.aime(["runs"]).must(0).stdout;
     assert!(listed.contains("trip") && listed.contains("again"), "{listed}");
+    std::fs::remove_file(world.path(".aime/progress/again.json")).unwrap();
+    let found = world.aime(["runs", "check", "again", "--output", "json"]).must(1).json();
+    assert_eq!(found["findings"][0]["place"], "snapshot", "one that was written is missed");
 }
 
 #[test]

@@ -2,14 +2,17 @@
 //!
 //! The facts of the journal are the truth. What contradicts them is found, and what follows from them is made anew on demand.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use aime_actors::ActorMachine;
-use aime_durable::{BlobFault, BlobFaultKind, Journal, RUN_STREAM, RunLock, UnixMillis};
+use aime_durable::{BlobFault, BlobFaultKind, Journal, RUN_STREAM, Recorded, RunLock, UnixMillis};
 use aime_progress::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use serde::Serialize;
 
-use crate::{FailureCode, OrchestratorError, RunMachine, RunView, standing, view};
+use crate::{FailureCode, OrchestratorError, RunFact, RunMachine, RunView, standing, view};
 
 /// The `schema` member of a check.
 pub const RUN_CHECK_SCHEMA: &str = "aime.run_check/v1";
@@ -303,6 +306,7 @@ impl Checking<'_> {
         let detail = match read_snapshot(&path) {
             Ok(state) if state == seen.state => return,
             Ok(_) => "it is not the state that the journal makes".to_owned(),
+            Err(SnapshotError::Read { source, .. }) if source.kind() == ErrorKind::NotFound && self.is_fresh_fork() => return,
             Err(SnapshotError::Read { source, .. }) => format!("it cannot be read: {source}"),
             Err(SnapshotError::Damaged { why, .. }) => format!("it is damaged: {why}"),
             Err(other) => other.to_string(),
@@ -312,6 +316,12 @@ impl Checking<'_> {
             Ok(()) => self.found(Place::Snapshot, detail, Some("write it anew from the journal".to_owned())),
             Err(error) => self.found(Place::Snapshot, format!("{detail}; and {error}"), None),
         }
+    }
+
+    /// Whether nobody has carried the run out since it was forked. A run writes its snapshot while it is carried out.
+    fn is_fresh_fork(&self) -> bool {
+        let loaded = self.journal.load::<RunMachine>(self.run.as_str(), RUN_STREAM).ok().flatten();
+        loaded.is_some_and(|loaded| matches!(loaded.facts.last(), Some(Recorded { fact: RunFact::Forked {}, .. })))
     }
 
     async fn list(&mut self, seen: &RunView, now: UnixMillis) -> Result<(), OrchestratorError> {
