@@ -319,6 +319,27 @@ fn each_damage_to_what_is_kept_is_found_and_mended_or_said() {
 }
 
 #[test]
+fn a_run_whose_beginning_was_damaged_is_found_so() {
+    let world = after_a_run();
+    let path = world.path(".aime/aime.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let goal = b"the goal of this scenario";
+    let places: Vec<usize> = (0..bytes.len() - goal.len()).filter(|at| bytes[*at..].starts_with(goal)).collect();
+    places.iter().for_each(|place| bytes[*place] ^= 0x20);
+    std::fs::write(&path, &bytes).unwrap();
+    for arguments in [&["runs", "check", "first", "--output", "json"][..], &["runs", "check", "first", "--mend", "--output", "json"]] {
+        let ended = world.aime(arguments).must(1);
+        let finding = ended.json()["findings"][0].clone();
+        assert_eq!((&finding["place"], &finding["mend"]), (&json!("journal"), &json!(null)), "{ended}");
+        assert!(finding["detail"].as_str().unwrap().contains("start the goal anew"), "{ended}");
+        assert!(!ended.stderr.contains("aime resume"), "{ended}");
+    }
+    let told = world.aime(["resume", "first"]).must(2).tells(&["start the goal anew", "aime runs delete first"]);
+    assert!(!told.stderr.contains("mend it, then"), "{told}");
+    world.aime(["runs", "delete", "first"]).must(0);
+}
+
+#[test]
 fn a_record_that_was_damaged_is_found_and_cut() {
     let world = World::alone();
     let commands = ["echo A-MARK-OF-THE-JOURNAL", "echo two"].map(|line| json!({"command": line}));

@@ -8,7 +8,7 @@ use std::{
 };
 
 use aime_actors::ActorMachine;
-use aime_durable::{BlobFault, BlobFaultKind, Journal, RUN_STREAM, Recorded, RunLock, UnixMillis};
+use aime_durable::{BlobFault, BlobFaultKind, Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
 use aime_progress::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use serde::Serialize;
 
@@ -104,30 +104,33 @@ impl RunCheck {
 /// journal cannot be read at all.
 pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, now: UnixMillis) -> Result<RunCheck, OrchestratorError> {
     // A run that is not there leaves no trace, and nothing that is looked at moves meanwhile.
-    view(journal, run)?;
+    drop(begun(journal, run)?);
     let _lock = RunLock::take(&keep.join("runs").join(run.as_str()).join("lock"))?;
-    let seen = view(journal, run)?;
     let mut checking = Checking { journal, run, mend, findings: Vec::new() };
     let actors = checking.actors().await?;
-    match &seen.damage {
-        Some(damage) if standing(journal, run)?.damage.is_none() => {
-            // What the damaged facts make ends before the run does: nothing may be held against it, and nothing cut.
-            let detail = format!("{damage}; a snapshot taken after that is whole, and the run goes on from it");
-            checking.found(Place::Journal, detail, None);
+    let events = match begun(journal, run)? {
+        Ok(seen) => {
+            checking.facts(keep, &seen, now).await?;
+            seen.events.len()
         }
-        _ => {
-            checking.journal(&seen).await?;
-            checking.state(&seen);
-            checking.snapshot(keep, &seen);
-            checking.kept_snapshots().await?;
-            checking.list(&seen, now).await?;
+        Err(beginning) => {
+            checking.found(Place::Journal, beginning, None);
+            0
         }
-    }
+    };
     checking.file()?;
     checking.blobs().await?;
     checking.undo(keep);
     checking.folder(&keep.join("runs").join(run.as_str()));
-    Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings: checking.findings })
+    Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events, actors, findings: checking.findings })
+}
+
+/// The run as its facts make it; what is wrong with its beginning where that is damaged, without which nothing follows.
+fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, String>, OrchestratorError> {
+    match view(journal, run) {
+        Err(OrchestratorError::Journal(error @ JournalError::Beginning { .. })) => Ok(Err(error.to_string())),
+        seen => seen.map(Ok),
+    }
 }
 
 /// Looks at what an engine keeps of a run beside its journal, of which `seen` is the view: the events that people are `told`, and the state, where
@@ -175,6 +178,23 @@ impl Checking<'_> {
     fn found(&mut self, place: Place, detail: impl Into<String>, mend: Option<String>) {
         let mended = self.mend && mend.is_some();
         self.findings.push(Finding { place, detail: detail.into(), mend, mended });
+    }
+
+    /// The facts, and what follows from them.
+    async fn facts(&mut self, keep: &Path, seen: &RunView, now: UnixMillis) -> Result<(), OrchestratorError> {
+        if let Some(damage) = &seen.damage
+            && standing(self.journal, self.run)?.damage.is_none()
+        {
+            // What the damaged facts make ends before the run does: nothing may be held against it, and nothing cut.
+            let detail = format!("{damage}; a snapshot taken after that is whole, and the run goes on from it");
+            self.found(Place::Journal, detail, None);
+            return Ok(());
+        }
+        self.journal(seen).await?;
+        self.state(seen);
+        self.snapshot(keep, seen);
+        self.kept_snapshots().await?;
+        self.list(seen, now).await
     }
 
     async fn journal(&mut self, seen: &RunView) -> Result<(), OrchestratorError> {

@@ -421,6 +421,8 @@ pub(super) fn failure_of(error: &OrchestratorError) -> Failure {
         OrchestratorError::Journal(JournalError::RunExists { .. }) => {
             Failure::caused(code::USAGE, error).hint("choose another --run-id, or `aime resume` it")
         }
+        OrchestratorError::Journal(JournalError::Beginning { run, .. }) => Failure::caused(code::USAGE, error)
+            .hint(format!("`aime runs check {run}` tells what else is damaged, and `aime runs delete {run}` takes it away")),
         OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. }) | OrchestratorError::Unreplayable { .. } => {
             Failure::caused(code::INTERNAL, error)
         }
