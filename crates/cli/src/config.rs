@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::words::LanguageChoice;
 
 pub(crate) use hooks::{HookConfig, HooksConfig};
-pub(crate) use load::{Loaded, check_files, load, read_alone};
+pub(crate) use load::{Loaded, check_each, load, read_alone};
 pub(crate) use mcp::McpConfig;
 #[cfg(feature = "mcp")]
 pub(crate) use mcp::{McpLoadConfig, McpServerConfig};

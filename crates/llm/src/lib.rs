@@ -29,7 +29,7 @@ pub use message::{
 };
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
 #[cfg(feature = "openai")]
-pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, SettingsError, Timeouts};
+pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, SettingsError, Timeouts, check_base_url};
 pub use prices::{Prices, RequestTokens, estimate_request_tokens};
 pub use recording::{RecordingModel, ReplayError, ReplayModel};
 pub use retry::{Retry, RetryObserver, RetrySettings, RetryingModel};

@@ -16,5 +16,5 @@ mod wire;
 mod written;
 
 pub use carrier::{CarriedAnswer, Carrier};
-pub use client::OpenAiModel;
+pub use client::{OpenAiModel, check_base_url};
 pub use settings::{OpenAiSettings, SettingsError, Timeouts};

@@ -5,7 +5,7 @@ mod find;
 use super::{setup_of, write_whole};
 use crate::{
     args::{ConfigCommand, Global},
-    config::{Environment, Places, TEMPLATE, check_files, project_files, show},
+    config::{Environment, Places, TEMPLATE, check_each, project_files, show},
     failure::{Failure, code},
     models,
     output::{self, GREEN, RED},
@@ -81,13 +81,12 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     Ok(format!("{before}# Found on this machine: {why}.\n{}\n{after}", best.settings()))
 }
 
-/// Checks every file by itself, then what only the whole shows: variables, models, files of one's own.
+/// Checks every file and variable by itself, then what only the whole shows: models, files of one's own.
 fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
     let folder = working_folder(global.directory.as_deref())?;
-    let mut faults: Vec<(String, Option<String>)> = check_files(&Places::new(&environment, &folder, global.config.clone()))
-        .into_iter()
-        .map(|fault| (fault.to_string(), fault.hint))
-        .collect();
+    let places = Places::new(&environment, &folder, global.config.clone());
+    let mut faults: Vec<(String, Option<String>)> =
+        check_each(&places, &environment).into_iter().map(|fault| (fault.to_string(), fault.hint)).collect();
     let mut read = Vec::new();
     if faults.is_empty() {
         let setup = setup_of(global, environment)?;

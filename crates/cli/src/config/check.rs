@@ -1,5 +1,7 @@
 //! What a value of the right kind can still have wrong.
 
+use aime_llm::check_base_url;
+
 use super::{Config, ModelConfig, Provider};
 
 /// The longest time that the tools take themselves, in seconds.
@@ -98,6 +100,8 @@ fn of_model(model: &ModelConfig) -> Vec<String> {
             found.push(format!("{key} is 0: write at least 1, or leave it out"));
         }
     }
+    let address = model.base_url.as_deref().filter(|_| model.provider == Provider::Openai);
+    found.extend(address.and_then(|address| check_base_url(address).err()).map(|error| error.to_string()));
     if model.path.is_some() && model.provider != Provider::Local {
         found.push("path is of a local model: write provider = \"local\" beside it".to_owned());
     }

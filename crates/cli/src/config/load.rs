@@ -83,9 +83,10 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
     Ok(Loaded { config, sources, notes })
 }
 
-/// Checks every file by itself, and gives all faults.
-pub(crate) fn check_files(places: &Places) -> Vec<ConfigFault> {
-    files(places).filter_map(|file| file.read().err()).collect()
+/// Checks every file and every variable by itself, and gives all faults.
+pub(crate) fn check_each(places: &Places, environment: &Environment) -> Vec<ConfigFault> {
+    let of_files = files(places).filter_map(|file| file.read().err());
+    of_files.chain(environment.settings().filter_map(|(name, value)| read_variable(name, value).err())).collect()
 }
 
 /// What one file says that was named, its paths made absolute.

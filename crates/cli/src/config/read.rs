@@ -4,6 +4,7 @@ use std::{fmt, path::Path};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
+use toml::de::{DeTable, DeValue};
 
 use super::Config;
 
@@ -60,7 +61,7 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
             .hint("a rule is a tool, and what of it: `bash(git log *)`, `write_file(docs/**)`, `web_fetch(docs.rs)`, `mcp__git__*`"));
     }
     if let Some(fault) = super::check::faults(&config).into_iter().next() {
-        return Err(ConfigFault::new(path.display(), fault));
+        return Err(Problem { place: format.place_of(&text, &fault), message: fault }.at(path));
     }
     let mut document = format.parse(&text).map_err(|problem| problem.at(path))?;
     drop_nulls(&mut document);
@@ -147,6 +148,27 @@ impl Format {
             }),
         }
     }
+}
+
+impl Format {
+    /// Where the setting stands whose key a fault begins with; known in TOML alone.
+    fn place_of(self, text: &str, fault: &str) -> Option<(usize, usize)> {
+        let document = matches!(self, Self::Toml).then(|| DeTable::parse(text).ok())??;
+        place_in(document.get_ref(), fault).map(|offset| position(text, offset))
+    }
+}
+
+/// The offset of the innermost key of a table that a text begins with, such as `run.max_steps is 0`.
+fn place_in(table: &DeTable<'_>, text: &str) -> Option<usize> {
+    table.iter().find_map(|(key, value)| {
+        let behind = text.strip_prefix(key.get_ref().as_ref()).filter(|behind| behind.starts_with(['.', ' ']))?;
+        let inner = behind.strip_prefix('.').and_then(|inner| match value.get_ref() {
+            DeValue::Table(table) => place_in(table, inner),
+            DeValue::Array(tables) => tables.iter().filter_map(|item| item.get_ref().as_table()).find_map(|table| place_in(table, inner)),
+            _ => None,
+        });
+        inner.or(Some(key.span().start))
+    })
 }
 
 fn position(text: &str, offset: usize) -> (usize, usize) {

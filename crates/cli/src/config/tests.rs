@@ -138,7 +138,7 @@ fn two_forms_of_one_file_are_refused() {
     }
     let beside = "stands beside it, and only one of them can hold the settings\nhint: write all of them into one, and move the other away";
     assert_eq!(world.fault(), format!("work/aime.toml: work/aime.yaml {beside}"));
-    assert_eq!(check_files(&world.places()).len(), 1, "`aime config check` tells it too");
+    assert_eq!(check_each(&world.places(), &world.environment()).len(), 1, "`aime config check` tells it too");
     // Both are read then.
     world.flag = Some(world.at("work/aime.yaml").into());
     world.load().unwrap();
@@ -220,7 +220,35 @@ fn values_that_cannot_stand_are_refused() {
     ];
     for (key, text) in cases {
         let said = fault_in("aime.toml", text);
-        assert!(said.starts_with(&format!("work/aime.toml: {key} is ")) && said.contains("write "), "{said}");
+        let (place, fault) = said.split_once(": ").unwrap();
+        assert!(place.starts_with("work/aime.toml:2:") && fault.starts_with(&format!("{key} is ")) && fault.contains("write "), "{said}");
+    }
+}
+
+#[test]
+fn a_value_that_cannot_stand_is_found_where_it_stands() {
+    for (text, place) in [
+        ("# max_parallel = 0\n[models.\"a.b c\"]\nmodel = \"m\"\ntimeout_seconds = 0\n", ":4:1"),
+        ("run = { max_steps = 0 }\n", ":1:9"),
+        ("run.max_steps = 0\n", ":1:5"),
+        ("[web]\n[web.search]\nprovider = \"searxng\"\n", ":2:6"),
+        ("[[hooks.stop]]\ncommand = \"x\"\n[[hooks.stop]]\ncommand = \"y\"\ntools = [\"bash\"]\n", ":5:1"),
+    ] {
+        let said = fault_in("aime.toml", text);
+        assert!(said.starts_with(&format!("work/aime.toml{place}: ")), "{text}\n{said}");
+    }
+}
+
+#[test]
+fn the_address_of_a_server_is_one() {
+    for (address, reason) in [
+        ("localhost:8080", "it does not begin with http:// or https://"),
+        ("127.0.0.1:8080/v1", "relative URL without a base"),
+        ("http://", "empty host"),
+    ] {
+        let said = fault_in("aime.toml", &format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}\"\n"));
+        let expected = format!("work/aime.toml:3:1: models.default.base_url {address:?} cannot be used: {reason}; it should look like ");
+        assert!(said.starts_with(&expected), "{said}");
     }
 }
 
@@ -258,12 +286,15 @@ fn unreadable_files_are_named() {
 }
 
 #[test]
-fn all_faulty_files_are_told_at_once() {
-    let world = World::new();
+fn all_faulty_files_and_variables_are_told_at_once() {
+    let mut world = World::new();
     world.file("config/aime/config.toml", "[runn]\n");
     world.file("work/aime.toml", "[run\n");
-    let faults: Vec<String> = check_files(&world.places()).iter().map(|fault| fault.place.replace(&world.at(""), "")).collect();
-    assert_eq!(faults, ["config/aime/config.toml:1:2", "work/aime.toml:1:5"]);
+    world.set("AIME__RUN__MAX_PARALLEL", "0");
+    world.set("AIME__RUN__MAX_STEPS", "1");
+    let faults = check_each(&world.places(), &world.environment());
+    let faults: Vec<String> = faults.iter().map(|fault| fault.place.replace(&world.at(""), "")).collect();
+    assert_eq!(faults, ["config/aime/config.toml:1:2", "work/aime.toml:1:5", "AIME__RUN__MAX_PARALLEL"]);
 }
 
 #[test]

@@ -275,6 +275,10 @@ fn sentences_are_recognised_with_their_reasons() {
         ("the bound on tool_calls was reached: 7 tool calls were allowed", "已达上限（工具调用次数）：允许 7 次工具调用"),
         ("3 times", "3 次"),
         (
+            "a.toml:3:1: models.default.base_url \"localhost:8080\" cannot be used: it does not begin with http:// or https://; it should look like http://127.0.0.1:8080/v1",
+            "a.toml:3:1：models.default.base_url \"localhost:8080\" 无法使用：它不以 http:// 或 https:// 开头；它应该像 http://127.0.0.1:8080/v1",
+        ),
+        (
             "aime.toml: aime.yaml stands beside it, and only one of them can hold the settings",
             "aime.toml：旁边还有 aime.yaml，而设置只能写在其中一个文件里",
         ),

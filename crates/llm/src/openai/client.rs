@@ -99,6 +99,14 @@ impl ChatModel for OpenAiModel {
     }
 }
 
+/// Checks the address of a server, without asking it.
+///
+/// # Errors
+/// [`SettingsError::BaseUrl`] where it is none.
+pub fn check_base_url(text: &str) -> Result<(), SettingsError> {
+    base_url(text).map(drop)
+}
+
 /// The address without what people append by mistake.
 fn base_url(text: &str) -> Result<(String, Url), SettingsError> {
     let bad = |reason: &str| SettingsError::BaseUrl { url: without_user(text), reason: reason.to_owned() };
