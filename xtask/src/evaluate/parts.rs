@@ -65,7 +65,7 @@ pub(crate) const PARTS: [Part; 13] = [
     Part {
         name: "settings",
         arguments: "core --tuned --sample 6 --jobs 2 --mode simple --settings usual= --settings three-tasks=SETTINGS/three-tasks.toml \
-            --settings one-example=SETTINGS/one-example.toml --settings no-examples=SETTINGS/no-examples.toml",
+            --settings two-examples=SETTINGS/two-examples.toml --settings no-examples=SETTINGS/no-examples.toml",
         within_reach: true,
         peers: false,
         each_trigger: false,
@@ -73,7 +73,7 @@ pub(crate) const PARTS: [Part; 13] = [
     Part {
         name: "settings-confirmed",
         arguments: "core --held-out --jobs 2 --mode simple --settings usual= --settings three-tasks=SETTINGS/three-tasks.toml \
-            --settings one-example=SETTINGS/one-example.toml",
+            --settings two-examples=SETTINGS/two-examples.toml",
         within_reach: true,
         peers: false,
         each_trigger: false,

@@ -10,27 +10,29 @@ const PROMPT: &str = include_str!("../../../crates/dynamic-planner/prompts/plan_
 /// What stands in the arguments of a [part](super::parts::Part) for their folder.
 pub(super) const FOLDER: &str = "SETTINGS";
 const PROFILE: &str = include_str!("../../../crates/actor-factory/data/profiles/sisyphus.toml");
+/// What stands before its examples, and after them.
 const EXAMPLES: &str = "Examples\n";
 const USER_MARK: &str = "<!-- user -->";
-/// An example is a goal, and the plan of it below.
-const LINES_OF_ONE: usize = 2;
+/// The example that it had beside the one that it has: its second task led small models to tasks that look at what nobody asked for.
+const SECOND: &str = r#"Goal: Write a riddle about the moon to riddle.md
+{"strategic": {"approach": "Write it, then look at it.", "success_criteria": ["riddle.md holds a riddle about the moon"]}, "tasks": [{"id": "write", "name": "Write the riddle", "description": "Make up a riddle about the moon and write it to riddle.md.", "dependencies": [], "completion_criteria": ["riddle.md exists"]}, {"id": "look", "name": "Look at the riddle", "description": "Read riddle.md. Change it if it is no riddle about the moon.", "dependencies": ["write"], "completion_criteria": ["riddle.md holds a riddle about the moon"]}]}
+"#;
 
-/// Writes them into a folder: `three-tasks.toml`, `one-example.toml`, `no-examples.toml`, `as-large.toml`, `no-length.toml`.
+/// Writes them into a folder: `three-tasks.toml`, `two-examples.toml`, `no-examples.toml`, `as-large.toml`, `no-length.toml`.
 pub(super) fn write(folder: &Path) -> Result<()> {
-    let settings = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-    let mut files = vec![
-        settings("three-tasks.toml", "[planning.limits]\nmax_tasks = 3\n"),
-        settings("no-length.toml", "[planning.bypass]\nmax_input_length = 0\nclear_category = false\n"),
+    let own = |name: &str| format!("[extensions]\nfolders = [\"{name}\"]\n");
+    let prompt = |change: &dyn Fn(&str) -> String| with_examples(PROMPT, change).context("the prompt has no examples");
+    let files = [
+        // Tried while there were two examples.
+        ("three-tasks.toml", own("two-examples") + "[planning.limits]\nmax_tasks = 3\n"),
+        ("two-examples.toml", own("two-examples")),
+        ("two-examples/prompts/plan_simple.md", prompt(&|examples| examples.to_owned() + SECOND)?),
+        ("no-examples.toml", own("no-examples")),
+        ("no-examples/prompts/plan_simple.md", prompt(&|_| String::new())?),
+        ("as-large.toml", own("as-large")),
+        ("as-large/profiles/sisyphus.toml", as_large(PROFILE)?),
+        ("no-length.toml", "[planning.bypass]\nmax_input_length = 0\nclear_category = false\n".to_owned()),
     ];
-    let prompt = |count| with_examples(PROMPT, count).context("the prompt has no examples");
-    for (name, file, text) in [
-        ("one-example", "prompts/plan_simple.md", prompt(1)?),
-        ("no-examples", "prompts/plan_simple.md", prompt(0)?),
-        ("as-large", "profiles/sisyphus.toml", as_large(PROFILE)?),
-    ] {
-        files.push((format!("{name}.toml"), format!("[extensions]\nfolders = [\"{name}\"]\n")));
-        files.push((format!("{name}/{file}"), text));
-    }
     for (name, text) in files {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
@@ -39,11 +41,11 @@ pub(super) fn write(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The prompt with the first of its examples.
-fn with_examples(prompt: &str, count: usize) -> Option<String> {
+/// The prompt with its examples changed.
+fn with_examples(prompt: &str, change: impl Fn(&str) -> String) -> Option<String> {
     let (before, rest) = prompt.split_once(EXAMPLES)?;
     let (examples, after) = rest.split_once(USER_MARK)?;
-    let kept: String = examples.split_inclusive('\n').take(count * LINES_OF_ONE).collect();
+    let kept = change(examples);
     let head = if kept.is_empty() { "" } else { EXAMPLES };
     Some(format!("{before}{head}{kept}{USER_MARK}{after}"))
 }
@@ -60,12 +62,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_examples_are_left_as_are_wanted() {
+    fn as_many_examples_are_there_as_are_wanted() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path()).unwrap();
+        let prompt = |name: &str| fs::read_to_string(folder.path().join(name).join("prompts/plan_simple.md")).unwrap();
         let goals = |prompt: &str| prompt.split_once(USER_MARK).unwrap().0.matches("\nGoal: ").count();
-        assert_eq!((with_examples(PROMPT, 2).as_deref(), goals(PROMPT)), (Some(PROMPT), 2));
-        let [one, none] = [1, 0].map(|count| with_examples(PROMPT, count).unwrap());
-        assert_eq!((goals(&one), goals(&none), none.contains(EXAMPLES)), (1, 0, false));
-        assert!(none.ends_with(PROMPT.split_once(USER_MARK).unwrap().1));
+        let [two, none] = ["two-examples", "no-examples"].map(prompt);
+        assert_eq!((goals(&two), goals(PROMPT), goals(&none), none.contains(EXAMPLES)), (2, 1, 0, false));
+        let user = PROMPT.split_once(USER_MARK).unwrap().1;
+        assert!(two.ends_with(user) && none.ends_with(user));
     }
 
     #[test]
