@@ -21,7 +21,10 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-pub(crate) use self::files::{blocking, no_text};
+pub(crate) use self::{
+    apply_patch::named as named_in_patch,
+    files::{blocking, no_text},
+};
 use crate::{Tool, ToolRegistry};
 
 pub use bash::SILENT;

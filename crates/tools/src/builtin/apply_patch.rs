@@ -46,6 +46,26 @@ fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { text: format!("Changed {}:\n{}", counted(done.len(), "file"), lines.join("\n")), value, references })
 }
 
+/// A path that a patch names.
+pub(crate) struct Named {
+    /// As it is written there.
+    pub(crate) path: String,
+    /// Whether what the file holds is told where the patch does not fit.
+    pub(crate) reads: bool,
+}
+
+/// Every path that a patch names. All of them are written; none where it is no patch, which changes nothing.
+pub(crate) fn named(patch: &str) -> Vec<Named> {
+    let of_section = |section: Section| match section {
+        Section::Add { path, .. } | Section::Delete { path } => vec![Named { path, reads: false }],
+        Section::Update { path, to, .. } => {
+            let to = to.map(|path| Named { path, reads: false });
+            std::iter::once(Named { path, reads: true }).chain(to).collect()
+        }
+    };
+    parse::parse(patch).unwrap_or_default().into_iter().flat_map(of_section).collect()
+}
+
 /// A file before the patch and after it.
 #[derive(Debug, Clone, Default)]
 struct Versions {

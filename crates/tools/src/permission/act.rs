@@ -8,6 +8,7 @@ use super::{
     shell::{Script, SimpleCommand, Word},
     sign::{Sign, text_of},
 };
+use crate::builtin::named_in_patch;
 
 /// One thing that a call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +74,13 @@ pub(super) fn acts(folder: &str, tool: &str, parameters: &Map<String, Value>) ->
             Act::Reads { path: path(), certain: true, tool: Some("edit_file") },
             Act::Writes { path: path(), certain: true, tool: Some("edit_file") },
         ]),
+        "apply_patch" => {
+            for named in named_in_patch(&text("patch").unwrap_or_default()) {
+                let path = CallPath::new(folder, &named.path);
+                more.extend(named.reads.then(|| Act::Reads { path: path.clone(), certain: true, tool: Some("apply_patch") }));
+                more.push(Act::Writes { path, certain: true, tool: Some("apply_patch") });
+            }
+        }
         "grep" | "glob" | "list_dir" => more.push(Act::Looks { path: path() }),
         "web_fetch" => more.push(Act::Host(text("url").as_deref().and_then(host_of))),
         "mcp_call_tool" => names.extend(text("name")),

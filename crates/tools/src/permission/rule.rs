@@ -13,7 +13,8 @@ use super::{
 use crate::names::{nearest, quoted};
 
 /// The tools that a rule can name, beside those of MCP servers and of other programs that use this crate.
-const TOOLS: [(&str, Argument); 18] = [
+const TOOLS: [(&str, Argument); 19] = [
+    ("apply_patch", Argument::None),
     ("bash", Argument::Command),
     ("delegate_task", Argument::None),
     ("edit_file", Argument::Writes),

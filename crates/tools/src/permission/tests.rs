@@ -200,6 +200,37 @@ fn rules_for_paths_hold_for_all_tools_that_touch_the_file() {
 }
 
 #[test]
+fn what_a_patch_names_is_under_the_rules_of_paths() {
+    let rules = rules(&[], &["read_file(notes.md)"], &["write_file(Cargo.lock)", "read_file(secret)"]);
+    let patch = |body: &str| json!({"patch": format!("*** Begin Patch\n{body}\n*** End Patch")});
+    let update = |path: &str| format!("*** Update File: {path}\n@@\n-a\n+b");
+    let table = [
+        (patch(&update("a.rs")), "allow"),
+        (patch(&update("Cargo.lock")), "deny"),
+        (patch(&update("./x/../Cargo.lock")), "deny"),
+        (patch(&format!("{}\n{}", update("a.rs"), update("Cargo.lock"))), "deny"),
+        (patch("*** Delete File: Cargo.lock"), "deny"),
+        (patch("*** Add File: Cargo.lock\n+x"), "deny"),
+        (patch("*** Update File: a.rs\n*** Move to: Cargo.lock\n@@\n-a\n+b"), "deny"),
+        (json!({"patch": "--- a/Cargo.lock\n+++ b/Cargo.lock\n@@ -1 +1 @@\n-a\n+b\n"}), "deny"),
+        (patch(&update("secret/key")), "deny"),
+        (patch(&update("notes.md")), "ask"),
+        // What is no patch changes nothing.
+        (json!({"patch": "Cargo.lock"}), "allow"),
+    ];
+    for (given, expected) in table {
+        assert_eq!(word(&decision(Approval::Edits, &rules, "apply_patch", given.clone())), expected, "{given}");
+    }
+}
+
+#[test]
+fn rules_and_hooks_know_every_tool_that_is_built_in() {
+    for sheet in builtin().all_sheets() {
+        assert!(super::tool_names().any(|name| name == sheet.name()), "{}", sheet.name());
+    }
+}
+
+#[test]
 fn tools_servers_hosts_and_skills_have_rules_too() {
     let rules = rules(
         &["mcp__git__log", "web_fetch(docs.rs)", "web_fetch(*.python.org)", "mcp_read_resource(git)"],
