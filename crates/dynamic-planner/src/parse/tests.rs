@@ -59,7 +59,12 @@ fn a_slip_in_a_name_is_read_as_what_is_meant() {
     assert_eq!(parsed.plan.edges.len(), 1);
     let [first, _, last] = parsed.plan.tasks.as_slice() else { panic!("{:?}", parsed.plan) };
     assert_eq!((first.description.as_str(), last.dependencies.len()), ("look", 1));
-    let told = ["read `edge` as `edges`", "read `descripton` as `description`", "read `dependancies` as `dependencies`", "the member `priority` of a task is not known"];
+    let told = [
+        "read `edge` as `edges`",
+        "read `descripton` as `description`",
+        "read `dependancies` as `dependencies`",
+        "the member `priority` of a task is not known",
+    ];
     assert!(told.iter().all(|told| parsed.repairs.iter().any(|repair| repair.starts_with(told))), "{:?}", parsed.repairs);
 }
 
