@@ -231,7 +231,12 @@ fn evaluations_are_told_in_chinese() {
     tells(
         &ended,
         &ended.stdout,
-        &["1 个任务", "| 方式 | 达到 | 成功率（95%） | 声称而未达到 | token（中位数） |", "| 方式 | 声称达到而没有达到 |", "| direct | 0 of 1 |"],
+        &[
+            "1 个任务",
+            "| 方式 | 达到 | 成功率（95%） | 声称而未达到 | token（中位数） |",
+            "| 方式 | 声称达到而没有达到 |",
+            "| direct | 0 of 1 |",
+        ],
     );
     assert!(world.read(".aime/evaluations/suite/summary.md").contains("| way | reached |"), "files are for whoever reads them");
     world.file("suite/suite.toml", &format!("{}{}", task("one"), "[[task]]\nname = \"two\"\ngoal = \"GOAL\"\n"));
