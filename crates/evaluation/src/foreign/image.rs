@@ -125,14 +125,14 @@ mod tests {
             ("", "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt"),
             ("COPY deps/ /app/", "a.txt conf/x.ini data.csv in/b.txt left.txt"),
             (
-                "WORKDIR /work\nCOPY --chown=me ./deps more\nADD [\"conf/x.ini\", \"y.ini\"]",
+                "WORKDIR /srv\nCOPY --chown=me ./deps more\nADD [\"conf/x.ini\", \"y.ini\"]",
                 "data.csv left.txt more/a.txt more/in/b.txt y.ini",
             ),
             (
-                "WORKDIR /work\nCOPY data.csv \\\n  # the other\n  left.txt in/",
+                "WORKDIR /srv\nCOPY data.csv \\\n  # the other\n  left.txt in/",
                 "conf/x.ini deps/a.txt deps/in/b.txt in/data.csv in/left.txt",
             ),
-            ("WORKDIR /work\nWORKDIR deep\nCOPY . .", "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt"),
+            ("WORKDIR /srv\nWORKDIR deep\nCOPY . .", "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt"),
             (
                 "COPY *.csv /app/in/\nCOPY --from=other data.csv /app/other\nCOPY data.csv /etc/",
                 "conf/x.ini data.csv deps/a.txt deps/in/b.txt left.txt",

@@ -52,14 +52,14 @@ async fn a_task_of_harbor_is_read() {
 async fn a_task_of_harbor_with_an_image_is_read() {
     let (task, notes) = proven(&[
         ("tasks/sum/task.toml", "version = \"1.0\"\n"),
-        ("tasks/sum/instruction.md", "Write sum.py, which prints the sum of `/work/numbers.txt`."),
-        ("tasks/sum/environment/Dockerfile", "FROM debian\nWORKDIR /work\nCOPY parts/ ./\n"),
+        ("tasks/sum/instruction.md", "Write sum.py, which prints the sum of `/srv/numbers.txt`."),
+        ("tasks/sum/environment/Dockerfile", "FROM debian\nWORKDIR /srv\nCOPY parts/ ./\n"),
         ("tasks/sum/environment/parts/numbers.txt", "1\n2\n"),
         ("tasks/sum/tests/test.sh", "cd /tests\nif sh check.sh; then echo '{\"reward\": 1}' > /logs/verifier/reward.json; fi\n"),
-        ("tasks/sum/tests/check.sh", "cd /work && test \"$(python3 /work/sum.py)\" = 3\n"),
+        ("tasks/sum/tests/check.sh", "cd /srv && test \"$(python3 /srv/sum.py)\" = 3\n"),
         (
             "tasks/sum/solution/solve.sh",
-            "mkdir /work/build && cd /work/build\ncat > /work/sum.py <<'EOF'\nprint(sum(map(int, open('/work/numbers.txt'))))\nEOF\n",
+            "mkdir /srv/build && cd /srv/build\ncat > /srv/sum.py <<'EOF'\nprint(sum(map(int, open('/srv/numbers.txt'))))\nEOF\n",
         ),
     ])
     .await;
