@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
-    fs, io,
+    io,
     path::Path,
     time::Duration,
 };
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Task,
     foreign::{FOLDER, KEPT_BACK},
-    remove_trials,
+    remove_tree,
 };
 
 /// Bytes of what a script prints that are kept.
@@ -62,7 +62,8 @@ pub(crate) struct Checked {
 /// Runs the check in the folder that a run has left. What it runs was written by a model, so it is confined as commands are.
 pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &Scripts) -> io::Result<Checked> {
     // What a run has left there is no part of a check.
-    let cleared = if task.hidden.iter().any(|(name, _)| name.starts_with(KEPT_BACK)) { clear(&folder.join(KEPT_BACK)) } else { Ok(()) };
+    let cleared =
+        if task.hidden.iter().any(|(name, _)| name.starts_with(KEPT_BACK)) { remove_tree(&folder.join(KEPT_BACK)) } else { Ok(()) };
     let hidden = task.hidden.clone().map_text(|text| in_folder(text, folder));
     if let Err(error) = cleared.and_then(|()| hidden.lay(folder)) {
         // A run may have left a folder in which nothing can be written: that costs this trial, and no other.
@@ -84,15 +85,6 @@ pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &
 /// With the path of the working folder where it is named.
 fn in_folder(text: &str, folder: &Path) -> String {
     text.replace(FOLDER, &folder.display().to_string())
-}
-
-/// Removes what is there, and follows no link.
-fn clear(place: &Path) -> io::Result<()> {
-    match place.symlink_metadata() {
-        Ok(there) if there.is_dir() => remove_trials(place),
-        Ok(_) => fs::remove_file(place),
-        Err(_) => Ok(()),
-    }
 }
 
 /// Runs a script of a task to its end.

@@ -21,5 +21,5 @@ pub use prove::{Proof, prove};
 pub use statistics::{Interval, wilson};
 pub use suite::{Suite, SuiteError, Task, TaskBounds, TaskFiles};
 pub use summary::{AutoMode, Cell, OneMode, Summary};
-pub use trial::{Evaluated, Program, Trial, TrialError, remove_trials, trials};
+pub use trial::{Evaluated, Program, Trial, TrialError, remove_tree, trials};
 pub use variant::{Fault, Replanning, Variant};

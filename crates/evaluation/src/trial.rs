@@ -203,9 +203,7 @@ impl Program {
     /// Makes one trial. Nothing where it was stopped.
     async fn attempt(&self, trial: &Trial<'_>, place: &Path, cancel: &CancellationToken) -> io::Result<Option<Outcome>> {
         let Trial { task, variant, .. } = *trial;
-        if place.exists() {
-            remove_trials(place)?;
-        }
+        remove_tree(place)?;
         let work = place.join("work");
         fs::create_dir_all(&work)?;
         let (place, work) = (place.canonicalize()?, work.canonicalize()?);
@@ -289,16 +287,22 @@ impl Program {
     }
 }
 
-/// Removes a folder, and what is in it, also where a run has left folders in which nothing may be removed.
+/// Removes what is at a place, if anything is: a folder with all that is in it, also where a run has left folders in which nothing may be removed; of a
+/// link the link alone.
 ///
 /// # Errors
 /// When it is there and cannot be removed.
-pub fn remove_trials(folder: &Path) -> io::Result<()> {
+pub fn remove_tree(place: &Path) -> io::Result<()> {
+    match place.symlink_metadata() {
+        Ok(there) if !there.is_dir() => return fs::remove_file(place),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        _ => {}
+    }
     #[cfg(unix)]
-    for entry in walkdir::WalkDir::new(folder).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
+    for entry in walkdir::WalkDir::new(place).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
         let _ = fs::set_permissions(entry.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755));
     }
-    fs::remove_dir_all(folder)
+    fs::remove_dir_all(place)
 }
 
 /// Lays in what comes late, over what is there, as who writes it would, and waits until it is dropped.

@@ -15,98 +15,77 @@ pub(crate) struct Part {
     pub(crate) each_trigger: bool,
 }
 
+/// A part as most are.
+const WITHIN_REACH: Part = Part { name: "", arguments: "", within_reach: true, peers: false, each_trigger: false };
+
 /// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
 pub(crate) const PARTS: [Part; 13] = [
     Part {
         name: "modes",
         arguments: "core --sample 6 --jobs 2 --mode direct --mode simple --mode complex --mode emergent --mode auto",
-        within_reach: true,
         peers: true,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
-    Part { name: "tuned", arguments: "core --tuned --jobs 2 --mode direct", within_reach: false, peers: false, each_trigger: false },
+    Part { name: "tuned", arguments: "core --tuned --jobs 2 --mode direct", within_reach: false, ..WITHIN_REACH },
     Part {
         name: "held-out",
         arguments: "core --held-out --jobs 2 --mode direct --mode simple --mode complex --mode emergent --mode auto",
-        within_reach: true,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
     Part {
         name: "held-out-hard",
         arguments: "core --held-out --jobs 2 --mode direct --mode auto --level 3 --level 4 --level 5",
         within_reach: false,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
-    Part {
-        name: "wrong-plan",
-        arguments: "core --jobs 2 --mode complex --fault wrong-plan",
-        within_reach: true,
-        peers: false,
-        each_trigger: true,
-    },
+    Part { name: "wrong-plan", arguments: "core --jobs 2 --mode complex --fault wrong-plan", each_trigger: true, ..WITHIN_REACH },
     Part {
         name: "late-information",
         arguments: "core --jobs 2 --mode complex --fault late-information",
-        within_reach: true,
-        peers: false,
         each_trigger: true,
+        ..WITHIN_REACH
     },
     Part {
         name: "flaky-tools",
         // The tasks within reach that the other faults are tried on.
         arguments: "core --jobs 2 --mode complex --fault flaky-tools --level 1 --level 2 --task setting \
             --task count --task sum --task sort",
-        within_reach: true,
-        peers: false,
         each_trigger: true,
+        ..WITHIN_REACH
     },
     Part {
         name: "settings",
         arguments: "core --tuned --sample 6 --jobs 2 --mode simple --settings usual= --settings three-tasks=SETTINGS/three-tasks.toml \
             --settings two-examples=SETTINGS/two-examples.toml --settings no-examples=SETTINGS/no-examples.toml",
-        within_reach: true,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
     Part {
         name: "settings-confirmed",
         arguments: "core --held-out --jobs 2 --mode simple --settings usual= --settings three-tasks=SETTINGS/three-tasks.toml \
             --settings two-examples=SETTINGS/two-examples.toml",
-        within_reach: true,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
     Part {
         name: "prompts",
         arguments: "core --tuned --sample 6 --jobs 2 --mode direct --settings usual= --settings as-large=SETTINGS/as-large.toml",
-        within_reach: true,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
     Part {
         name: "prompts-confirmed",
         arguments: "core --held-out --jobs 2 --mode direct --settings usual= --settings as-large=SETTINGS/as-large.toml",
-        within_reach: true,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
     // The tuned tasks within reach that these rules send another way. The names hold no others of that level.
     Part {
         name: "routing",
         arguments: "core --tuned --jobs 2 --mode auto --settings usual= --settings no-length=SETTINGS/no-length.toml --task numbers \
             --task count --task find --task sum --task upper --task folder --task sort --task readme --task which-release",
-        within_reach: true,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
     Part {
         name: "routing-confirmed",
         arguments: "core --held-out --jobs 2 --mode auto --settings usual= --settings no-length=SETTINGS/no-length.toml",
-        within_reach: true,
-        peers: false,
-        each_trigger: false,
+        ..WITHIN_REACH
     },
 ];
 

@@ -4,12 +4,12 @@ use std::{
     collections::BTreeMap,
     fs::{self, File, TryLockError},
     io,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use aime_evaluation::{
     Evaluated, Failure as TrialFailure, ModelInUse, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task, Variant, page,
-    prove, remove_trials, trials,
+    prove, remove_tree, trials,
 };
 use clap::ValueEnum;
 use serde_json::json;
@@ -243,17 +243,7 @@ fn scripts(setup: &Setup) -> Scripts {
 
 /// Removes what an evaluation has kept, and nothing else.
 fn forget(folder: &Path) -> io::Result<()> {
-    let parts: [PathBuf; 2] = [folder.join("trials"), folder.join("proofs")];
-    for part in parts.iter().filter(|part| part.is_dir()) {
-        remove_trials(part)?;
-    }
-    for file in ["trials.jsonl", "summary.md", "summary.html"].map(|name| folder.join(name)) {
-        match fs::remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
+    ["trials", "proofs", "trials.jsonl", "summary.md", "summary.html"].iter().try_for_each(|name| remove_tree(&folder.join(name)))
 }
 
 /// One line for a trial that has ended. Why one could not be made is told below it, unless it was told last.
@@ -288,9 +278,7 @@ fn words_of(failure: TrialFailure) -> String {
 
 async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup) -> Result<u8, Failure> {
     let below = folder.join("proofs");
-    if below.is_dir() {
-        remove_trials(&below).map_err(|error| Failure::new(code::USAGE, format!("cannot remove {}: {error}", below.display())))?;
-    }
+    remove_tree(&below).map_err(|error| Failure::new(code::USAGE, format!("cannot remove {}: {error}", below.display())))?;
     let proofs = prove(suite, &below, &scripts(setup)).await.map_err(Failure::internal)?;
     let bad = proofs.iter().filter(|proof| !proof.holds()).count();
     match form {

@@ -243,3 +243,18 @@ async fn one_whose_model_failed_at_its_end_does_not_count() {
     let evaluated = program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
     assert_eq!((evaluated.without_model, log.outcomes().len()), (2, 0));
 }
+
+#[test]
+fn of_a_link_the_link_alone_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let [kept, link, locked] = ["kept", "link", "locked"].map(|name| folder.path().join(name));
+    fs::create_dir_all(&kept).unwrap();
+    fs::create_dir_all(locked.join("in")).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+    std::os::unix::fs::symlink(&kept, &link).unwrap();
+    for place in [&link, &locked, &folder.path().join("nothing")] {
+        remove_tree(place).unwrap();
+        assert!(place.symlink_metadata().is_err(), "{place:?}");
+    }
+    assert!(kept.is_dir());
+}
