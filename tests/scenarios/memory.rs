@@ -159,6 +159,19 @@ fn a_damaged_memory_only_warns() {
     assert!(doctor.stdout.lines().any(|line| line.starts_with("broken") && line.contains("memory")), "{doctor}");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_memory_that_cannot_be_looked_for_is_not_taken_for_none() {
+    let world = world("done");
+    world.file(".aime/.gitignore", "*\n");
+    // A link that leads to itself: nobody can read it, not even root, who may run tests.
+    std::os::unix::fs::symlink("memory.db", world.path(".aime/memory.db")).unwrap();
+    world.aime(["memory"]).must(2).tells(&["cannot open the memory", "memory.db"]);
+    world.aime(["memory", "forget", "--all"]).must(2).tells(&["memory.db"]);
+    let doctor = world.aime(["doctor"]).must(2);
+    assert!(doctor.stdout.lines().any(|line| line.starts_with("broken") && line.contains("memory.db")), "{doctor}");
+}
+
 #[test]
 fn secrets_are_not_remembered() {
     let mut world = world("Log in with the token Harbour-Token-4711 or sk-abcdefghijklmnop0123.");

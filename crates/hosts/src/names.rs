@@ -6,7 +6,8 @@ use std::net::Ipv6Addr;
 
 use url::{Host, Url};
 
-/// The host of an address, in lower case and without a dot at its end; none where it is no address of the web.
+/// The host of an address, in lower case and without a dot at its end; none where it is no address of the web. An IPv6 address that stands for one of
+/// IPv4 (RFC 4291, 2.5.5.2) is written as that one.
 #[must_use]
 pub fn host_of(url: &str) -> Option<String> {
     let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
@@ -23,7 +24,8 @@ fn written<S: AsRef<str>>(host: Host<S>) -> String {
     match host {
         Host::Domain(name) => name.as_ref().trim_end_matches('.').to_lowercase(),
         Host::Ipv4(address) => address.to_string(),
-        Host::Ipv6(address) => address.to_string(),
+        // One that stands for an IPv4 address leads to it.
+        Host::Ipv6(address) => address.to_canonical().to_string(),
     }
 }
 
@@ -45,7 +47,22 @@ fn of_pattern(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::host_fits;
+    use super::{host_fits, host_of};
+
+    #[test]
+    fn a_host_is_written_in_one_way() {
+        for (url, host) in [
+            ("https://Docs.RS./serde", Some("docs.rs")),
+            ("http://127.1:8080/", Some("127.0.0.1")),
+            ("http://[::ffff:127.0.0.1]/", Some("127.0.0.1")),
+            ("http://[::ffff:7f00:1]:8080/", Some("127.0.0.1")),
+            ("http://[::1]/", Some("::1")),
+            ("ftp://docs.rs/", None),
+            ("docs.rs", None),
+        ] {
+            assert_eq!(host_of(url).as_deref(), host, "{url}");
+        }
+    }
 
     #[test]
     fn a_host_fits_its_pattern_however_that_is_written() {
@@ -61,6 +78,7 @@ mod tests {
             ("[::1]", "::1", true),
             ("::1", "::1", true),
             ("0:0::1", "::1", true),
+            ("[::ffff:127.0.0.1]", "127.0.0.1", true),
             ("", "docs.rs", false),
             ("https://docs.rs", "docs.rs", false),
         ] {

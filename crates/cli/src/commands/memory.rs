@@ -47,7 +47,8 @@ pub(super) fn memory(command: Option<MemoryCommand>, form: MemoryFormat, setup: 
 /// The memory of this folder, if there is one: looking makes none.
 pub(super) fn existing(setup: &Setup) -> Result<Option<MemoryStore>, Failure> {
     let file = setup.memory_file();
-    if !file.exists() {
+    // A file that cannot be looked for is said, as it would be by opening it.
+    if let Ok(false) = file.try_exists() {
         return Ok(None);
     }
     MemoryStore::open(file, setup.memory_bounds()).map(Some).map_err(|error| failure(&error))
