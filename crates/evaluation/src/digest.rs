@@ -1,6 +1,10 @@
 //! What a trial was made of, in short.
 
-use crate::Task;
+use std::{io, path::Path};
+
+use toml::{Table, Value};
+
+use crate::{Task, TaskFiles};
 
 /// A digest of parts, each with its length before it.
 pub(crate) struct Digest(blake3::Hasher);
@@ -9,6 +13,14 @@ impl Digest {
     /// Adds a part.
     pub(crate) fn part(&mut self, bytes: &[u8]) {
         self.0.update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+    }
+
+    fn files(&mut self, files: &TaskFiles) {
+        self.part(&(files.len() as u64).to_le_bytes());
+        for (name, bytes) in files.iter() {
+            self.part(name.as_os_str().as_encoded_bytes());
+            self.part(bytes);
+        }
     }
 
     /// The first 64 bits of it, as hexadecimal digits.
@@ -24,11 +36,7 @@ impl Task {
         digest.part(self.goal.as_bytes());
         digest.part(self.check.as_bytes());
         for files in [&self.files, &self.hidden] {
-            digest.part(&(files.len() as u64).to_le_bytes());
-            for (name, bytes) in files.iter() {
-                digest.part(name.as_os_str().as_encoded_bytes());
-                digest.part(bytes);
-            }
+            digest.files(files);
         }
         for late in &self.late {
             digest.part(late.as_os_str().as_encoded_bytes());
@@ -39,5 +47,34 @@ impl Task {
             digest.part(&bound.unwrap_or_default().to_le_bytes());
         }
         digest
+    }
+}
+
+/// Settings that are tried beside others.
+#[derive(Debug, Clone, Default)]
+pub struct NamedSettings {
+    pub(crate) table: Table,
+    /// What a trial with them is made of: what they say, and for folders of extensions what these hold, wherever they are.
+    pub(crate) made_of: String,
+}
+
+impl NamedSettings {
+    /// What a file of settings says, with its paths made absolute.
+    ///
+    /// # Errors
+    /// When a folder of extensions that it names cannot be read.
+    pub fn new(table: Table) -> io::Result<Self> {
+        let mut said = table.clone();
+        let extensions = said.get_mut("extensions").and_then(Value::as_table_mut);
+        let folders = extensions.and_then(|extensions| extensions.remove("folders"));
+        let mut made_of = said.to_string();
+        if let Some(folders) = folders {
+            let mut held = Digest(blake3::Hasher::new());
+            for folder in folders.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                held.files(&TaskFiles::of_folder(Path::new(folder), |_| false)?);
+            }
+            made_of += &held.short();
+        }
+        Ok(Self { table, made_of })
     }
 }

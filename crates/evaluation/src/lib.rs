@@ -15,6 +15,7 @@ mod variant;
 
 pub use agent::{Agent, ModelInUse, NoAgent};
 pub use check::{Sandbox, Scripts};
+pub use digest::NamedSettings;
 pub use outcome::{Failure, Outcome, OutcomeLog};
 pub use page::page;
 pub use prove::{Proof, prove};

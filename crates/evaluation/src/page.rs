@@ -83,13 +83,13 @@ fn success(cells: &[(String, Cell)]) -> Markup {
 fn cells(cells: &[(String, Cell)]) -> Markup {
     html! {
         table {
-            tr { th { "way" } th { "reached" } th { "claimed, not reached" } th { "tokens (median)" } th { "seconds (median)" } th { "cost, $ (in all)" } th { "replans (in all)" } th { "questions (in all)" } th { "failures" } }
+            tr { th { "way" } th { "reached" } th { "claimed, not reached" } th { "tokens (median)" } th { "tokens (in all)" } th { "seconds (median)" } th { "cost, $ (in all)" } th { "replans (in all)" } th { "questions (in all)" } th { "failures" } }
             @for (name, cell) in cells {
                 tr {
                     td { (name) }
                     td { (cell.reached) " of " (cell.tried) }
                     td { (cell.false_claims) }
-                    td { (cell.tokens()) }
+                    @for tokens in cell.tokens() { td { (tokens) } }
                     td { (cell.seconds) }
                     td { (cell.cost()) }
                     td { (cell.replans) }

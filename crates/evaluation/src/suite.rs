@@ -10,6 +10,7 @@ use std::{collections::BTreeSet, io, path::PathBuf};
 use serde_json::Value;
 
 pub use self::files::TaskFiles;
+use crate::Fault;
 
 /// Tasks that belong together.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,13 +42,13 @@ pub struct Task {
     pub files: TaskFiles,
     /// What is laid into it before the check, over what is there.
     pub hidden: TaskFiles,
-    /// Which of `files` come late under [`Fault::LateInformation`](crate::Fault::LateInformation).
+    /// Which of `files` come late under [`Fault::LateInformation`].
     pub late: Vec<PathBuf>,
     /// A script of bash in the working folder, with the run's answer in `$ANSWER`. Exit code 0 says that the goal was reached.
     pub check: String,
     /// A script of bash that reaches the goal, which proves the check.
     pub solution: Option<String>,
-    /// A plan that turns out wrong, for [`Fault::WrongPlan`](crate::Fault::WrongPlan).
+    /// A plan that turns out wrong, for [`Fault::WrongPlan`] and [`Fault::WrongTasks`].
     pub wrong_plan: Option<Value>,
     /// Its bounds.
     pub bounds: TaskBounds,
@@ -72,6 +73,30 @@ impl Default for TaskBounds {
     fn default() -> Self {
         Self { seconds: 600, tokens: None, check_seconds: 60, late_seconds: 60 }
     }
+}
+
+impl Task {
+    /// The plan that a run begins with under a fault, if there is one: the wrong plan of the task, or the tasks of actors in it.
+    pub(crate) fn plan_under(&self, fault: Option<Fault>) -> Option<Value> {
+        let plan = self.wrong_plan.as_ref()?;
+        match fault {
+            Some(Fault::WrongPlan) => Some(plan.clone()),
+            Some(Fault::WrongTasks) => tasks_of_actors(plan.clone()),
+            Some(Fault::FlakyTools | Fault::LateInformation) | None => None,
+        }
+    }
+}
+
+/// A plan without its calls of tools, and what depended on them no longer does; none where nothing is left.
+fn tasks_of_actors(mut plan: Value) -> Option<Value> {
+    let tasks = plan.get_mut("tasks")?.as_array_mut()?;
+    let (tools, actors) = std::mem::take(tasks).into_iter().partition::<Vec<_>, _>(|task| task["kind"] == "tool");
+    *tasks = actors;
+    let gone: Vec<&Value> = tools.iter().map(|task| &task["id"]).collect();
+    for dependencies in tasks.iter_mut().filter_map(|task| task.get_mut("dependencies")?.as_array_mut()) {
+        dependencies.retain(|id| !gone.contains(&id));
+    }
+    (!tasks.is_empty()).then_some(plan)
 }
 
 impl Suite {

@@ -28,6 +28,8 @@ pub struct Cell {
     pub false_claims: u32,
     /// Tokens in and out of one trial, in the middle of those that told; nothing where none did.
     pub tokens: Option<u64>,
+    /// Tokens of all of them; nothing where one does not tell.
+    pub tokens_in_all: Option<u64>,
     /// Seconds of one trial, in the middle.
     pub seconds: u64,
     /// Dollars of all of them; nothing where one does not tell.
@@ -175,6 +177,7 @@ impl Cell {
             success: wilson(reached, tried),
             false_claims: count(&|outcome| outcome.claimed && !outcome.reached),
             tokens: median(outcomes.iter().filter_map(|outcome| outcome.tokens()).collect()),
+            tokens_in_all: outcomes.iter().map(|outcome| outcome.tokens()).sum(),
             seconds: median(outcomes.iter().map(|outcome| outcome.seconds).collect()).unwrap_or_default(),
             cost_usd: outcomes.iter().map(|outcome| outcome.cost_usd).sum(),
             replans: outcomes.iter().map(|outcome| outcome.replans).sum(),
@@ -189,9 +192,9 @@ impl Cell {
         self.cost_usd.map_or_else(|| UNKNOWN.to_owned(), |cost| format!("{cost:.2}"))
     }
 
-    /// What one took.
-    pub(crate) fn tokens(&self) -> String {
-        number(self.tokens)
+    /// What one took, and all of them.
+    pub(crate) fn tokens(&self) -> [String; 2] {
+        [self.tokens, self.tokens_in_all].map(number)
     }
 }
 
@@ -304,7 +307,7 @@ impl Summary {
 
 fn table(head: &str, cells: &[(String, Cell)]) -> String {
     let mut text = format!(
-        "| {head} | reached | success (95%) | claimed, not reached | tokens (median) | seconds (median) | cost, $ (in all) | replans (in all) | questions (in all) |\n|---|---|---|---|---|---|---|---|---|\n"
+        "| {head} | reached | success (95%) | claimed, not reached | tokens (median) | tokens (in all) | seconds (median) | cost, $ (in all) | replans (in all) | questions (in all) |\n|---|---|---|---|---|---|---|---|---|---|\n"
     );
     for (name, cell) in cells {
         let Interval { share, low, high } = cell.success;
@@ -318,7 +321,7 @@ fn table(head: &str, cells: &[(String, Cell)]) -> String {
             percent(low),
             percent(high),
             cell.false_claims,
-            cell.tokens(),
+            cell.tokens().join(" | "),
             cell.seconds,
             cell.cost(),
             cell.replans,
@@ -403,6 +406,12 @@ mod tests {
         let told = summary.to_markdown();
         assert!(told.contains("`auto` reached 0.5 of 1 tasks, at 18 tokens in the middle."), "{told}");
         assert!(told.contains("`complex`, the best mode by hand for all of them, reached 0.8 of 1 tasks, at – tokens"), "{told}");
-        assert!(told.contains("| complex | 3 of 4 | 75% (30–95) | 0 | – | 0 | – | 0 | 0 |"), "{told}");
+        for row in [
+            "| auto | 1 of 2 | 50% (9–91) | 0 | 18 | – | 0 | – | 0 | 0 |",
+            "| direct | 1 of 4 | 25% (5–70) | 0 | 2 | 8 | 0 | – | 0 | 0 |",
+            "| complex | 3 of 4 | 75% (30–95) | 0 | – | – | 0 | – | 0 | 0 |",
+        ] {
+            assert!(told.contains(row), "{told}");
+        }
     }
 }

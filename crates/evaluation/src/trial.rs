@@ -14,7 +14,9 @@ use aime_sandbox::{Confinement, ProcessEnd, ProcessRequest, run};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, Failure, Fault, ModelInUse, Outcome, OutcomeLog, Scripts, Suite, Task, Variant, agent, check, outcome::last_words};
+use crate::{
+    Agent, Failure, Fault, ModelInUse, NamedSettings, Outcome, OutcomeLog, Scripts, Suite, Task, Variant, agent, check, outcome::last_words,
+};
 
 /// What a run may take beyond the bound that it is given, before it is ended.
 const GRACE: Duration = Duration::from_secs(60);
@@ -36,7 +38,7 @@ pub struct Program {
     /// Other agents that are tried beside it.
     pub agents: Vec<Agent>,
     /// Settings by the names that [ways](Variant::settings) have for them.
-    pub settings: BTreeMap<String, toml::Table>,
+    pub settings: BTreeMap<String, NamedSettings>,
     /// The models by the names that [ways](Variant::model) have for them; that of no name is the one that is configured.
     pub models: BTreeMap<Option<String>, ModelInUse>,
     /// What checks and solutions run with.
@@ -91,7 +93,7 @@ pub struct Evaluated {
 pub fn trials<'a>(suite: &'a Suite, variants: &'a [Variant], repeats: u32) -> Vec<Trial<'a>> {
     let has_what_it_needs = |task: &Task, variant: &Variant| match variant.fault {
         Some(Fault::LateInformation) => !task.late.is_empty(),
-        Some(Fault::WrongPlan) => task.wrong_plan.is_some(),
+        fault @ Some(Fault::WrongPlan | Fault::WrongTasks) => task.plan_under(fault).is_some(),
         Some(Fault::FlakyTools) | None => true,
     };
     let mut all = Vec::new();
@@ -135,7 +137,7 @@ impl Program {
         let Trial { task, variant, .. } = trial;
         let mut digest = task.digest();
         let model = self.models.get(&variant.model).map(ModelInUse::known_as);
-        let settings = variant.settings.as_ref().and_then(|name| self.settings.get(name)).map(ToString::to_string);
+        let settings = variant.settings.as_ref().and_then(|name| self.settings.get(name)).map(|settings| settings.made_of.clone());
         let agent = variant.agent.as_ref().and_then(|name| self.agents.iter().find(|agent| agent.name == *name));
         for part in [model, settings, agent.map(|agent| agent.command.clone())] {
             digest.part(part.unwrap_or_default().as_bytes());
@@ -254,7 +256,7 @@ impl Program {
         let named = match &variant.settings {
             None => toml::Table::new(),
             Some(name) => {
-                let named = self.settings.get(name).cloned();
+                let named = self.settings.get(name).map(|settings| settings.table.clone());
                 named.ok_or_else(|| io::Error::other(format!("there are no settings {name:?}")))?
             }
         };
@@ -262,8 +264,8 @@ impl Program {
         let mut arguments: Vec<OsString> =
             vec!["-C".into(), work.into(), "--config".into(), place.join("settings.toml").into(), "run".into()];
         arguments.extend(["--goal-file".into(), goal.into()]);
-        if let (Some(Fault::WrongPlan), Some(plan)) = (variant.fault, &task.wrong_plan) {
-            fs::write(place.join("plan.json"), serde_json::to_vec_pretty(plan)?)?;
+        if let Some(plan) = task.plan_under(variant.fault) {
+            fs::write(place.join("plan.json"), serde_json::to_vec_pretty(&plan)?)?;
             arguments.extend(["--plan".into(), place.join("plan.json").into()]);
         }
         let mut flag =

@@ -38,6 +38,8 @@ pub enum Fault {
     LateInformation,
     /// The run begins with the wrong plan of the task.
     WrongPlan,
+    /// The run begins with what actors are to do in that plan, without the calls of tools before it: it can be begun, and what it says is wrong.
+    WrongTasks,
 }
 
 /// Which triggers may have the plan changed.
@@ -69,7 +71,7 @@ const FIRST_CALL: &str = ": >> .aime/called";
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::FlakyTools, Self::LateInformation, Self::WrongPlan];
+    pub const ALL: [Self; 4] = [Self::FlakyTools, Self::LateInformation, Self::WrongPlan, Self::WrongTasks];
 
     /// Its name, as it is typed.
     #[must_use]
@@ -78,6 +80,7 @@ impl Fault {
             Self::FlakyTools => "flaky-tools",
             Self::LateInformation => "late-information",
             Self::WrongPlan => "wrong-plan",
+            Self::WrongTasks => "wrong-tasks",
         }
     }
 }
@@ -162,7 +165,7 @@ impl Variant {
                 hook(&mut settings, "before_tool", "flaky-tools", FLAKY, Some(tools.to_vec()));
             }
             Some(Fault::LateInformation) => hook(&mut settings, "before_tool", "late-information", FIRST_CALL, None),
-            Some(Fault::WrongPlan) | None => {}
+            Some(Fault::WrongPlan | Fault::WrongTasks) | None => {}
         }
         if let Some(replanning) = self.replanning {
             if replanning == Replanning::Off {

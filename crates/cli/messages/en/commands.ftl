@@ -118,6 +118,7 @@ said-table-way = way
 said-table-success = success (95%)
 said-table-claimed = claimed, not reached
 said-table-tokens = tokens (median)
+said-table-tokens-in-all = tokens (in all)
 said-table-seconds = seconds (median)
 said-table-cost = cost, $ (in all)
 said-table-replans = replans (in all)

@@ -118,6 +118,7 @@ said-table-way = 方式
 said-table-success = 成功率（95%）
 said-table-claimed = 声称而未达到
 said-table-tokens = token（中位数）
+said-table-tokens-in-all = token（合计）
 said-table-seconds = 秒（中位数）
 said-table-cost = 费用，$（合计）
 said-table-replans = 重新规划（合计）

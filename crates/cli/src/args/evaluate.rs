@@ -111,7 +111,14 @@ impl FaultArg {
 
 impl ValueEnum for FaultArg {
     fn value_variants<'a>() -> &'a [Self] {
-        &[Self::None, Self::Some(Fault::FlakyTools), Self::Some(Fault::LateInformation), Self::Some(Fault::WrongPlan)]
+        const ALL: [FaultArg; 1 + Fault::ALL.len()] = [
+            FaultArg::None,
+            FaultArg::Some(Fault::FlakyTools),
+            FaultArg::Some(Fault::LateInformation),
+            FaultArg::Some(Fault::WrongPlan),
+            FaultArg::Some(Fault::WrongTasks),
+        ];
+        &ALL
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -124,6 +131,9 @@ impl ValueEnum for FaultArg {
                 PossibleValue::new(Fault::LateInformation.name()).help("files come a minute after the first call")
             }
             Self::Some(Fault::WrongPlan) => PossibleValue::new(Fault::WrongPlan.name()).help("the run begins with the task's wrong plan"),
+            Self::Some(Fault::WrongTasks) => {
+                PossibleValue::new(Fault::WrongTasks.name()).help("the same plan without its calls of tools: actors are told wrong")
+            }
         })
     }
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use aime_evaluation::{
-    Evaluated, Failure as TrialFailure, ModelInUse, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task, Variant, page,
-    prove, remove_tree, trials,
+    Evaluated, Failure as TrialFailure, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task,
+    Variant, page, prove, remove_tree, trials,
 };
 use clap::ValueEnum;
 use serde_json::json;
@@ -157,14 +157,16 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
 }
 
 /// The settings that are to be tried, by their names.
-fn named_settings(args: &EvalArgs) -> Result<BTreeMap<String, toml::Table>, Failure> {
+fn named_settings(args: &EvalArgs) -> Result<BTreeMap<String, NamedSettings>, Failure> {
     let mut all = BTreeMap::new();
     for (name, file) in &args.settings {
         let table = match file {
             Some(file) => toml::Table::try_from(config::read_alone(file)?).map_err(Failure::internal)?,
             None => toml::Table::new(),
         };
-        if all.insert(name.clone(), table).is_some() {
+        let settings =
+            NamedSettings::new(table).map_err(|error| Failure::usage(format!("an extension of the settings {name:?}: {error}")))?;
+        if all.insert(name.clone(), settings).is_some() {
             return Err(Failure::usage(format!("two settings are called {name:?}")).hint("give each a name of its own"));
         }
     }

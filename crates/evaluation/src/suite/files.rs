@@ -58,7 +58,7 @@ impl TaskFiles {
             }
             size += entry.metadata()?.len();
             if size > MOST {
-                return Err(io::Error::other(format!("the files of one task are larger than {} MB", MOST >> 20)));
+                return Err(io::Error::other(format!("the files in {} are larger than {} MB", folder.display(), MOST >> 20)));
             }
             let bytes = fs::read(entry.path())?;
             let executable = bytes.starts_with(b"#!");

@@ -1,5 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 
+use serde_json::{Value, json};
+
 use super::*;
 use crate::Failure;
 
@@ -65,24 +67,43 @@ async fn one_that_is_stopped_is_made_again() {
 
 #[tokio::test]
 async fn files_come_late_and_wrong_plans_are_handed_over() {
+    const PLAN: &str =
+        r#"{"tasks": [{"id": "a", "kind": "tool"}, {"id": "b", "dependencies": ["a"]}, {"id": "c", "dependencies": ["a", "b"]}]}"#;
     let folder = tempfile::tempdir().unwrap();
-    let text = "[[task]]\nname = \"odd\"\ngoal = \"g\"\nfiles = { \"a\" = \"x\", \"b\" = \"y\" }\nlate = [\"b\"]\nlate_seconds = 0\nwrong_plan = '{\"tasks\": []}'\ncheck = \"test -f first\"\n[[task]]\nname = \"plain\"\ngoal = \"g\"\ncheck = \"true\"\n";
-    let suite = suite(folder.path(), text);
-    let variants = [Some(Fault::LateInformation), Some(Fault::WrongPlan)].map(|fault| Variant { fault, ..Variant::default() });
+    let text = format!(
+        "[[task]]\nname = \"odd\"\ngoal = \"g\"\nfiles = {{ \"a\" = \"x\", \"b\" = \"y\" }}\nlate = [\"b\"]\nlate_seconds = 0\n\
+         wrong_plan = '{PLAN}'\ncheck = \"test -f first\"\n[[task]]\nname = \"plain\"\ngoal = \"g\"\ncheck = \"true\"\n\
+         [[task]]\nname = \"tools\"\ngoal = \"g\"\ncheck = \"true\"\nwrong_plan = '{{\"tasks\": [{{\"id\": \"a\", \"kind\": \"tool\"}}]}}'\n"
+    );
+    let mut suite = suite(folder.path(), &text);
+    let faults = [Fault::LateInformation, Fault::WrongPlan, Fault::WrongTasks];
+    let variants = faults.map(|fault| Variant { fault: Some(fault), ..Variant::default() });
+    let names = ["odd.configured--late-information.1", "odd.configured--wrong-plan.1", "odd.configured--wrong-tasks.1"];
+    let every = trials(&suite, &variants, 1);
+    let every: Vec<_> = every.iter().map(Trial::name).collect();
+    assert_eq!(every, [&names[..], &["tools.configured--wrong-plan.1"]].concat(), "no more than a task has what they need for");
+    suite.tasks.retain(|task| task.name == "odd");
     let all = trials(&suite, &variants, 1);
-    assert_eq!(all.iter().map(Trial::name).collect::<Vec<_>>(), ["odd.configured--late-information.1", "odd.configured--wrong-plan.1"]);
     // As a tool is called: the hook, and then what waits for the file.
     let waits = "echo \"$@\" >&2\ntest -e b || touch first\nmkdir .aime; : > .aime/called\nuntil test -e b; do sleep 0.05; done";
     let program = program(folder.path(), waits);
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
     program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
     let reached: Vec<_> = log.outcomes().iter().map(|outcome| outcome.reached).collect();
-    assert_eq!(reached, [true, false], "the late file is not there at first, and is otherwise");
+    assert_eq!(reached, [true, false, false], "the late file is not there at first, and is otherwise");
     let goal = |fault: &str| fs::read_to_string(folder.path().join(format!("odd.configured--{fault}.1/goal.md"))).unwrap();
     assert_eq!(goal("late-information"), "g (Another program writes b, and may not have done so yet: then wait for it.)");
     assert_eq!(goal("wrong-plan"), "g");
-    let typed = fs::read_to_string(folder.path().join("odd.configured--wrong-plan.1/log.txt")).unwrap();
-    assert!(typed.contains("plan.json"), "{typed}");
+    for (name, plan) in [
+        (names[1], serde_json::from_str(PLAN).unwrap()),
+        (names[2], json!({"tasks": [{"id": "b", "dependencies": []}, {"id": "c", "dependencies": ["b"]}]})),
+    ] {
+        let place = folder.path().join(name);
+        let typed = fs::read_to_string(place.join("log.txt")).unwrap();
+        assert!(typed.contains("plan.json"), "{typed}");
+        let given: Value = serde_json::from_slice(&fs::read(place.join("plan.json")).unwrap()).unwrap();
+        assert_eq!(given, plan, "{name}");
+    }
 }
 
 /// Another agent gets the same goal, files and bounds, and is judged by the same check.
@@ -205,8 +226,9 @@ async fn a_trial_of_something_else_is_made_again() {
     let variants = [Variant { settings: Some("mine".into()), ..Variant::default() }];
     let mut program = program(folder.path(), DOES);
     let model = |name: &str| BTreeMap::from([(None, ModelInUse { name: name.into(), ..ModelInUse::default() })]);
+    let settings = |text: &str| BTreeMap::from([("mine".into(), NamedSettings::new(text.parse().unwrap()).unwrap())]);
     program.models = model("one");
-    program.settings = BTreeMap::from([("mine".into(), "a = 1".parse().unwrap())]);
+    program.settings = settings("a = 1");
     let path = folder.path().join("log");
     let trials_folder = folder.path().join("trials");
     let made = async |program: &Program, text: &str| {
@@ -224,11 +246,23 @@ async fn a_trial_of_something_else_is_made_again() {
     assert_eq!(made(&program, &TWO.replacen("test -f out", "test -e out", 1)).await, ["good"], "its check is another");
     program.models = model("two");
     assert_eq!(made(&program, TWO).await, ["good", "bad"]);
-    program.settings = BTreeMap::from([("mine".into(), "a = 2".parse().unwrap())]);
+    program.settings = settings("a = 2");
     assert_eq!(made(&program, TWO).await, ["good", "bad"]);
     program.models = model("one");
-    program.settings = BTreeMap::from([("mine".into(), "a = 1".parse().unwrap())]);
+    program.settings = settings("a = 1");
     assert!(made(&program, TWO).await.is_empty(), "what was made of these is there still");
+    let extended = |place: &str, prompt: &str| {
+        let place = folder.path().join(place);
+        fs::create_dir_all(place.join("prompts")).unwrap();
+        fs::write(place.join("prompts/plan_simple.md"), prompt).unwrap();
+        settings(&format!("a = 1\nextensions.folders = [{:?}]", place.display().to_string()))
+    };
+    program.settings = extended("here", "Plan!");
+    assert_eq!(made(&program, TWO).await, ["good", "bad"], "a prompt that there was not");
+    program.settings = extended("there", "Plan!");
+    assert!(made(&program, TWO).await.is_empty(), "the same prompt at another place");
+    program.settings = extended("there", "Plan well!");
+    assert_eq!(made(&program, TWO).await, ["good", "bad"], "another prompt at the same place");
 }
 
 /// A model that fails after the goal was reached is no success of the way: that would count the good ends of it alone.
