@@ -19,11 +19,17 @@ pub(crate) struct Part {
 const WITHIN_REACH: Part = Part { name: "", arguments: "", within_reach: true, peers: false, each_trigger: false };
 
 /// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
-pub(crate) const PARTS: [Part; 13] = [
+pub(crate) const PARTS: [Part; 15] = [
     Part {
         name: "modes",
         arguments: "core --sample 6 --jobs 2 --mode direct --mode simple --mode complex --mode emergent --mode auto",
         peers: true,
+        ..WITHIN_REACH
+    },
+    // A second round, without the peers, most of which take ten minutes for each task.
+    Part {
+        name: "modes-again",
+        arguments: "core --sample 6 --jobs 2 --mode direct --mode simple --mode complex --mode emergent --mode auto",
         ..WITHIN_REACH
     },
     Part { name: "tuned", arguments: "core --tuned --jobs 2 --mode direct", within_reach: false, ..WITHIN_REACH },
@@ -39,6 +45,7 @@ pub(crate) const PARTS: [Part; 13] = [
         ..WITHIN_REACH
     },
     Part { name: "wrong-plan", arguments: "core --jobs 2 --mode complex --fault wrong-plan", each_trigger: true, ..WITHIN_REACH },
+    Part { name: "wrong-tasks", arguments: "core --jobs 2 --mode complex --fault wrong-tasks", each_trigger: true, ..WITHIN_REACH },
     Part {
         name: "late-information",
         arguments: "core --jobs 2 --mode complex --fault late-information",

@@ -1,17 +1,20 @@
 //! The trials and tables that stand in the docs.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use aime_evaluation::{Outcome, Replanning, Suite, Summary, Variant};
 use anyhow::{Context, Result};
 
-use super::parts::Part;
+use super::parts::{PARTS, Part};
 use crate::workspace::root;
 
 /// What `aime eval` keeps of trials.
 const TRIALS: &str = "trials.jsonl";
+/// The table of all tasks, in the docs.
+const BY_TASK: &str = "by-task";
 /// In the order in which a table tells of them.
 const MODES: [&str; 5] = ["direct", "simple", "complex", "emergent", "auto"];
 
@@ -85,12 +88,23 @@ pub(super) fn write_docs(part: &Part, folder: &Path) -> Result<()> {
     fs::write(&kept, lines.collect::<Result<String, _>>()?).with_context(|| format!("could not write {}", kept.display()))?;
     let page = page();
     let text = fs::read_to_string(&page).with_context(|| format!("could not read {}", page.display()))?;
-    let text = replaced(&text, part, &tables(&outcomes)?).with_context(|| format!("{} has no place for {}", page.display(), part.name))?;
-    fs::write(&page, text).with_context(|| format!("could not write {}", page.display()))
+    fs::write(&page, with_tables(&text)?).with_context(|| format!("could not write {}", page.display()))
 }
 
 fn page() -> PathBuf {
     root().join("docs/src/evaluation.md")
+}
+
+/// The page with the tables of the trials that stand beside it.
+fn with_tables(page: &str) -> Result<String> {
+    let (mut text, mut all) = (page.to_owned(), Vec::new());
+    for part in &PARTS {
+        let outcomes = if of_docs(part).is_file() { read(&fs::read_to_string(of_docs(part))?)? } else { Vec::new() };
+        let tables = if outcomes.is_empty() { "Not tried yet.".to_owned() } else { tables(&outcomes)? };
+        text = replaced(&text, part.name, &tables).with_context(|| format!("the page has no place for {}", part.name))?;
+        all.extend(outcomes);
+    }
+    replaced(&text, BY_TASK, &by_task(&Suite::core()?, &all)).context("the page has no place for its tasks")
 }
 
 fn read(text: &str) -> Result<Vec<Outcome>> {
@@ -112,12 +126,62 @@ fn tables(outcomes: &[Outcome]) -> Result<String> {
     });
     let text = Summary::new(&Suite::core()?, &variants, outcomes).to_markdown();
     let (_heading, rest) = text.split_once('\n').context("the tables have no heading")?;
-    Ok(rest.trim().to_owned())
+    Ok(format!("{}\n\n{}", rest.trim(), when(outcomes)))
 }
 
-/// The page with these tables in the place of a part. Nothing where it has none.
-fn replaced(page: &str, part: &Part, tables: &str) -> Option<String> {
-    let (begin, end) = (format!("<!-- {} -->\n", part.name), format!("<!-- end of {} -->", part.name));
+/// When trials began, and how many do not tell.
+fn when(outcomes: &[Outcome]) -> String {
+    let minute = |time: &str| time.get(..16).map(|minute| minute.replace('T', " "));
+    let begun: Vec<String> = outcomes.iter().filter_map(|outcome| minute(outcome.begun.as_deref()?)).collect();
+    let untold = outcomes.len() - begun.len();
+    let told = begun.iter().min().zip(begun.iter().max()).map(|(first, last)| format!("Begun {first} to {last} UTC"));
+    match (told, untold) {
+        (Some(told), 0) => format!("{told}."),
+        (Some(told), _) => format!("{told}; {untold} of {} do not tell when.", outcomes.len()),
+        (None, _) => "They do not tell when they began.".to_owned(),
+    }
+}
+
+/// How often one actor reached each task, and how often plans did, of what is built in and without faults on purpose. By the mode that was really used, so
+/// that `auto` is among both; where no plan came about it is neither. Tasks that were tried in one way alone are left out.
+fn by_task(suite: &Suite, outcomes: &[Outcome]) -> String {
+    let built_in = Variant { mode: None, settings: None, ..Variant::default() };
+    let counts = |outcome: &&Outcome| {
+        let variant =
+            Variant { mode: None, settings: outcome.variant.settings.clone().filter(|name| name != "usual"), ..outcome.variant.clone() };
+        variant == built_in && outcome.fallback.is_none()
+    };
+    let outcomes: Vec<&Outcome> = outcomes.iter().filter(counts).collect();
+    let used = |outcome: &&&Outcome| outcome.mode.clone().or_else(|| outcome.variant.mode.clone().filter(|mode| mode != "auto"));
+    let mut text = "| task | level | one actor | plans |\n|---|---|---|---|\n".to_owned();
+    let mut sums = [(0, 0), (0, 0)];
+    for task in &suite.tasks {
+        let of = |direct: bool| {
+            let those = outcomes
+                .iter()
+                .filter(|outcome| outcome.task == task.name && used(outcome).is_some_and(|mode| (mode == "direct") == direct));
+            those.fold((0, 0), |(reached, tried), outcome| (reached + usize::from(outcome.reached), tried + 1))
+        };
+        let found = [of(true), of(false)];
+        if found.iter().any(|(_, tried)| *tried == 0) {
+            continue;
+        }
+        let held_out = if task.held_out { ", held out" } else { "" };
+        let [one, plans] = found.map(|(reached, tried)| format!("{reached} of {tried}"));
+        // Writing to a text cannot fail.
+        let _ = writeln!(text, "| `{}`{held_out} | {} | {one} | {plans} |", task.name, task.level);
+        for (sum, (reached, tried)) in sums.iter_mut().zip(found) {
+            *sum = (sum.0 + reached, sum.1 + tried);
+        }
+    }
+    let [one, plans] = sums.map(|(reached, tried)| format!("{reached} of {tried}"));
+    let _ = write!(text, "| all of these | | {one} | {plans} |");
+    text
+}
+
+/// The page with these tables in the place of a name. Nothing where it has none.
+fn replaced(page: &str, name: &str, tables: &str) -> Option<String> {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
     let (before, rest) = page.split_once(&begin)?;
     let (_, after) = rest.split_once(&end)?;
     Some(format!("{before}{begin}\n{tables}\n\n{end}{after}"))
@@ -126,7 +190,6 @@ fn replaced(page: &str, part: &Part, tables: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate::parts::PARTS;
 
     #[test]
     fn trials_that_did_not_come_into_the_docs_are_kept() {
@@ -150,11 +213,51 @@ mod tests {
     #[test]
     fn the_tables_of_the_docs_are_those_of_their_trials() {
         let text = fs::read_to_string(page()).unwrap();
+        assert!(with_tables(&text).unwrap() == text, "cargo xtask evaluate --tables");
         for part in &PARTS {
             let outcomes = read(&fs::read_to_string(of_docs(part)).unwrap_or_default()).unwrap();
-            let tables = if outcomes.is_empty() { "Not tried yet.".to_owned() } else { tables(&outcomes).unwrap() };
-            assert!(replaced(&text, part, &tables).unwrap() == text, "{0}: cargo xtask evaluate --docs {0}", part.name);
             assert!(outcomes.iter().all(|outcome| outcome.answer.is_empty()), "{} has answers", part.name);
         }
+    }
+
+    /// Plans and one actor are set beside each other by what was really used, and with nothing else than what is built in.
+    #[test]
+    fn tasks_are_told_by_what_was_used_on_them() {
+        let mut suite = Suite::core().unwrap();
+        suite.tasks.truncate(2);
+        let (both, one) = (suite.tasks[0].name.clone(), suite.tasks[1].name.clone());
+        let outcome = |task: &str, mode: &str, used: Option<&str>, reached: bool| Outcome {
+            task: task.to_owned(),
+            variant: Variant { mode: Some(mode.to_owned()), ..Variant::default() },
+            mode: used.map(str::to_owned),
+            reached,
+            ..Outcome::default()
+        };
+        let settings = |name: &str, outcome: Outcome| Outcome {
+            variant: Variant { settings: Some(name.to_owned()), ..outcome.variant.clone() },
+            ..outcome
+        };
+        let begun = |time: &str, outcome: Outcome| Outcome { begun: Some(time.to_owned()), ..outcome };
+        let outcomes = [
+            begun("2026-11-24T09:05:59Z", outcome(&both, "direct", None, true)),
+            begun("2026-11-23T10:00:00Z", outcome(&both, "auto", Some("direct"), false)),
+            outcome(&both, "auto", Some("simple"), true),
+            settings("usual", outcome(&both, "emergent", Some("emergent"), false)),
+            // None of these counts.
+            outcome(&both, "auto", None, true),
+            settings("other", outcome(&both, "simple", None, true)),
+            Outcome { fallback: Some("no plan".to_owned()), ..outcome(&both, "complex", None, true) },
+            outcome(&one, "direct", None, true),
+        ];
+        let level = suite.tasks[0].level;
+        let expected = format!(
+            "| task | level | one actor | plans |\n|---|---|---|---|\n| `{both}` | {level} | 1 of 2 | 1 of 2 |\n| all of these | | 1 of 2 | 1 of 2 |"
+        );
+        assert_eq!(by_task(&suite, &outcomes), expected);
+        assert_eq!(when(&outcomes), "Begun 2026-11-23 10:00 to 2026-11-24 09:05 UTC; 6 of 8 do not tell when.");
+        assert_eq!(
+            (when(&outcomes[..2]), when(&outcomes[2..])),
+            ("Begun 2026-11-23 10:00 to 2026-11-24 09:05 UTC.".to_owned(), "They do not tell when they began.".to_owned())
+        );
     }
 }
