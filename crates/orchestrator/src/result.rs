@@ -126,16 +126,15 @@ impl From<&RunFailure> for ResultError {
     }
 }
 
-/// What people said that came too late for an ended run. What an actor heard, or the planner used, is processed.
+/// What people said that changed nothing in a run that ended: it came too late, or no patch of the planner could be used. What an actor heard, or a
+/// decision used, is processed.
 fn unheard(state: &ProgressState, output: &RunOutput) -> Vec<String> {
     let ended = match &output.error {
         None => output.status == RunStatus::Completed,
         Some(error) => error.code == FailureCode::GoalNotReached,
     };
     let said = state.evidence.iter().filter(|evidence| ended && evidence.kind == EvidenceKind::UserInput && !evidence.processed);
-    said.filter(|evidence| evidence.task.is_none())
-        .map(|evidence| format!("came too late to change anything: {}", evidence.content))
-        .collect()
+    said.filter(|evidence| evidence.task.is_none()).map(|evidence| format!("changed nothing in the plan: {}", evidence.content)).collect()
 }
 
 impl FailureCode {

@@ -133,7 +133,7 @@ impl RunMachine {
                 self.tell_refused(refused, out);
                 let why = format!("the plan stays as it is: {}", patch.reasoning);
                 self.set_status(RunStatus::Executing, Some(&why), out);
-                self.dismiss_evidence(&reasons, why, out);
+                self.dismiss(reasons.iter().flat_map(|reason| reason.evidence.clone()).collect(), why, out);
                 self.advance(out);
             }
             Replanning::Patched { patch, refused } => {
@@ -154,7 +154,9 @@ impl RunMachine {
                 self.handle(&reasons);
                 let why = format!("no usable patch: {message}");
                 self.set_status(RunStatus::Executing, Some(&why), out);
-                self.dismiss_evidence(&reasons, why, out);
+                let asks = |evidence: &&EvidenceId| !self.asks_for_a_replan(evidence);
+                let minor = reasons.iter().flat_map(|reason| &reason.evidence).filter(asks).cloned().collect();
+                self.dismiss(minor, why, out);
                 self.advance(out);
             }
             Replanning::ModelFailed { message, hint } => {
@@ -237,9 +239,17 @@ impl RunMachine {
         }
     }
 
+    /// Whether evidence asks for a replan by itself. No decision used it where no usable patch came of that: it stays open for the next one, and for who
+    /// reads the result.
+    fn asks_for_a_replan(&self, id: &EvidenceId) -> bool {
+        let asks = |evidence: &Evidence| {
+            evidence.kind == EvidenceKind::UserInput || evidence.significance >= self.input.settings.triggers.evidence_significance
+        };
+        self.state.evidence.iter().find(|evidence| evidence.id == *id).is_some_and(asks)
+    }
+
     /// Evidence that was looked at and changes nothing asks for no further replan.
-    fn dismiss_evidence(&mut self, reasons: &[TriggerReason], why: String, out: &mut Out) {
-        let evidence: Vec<EvidenceId> = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
+    fn dismiss(&mut self, evidence: Vec<EvidenceId>, why: String, out: &mut Out) {
         if !evidence.is_empty() {
             self.emit(ProgressEvent::EvidenceProcessed { evidence, reason: why }, out);
         }

@@ -94,7 +94,7 @@ fn an_outcome_that_nobody_knows_is_evidence_and_not_repeated() {
     assert_eq!((evidence.task.as_ref(), evidence.significance, evidence.processed), (Some(&id("a")), Significance::High, false));
     assert_eq!(world.open(), "replan", "the planner decides");
     world.no_patch();
-    assert!(world.state().evidence[0].processed);
+    assert!(!world.state().evidence[0].processed, "no decision used it");
     assert_eq!(world.ended(), "goal_not_reached");
 }
 
@@ -106,7 +106,7 @@ fn a_conflict_is_evidence_at_once_also_where_the_task_is_tried_again() {
     assert_eq!((evidence.id.as_str(), evidence.task.as_ref(), evidence.significance), ("conflict-1", Some(&id("b")), Significance::High));
     assert!(evidence.content.contains("page"), "{}", evidence.content);
     assert_eq!(world.open(), "a b replan", "it is done again while the planner looks at what else may change the same files");
-    world.no_patch().done("a").done("b").answers("done");
+    world.patched(vec![]).done("a").done("b").answers("done");
     assert!(world.state().evidence[0].processed);
     assert_eq!(world.ended(), "completed");
 }

@@ -1,13 +1,13 @@
 //! What is done when something stands in the way: triggers, patches, decisions.
 
 use aime_durable::Reason;
-use aime_progress::{Evidence, EvidenceKind, Outcome, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
+use aime_progress::{Evidence, EvidenceId, EvidenceKind, Outcome, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
 
 use super::{
     build::{add, conclusion, id, model_use},
     world::World,
 };
-use crate::{Replanning, RunEffect, RunFact};
+use crate::{Replanning, RunEffect, RunFact, RunResult};
 
 pub(super) fn evidence(name: &str, task: &str, significance: Significance) -> ProgressEvent {
     ProgressEvent::EvidenceAdded {
@@ -173,6 +173,33 @@ fn evidence_changes_the_plan_while_others_run_and_is_then_processed() {
     assert_eq!(world.open(), "a");
     world.done("a").done("b").done("c").answers("done");
     assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn evidence_that_no_decision_used_stays_open_for_the_next_one() {
+    let mut world = World::with("a; b: a", |settings| settings.frequency.cooldown_seconds = 0);
+    world.reports("a", 0, evidence("first", "a", Significance::Critical));
+    world.no_patch();
+    assert_eq!((world.open().as_str(), world.state().evidence[0].processed), ("a", false), "it asks for nothing more by itself");
+    world.reports("a", 1, evidence("second", "a", Significance::High));
+    assert_eq!(world.open(), "a replan");
+    world.patched(vec![add("c: a", &[])]);
+    assert!(world.state().evidence.iter().all(|evidence| evidence.processed), "the next decision used both");
+    let decision = world.state().decisions.last().unwrap();
+    assert_eq!(decision.evidence.iter().map(EvidenceId::as_str).collect::<Vec<_>>(), ["first", "second"]);
+    world.done("a").done("b").done("c").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn what_a_person_said_and_no_decision_used_is_told_at_the_end() {
+    let mut world = World::of("a");
+    world.send(RunFact::PersonSaid { id: "person-1".parse().unwrap(), task: None, text: "not by train".to_owned() });
+    assert_eq!(world.open(), "a replan");
+    world.no_patch().done("a");
+    assert_eq!(world.ended(), "completed");
+    let result = RunResult::new("r1".parse().unwrap(), world.state(), world.output.as_ref().unwrap());
+    assert_eq!(result.notes, ["changed nothing in the plan: not by train"]);
 }
 
 #[test]
