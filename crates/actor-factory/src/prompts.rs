@@ -13,6 +13,9 @@ pub const SYSTEM_PROMPT: &str = "actor_system";
 /// The template of the task.
 pub const TASK_PROMPT: &str = "actor_task";
 
+/// A description that no template holds by itself: where it stands in a filled-in template, the task is told.
+const SENTINEL: &str = "sentinelofthecheck";
+
 /// Appended to the last tool result when the TODO list was forgotten.
 pub(crate) const TODO_REMINDER: &str = "<reminder>Update your todos.</reminder>";
 
@@ -44,6 +47,9 @@ pub enum PromptError {
         #[source]
         source: minijinja::Error,
     },
+    /// It is the template of the task, and leaves the task out.
+    #[error("the prompt `{TASK_PROMPT}` says nothing of the task's description: write {{{{ description }}}} where it belongs")]
+    Silent,
 }
 
 /// What the system prompt is made from.
@@ -139,7 +145,8 @@ impl Prompts {
     /// Puts a user's template, or note to an actor at work, in the place of the one of that name. It is tried out at once.
     ///
     /// # Errors
-    /// [`PromptError`] when there is no prompt of that name, or the template is broken or uses an unknown name.
+    /// [`PromptError`] when there is no prompt of that name, or the template is broken, uses an unknown name, or is that of the task and leaves out
+    /// its description.
     pub fn replace(&mut self, name: &str, template: String) -> Result<(), PromptError> {
         if let Some(note) = Note::named(name) {
             note.check(&template).map_err(|why| PromptError::Note { name: name.to_owned(), why })?;
@@ -174,18 +181,22 @@ impl Prompts {
             tried.system(&context)?;
         } else {
             let criteria = ["c".to_owned()];
-            tried.task(&TaskContext {
+            let told = tried.task(&TaskContext {
                 environment: "e",
                 knowledge: "k",
                 goal: "g",
                 overview: "o",
                 title: "t",
                 frame: "f",
-                description: "d",
+                description: SENTINEL,
                 criteria: &criteria,
                 risks: &criteria,
                 results: "r",
             })?;
+            // A template may write it in other letters.
+            if !told.to_lowercase().contains(SENTINEL) {
+                return Err(PromptError::Silent);
+            }
         }
         *self = tried;
         Ok(())
@@ -230,6 +241,11 @@ mod tests {
             ("actor_sytem", "x", "the nearest is `actor_system`"),
             (TASK_PROMPT, "{{ descripton }}", "actor_task:1"),
             (TASK_PROMPT, "{% if %}", "cannot be used"),
+            (
+                TASK_PROMPT,
+                "Read the description. {% if description %}{{ title }}{% endif %}",
+                "the prompt `actor_task` says nothing of the task's description: write {{ description }} where it belongs",
+            ),
             ("stuk", "x", "the nearest is `stuck`"),
             ("stuck", "  ", "the note `stuck` cannot be used: it is empty"),
             ("stuck", "No {left} here", "it uses {left}; it is given {name}, {count}"),
@@ -241,5 +257,6 @@ mod tests {
             assert!(error.contains(expected), "{error}");
         }
         assert_eq!(prompts.task(&context).unwrap(), "Do: <it> & more", "a refused template changes nothing");
+        prompts.replace(TASK_PROMPT, "{{ description | upper }}".to_owned()).unwrap();
     }
 }

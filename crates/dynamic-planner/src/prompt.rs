@@ -20,6 +20,9 @@ pub(crate) use context::{cut, first_sentence};
 const SYSTEM_MARK: &str = "<!-- system -->";
 const USER_MARK: &str = "<!-- user -->";
 
+/// A value that no prompt holds by itself: where it stands in a filled-in prompt, the variable is used.
+const SENTINEL: &str = "sentinelofthecheck";
+
 const BUILT_IN: [(&str, &str); 8] = [
     ("route", include_str!("../prompts/route.md")),
     ("plan_simple", include_str!("../prompts/plan_simple.md")),
@@ -62,6 +65,14 @@ pub enum PromptError {
         /// Those that there are.
         known: String,
     },
+    /// It leaves out what it asks about.
+    #[error("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs")]
+    Silent {
+        /// The prompt.
+        name: String,
+        /// The variable that must stand in it.
+        variable: &'static str,
+    },
 }
 
 fn names() -> String {
@@ -92,7 +103,8 @@ impl Prompts {
     /// The prompts with some of them replaced: a name, as in `plan_simple`, and the text that takes its place.
     ///
     /// # Errors
-    /// [`PromptError`] with file and line if a name is not known, a text is no template or uses what it is not given.
+    /// [`PromptError`] with file and line if a name is not known, a text is no template, uses what it is not given or leaves out the goal (of
+    /// `verdict`: the criteria).
     pub fn with_overrides(overrides: &BTreeMap<String, String>) -> Result<Self, PromptError> {
         let mut prompts = Self::default();
         for (name, text) in overrides {
@@ -202,9 +214,9 @@ impl Prompts {
         Ok(())
     }
 
-    /// Looks for variables that are not given, and fills the prompt in with a sample.
+    /// Looks for variables that are not given, fills the prompt in with a sample, and looks for what it asks about.
     fn check(&self, name: &str, text: &str) -> Result<(), PromptError> {
-        let sample = sample(name);
+        let mut sample = sample(name);
         let known: Vec<&str> = sample.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         for part in parts(text) {
             let id = format!("{name}.{}", part.role);
@@ -218,7 +230,20 @@ impl Prompts {
                 return Err(PromptError::UnknownVariable { name: name.to_owned(), line, variable, known: known.join(", ") });
             }
         }
-        self.render(name, &sample).map(|_| ())
+        let (variable, value) = match name {
+            "verdict" => ("criteria", Value::from(vec![SENTINEL])),
+            _ => ("goal", Value::from(SENTINEL)),
+        };
+        if let Some(asked) = sample.get_mut(variable) {
+            *asked = value;
+        }
+        let messages = self.render(name, &sample)?;
+        // A template may write it in other letters.
+        let told = |message: &Message| match message {
+            Message::System { content } | Message::User { content } => content.to_lowercase().contains(SENTINEL),
+            Message::Assistant { .. } | Message::Tool { .. } => false,
+        };
+        if messages.iter().any(told) { Ok(()) } else { Err(PromptError::Silent { name: name.to_owned(), variable }) }
     }
 
     fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PromptError> {

@@ -47,6 +47,19 @@ fn faults_of_a_prompt_name_file_and_line() {
 }
 
 #[test]
+fn a_prompt_must_hold_what_it_asks_about() {
+    for (name, _) in Prompts::built_in() {
+        let variable = if *name == "verdict" { "criteria" } else { "goal" };
+        let expected = format!("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs");
+        assert_eq!(refusal(name, "<!-- system -->\nAnswer with JSON.\n<!-- user -->\nPlan the goal by these criteria."), expected);
+        assert_eq!(refusal(name, &format!("{{% if {variable} %}}It is there.{{% endif %}}")), expected);
+        for text in [format!("{{{{ {variable} }}}}"), format!("<!-- system -->\n{{{{ {variable} | string | upper }}}}")] {
+            Prompts::with_overrides(&BTreeMap::from([((*name).to_owned(), text)])).unwrap();
+        }
+    }
+}
+
+#[test]
 fn tools_are_one_line_each() {
     let tool = aime_llm::ToolDefinition {
         name: "grep".to_owned(),
