@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{PlanChange, PlanPatch, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus};
+use crate::{EdgeType, PlanChange, PlanPatch, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus};
 
 /// What a patch makes of a task that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -15,7 +15,7 @@ pub enum Lowering {
     AnotherWay,
     /// It is tried again with another description, tool, profile, criterion or preparation.
     Changed,
-    /// It is tried again as it is: something else has changed.
+    /// It is tried again as it is, after something new that prepares it. Of a group: it goes on.
     Again,
     /// The plan does without it.
     Removed,
@@ -54,7 +54,7 @@ impl std::fmt::Display for Lowered {
 ///
 /// # Errors
 /// A line for each of them that would only be done again as before: one task with the same words, or the same call, takes its place, or it is
-/// tried again and nothing of what is done changes.
+/// tried again and nothing of what is done changes, nor of what comes before it.
 pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<String>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
@@ -62,7 +62,7 @@ pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>
     };
     let (mut lowered, mut faults) = (Vec::new(), Vec::new());
     for task in state.tasks.values().filter(gave_up) {
-        match of(&task.spec, patch) {
+        match of(&task.spec, state, patch) {
             Ok((how, into)) => lowered.push(Lowered { task: task.spec.id.clone(), how, into }),
             Err(fault) => faults.push(fault),
         }
@@ -70,7 +70,7 @@ pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>
     if faults.is_empty() { Ok(lowered) } else { Err(faults) }
 }
 
-fn of(failed: &TaskSpec, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), String> {
+fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), String> {
     let id = &failed.id;
     let replacing = replacing(id, patch);
     if !replacing.is_empty() {
@@ -104,7 +104,22 @@ fn of(failed: &TaskSpec, patch: &PlanPatch) -> Result<(Lowering, Vec<TaskId>), S
             _ => {}
         }
     }
+    // A group does nothing by itself: what failed in it is looked at by itself.
+    if how == Lowering::Again && failed.kind != TaskKind::Group && !waits_for_more(id, state, patch) {
+        let id = id.as_str();
+        return Err(format!(
+            "unblock_task of {id:?} would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it"
+        ));
+    }
     Ok((how, Vec::new()))
+}
+
+/// Whether a patch lets a task that has run wait for something: all that it depended on then was done before it ran.
+fn waits_for_more(id: &TaskId, state: &ProgressState, patch: &PlanPatch) -> bool {
+    let Ok(after) = state.patched(patch, state.last_progress_at) else { return false };
+    let named = after.tasks.get(id).into_iter().flat_map(|task| &task.spec.dependencies);
+    let drawn = after.edges.iter().filter(|edge| edge.to == *id && edge.kind != EdgeType::Rollback).map(|edge| &edge.from);
+    named.chain(drawn).any(|before| after.tasks.get(before).is_some_and(|task| task.status.is_open()))
 }
 
 /// The new tasks that take the place of a task.

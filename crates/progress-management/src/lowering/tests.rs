@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::{id, patch_of, spec, state_of, tool};
+use crate::testing::{edge, id, patch_of, spec, state_of, tool};
 
 /// `read` is done; `convert` has failed for good, as has the call `list`; `upload` waits.
 fn troubled() -> ProgressState {
     let mut state =
         state_of(vec![spec("read"), spec("convert: read"), tool("list", json!({"command": "ls"})), spec("upload: convert")], vec![]);
+    state.tasks.get_mut(&id("read")).unwrap().status = TaskStatus::Completed;
     for failed in ["convert", "list"] {
         let task = state.tasks.get_mut(&id(failed)).unwrap();
         (task.status, task.failed_for_good, task.attempts) = (TaskStatus::Failed, true, 3);
@@ -26,6 +27,15 @@ fn doing(text: &str, description: &str) -> TaskSpec {
 
 fn modify(change: TaskChange) -> PlanChange {
     PlanChange::ModifyTask { id: id("convert"), change: Box::new(change) }
+}
+
+fn unblock(task: &str) -> PlanChange {
+    PlanChange::UnblockTask { id: id(task) }
+}
+
+/// `convert` waits for another task.
+fn waits(from: &str) -> PlanChange {
+    PlanChange::AddEdge { edge: edge(from, "convert", EdgeType::Dependency) }
 }
 
 /// What is made of `convert`, in words.
@@ -63,7 +73,8 @@ fn each_replan_says_how_what_failed_is_made_smaller() {
             vec![add(spec("install"), &[]), modify(TaskChange { dependencies: Some(vec![id("install")]), ..TaskChange::default() })],
             "convert tried again, changed",
         ),
-        (vec![PlanChange::UnblockTask { id: id("convert") }], "convert tried again"),
+        (vec![add(spec("install"), &[]), waits("install"), unblock("convert")], "convert tried again"),
+        (vec![unblock("convert"), modify(description("Use csv"))], "convert tried again, changed"),
         (vec![PlanChange::RemoveTask { id: id("convert"), reason: String::new() }], "convert done without"),
         (vec![], "convert left as it failed"),
         (vec![add(spec("unrelated"), &["upload"])], "convert left as it failed"),
@@ -82,6 +93,10 @@ fn the_same_over_again_is_refused_with_the_reason() {
         (vec![add(tool("again", json!({"command": "ls"})), &["list"])], "\"again\" takes the place of \"list\""),
         (vec![modify(name())], "modify_task of \"convert\" changes nothing of what it does"),
         (vec![modify(TaskChange { description: Some("Do convert!".to_owned()), ..name() })], "changes nothing"),
+        (vec![unblock("convert")], "unblock_task of \"convert\" would only do again what failed"),
+        (vec![add(spec("unrelated"), &[]), unblock("list")], "unblock_task of \"list\""),
+        // It had waited for that before, and it is done.
+        (vec![waits("read"), unblock("convert")], "unblock_task of \"convert\""),
     ];
     for (changes, why) in cases {
         let refused = made(changes.clone()).unwrap_err();
@@ -100,7 +115,26 @@ fn what_has_not_failed_for_good_is_not_looked_at() {
     let same = patch_of(vec![add(doing("again", "Do convert"), &["convert"])]);
     assert_eq!(lowering(&state, &same), Ok(vec![]));
     // A TODO that failed too often is held back instead.
-    let task = state.tasks.get_mut(&id("convert")).unwrap();
-    (task.status, task.held, task.attempts) = (TaskStatus::Blocked, true, 3);
-    assert!(lowering(&state, &same).is_err());
+    let again = patch_of(vec![unblock("convert")]);
+    let hold = |state: &mut ProgressState, attempts| {
+        let task = state.tasks.get_mut(&id("convert")).unwrap();
+        (task.status, task.held, task.attempts) = (TaskStatus::Blocked, true, attempts);
+    };
+    hold(&mut state, 3);
+    assert!(lowering(&state, &same).is_err() && lowering(&state, &again).is_err());
+    // What never ran was held back by the plan, which lets it go.
+    hold(&mut state, 0);
+    assert_eq!(lowering(&state, &again), Ok(vec![]));
+}
+
+#[test]
+fn a_group_that_failed_goes_on_when_what_failed_in_it_is_done_another_way() {
+    let mut state = state_of(vec![spec("g/"), spec("g/part")], vec![]);
+    for task in state.tasks.values_mut() {
+        (task.status, task.failed_for_good, task.attempts) = (TaskStatus::Failed, true, 1);
+    }
+    let another = add(doing("other", "Use csv"), &["part"]);
+    let told = lowering(&state, &patch_of(vec![unblock("g"), another])).unwrap();
+    assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["g tried again", "part another way: other"]);
+    assert!(lowering(&state, &patch_of(vec![unblock("g"), unblock("part")])).is_err());
 }
