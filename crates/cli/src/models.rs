@@ -128,6 +128,12 @@ fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, Failure> {
     Ok(used)
 }
 
+/// The models that a run may ask and that have no prices: what they answer counts as 0. One in this process costs nothing.
+pub(crate) fn unpriced(choice: &Choice, setup: &Setup) -> Result<Vec<String>, Failure> {
+    let costs = |name: &String| choice.models.get(name).is_some_and(|model| model.provider != Provider::Local && model.prices.is_none());
+    Ok(used(choice, setup)?.into_iter().filter(costs).collect())
+}
+
 /// Where a model is served, and whether a file says so. OpenAI's own address is no news.
 pub(crate) fn server(config: &ModelConfig, environment: &Environment) -> (String, bool) {
     match (&config.base_url, environment.text("OPENAI_BASE_URL")) {

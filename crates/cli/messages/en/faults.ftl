@@ -14,7 +14,7 @@ said-not-there-mend = mend the path; it is relative to where you are, not to -C
 said-unreadable = {$what} cannot be read: {$reason}
 said-plan-mend = `aime check` gives the same list; `aime schema plan` the format
 said-plan-mended = mended in the plan: {$reason}
-said-cost-bound = the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens
+said-cost-bound = the bound on cost cannot hold: no prices are known for {$models}; set {$settings}, or bound --max-tokens
 said-review-again = edit it again?
 
 # Runs.

@@ -14,7 +14,7 @@ said-not-there-mend = 请修正路径；它相对于当前所在的文件夹，�
 said-unreadable = 无法读取 {$what}：{$reason}
 said-plan-mend = `aime check` 给出同样的列表；`aime schema plan` 给出格式
 said-plan-mended = 已修正计划：{$reason}
-said-cost-bound = 费用上限无法生效：这个模型没有价格；请设 models.default.prices，或用 --max-tokens 限制
+said-cost-bound = 费用上限无法生效：不知道 {$models} 的价格；请设 {$settings}，或用 --max-tokens 限制
 said-review-again = 再编辑一次？
 
 # 运行。

@@ -7,7 +7,7 @@ use aime_orchestrator::{Bounds, Models, RunOutput, RunResult, RunStanding, stand
 use aime_progress::{RunId, RunStatus};
 
 use super::{
-    run::{Carry, Work, at_hand, bounds, carry_out, failure_of, tell_model, told_as_result},
+    run::{Carry, Work, at_hand, bounds, carry_out, failure_of, tell_model, tell_unpriced, told_as_result},
     steering::has_ended,
 };
 use crate::{
@@ -21,23 +21,25 @@ use crate::{
 pub(super) async fn resume(args: ResumeArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let run = find_run(&args.run, setup)?;
     let seen = resumable(&run, setup)?;
-    let models = models_for(&seen, args.model.as_deref(), setup).await.map_err(|failure| {
+    let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
+    let models = models_for(&seen, &wanted, args.model.as_deref(), setup).await.map_err(|failure| {
         let as_it_stands = |failed| RunOutput { status: seen.state.status, error: Some(failed) };
         told_as_result(failure, args.output, |failed| RunResult::new(run.clone(), &seen.state, &as_it_stands(failed)))
     })?;
-    let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
     let bounds = (wanted != seen.bounds).then(|| wanted.clone());
     let carry = Carry { run, output: args.output, unattended: seen.input.settings.unattended, models, bounds: wanted };
     carry_out(carry, global, setup, Work::Resume { bounds, before: Box::new(seen.state) }).await
 }
 
-/// The models that a run goes on with.
-async fn models_for(seen: &RunStanding, named: Option<&str>, setup: &Setup) -> Result<Option<Models>, Failure> {
+/// The models that a run goes on with, within these bounds.
+async fn models_for(seen: &RunStanding, bounds: &Bounds, named: Option<&str>, setup: &Setup) -> Result<Option<Models>, Failure> {
     let choice = models::choose(&setup.config, &setup.environment, named)?;
     match &choice {
         Some(choice) if seen.input.can_plan && !seen.over => {
             tell_model(Some(choice), setup);
-            models::ready(choice, setup).await.map(Some)
+            let models = models::ready(choice, setup).await?;
+            tell_unpriced(bounds, Some(choice), setup)?;
+            Ok(Some(models))
         }
         None if seen.input.can_plan && !seen.over => Err(models::none_configured()),
         _ => Ok(at_hand(choice.as_ref(), setup)),

@@ -74,6 +74,9 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
     let settings = RunSettings { rules: setup.rules(), ..settings(&args, &setup.config, plan.is_some()) };
     let priced = choice.as_ref().and_then(|choice| choice.models.get("default")).is_some_and(|model| model.prices.is_some());
     if settings.bounds.max_cost_usd.is_some() && models.is_some() && !priced {
+    if models.is_some() {
+        tell_unpriced(&bounds, choice.as_ref(), setup)?;
+    }
         output::note("the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens");
     }
     let bounds = settings.bounds.clone();
@@ -113,6 +116,18 @@ const fn is_elsewhere(_: &Global) -> bool {
 pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<Models> {
     let found = choice.and_then(|choice| Some((choice, models::build(choice, setup).ok()?)));
     tell_model(found.as_ref().map(|(choice, _)| *choice), setup);
+/// Says which models a bound on cost does not cover.
+pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, setup: &Setup) -> Result<(), Failure> {
+    let Some(choice) = choice.filter(|_| bounds.max_cost_usd.is_some()) else { return Ok(()) };
+    let unpriced: Vec<String> = models::unpriced(choice, setup)?.into_iter().map(|name| format!("models.{name}")).collect();
+    if !unpriced.is_empty() {
+        let settings: Vec<String> = unpriced.iter().map(|model| format!("{model}.prices")).collect();
+        let (models, settings) = (unpriced.join(", "), settings.join(", "));
+        output::note(&format!("the bound on cost cannot hold: no prices are known for {models}; set {settings}, or bound --max-tokens"));
+    }
+    Ok(())
+}
+
     found.map(|(_, models)| models)
 }
 

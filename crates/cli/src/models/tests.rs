@@ -119,6 +119,26 @@ fn a_fallback_must_be_configured() {
     assert!(check(&config("[models.a]\nfallback = [\"b\"]\n[models.b]\n")).is_ok());
 }
 
+#[test]
+fn every_model_that_a_run_may_ask_needs_prices() {
+    let prices = "prices = { input = 1, output = 2 }\n";
+    let priced = |more: &str| format!("[models.default]\nbase_url = \"http://x/v1\"\n{prices}{more}");
+    for (files, expected) in [
+        (String::new(), &["default"][..]),
+        (priced(""), &[]),
+        (priced("[models.planner]\n"), &["planner"]),
+        (priced(&format!("[models.planner]\n{prices}[models.classifier]\n{prices}")), &[]),
+        (priced("fallback = [\"other\"]\n[models.other]\n"), &["other"]),
+        (priced("[models.nobody-asks-it]\n"), &[]),
+        (priced("[models.planner]\nprovider = \"local\"\n"), &[]),
+        ("[models.default]\n[models.planner]\n".to_owned(), &["default", "planner"]),
+    ] {
+        let setup = setup(config(&files), &[("OPENAI_API_KEY", "k")]);
+        let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
+        assert_eq!(unpriced(&choice, &setup).unwrap(), expected, "{files}");
+    }
+}
+
 /// A setup of these settings and variables alone.
 pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
     let environment = Environment::of(variables.iter().copied());
