@@ -151,11 +151,23 @@ fn a_full_standard_output_is_said() {
         return;
     }
     let world = World::alone();
-    let mut shell = world.program("bash");
-    shell.args(["-c", &format!("{} schema plan > /dev/full", env!("CARGO_BIN_EXE_aime"))]);
-    let ended = world.spawn(shell).wait();
-    assert_ne!(ended.code, Some(0), "a result that is lost is no success\n{ended}");
-    assert!(ended.stderr.contains("space"), "{ended}");
+    world.plan("fails.json", &plan(&[tool("read", "read_file", json!({"path": "missing"}), &[])]));
+    // A result that is lost is no success, and a run that failed keeps its own code.
+    for (command, code) in [("schema plan", 2), ("run --plan fails.json --output json", 1)] {
+        let mut shell = world.program("bash");
+        shell.args(["-c", &format!("{} {command} > /dev/full", env!("CARGO_BIN_EXE_aime"))]);
+        world.spawn(shell).wait().must(code).tells(&["standard output could not be written", "space"]);
+    }
+}
+
+#[test]
+fn colors_are_as_asked_for_also_where_nothing_is_done() {
+    let world = World::alone();
+    for (color, colored) in [("always", true), ("never", false), ("auto", false)] {
+        let wrong = world.aime(["--color", color, "run", "--bogus"]).must(2);
+        let help = world.aime(["--help", "--color", color]).must(0);
+        assert_eq!((wrong.stderr.contains('\u{1b}'), help.stdout.contains('\u{1b}')), (colored, colored), "{color}: {wrong}{help}");
+    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub(crate) use self::{
     permissions::{PermissionsCommand, PermissionsFormat},
     runs::{RunsCommand, UndoArgs},
     subcommands::{ConfigCommand, McpCommand, MemoryCommand, ModelsCommand, ProfilesCommand, ToolsCommand},
-    told::{language_in, read, tell},
+    told::{color_in, language_in, read, tell},
 };
 
 /// The heading of the options that every command has.

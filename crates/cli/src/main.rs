@@ -13,7 +13,7 @@ mod screen;
 mod wiring;
 mod words;
 
-use std::process::ExitCode;
+use std::{panic::AssertUnwindSafe, process::ExitCode};
 
 use clap::error::ErrorKind;
 
@@ -22,6 +22,9 @@ use crate::{
     failure::Failure,
     words::{Language, LanguageChoice},
 };
+
+const FAULT: &str = "this is a fault in aime itself";
+const FAULT_MEND: &str = "a run goes on with `aime resume`; please report what is told above";
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
@@ -32,6 +35,8 @@ fn main() -> ExitCode {
     let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => {
+            let color = args::color_in(std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()));
+            output::choose_colors(color.unwrap_or(args::ColorChoice::Auto), &environment);
             // A version is the same in every language: nothing is read for it.
             if error.kind() != ErrorKind::DisplayVersion {
                 words::speak(commands::language_of_nothing(&environment));
@@ -45,18 +50,23 @@ fn main() -> ExitCode {
     // The settings may say otherwise; what they themselves have wrong is told in this one.
     words::speak(Language::of(cli.global.lang, LanguageChoice::Auto, &environment));
     output::start_log(cli.global.verbose);
-    let outcome = commands::run(cli, environment).and_then(|code| match output::lost() {
-        Some(error) if code == 0 => Err(Failure::usage(format!("standard output could not be written: {error}"))),
-        _ => Ok(code),
-    });
-    match outcome {
-        Ok(code) => ExitCode::from(code),
+    let code = match guarded(|| commands::run(cli, environment)) {
+        Ok(code) => code,
         Err(failure) => {
             let Failure { code, message, hint } = failure;
             output::failure(&message, hint.as_deref());
-            ExitCode::from(code)
+            code
         }
-    }
+    };
+    // Who reads the result is told that it is not whole, however the run itself ended.
+    let Some(error) = output::lost() else { return ExitCode::from(code) };
+    output::failure(&format!("standard output could not be written: {error}"), None);
+    ExitCode::from(if code == 0 { failure::code::USAGE } else { code })
+}
+
+/// A panic is a fault in aime itself, as others are; it has said where it happened.
+fn guarded(command: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
+    std::panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| Err(Failure::internal(FAULT).hint(FAULT_MEND)))
 }
 
 /// Becomes a confined command, before anything else is done: this program is started anew for each that is to have a network of its own.
@@ -68,5 +78,19 @@ fn launch() -> ExitCode {
             output::failure(&error.to_string(), None);
             ExitCode::from(failure::code::USAGE)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::panic, reason = "it is what is looked at")]
+    fn a_panic_is_a_fault_in_aime_itself() {
+        assert_eq!(guarded(|| Ok(4)), Ok(4));
+        let failure = guarded(|| panic!("it went wrong")).unwrap_err();
+        assert_eq!(failure.code, failure::code::INTERNAL);
+        assert!(failure.hint.is_some_and(|hint| hint.contains("resume")));
     }
 }

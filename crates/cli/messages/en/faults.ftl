@@ -2,6 +2,9 @@
 
 said-caused = caused by: {$reason}
 
+said-own-fault = this is a fault in aime itself
+said-own-fault-mend = a run goes on with `aime resume`; please report what is told above
+
 # Goals and plans.
 said-no-goal = no goal
 said-no-goal-mend = aime run "what is to be reached"

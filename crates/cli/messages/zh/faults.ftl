@@ -2,6 +2,9 @@
 
 said-caused = 起因：{$reason}
 
+said-own-fault = 这是 aime 自身的故障
+said-own-fault-mend = 运行可用 `aime resume` 继续；请把上面的信息报告给我们
+
 # 目标和计划。
 said-no-goal = 没有目标
 said-no-goal-mend = aime run "要达到的目标"

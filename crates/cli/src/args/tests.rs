@@ -193,4 +193,12 @@ fn the_language_is_found_where_the_rest_cannot_be_read() {
     ] {
         assert_eq!(language_in(line.split(' ').map(str::to_owned)), language, "{line}");
     }
+    for (line, color) in [
+        ("aime --color never rum", Some(ColorChoice::Never)),
+        ("aime rum --color=always", Some(ColorChoice::Always)),
+        ("aime --colors never", None),
+        ("aime --color", None),
+    ] {
+        assert_eq!(color_in(line.split(' ').map(str::to_owned)), color, "{line}");
+    }
 }

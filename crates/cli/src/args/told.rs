@@ -5,7 +5,7 @@
 
 use clap::{Arg, Command, CommandFactory, Parser, ValueEnum, builder::PossibleValue, error::ErrorKind};
 
-use super::{Cli, tips::with_tip};
+use super::{Cli, ColorChoice, tips::with_tip};
 use crate::{
     output,
     words::{self, LanguageChoice, msg, typed},
@@ -40,11 +40,21 @@ pub(super) fn explained(fault: &clap::Error) -> String {
 
 /// What `--lang` says, wherever it stands: of a line that cannot be read, too.
 pub(crate) fn language_in(arguments: impl IntoIterator<Item = String>) -> Option<LanguageChoice> {
+    option_in(arguments, "--lang")
+}
+
+/// What `--color` says, in the same way.
+pub(crate) fn color_in(arguments: impl IntoIterator<Item = String>) -> Option<ColorChoice> {
+    option_in(arguments, "--color")
+}
+
+fn option_in<T: ValueEnum>(arguments: impl IntoIterator<Item = String>, name: &str) -> Option<T> {
     let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
     while let Some(argument) = arguments.next() {
-        let value = if argument == "--lang" { arguments.next() } else { argument.strip_prefix("--lang=").map(str::to_owned) };
+        let rest = argument.strip_prefix(name);
+        let value = if rest == Some("") { arguments.next() } else { rest.and_then(|rest| rest.strip_prefix('=')).map(str::to_owned) };
         if let Some(value) = value {
-            return LanguageChoice::from_str(&value, true).ok();
+            return T::from_str(&value, true).ok();
         }
     }
     None
