@@ -83,7 +83,7 @@ pub struct ActorContext<'a> {
     pub model: &'a str,
     /// What the model can hold.
     pub limits: ModelLimits,
-    /// How many answers of the model the actor may use, unless the profile says.
+    /// How many answers of the model the actor may use at most. Its profile may say fewer.
     pub max_steps: u32,
     /// Whether each round of results is followed by a short reminder of how to go on.
     pub nudge_each_step: bool,
@@ -246,7 +246,7 @@ impl ActorFactory {
         let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
         let none = PermissionRules::default();
         let rules = context.rules.unwrap_or(&none);
-        let max_steps = profile.max_steps.unwrap_or(context.max_steps).max(1);
+        let max_steps = profile.max_steps.map_or(context.max_steps, |own| own.min(context.max_steps)).max(1);
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
         let small = small_model(profile, context).is_some();
         let mut input = ActorInput {

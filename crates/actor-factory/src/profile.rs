@@ -83,7 +83,7 @@ pub struct Profile {
     /// 0 to 2; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
-    /// How many answers of the model it may use; the run's default when absent.
+    /// How many answers of the model it may use: a bound of its own below that of the run, which counts alone when this is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
     /// What its actors have instead when their model is a [small](aime_llm::ModelLimits::small) one.

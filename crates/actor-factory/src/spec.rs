@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ActorTools, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 
-/// How many answers of the model an actor may use, unless its profile or the run says otherwise.
+/// How many answers of the model an actor may use, unless the run says otherwise or its profile fewer.
 pub const DEFAULT_MAX_STEPS: u32 = 20;
 
 /// How freely an actor's model writes, unless its profile says otherwise: little, so that small models keep to their tools.

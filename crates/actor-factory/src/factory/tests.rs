@@ -138,6 +138,18 @@ fn an_actor_is_told_apart_by_its_spec() {
 }
 
 #[test]
+fn a_profile_says_fewer_steps_than_the_run_and_never_more() {
+    for (profile, allowed, expected) in
+        [("explore", 40, 12), ("explore", 5, 5), ("atlas", 12, 12), ("sisyphus", 40, 40), ("sisyphus", 5, 5)]
+    {
+        let mut asked = task("Look at it");
+        asked.profile = Some(profile.into());
+        let composed = compose(&asked, |context| context.max_steps = allowed).unwrap();
+        assert_eq!(composed.input.spec.max_steps, expected, "{profile} in a run that allows {allowed}");
+    }
+}
+
+#[test]
 fn a_read_only_profile_gets_no_tool_that_changes_something() {
     let mut profiles = ProfileCatalog::builtin();
     let text = "name = \"watcher\"\ndescription = \"d\"\nprompt = \"p\"\ncapabilities = [\"read\"]\nbundles = [\"code\", \"space\"]\ntools = [\"fly\"]\n";

@@ -1,8 +1,12 @@
 //! Bounds on a run: each leaves it, and lets it go on when it is raised.
 
-use aime_progress::{ProgressEvent, ProgressReport, Spent};
+use aime_progress::{FailureCause, Outcome, ProgressEvent, ProgressReport, Spent};
 
-use super::{build::id, replans, world::World};
+use super::{
+    build::{conclusion, id},
+    replans,
+    world::World,
+};
 use crate::{Bounds, RunFact};
 
 fn call(task: &str) -> ProgressEvent {
@@ -173,4 +177,18 @@ fn a_bound_is_told_once() {
         world.send(RunFact::BoundReached { bound: "tokens".to_owned(), detail: "all".to_owned() });
     }
     assert_eq!(world.told("bound_reached").len(), 1);
+}
+
+#[test]
+fn the_bound_on_steps_that_was_reached_is_the_one_to_raise() {
+    for (reached, place) in [(5, "raise max_steps in [run], "), (3, "raise max_steps in the actor's profile, ")] {
+        let mut world = World::with("a", |settings| settings.bounds.max_steps = 5);
+        let error = format!("{} (the last call that failed: `bash`: it is busy)", aime_actors::steps_used_up(reached));
+        for _ in 0..3 {
+            world.ends("a", conclusion(Outcome::Failure, Some(&error), Some(FailureCause::Steps)));
+        }
+        world.no_patch();
+        let failure = world.output.and_then(|output| output.error).unwrap();
+        assert!(failure.hint.as_ref().is_some_and(|hint| hint.starts_with(place)), "{failure:?}");
+    }
 }
