@@ -72,14 +72,10 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
         (true, None, None) => return Err(models::none_configured()),
     };
     let settings = RunSettings { rules: setup.rules(), ..settings(&args, &setup.config, plan.is_some()) };
-    let priced = choice.as_ref().and_then(|choice| choice.models.get("default")).is_some_and(|model| model.prices.is_some());
-    if settings.bounds.max_cost_usd.is_some() && models.is_some() && !priced {
+    let bounds = settings.bounds.clone();
     if models.is_some() {
         tell_unpriced(&bounds, choice.as_ref(), setup)?;
     }
-        output::note("the bound on cost cannot hold: this model has no prices; set models.default.prices, or bound --max-tokens");
-    }
-    let bounds = settings.bounds.clone();
     let request = RunRequest { run: run.clone(), goal, plan, settings };
     carry_out(
         Carry { run, output: args.output, unattended: args.unattended, models, bounds },
