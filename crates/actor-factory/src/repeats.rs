@@ -1,30 +1,38 @@
 //! Finds an actor that repeats itself: the same call, with the same arguments, that comes to the same result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::text::hash;
 
-/// So often, and the actor is told to try another way.
+/// So often since something was last changed, and the actor is told to try another way.
 pub const STUCK_AFTER: u32 = 3;
 /// So often, and it is asked for nothing but its conclusion.
 pub const CONCLUDE_AFTER: u32 = 6;
 /// So often, and its task fails.
 pub const HOPELESS_AFTER: u32 = 20;
 
-/// How often each call came to each result. Calls and results are compared, never messages: a result is not an answer.
+/// How often each call came to each result since something was last changed. Calls and results are compared, never messages: a result is not an
+/// answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Repeats {
     counts: BTreeMap<u64, u32>,
+    /// The calls that changed something, whatever they came to. The same one again is no new change, so that a circle of changes is found too.
+    #[serde(default)]
+    changes: BTreeSet<u64>,
 }
 
 impl Repeats {
-    /// Counts one call and says how often it was seen by now.
-    pub(crate) fn record(&mut self, name: &str, parameters: &Map<String, Value>, result: &str) -> u32 {
+    /// Counts one call and says how often it was seen by now. `changed`: it may have changed something, after which an earlier call, made again, is
+    /// no repetition.
+    pub(crate) fn record(&mut self, name: &str, parameters: &Map<String, Value>, result: &str, changed: bool) -> u32 {
         let mut arguments = String::new();
         canonical(&Value::Object(parameters.clone()), &mut arguments);
+        if changed && self.changes.insert(hash(&[name, &arguments])) {
+            self.counts.clear();
+        }
         let count = self.counts.entry(hash(&[name, &arguments, result])).or_default();
         *count = count.saturating_add(1);
         *count
@@ -81,7 +89,37 @@ mod tests {
             ("read_file", &a, "x", 3),
         ];
         for (name, parameters, result, expected) in steps {
-            assert_eq!(repeats.record(name, parameters, result), expected, "{name} {parameters:?} {result}");
+            assert_eq!(repeats.record(name, parameters, result, false), expected, "{name} {parameters:?} {result}");
         }
+    }
+
+    #[test]
+    fn what_is_changed_for_the_first_time_begins_the_count_anew() {
+        let mut repeats = Repeats::default();
+        let (a, b) = (map(json!({"path": "a"})), map(json!({"path": "b"})));
+        let steps = [
+            ("bash", &a, "1 failed", 1),
+            ("bash", &a, "1 failed", 2),
+            ("edit_file", &a, "edited", 1),
+            ("bash", &a, "1 failed", 1),
+            ("bash", &a, "1 failed", 2),
+            ("edit_file", &b, "edited", 1),
+            ("bash", &a, "1 failed", 1),
+            // The same changes again are a circle.
+            ("edit_file", &a, "edited", 1),
+            ("bash", &a, "1 failed", 2),
+            ("edit_file", &b, "edited", 2),
+            ("edit_file", &a, "edited again", 1),
+            ("bash", &a, "1 failed", 3),
+        ];
+        for (at, (name, parameters, result, expected)) in steps.into_iter().enumerate() {
+            assert_eq!(repeats.record(name, parameters, result, true), expected, "{at}: {name} {parameters:?}");
+        }
+    }
+
+    #[test]
+    fn an_older_snapshot_is_read() {
+        let old: Repeats = serde_json::from_value(json!({"counts": {"7": 2}})).unwrap();
+        assert_eq!((old.counts[&7], old.changes.len()), (2, 0));
     }
 }

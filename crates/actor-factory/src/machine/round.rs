@@ -7,7 +7,7 @@ use aime_progress::{CallOutcome, Origin};
 use super::{
     ActorMachine, ActorStep,
     own_tools::NOT_ENDED,
-    turn::{CallState, TERMINATE, TODO, UPDATE_PROGRESS},
+    turn::{CallState, TERMINATE, TODO, UPDATE_PROGRESS, harmless},
 };
 use crate::{marks::marked, notes::Note, prompts::TODO_REMINDER};
 
@@ -29,7 +29,8 @@ impl ActorMachine {
             self.router.record(&call.name, outcome == CallOutcome::Ok);
             self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
-            let count = self.repeats.record(&call.name, &call.parameters, &text);
+            let changed = outcome == CallOutcome::Ok && self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet));
+            let count = self.repeats.record(&call.name, &call.parameters, &text, changed);
             done_again |= call.name == UPDATE_PROGRESS && text == NOT_ENDED && count > 1;
             if count > most_repeated.0 {
                 most_repeated = (count, call.name.clone(), outcome == CallOutcome::Ok);

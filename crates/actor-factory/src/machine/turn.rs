@@ -127,12 +127,14 @@ impl Call {
     }
 }
 
+/// Whether a call of the tool changes nothing outside the actor. What another actor does is not known beforehand.
+pub(super) fn harmless(sheet: &ToolSheet) -> bool {
+    sheet.read_only || (sheet.handled_by == HandledBy::Actor && sheet.name() != DELEGATE_TASK)
+}
+
 impl Turn {
     pub(super) fn new(number: u32, calls: Vec<ToolCall>, cut_off: bool, spec: &ActorSpec) -> Self {
         let calls: Vec<Call> = calls.into_iter().map(|call| Call::new(call, cut_off, spec)).collect();
-        // What another actor does is not known beforehand.
-        let own = |sheet: &ToolSheet| sheet.handled_by == HandledBy::Actor && sheet.name() != DELEGATE_TASK;
-        let harmless = |sheet: &ToolSheet| sheet.read_only || own(sheet);
         let parallel = calls.iter().filter_map(|call| spec.tool(&call.name)).all(harmless);
         Self { number, calls, parallel, broken: false }
     }

@@ -2,8 +2,9 @@
 
 use aime_durable::EffectId;
 use proptest::prelude::*;
+use serde_json::json;
 
-use super::support::{Play, answer, input, read};
+use super::support::{Play, answer, call, input, read};
 use crate::{ActorEffect, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 
 /// Plays an actor whose turn is what `turn` says, and whose calls come to what `result` says, until it ends. Gives the number of turns.
@@ -28,7 +29,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_circle_of_calls_is_told_then_bound_and_ended(period in 1_usize..6, before in 0_usize..8) {
+    fn a_circle_of_calls_is_told_then_bound_and_ended(period in 1_usize..6, before in 0_usize..8, changes in any::<bool>()) {
         let mut input = input();
         input.spec.max_steps = 400;
         let mut play = Play::start(input);
@@ -44,11 +45,13 @@ proptest! {
                 }
                 // First some calls that do not come again, then the circle.
                 let place = if number < before { format!("way-{number}") } else { format!("place-{}", (number - before) % period) };
-                play.calls(vec![read(&format!("c{number}"), &place)]);
+                let id = format!("c{number}");
+                play.calls(vec![if changes { call(&id, "bash", &json!({"command": place})) } else { read(&id, &place) }]);
             },
             |_| "the same".to_owned(),
         );
-        let rounds = |count: u32| before + period * count as usize;
+        // A change that is made for the first time begins the count anew: the first round does not count.
+        let rounds = |count: u32| before + period * (count as usize + usize::from(changes));
         prop_assert!(told_at.is_some_and(|at| at <= rounds(STUCK_AFTER)), "told at {told_at:?}");
         prop_assert!(bound_at.is_some_and(|at| at <= rounds(CONCLUDE_AFTER)), "bound at {bound_at:?}");
         prop_assert!(ended <= rounds(HOPELESS_AFTER), "ended after {ended} turns");

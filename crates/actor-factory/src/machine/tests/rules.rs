@@ -6,7 +6,7 @@ use aime_tools::{Approval, PermissionRules};
 use serde_json::json;
 
 use super::support::{Play, answer, call, delegating, input, read, terminate, tool_ended, write};
-use crate::{ActorInput, ActorSettings, ActorStatus, ModelAnswer, ModelFault};
+use crate::{ActorEffect, ActorInput, ActorSettings, ActorStatus, ModelAnswer, ModelFault};
 
 #[test]
 fn harmless_calls_run_at_once_and_results_keep_their_order() {
@@ -397,6 +397,36 @@ fn the_same_call_with_other_results_is_not_stuck() {
         play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), &format!("line {step}"));
     }
     assert_eq!(play.nudges(), Vec::<&str>::new());
+}
+
+#[test]
+fn a_check_that_is_made_again_after_each_change_is_no_repetition() {
+    for (tool, nudged) in [("write_file", false), ("read_file", true), ("update_progress", true)] {
+        let mut play = Play::start(input());
+        for step in 1..=8 {
+            let between = match tool {
+                "write_file" => call("w", tool, &json!({"path": "a.rs", "content": step.to_string()})),
+                "read_file" => read("w", &step.to_string()),
+                _ => call("w", tool, &json!({"status": "busy", "message": step.to_string()})),
+            };
+            play.calls(vec![between, call("c", "bash", &json!({"command": "make test"}))]);
+            while let Some((id, _)) = play.open.iter().find(|(_, effect)| matches!(effect, ActorEffect::Tool { .. })).cloned() {
+                play.tool(id.as_str(), "1 failed");
+            }
+        }
+        assert_eq!(play.nudges().contains(&"stuck"), nudged, "{tool}");
+        assert_eq!(play.requests.last().unwrap().tools.len() == 1, nudged, "{tool}: asked for nothing but its conclusion");
+    }
+}
+
+#[test]
+fn a_change_that_fails_is_none() {
+    let mut play = Play::start(input());
+    for step in (1..=6).map(|round| round * 2) {
+        play.calls(vec![write("w", &format!("{step}.txt"))]).tool_error(&format!("t/1/{}/1", step - 1), "the disk is full");
+        play.calls(vec![read("r", "a.txt")]).tool(&format!("t/1/{step}/1"), "same");
+    }
+    assert_eq!(play.requests.last().unwrap().tools.len(), 1);
 }
 
 #[test]
