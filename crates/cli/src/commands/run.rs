@@ -112,6 +112,9 @@ const fn is_elsewhere(_: &Global) -> bool {
 pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<Models> {
     let found = choice.and_then(|choice| Some((choice, models::build(choice, setup).ok()?)));
     tell_model(found.as_ref().map(|(choice, _)| *choice), setup);
+    found.map(|(_, models)| models)
+}
+
 /// Says which models a bound on cost does not cover.
 pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, setup: &Setup) -> Result<(), Failure> {
     let Some(choice) = choice.filter(|_| bounds.max_cost_usd.is_some()) else { return Ok(()) };
@@ -122,9 +125,6 @@ pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, se
         output::note(&format!("the bound on cost cannot hold: no prices are known for {models}; set {settings}, or bound --max-tokens"));
     }
     Ok(())
-}
-
-    found.map(|(_, models)| models)
 }
 
 /// The first line: which model is used, and why; then what was left out of the configuration.
