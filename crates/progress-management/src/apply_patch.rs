@@ -8,14 +8,16 @@
 //!
 //! What depended on a replaced task depends on what replaces it (on all of them, where several tasks replace one); what
 //! depended on a removed task depends on what that one depended on. References follow where there is one replacement.
+//!
+//! A success criterion that was looked at and did not hold stays: what is to be done can change, not what was found out.
 
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
 use crate::{
-    Edge, EdgeType, PATCH_SCHEMA, PatchFaults, PlanChange, PlanPatch, Problem, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec,
-    TaskStatus, Timestamp, fault::Found,
+    Edge, EdgeType, PATCH_SCHEMA, PatchFaults, PlanChange, PlanPatch, Problem, ProgressState, StrategicChange, Task, TaskChange, TaskId,
+    TaskKind, TaskSpec, TaskStatus, Timestamp, fault::Found,
 };
 
 mod rewire;
@@ -126,7 +128,7 @@ impl Patching {
             PlanChange::UnblockTask { id } => self.unblock(place, id),
             PlanChange::AddEdge { edge } => self.add_edge(place, edge),
             PlanChange::RemoveEdge { from, to } => self.remove_edge(place, from, to),
-            PlanChange::SetStrategic { strategic } => self.state.strategic = strategic.clone(),
+            PlanChange::SetStrategic { strategic } => self.set_strategic(strategic),
         }
     }
 
@@ -332,6 +334,18 @@ impl Patching {
         }
     }
 
+    fn set_strategic(&mut self, change: &StrategicChange) {
+        let StrategicChange { approach, phases, risks, success_criteria } = change;
+        let strategic = &mut self.state.strategic;
+        set(&mut strategic.approach, approach.as_ref());
+        set(&mut strategic.phases, phases.as_ref());
+        set(&mut strategic.risks, risks.as_ref());
+        set(&mut strategic.success_criteria, success_criteria.as_ref());
+        let left_out = self.state.unmet_criteria.iter().filter(|unmet| !strategic.success_criteria.contains(unmet));
+        let left_out: Vec<String> = left_out.cloned().collect();
+        strategic.success_criteria.extend(left_out);
+    }
+
     fn is_gone(&self, id: &TaskId) -> bool {
         self.gone.contains_key(id)
     }
@@ -340,11 +354,6 @@ impl Patching {
 impl TaskChange {
     /// Writes the members that it has over those of a task.
     pub fn apply_to(&self, spec: &mut TaskSpec) {
-        fn set<T: Clone>(place: &mut T, new: Option<&T>) {
-            if let Some(new) = new {
-                place.clone_from(new);
-            }
-        }
         set(&mut spec.name, self.name.as_ref());
         set(&mut spec.description, self.description.as_ref());
         set(&mut spec.completion_criteria, self.completion_criteria.as_ref());
@@ -360,6 +369,13 @@ impl TaskChange {
         if self.effort_seconds.is_some() {
             spec.effort_seconds = self.effort_seconds;
         }
+    }
+}
+
+/// Writes a new value over one, where there is a new one.
+fn set<T: Clone>(place: &mut T, new: Option<&T>) {
+    if let Some(new) = new {
+        place.clone_from(new);
     }
 }
 

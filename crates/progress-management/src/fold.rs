@@ -134,6 +134,7 @@ impl ProgressState {
             status: RunStatus::Planning,
             version: 0,
             strategic: Strategic::default(),
+            unmet_criteria: Vec::new(),
             tasks: indexmap::IndexMap::new(),
             edges: Vec::new(),
             evidence: Vec::new(),
@@ -263,9 +264,10 @@ impl ProgressState {
                     }
                 }
             }
-            ProgressEvent::CriterionChecked { task, .. } => {
-                task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+            ProgressEvent::CriterionChecked { task: Some(task), .. } => {
+                self.task_mut(task)?;
             }
+            ProgressEvent::CriterionChecked { task: None, criterion, passed, .. } => self.criterion_checked(criterion, *passed),
             ProgressEvent::RunStatusChanged { from, to, .. } => {
                 if self.status != *from {
                     return Err(FoldError::RunStatusMismatch { expected: *from, actual: self.status });
@@ -328,6 +330,15 @@ impl ProgressState {
         next.decisions.push(decision.clone());
         *self = next;
         Ok(())
+    }
+
+    /// What nobody could tell changes nothing of what is known.
+    fn criterion_checked(&mut self, criterion: &str, passed: Option<bool>) {
+        let Some(passed) = passed else { return };
+        self.unmet_criteria.retain(|unmet| unmet != criterion);
+        if !passed && self.strategic.success_criteria.iter().any(|named| named == criterion) {
+            self.unmet_criteria.push(criterion.to_owned());
+        }
     }
 
     fn known_evidence(&self, ids: &[EvidenceId]) -> Result<(), FoldError> {

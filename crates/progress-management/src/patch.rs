@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Edge, Strategic, TaskId, TaskSpec};
+use crate::{Edge, Phase, Risk, TaskId, TaskSpec};
 
 /// The `schema` member of a patch document.
 pub const PATCH_SCHEMA: &str = "aime.patch/v1";
@@ -94,11 +94,29 @@ pub enum PlanChange {
         /// The task that follows.
         to: TaskId,
     },
-    /// Replaces the strategic part.
+    /// Changes members of the strategic part. Absent members stay.
     SetStrategic {
-        /// The new strategic part.
-        strategic: Strategic,
+        /// What changes.
+        strategic: StrategicChange,
     },
+}
+
+/// The members of the strategic part that a patch may change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct StrategicChange {
+    /// Another way to the goal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approach: Option<String>,
+    /// Other stages of the work, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Vec<Phase>>,
+    /// Other risks, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub risks: Option<Vec<Risk>>,
+    /// Other success criteria, whole. Those of before that were looked at and did not hold stay beside them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success_criteria: Option<Vec<String>>,
 }
 
 /// The members of a task that a patch may change.

@@ -246,7 +246,7 @@ impl Reader<'_> {
             Op::Strategic => {
                 let value =
                     members.take("strategic", &["strategy", "value"], self.notes).cloned().unwrap_or_else(|| Value::Object(body.clone()));
-                Some(PlanChange::SetStrategic { strategic: strategic::from_value(&value, self.notes) })
+                Some(PlanChange::SetStrategic { strategic: strategic::change_from_value(&value, self.notes) })
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The strategic part of a plan.
 
-use aime_progress::{Phase, Risk, Strategic};
+use aime_progress::{Phase, Risk, Strategic, StrategicChange};
 use serde_json::Value;
 
 use super::coerce::{Members, Notes, text, texts};
@@ -8,37 +8,43 @@ use super::coerce::{Members, Notes, text, texts};
 /// Reads the strategic part from its own member, or from members beside the tasks.
 pub(super) fn read(members: &mut Members<'_>, notes: &mut Notes) -> Strategic {
     let mut strategic = Strategic::default();
-    match members.take("strategic", &["strategy", "strategic_plan"], notes) {
-        Some(Value::Object(object)) => fill(&mut Members::of(object), &mut strategic, notes),
-        Some(other) => strategic.approach = text(other).unwrap_or_default(),
-        None => {}
+    if let Some(value) = members.take("strategic", &["strategy", "strategic_plan"], notes) {
+        fill(&mut strategic, change_from_value(value, notes));
     }
-    fill(members, &mut strategic, notes);
+    fill(&mut strategic, change(members, notes));
     strategic
 }
 
-/// Reads a strategic part by itself.
-pub(super) fn from_value(value: &Value, notes: &mut Notes) -> Strategic {
-    let mut strategic = Strategic::default();
+/// Reads what a patch changes of the strategic part. What it does not name stays.
+pub(super) fn change_from_value(value: &Value, notes: &mut Notes) -> StrategicChange {
     match value {
-        Value::Object(object) => fill(&mut Members::of(object), &mut strategic, notes),
-        other => strategic.approach = text(other).unwrap_or_default(),
+        Value::Object(object) => change(&mut Members::of(object), notes),
+        other => StrategicChange { approach: text(other), ..StrategicChange::default() },
     }
-    strategic
 }
 
-fn fill(members: &mut Members<'_>, strategic: &mut Strategic, notes: &mut Notes) {
-    if let Some(approach) = members.take_where("approach", &["summary", "overview"], notes, Value::is_string).and_then(text)
-        && strategic.approach.is_empty()
-    {
-        strategic.approach = approach;
+fn change(members: &mut Members<'_>, notes: &mut Notes) -> StrategicChange {
+    let phase = |(name, objective)| Phase { name, objective };
+    let risk = |(description, mitigation)| Risk { description, mitigation };
+    let phases = |value| pairs(value, "name", "objective").into_iter().map(phase).collect();
+    let risks = |value| pairs(value, "description", "mitigation").into_iter().map(risk).collect();
+    StrategicChange {
+        approach: members.take_where("approach", &["summary", "overview"], notes, Value::is_string).and_then(text),
+        phases: members.take("phases", &["stages"], notes).map(phases),
+        risks: members.take("risks", &[], notes).map(risks),
+        success_criteria: members.take("success_criteria", &["success_criterion", "criteria", "acceptance_criteria"], notes).map(texts),
     }
-    let phases = members.take("phases", &["stages"], notes).map(|value| pairs(value, "name", "objective")).unwrap_or_default();
-    strategic.phases.extend(phases.into_iter().map(|(name, objective)| Phase { name, objective }));
-    let risks = members.take("risks", &[], notes).map(|value| pairs(value, "description", "mitigation")).unwrap_or_default();
-    strategic.risks.extend(risks.into_iter().map(|(description, mitigation)| Risk { description, mitigation }));
-    let criteria = members.take("success_criteria", &["success_criterion", "criteria", "acceptance_criteria"], notes);
-    strategic.success_criteria.extend(criteria.map(texts).unwrap_or_default());
+}
+
+/// Adds what was read further.
+fn fill(strategic: &mut Strategic, read: StrategicChange) {
+    let StrategicChange { approach, phases, risks, success_criteria } = read;
+    if strategic.approach.is_empty() {
+        strategic.approach = approach.unwrap_or_default();
+    }
+    strategic.phases.extend(phases.into_iter().flatten());
+    strategic.risks.extend(risks.into_iter().flatten());
+    strategic.success_criteria.extend(success_criteria.into_iter().flatten());
 }
 
 /// Pairs of texts from a list of objects or of texts; what has no first text is left out.

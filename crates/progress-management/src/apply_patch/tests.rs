@@ -1,7 +1,7 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
-use crate::{Outcome, Strategic, testing::*};
+use crate::{Outcome, Phase, ProgressEvent, Risk, Strategic, StrategicChange, testing::*};
 
 fn add(task: TaskSpec, replaces: &str) -> PlanChange {
     PlanChange::AddTask { task: Box::new(task), replaces: ids(replaces) }
@@ -74,7 +74,7 @@ fn edges_and_references_follow_a_replacement() {
     state.settle();
     state.patch(vec![add(spec("a2"), "a")]).settle();
     assert_eq!(
-        serde_json::Value::Object(state.tasks[&id("t")].spec.parameters.clone()),
+        Value::Object(state.tasks[&id("t")].spec.parameters.clone()),
         json!({"x": "@{steps.a2.result.n}", "y": ["@{steps.a2.result}!"]})
     );
     assert_eq!(state.edges, [edge("a2", "undo", EdgeType::Rollback), conditional("a2", "cond", "@{steps.a2.result.n} > 0")]);
@@ -341,19 +341,72 @@ fn a_patch_may_name_tasks_that_it_adds_later() {
 fn a_refused_patch_changes_nothing() {
     let mut state = state("a\nb: a");
     let before = state.clone();
-    let patch = patch_of(vec![remove("b"), add(spec("n: nope"), "a"), PlanChange::SetStrategic { strategic: Strategic::default() }]);
+    let patch = patch_of(vec![remove("b"), add(spec("n: nope"), "a"), PlanChange::SetStrategic { strategic: StrategicChange::default() }]);
     let decision = crate::Decision { version: 2, at: at(5), triggers: vec![], patch, evidence: vec![], lowered: vec![] };
-    let event = crate::ProgressEvent::PlanChanged { decision };
+    let event = ProgressEvent::PlanChanged { decision };
     assert!(matches!(state.apply(at(5), &event), Err(crate::FoldError::Patch(_))));
     assert_eq!(state, before);
 }
 
+/// What a patch says of the strategic part, as a document.
+fn strategic(change: Value) -> PlanChange {
+    serde_json::from_value(json!({"op": "set_strategic", "strategic": change})).unwrap()
+}
+
 #[test]
-fn the_strategic_part_is_replaced() {
-    let mut state = state("a");
-    let strategic = Strategic { approach: "another way".into(), ..Strategic::default() };
-    state.patch(vec![PlanChange::SetStrategic { strategic: strategic.clone() }]);
-    assert_eq!(state.strategic, strategic);
+fn members_of_the_strategic_part_that_a_patch_leaves_out_stay() {
+    let before = Strategic {
+        approach: "one way".into(),
+        phases: vec![Phase { name: "look".into(), objective: "all is seen".into() }],
+        risks: vec![Risk { description: "rain".into(), mitigation: "a roof".into() }],
+        success_criteria: vec!["a exists".into()],
+    };
+    let criteria = |criteria: &[&str]| criteria.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let table = [
+        (json!({}), before.clone()),
+        (json!({"approach": "another way"}), Strategic { approach: "another way".into(), ..before.clone() }),
+        (json!({"success_criteria": ["b exists"]}), Strategic { success_criteria: criteria(&["b exists"]), ..before.clone() }),
+        (json!({"success_criteria": [], "risks": []}), Strategic { success_criteria: vec![], risks: vec![], ..before.clone() }),
+        (json!({"phases": []}), Strategic { phases: vec![], ..before.clone() }),
+    ];
+    for (change, expected) in table {
+        let mut state = state("a");
+        state.strategic = before.clone();
+        state.patch(vec![strategic(change.clone())]);
+        assert_eq!(state.strategic, expected, "{change}");
+        let PlanChange::SetStrategic { strategic } = strategic(change.clone()) else { panic!() };
+        assert_eq!(serde_json::to_value(strategic).unwrap(), change, "an empty list is written as one");
+    }
+}
+
+#[test]
+fn a_criterion_that_did_not_hold_stays_in_the_plan() {
+    let checked = |criterion: &str, passed| ProgressEvent::CriterionChecked {
+        task: None,
+        criterion: criterion.into(),
+        passed,
+        reason: String::new(),
+    };
+    let failed = checked("a exists", Some(false));
+    let table = [
+        (vec![], vec!["c"]),
+        (vec![failed.clone()], vec!["c", "a exists"]),
+        (vec![failed.clone(), checked("a exists", None), failed.clone()], vec!["c", "a exists"]),
+        (vec![failed.clone(), checked("a exists", Some(true))], vec!["c"]),
+        (vec![checked("b exists", Some(true)), failed, checked("b exists", Some(false))], vec!["c", "a exists", "b exists"]),
+        // The goal itself is no criterion of the plan.
+        (vec![checked("what was done reaches the goal: x", Some(false))], vec!["c"]),
+    ];
+    for (events, expected) in table {
+        let mut state = state("a");
+        state.strategic.success_criteria = vec!["a exists".into(), "b exists".into()];
+        for event in &events {
+            state.apply(at(3), event).unwrap();
+        }
+        let all = vec![strategic(json!({"success_criteria": []})), strategic(json!({"success_criteria": ["c"]}))];
+        state.patch(all);
+        assert_eq!(state.strategic.success_criteria, expected, "{events:?}");
+    }
 }
 
 #[test]

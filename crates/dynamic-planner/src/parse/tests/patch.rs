@@ -36,6 +36,20 @@ fn the_contracts_form_needs_no_repair() {
 }
 
 #[test]
+fn of_the_strategic_part_that_alone_is_read_which_is_named() {
+    let table = [
+        (json!({"strategic": {"approach": "x", "success_criteria": null}}), json!({"approach": "x"})),
+        (json!({"strategy": "x"}), json!({"approach": "x"})),
+        (json!({"risks": [], "criteria": "a exists"}), json!({"risks": [], "success_criteria": ["a exists"]})),
+    ];
+    for (mut change, expected) in table {
+        change["op"] = json!("set_strategic");
+        let patch = serde_json::to_value(read(&json!({"changes": [change]}))).unwrap();
+        assert_eq!(patch["changes"][0]["strategic"], expected, "{change}");
+    }
+}
+
+#[test]
 fn new_ids_are_made_valid_with_their_mentions() {
     let patch = read(&json!({"changes": [
         {"op": "add_task", "task": {"id": "read part 1", "description": "x"}},

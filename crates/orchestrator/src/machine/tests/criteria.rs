@@ -1,6 +1,6 @@
 //! A claim is not enough: completion criteria of tasks, success criteria of the goal.
 
-use aime_progress::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic};
+use aime_progress::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic, StrategicChange};
 
 use super::{
     build::{add, check, conclusion, id, plan},
@@ -123,18 +123,26 @@ fn criteria_that_never_hold_do_not_replan_for_ever() {
 #[test]
 fn a_patch_that_changes_nothing_does_not_loop() {
     let mut world = World::given(must_exist);
-    world.done("a").verified(&[("a.md exists", Some(false))]);
-    let strategic = PlanChange::SetStrategic { strategic: Strategic::default() };
-    world.patched(vec![strategic]);
-    assert_eq!(world.ended(), "completed", "the criterion was taken out of the plan");
-
-    let mut world = World::given(must_exist);
     world.done("a");
     for _ in 0..3 {
         world.verified(&[("a.md exists", Some(false))]).patched(vec![]);
     }
     world.verified(&[("a.md exists", Some(false))]);
     assert_eq!(world.open(), "ask-escalation");
+}
+
+#[test]
+fn a_patch_does_not_make_the_goal_reached_by_another_strategy() {
+    let change = |strategic: StrategicChange| vec![PlanChange::SetStrategic { strategic }];
+    let another = StrategicChange { approach: Some("Another way.".to_owned()), ..StrategicChange::default() };
+    let none = StrategicChange { success_criteria: Some(Vec::new()), ..StrategicChange::default() };
+    for strategic in [another, none] {
+        let mut world = World::given(must_exist);
+        world.done("a").verified(&[("a.md exists", Some(false))]).patched(change(strategic.clone()));
+        assert_eq!(world.open(), "verify", "it is looked at again: {strategic:?}");
+        world.verified(&[("a.md exists", Some(false))]).no_patch();
+        assert_eq!(world.ended(), "goal_not_reached", "{strategic:?}");
+    }
 }
 
 #[test]
