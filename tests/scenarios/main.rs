@@ -48,6 +48,7 @@ mod report;
 mod resume;
 mod review;
 mod safety;
+mod secrets;
 mod servers;
 mod steering;
 mod streaming;

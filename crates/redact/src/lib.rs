@@ -15,3 +15,6 @@ pub use redactor::Redactor;
 
 /// What stands in the place of a secret.
 pub const REDACTED: &str = "[redacted-secret]";
+
+/// What stands in its place where only a word can be read, such as the name of a task.
+pub const REDACTED_WORD: &str = "redacted-secret";

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aime_redact::{REDACTED, Redactor, is_credential_file, secrets_in};
+use aime_redact::{REDACTED, REDACTED_WORD, Redactor, is_credential_file, secrets_in};
 use aime_sandbox::ConfinedFolder;
 use ignore::WalkBuilder;
 use serde_json::{Map, Value};
@@ -48,26 +48,25 @@ pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext
 
 /// Refuses a call that would write the mark of a secret in the place of one: whoever makes it has not seen what stands there.
 pub(crate) fn check_marks(sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
-    if sheet.read_only || !parameters.values().any(holds_mark) {
-        return Ok(());
-    }
+    let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| holds(value, mark)));
+    let Some(mark) = held.filter(|_| !sheet.read_only) else { return Ok(()) };
     // A file that holds the mark itself, such as a text about it, may be worked on.
     let path = parameters.get("path").and_then(Value::as_str);
-    let own = path.and_then(|path| context.folder.read(path).ok()).is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(REDACTED));
+    let own = path.and_then(|path| context.folder.read(path).ok()).is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(mark));
     if own {
         return Ok(());
     }
     Err(ToolError::Denied(format!(
-        "`{REDACTED}` stands for a secret that is not shown to you, and it must not be written in the place of one. Leave that part of the text out of the call: \
+        "`{mark}` stands for a secret that is not shown to you, and it must not be written in the place of one. Leave that part of the text out of the call: \
          change the lines around it, or work with the name under which the secret is kept"
     )))
 }
 
-fn holds_mark(value: &Value) -> bool {
+fn holds(value: &Value, mark: &str) -> bool {
     match value {
-        Value::String(text) => text.contains(REDACTED),
-        Value::Array(items) => items.iter().any(holds_mark),
-        Value::Object(members) => members.values().any(holds_mark),
+        Value::String(text) => text.contains(mark),
+        Value::Array(items) => items.iter().any(|item| holds(item, mark)),
+        Value::Object(members) => members.iter().any(|(name, member)| name.contains(mark) || holds(member, mark)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
