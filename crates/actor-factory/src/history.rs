@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use aime_llm::{Message, ToolDefinition, estimate_tokens};
+use aime_tools::note_of_whole;
 use serde::{Deserialize, Serialize};
 
-use crate::marks::cut_marked;
+use crate::{
+    marks::{cut_marked, within_marks},
+    text::cut,
+};
 
 /// The shortest tool result that is worth replacing, in characters.
 const SHORT: usize = 200;
+/// How much is left of the beginning of a result that is removed, in characters.
+const BEGINNING: usize = 100;
 /// The least that is kept of a tool result in need, in characters.
 const LEAST: usize = 400;
 
@@ -71,14 +77,13 @@ impl History {
         matches!(self.messages.last().map(AsRef::as_ref), Some(Message::Tool { .. }))
     }
 
-    /// Shortens the history to about `target` tokens: first the results of older calls are replaced by a note of their size, then the
-    /// oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task and the last `kept` messages stay,
-    /// and `words` in the place of what is dropped; calls stay with their results. Says whether the history became shorter; otherwise it is
-    /// as it was.
-    pub(crate) fn compact(&mut self, target: u64, words: &str, kept: usize) -> bool {
+    /// Shortens the history to about `target` tokens: first the results of older calls are removed as `removal` says, then the oldest turns
+    /// are dropped, then, if need be, long results that are left are cut. System prompt, task and the last `kept` messages stay, and `words`
+    /// in the place of what is dropped; calls stay with their results. Says whether the history became shorter; otherwise it is as it was.
+    pub(crate) fn compact(&mut self, target: u64, words: &str, kept: usize, removal: Removal<'_>) -> bool {
         let mut shorter = self.clone();
         let keep_from = shorter.keep_from(kept);
-        shorter.remove_results(keep_from);
+        shorter.remove_results(keep_from, removal);
         if shorter.tokens > target {
             shorter.drop_turns(target, keep_from, words);
         }
@@ -92,14 +97,12 @@ impl History {
         changed
     }
 
-    fn remove_results(&mut self, keep_from: usize) {
+    fn remove_results(&mut self, keep_from: usize, removal: Removal<'_>) {
         for message in self.messages.iter_mut().take(keep_from) {
-            if let Message::Tool { call_id, name, content } = message.as_ref() {
-                let length = content.chars().count();
-                if length > SHORT {
-                    let content = format!("[output of {name} removed, {length} characters]");
-                    *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content });
-                }
+            if let Message::Tool { call_id, name, content } = message.as_ref()
+                && let Some(content) = removed(name, content, removal)
+            {
+                *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content });
             }
         }
         self.count();
@@ -168,6 +171,37 @@ impl History {
     fn count(&mut self) {
         self.tokens = self.messages.iter().map(|m| message_tokens(m)).sum();
     }
+}
+
+/// What is left of the results of older calls when they are removed.
+#[derive(Clone, Copy)]
+pub(crate) enum Removal<'a> {
+    /// Their size alone: small models have little room.
+    Size,
+    /// Also how they began, and how the actor can have them again: from the file where the whole was kept, else by the call once more where its
+    /// tool, by name, is a read-only one.
+    Beginning { read_only: &'a dyn Fn(&str) -> bool },
+}
+
+/// What takes the place of a result of the tool `name`; none where that would not be shorter, and where it was removed before.
+fn removed(name: &str, content: &str, removal: Removal<'_>) -> Option<String> {
+    let length = content.chars().count();
+    let removed = format!("[output of {name} removed, ");
+    // Between marks there is never a last line of this kind.
+    if length <= SHORT || content.lines().next_back().is_some_and(|line| line.starts_with(&removed)) {
+        return None;
+    }
+    let Removal::Beginning { read_only } = removal else {
+        return Some(format!("{removed}{length} characters]"));
+    };
+    let whole = note_of_whole(content);
+    // The note was a part of the result, and is no more to be trusted than that.
+    let beginning = within_marks(content, |inner| match whole {
+        Some(note) => format!("{}\n{note}", cut(inner, BEGINNING)),
+        None => cut(inner, BEGINNING),
+    });
+    let again = if whole.is_none() && read_only(name) { "; make the call again to see it" } else { "" };
+    Some(format!("{beginning}\n{removed}{length} characters{again}]")).filter(|left| left.chars().count() < length)
 }
 
 /// System prompt and task.

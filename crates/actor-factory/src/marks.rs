@@ -32,15 +32,27 @@ fn code(seed: &str, text: &str) -> String {
 
 /// A text of at most about so many characters, with a note where it was cut; one between marks stays between them.
 pub(crate) fn cut_marked(text: &str, limit: usize) -> String {
-    let inner = || {
-        let (head, rest) = text.split_once('\n')?;
-        let code = head.strip_prefix(BEGIN)?.split_once(" from ")?.0;
-        let end = format!("\n{END}{code}]");
-        // What aime itself has said stands after the mark.
-        let (inner, after) = rest.rsplit_once(end.as_str())?;
-        Some(format!("{head}\n{}{end}{after}", cut_with_note(inner, limit)))
-    };
-    inner().unwrap_or_else(|| cut_with_note(text, limit))
+    match parts(text) {
+        Some((head, inner, end, after)) => format!("{head}\n{}{end}{after}", cut_with_note(inner, limit)),
+        None => cut_with_note(text, limit),
+    }
+}
+
+/// What `change` makes of a text; of one between marks it changes what stands between them, and what aime itself has said after them goes.
+pub(crate) fn within_marks(text: &str, change: impl FnOnce(&str) -> String) -> String {
+    match parts(text) {
+        Some((head, inner, end, _)) => format!("{head}\n{}{end}", change(inner)),
+        None => change(text),
+    }
+}
+
+/// Of a text between marks: its first line, what stands between the marks, the mark at its end, and what aime itself has said after it.
+fn parts(text: &str) -> Option<(&str, &str, String, &str)> {
+    let (head, rest) = text.split_once('\n')?;
+    let code = head.strip_prefix(BEGIN)?.split_once(" from ")?.0;
+    let end = format!("\n{END}{code}]");
+    let (inner, after) = rest.rsplit_once(end.as_str())?;
+    Some((head, inner, end, after))
 }
 
 #[cfg(test)]

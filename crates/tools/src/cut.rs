@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// The characters of a result that a model sees.
 pub const MAX_SHOWN_CHARS: usize = 10_000;
 
+/// What stands before the place of the whole in the note of a cut.
+const WHOLE_IN: &str = " characters left out; the whole is in ";
+
 /// Cuts a long text in the middle to `limit` characters: two thirds from its beginning and one third from its end, where commands say
 /// how they ended. A note says how much was left out, and `whole` where all of it is.
 #[must_use]
@@ -23,8 +26,17 @@ pub fn cut_output<'a>(text: &'a str, limit: usize, whole: Option<&str>) -> Cow<'
     let head = head.rfind('\n').filter(|end| *end > head.len() / 2).and_then(|end| head.get(..end)).unwrap_or(head);
     let tail = tail.find('\n').filter(|start| *start < tail.len() / 2).and_then(|start| tail.get(start + 1..)).unwrap_or(tail);
     let left_out = total - head.chars().count() - tail.chars().count();
-    let place = whole.map_or_else(|| "ask for less at once".to_owned(), |place| format!("the whole is in {place}"));
-    Cow::Owned(format!("{head}\n[{left_out} of {total} characters left out; {place}]\n{tail}"))
+    let note = match whole {
+        Some(place) => format!("{left_out} of {total}{WHOLE_IN}{place}"),
+        None => format!("{left_out} of {total} characters left out; ask for less at once"),
+    };
+    Cow::Owned(format!("{head}\n[{note}]\n{tail}"))
+}
+
+/// The note of [`cut_output`] in a text that it has cut, in its brackets, where that says in which file the whole is.
+#[must_use]
+pub fn note_of_whole(text: &str) -> Option<&str> {
+    text.lines().find(|line| line.starts_with('[') && line.ends_with(']') && line.contains(WHOLE_IN))
 }
 
 /// Where the character with this number begins.
@@ -55,6 +67,8 @@ mod tests {
         for (text, limit, whole, expected) in table {
             let got = cut_output(text, limit, whole);
             assert_eq!(got, expected, "{text:?}");
+            let note = whole.map(|place| format!("[3 of 12 characters left out; the whole is in {place}]"));
+            assert_eq!(note_of_whole(&got), note.as_deref(), "{text:?}");
         }
     }
 

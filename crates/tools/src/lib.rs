@@ -31,7 +31,7 @@ pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_of_servers, tools_of
 pub use channels::{AskPerson, TaskUndone, TellProgress, UndoTask};
 pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};
-pub use cut::{MAX_SHOWN_CHARS, cut_output};
+pub use cut::{MAX_SHOWN_CHARS, cut_output, note_of_whole};
 pub use delegation::{DELEGATE_TASK, DelegateTask};
 #[cfg(feature = "mcp")]
 pub use mcp::{

@@ -1,12 +1,15 @@
 use std::collections::BTreeSet;
 
 use aime_llm::ToolCall;
+use aime_tools::cut_output;
 use proptest::prelude::*;
 
 use super::*;
+use crate::marks::marked;
 
 /// Messages at the end that stay.
 const KEPT: usize = 6;
+const BEGINNING_LEFT: Removal<'_> = Removal::Beginning { read_only: &|name| name == "read_file" };
 
 fn turn(history: &mut History, at: usize, results: &[usize]) {
     let calls = (0..results.len()).map(|i| ToolCall { id: format!("c{at}-{i}"), name: "read_file".into(), arguments: "{}".into() });
@@ -65,14 +68,14 @@ fn contents(history: &History) -> Vec<String> {
 #[test]
 fn results_of_older_calls_go_first() {
     let mut history = history(&[vec![4_000], vec![50], vec![4_000], vec![4_000], vec![4_000]]);
-    assert!(history.compact(4_000, "", KEPT));
+    assert!(history.compact(4_000, "", KEPT, BEGINNING_LEFT));
     assert_eq!(
         contents(&history),
         [
             "system: system",
             "user: task",
             "assistant: 1 calls",
-            "tool: [output of read_file removed, 4000 characters]",
+            "tool: 100 x",
             "assistant: 1 calls",
             "tool: 50 x",
             "assistant: 1 calls",
@@ -85,23 +88,62 @@ fn results_of_older_calls_go_first() {
     );
 }
 
+/// What is left of one result when it is removed.
+fn left_of(name: &str, content: &str, removal: Removal<'_>) -> String {
+    let mut history = History::new("system".into(), "task".into());
+    for (tool, content) in [(name, content), ("todo", "0"), ("todo", "0"), ("todo", "0")] {
+        let call = ToolCall { id: "c".into(), name: tool.into(), arguments: "{}".into() };
+        history.push(Message::Assistant { content: String::new(), tool_calls: vec![call] });
+        history.push(Message::Tool { call_id: "c".into(), name: tool.into(), content: content.into() });
+    }
+    history.all_seen();
+    for _ in 0..2 {
+        // What is left is left as it is the next time.
+        history.compact(10_000, "", KEPT, removal);
+    }
+    let Message::Tool { content, .. } = history.messages()[3].as_ref() else { panic!() };
+    content.clone()
+}
+
+#[test]
+fn a_removed_result_leaves_its_beginning_and_how_to_have_it_again() {
+    let (long, beginning) = ("x".repeat(4_000), "x".repeat(100));
+    let cut = cut_output(&"x".repeat(40_000), 10_000, Some(".aime/runs/r/t/bash-1.txt")).into_owned();
+    let whole = note_of_whole(&cut).unwrap();
+    let reminded = format!("{}\n\nA reminder.", marked("files", "c", &long));
+    let data = marked("files", "c", &long);
+    let (head, end) = (data.lines().next().unwrap(), data.lines().last().unwrap());
+    for (name, content, expected) in [
+        ("read_file", &long, format!("{beginning}…\n[output of read_file removed, 4000 characters; make the call again to see it]")),
+        ("bash", &long, format!("{beginning}…\n[output of bash removed, 4000 characters]")),
+        ("bash", &cut, format!("{beginning}…\n{whole}\n[output of bash removed, {} characters]", cut.chars().count())),
+        ("read_file", &cut, format!("{beginning}…\n{whole}\n[output of read_file removed, {} characters]", cut.chars().count())),
+        ("grep", &reminded, format!("{head}\n{beginning}…\n{end}\n[output of grep removed, {} characters]", reminded.chars().count())),
+        ("bash", &"x".repeat(200), "x".repeat(200)),
+    ] {
+        assert_eq!(left_of(name, content, BEGINNING_LEFT), expected);
+    }
+    let small = left_of("read_file", &long, Removal::Size);
+    assert_eq!(small, "[output of read_file removed, 4000 characters]", "small models have little room");
+}
+
 #[test]
 fn then_the_oldest_turns_and_the_todo_list_stays() {
     let mut history = history(&vec![vec![100]; 30]);
-    assert!(history.compact(400, "Your TODO list:\n[ ] #1: go on", KEPT));
+    assert!(history.compact(400, "Your TODO list:\n[ ] #1: go on", KEPT, BEGINNING_LEFT));
     let contents = contents(&history);
     assert_eq!(contents[1], "user: task\n\n[Earlier messages were removed to save space.]\nYour TODO list:\n[ ] #1: go on");
     assert_eq!(contents[2], "assistant: 1 calls");
     assert!(contents.len() < 30 && contents.len() >= 8, "{contents:?}");
     assert!(history.tokens() <= 400);
-    assert!(history.compact(200, "[x] #1: go on", KEPT));
+    assert!(history.compact(200, "[x] #1: go on", KEPT, BEGINNING_LEFT));
     assert!(self::contents(&history)[1].ends_with("[x] #1: go on"), "the note is replaced, not repeated");
 }
 
 #[test]
 fn at_last_long_results_are_cut() {
     let mut history = history(&[vec![8_000, 8_000, 100]]);
-    assert!(history.compact(2_000, "", KEPT));
+    assert!(history.compact(2_000, "", KEPT, BEGINNING_LEFT));
     assert!(history.tokens() <= 2_100, "{}", history.tokens());
     assert!(contents(&history)[5] == "tool: 100 x");
     assert!(matches!(history.messages()[3].as_ref(), Message::Tool { content, .. } if content.ends_with("of 8000 characters]")));
@@ -111,7 +153,7 @@ fn at_last_long_results_are_cut() {
 fn a_history_that_cannot_be_shortened_stays() {
     let mut history = history(&[vec![10]]);
     let before = history.clone();
-    assert!(!history.compact(5, "", KEPT));
+    assert!(!history.compact(5, "", KEPT, BEGINNING_LEFT));
     assert_eq!(history, before);
 }
 
@@ -119,7 +161,7 @@ fn a_history_that_cannot_be_shortened_stays() {
 fn a_note_that_is_longer_than_what_it_replaces_is_not_written() {
     let mut history = history(&vec![vec![1]; 6]);
     let before = history.clone();
-    assert!(!history.compact(0, &"a long list of things to do ".repeat(20), KEPT));
+    assert!(!history.compact(0, &"a long list of things to do ".repeat(20), KEPT, BEGINNING_LEFT));
     assert_eq!(history, before);
 }
 
@@ -138,10 +180,11 @@ proptest! {
     fn compaction_keeps_pairs_and_the_end(
         turns in proptest::collection::vec(proptest::collection::vec(0usize..3_000, 0..4), 0..20),
         target in 0u64..6_000,
+        small in any::<bool>(),
     ) {
         let mut history = history(&turns);
         let before = history.clone();
-        let changed = history.compact(target, "[ ] #1: t", KEPT);
+        let changed = history.compact(target, "[ ] #1: t", KEPT, if small { Removal::Size } else { BEGINNING_LEFT });
         prop_assert!(paired(history.messages()));
         prop_assert_eq!(changed, history.tokens() < before.tokens());
         prop_assert!(changed || history == before);

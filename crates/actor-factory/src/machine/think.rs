@@ -10,7 +10,7 @@ use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
     turn::{TERMINATE, Turn},
 };
-use crate::{calls_in_text, notes::Note, text::cut};
+use crate::{calls_in_text, history::Removal, notes::Note, text::cut};
 
 /// What a compaction aims at, in percent of what a request may fill.
 const ROOMY: u64 = 75;
@@ -112,7 +112,10 @@ impl ActorMachine {
         let target = self.meter.estimate_of(target).saturating_sub(extra);
         let todos = if self.todos.is_empty() { String::new() } else { format!("Your TODO list:\n{}", render_todos(&self.todos)) };
         let kept: Vec<String> = [todos, self.heard_in_short()].into_iter().filter(|text| !text.is_empty()).collect();
-        let changed = self.history.compact(target, &kept.join("\n"), self.input.settings.kept_messages);
+        let spec = &self.input.spec;
+        let read_only = |name: &str| spec.tool(name).is_some_and(|sheet| sheet.read_only);
+        let removal = if self.input.limits.small { Removal::Size } else { Removal::Beginning { read_only: &read_only } };
+        let changed = self.history.compact(target, &kept.join("\n"), self.input.settings.kept_messages, removal);
         if changed {
             let after = self.meter.corrected(self.history.tokens() + extra);
             out.emit(ProgressEvent::HistoryCompacted { task: self.input.spec.task.clone(), tokens_before: before, tokens_after: after });

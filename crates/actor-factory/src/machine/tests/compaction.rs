@@ -44,6 +44,24 @@ fn a_full_window_is_made_room_in() {
 }
 
 #[test]
+fn small_models_are_told_the_size_of_what_was_removed_and_others_how_to_have_it_again() {
+    for (is_small, left) in [
+        (true, "read-2: [output of read_file removed, 1202 characters]".to_owned()),
+        (false, format!("read-2: 2 {}…\n[output of read_file removed, 1202 characters; make the call again to see it]", "x".repeat(98))),
+    ] {
+        let mut input = small(4_000);
+        input.limits.small = is_small;
+        let mut play = Play::start(input);
+        for step in 1..=9 {
+            let result = format!("{step} {}", "x".repeat(1_200));
+            play.calls(vec![read(&format!("read-{step}"), &step.to_string())]).tool(&format!("t/1/{step}/1"), &result);
+        }
+        assert_eq!(compactions(&play).len(), 1);
+        assert!(play.results().contains(&left), "{:#?}", play.results());
+    }
+}
+
+#[test]
 fn when_room_is_made_can_be_set() {
     let used = |compact_at| {
         let mut input = small(4_000);
