@@ -184,6 +184,27 @@ fn profiles_and_prompts_of_ones_own_are_used() {
 }
 
 #[test]
+fn names_in_files_of_ones_own_are_looked_for() {
+    let mut world = World::with(Script::new().on(When::tools(), [done("it is done")]));
+    let category = |more: &str| format!("[[category]]\nname = \"coding\"\nkeywords = [\"code\"]\n{more}");
+    for (wrong, place, near) in [
+        ("profile = \"sysiphus\"\n", "own.toml:4:11: there is no profile \"sysiphus\"", "did you mean \"sisyphus\"?"),
+        ("profile = \"atlas\"\nmodel = \"plannr\"\n", "own.toml:5:9: there is no model \"plannr\"", "did you mean \"planner\"?"),
+    ] {
+        world.user_file("categories/own.toml", &category(wrong));
+        let checked = world.aime(["config", "check"]).must(2);
+        assert!(checked.stdout.contains(place) && checked.stdout.contains(near), "{checked}");
+        world.aime(["run", "write code", "--mode", "direct"]).must(2).tells(&[place, near]);
+    }
+    world.user_file("categories/own.toml", &category("profile = \"atlas\"\nskills = [\"nope\"]\n"));
+    let missing = "own.toml:5:11: there is no skill \"nope\"";
+    assert!(world.aime(["config", "check"]).must(2).stdout.contains(missing));
+    world.aime(["run", "write code", "--mode", "direct"]).must(0).tells(&[missing, "`aime doctor` lists them"]);
+    world.file(".agents/skills/nope/SKILL.md", "---\nname: nope\ndescription: d\n---\nNo.\n");
+    world.aime(["config", "check"]).must(0);
+}
+
+#[test]
 fn schemas_are_schemas_and_fit_what_is_printed() {
     let world = after_a_run();
     let schema = |name: &str| {

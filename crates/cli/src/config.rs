@@ -35,7 +35,7 @@ pub(crate) use mcp::{McpLoadConfig, McpServerConfig};
 pub(crate) use network::NetworkConfig;
 pub(crate) use permissions::PermissionConfig;
 pub(crate) use places::{Environment, Places, project_files};
-pub(crate) use read::ConfigFault;
+pub(crate) use read::{ConfigFault, nearest, position};
 pub(crate) use sandbox::{SandboxConfig, SandboxMode};
 pub(crate) use show::show;
 pub(crate) use undo::UndoConfig;

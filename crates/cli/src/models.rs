@@ -29,6 +29,8 @@ use crate::{
 
 pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
 const OPENAI_KEY: &str = "OPENAI_API_KEY";
+/// The names that mean a model also where none of that name is configured.
+pub(crate) const ROLES: [&str; 3] = ["default", "planner", "classifier"];
 const DEFAULT_MODEL: &str = "gpt-5-mini";
 /// What OpenAI's current models hold at least; their reasoning counts as output. Other servers are taken to hold less until a file says more.
 const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384, small: false };
@@ -114,7 +116,7 @@ pub(crate) fn build(choice: &Choice, setup: &Setup) -> Result<Models, Failure> {
 
 /// The models that a run may ask: the roles, those that profiles and categories name, and what is asked in their place.
 fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, Failure> {
-    let mut open: Vec<String> = ["default", "planner", "classifier"].map(str::to_owned).to_vec();
+    let mut open: Vec<String> = ROLES.map(str::to_owned).to_vec();
     open.extend(setup.profiles()?.iter().filter_map(|profile| profile.model.clone()));
     open.extend(setup.categories()?.into_iter().filter_map(|category| category.model));
     let mut used = BTreeSet::new();

@@ -92,7 +92,8 @@ fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
         let setup = setup_of(global, environment)?;
         setup.notes.iter().for_each(|note| output::note(note));
         let checks = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop), models::check(&setup.config)];
-        faults.extend(checks.into_iter().filter_map(Result::err).map(|failure| (failure.message, failure.hint)));
+        let skills = setup.missing_skills().unwrap_or_default();
+        faults.extend(checks.into_iter().filter_map(Result::err).chain(skills).map(|failure| (failure.message, failure.hint)));
         read = setup.sources;
     }
     for (fault, hint) in &faults {

@@ -109,6 +109,9 @@ fn tell_skills(setup: &Setup) {
     for note in &found.notes {
         absent("skills", note, "");
     }
+    for missing in setup.missing_skills().unwrap_or_default() {
+        absent("skills", &missing.message, &missing.hint.unwrap_or_default());
+    }
 }
 
 /// A hook that is in force: what is run, for which tools, and who says so.

@@ -133,6 +133,9 @@ pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), said(&setup.confinement().to_string())));
     setup.tell_notes();
     setup.skills().notes.iter().for_each(|note| output::note(note));
+    for missing in setup.missing_skills().unwrap_or_default() {
+        output::note(&format!("{}: {}", said(&missing.message), said(&missing.hint.unwrap_or_default())));
+    }
 }
 
 /// Which model is used, and why.

@@ -171,7 +171,8 @@ fn place_in(table: &DeTable<'_>, text: &str) -> Option<usize> {
     })
 }
 
-fn position(text: &str, offset: usize) -> (usize, usize) {
+/// Line and column of an offset in bytes, from 1; columns are characters.
+pub(crate) fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
@@ -217,7 +218,8 @@ fn unknown<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, Vec<&'a st
     Some((unknown, rest.split('`').skip(1).step_by(2).collect()))
 }
 
-fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The known name that is most like an unknown one, if one is like it at all.
+pub(crate) fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     let (distance, key) = known.iter().map(|key| (strsim::damerau_levenshtein(unknown, key), *key)).min()?;
     (distance <= unknown.len().div_ceil(2)).then_some(key)
 }

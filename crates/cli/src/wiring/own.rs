@@ -1,5 +1,7 @@
 //! What people add to what is built in: profiles, categories, prompts.
 
+mod names;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -10,7 +12,10 @@ use aime_orchestrator::AnswerPrompt;
 use aime_planner::{Prompts, default_categories, read_categories};
 
 use super::Setup;
-use crate::failure::{Failure, code};
+use crate::{
+    failure::{Failure, code},
+    models,
+};
 
 /// The prompts, with those that the user replaced.
 pub(crate) struct OwnPrompts {
@@ -24,19 +29,45 @@ impl Setup {
         let mut catalog = ProfileCatalog::builtin();
         for (source, text) in self.own_files("profiles", "toml")? {
             catalog.add_toml(&text, &source).map_err(|error| Failure::caused(code::USAGE, &error))?;
+            self.check_models(&source, &text)?;
         }
         Ok(catalog)
     }
 
     pub(crate) fn categories(&self) -> Result<Vec<aime_planner::Category>, Failure> {
         let mut categories = default_categories();
+        // Their own faults are told by whoever uses them.
+        let profiles = self.profiles().ok();
+        let known: Option<Vec<&str>> = profiles.as_ref().map(|profiles| profiles.iter().map(|profile| profile.name.as_str()).collect());
         for (source, text) in self.own_files("categories", "toml")? {
             for category in read_categories(&source, &text).map_err(|error| Failure::caused(code::USAGE, &error))? {
                 categories.retain(|known| known.name != category.name);
                 categories.push(category);
             }
+            let unknown = known
+                .as_deref()
+                .map(|known| names::unknown((&source, &text), "profile", ("there is no profile", "`aime profiles` lists them"), known));
+            first(unknown.unwrap_or_default())?;
+            self.check_models(&source, &text)?;
         }
         Ok(categories)
+    }
+
+    /// Refuses a file that names a model which is neither a role nor configured: `default` would be asked instead.
+    fn check_models(&self, source: &str, text: &str) -> Result<(), Failure> {
+        let known: Vec<&str> = models::ROLES.into_iter().chain(self.config.models.keys().map(String::as_str)).collect();
+        first(names::unknown((source, text), "model", ("there is no model", "`aime models list` lists them"), &known))
+    }
+
+    /// The skills that profiles and categories name and that are not here. No run is refused for them, since a project may bring its own: actors go
+    /// without.
+    pub(crate) fn missing_skills(&self) -> Result<Vec<Failure>, Failure> {
+        let known: Vec<&str> = self.skills().catalog.iter().map(|known| known.skill.name.as_str()).collect();
+        let files = [self.own_files("profiles", "toml")?, self.own_files("categories", "toml")?].concat();
+        let missing = |(source, text): &(String, String)| {
+            names::unknown((source, text), "skills", ("there is no skill", "`aime doctor` lists them"), &known)
+        };
+        Ok(files.iter().flat_map(missing).collect())
     }
 
     pub(crate) fn prompts(&self) -> Result<OwnPrompts, Failure> {
@@ -96,4 +127,8 @@ impl Setup {
     pub(crate) fn planning_parts(&self) -> Result<(Prompts, Vec<aime_planner::Category>), Failure> {
         Ok((self.prompts()?.planning, self.categories()?))
     }
+}
+
+fn first(failures: Vec<Failure>) -> Result<(), Failure> {
+    failures.into_iter().next().map_or(Ok(()), Err)
 }

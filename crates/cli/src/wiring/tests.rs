@@ -6,6 +6,7 @@ use aime_tools::Approval;
 use tempfile::TempDir;
 
 use super::*;
+use crate::models;
 
 /// A user's folder and a project, and the setup that they make.
 struct World {
@@ -123,9 +124,67 @@ fn faulty_files_of_ones_own_are_named() {
     }
     world.file("config/aime/prompts/rout.md", "");
     fs::remove_file(world.root.path().join("config/aime/prompts/rout.md")).unwrap();
-    world.file("config/aime/prompts/route.md", "{{ gaol }}\n");
-    let text = said(world.setup().prompts());
-    assert!(text.contains("gaol") || text.contains("route"), "{text}");
+    for (file, prompt, word) in
+        [("route.md", "{{ gaol }}\n", "gaol"), ("route.md", "Decide.\n", "{{ goal }}"), ("actor_task.md", "Do it.\n", "{{ description }}")]
+    {
+        world.file("config/aime/prompts/route.md", "{{ goal }}\n");
+        world.file(&format!("config/aime/prompts/{file}"), prompt);
+        let text = said(world.setup().prompts());
+        assert!(text.contains(word) && text.contains(file), "{text}");
+    }
+}
+
+#[test]
+fn names_that_nothing_has_are_refused_at_their_place() {
+    let world = World::new("[extensions]\nfolders = [\"../../team\"]\n[models.fast]\nmodel = \"m\"\n");
+    world.file("team/profiles/zeus.toml", "name = \"zeus\"\ndescription = \"d\"\nprompt = \"You are.\"\nmodel = \"fast\"\n");
+    let category = |more: &str| format!("[[category]]\nname = \"a\"\nprofile = \"zeus\"\n[[category]]\nname = \"b\"\n{more}");
+    for sound in ["profile = \"zeus\"\nmodel = \"fast\"\n", "profile = \"oracle\"\nmodel = \"planner\"\n", "profile = \"\"\n"] {
+        world.file("config/aime/categories/own.toml", &category(sound));
+        assert_eq!(world.setup().categories().unwrap().iter().filter(|category| ["a", "b"].contains(&category.name.as_str())).count(), 2);
+    }
+    for (wrong, fault, hint) in [
+        ("profile = \"sysiphus\"\n", "6:11: there is no profile \"sysiphus\"", "did you mean \"sisyphus\"? `aime profiles` lists them"),
+        (
+            "profile = \"zeus\"\nmodel = \"fastt\"\n",
+            "7:9: there is no model \"fastt\"",
+            "did you mean \"fast\"? `aime models list` lists them",
+        ),
+        ("profile = \"somebody else\"\n", "6:11: there is no profile \"somebody else\"", "`aime profiles` lists them"),
+    ] {
+        world.file("config/aime/categories/own.toml", &category(wrong));
+        let setup = world.setup();
+        let text = said(setup.categories());
+        assert!(text.ends_with(&format!("own.toml:{fault} / {hint}")), "{text}");
+        let choice = models::choose(&setup.config, &Environment::of([("OPENAI_API_KEY", "k")]), None).unwrap().unwrap();
+        assert_eq!(said(models::build(&choice, &setup)), text, "no run is begun");
+    }
+    world.file("config/aime/categories/own.toml", "");
+    world.file("config/aime/profiles/ares.toml", "name = \"ares\"\ndescription = \"d\"\nprompt = \"p\"\nmodel = \"planer\"\n");
+    let text = said(world.setup().profiles());
+    assert!(
+        text.ends_with("ares.toml:4:9: there is no model \"planer\" / did you mean \"planner\"? `aime models list` lists them"),
+        "{text}"
+    );
+}
+
+/// A project may bring the skills that one's own files name, so they are missed and nothing is refused.
+#[test]
+fn skills_that_are_not_here_are_missed() {
+    let world = World::new("");
+    let missing =
+        || world.setup().missing_skills().unwrap().into_iter().map(|missing| format!("{} / {}", missing.message, missing.hint.unwrap()));
+    world.file("config/aime/categories/own.toml", "[[category]]\nname = \"a\"\nprofile = \"atlas\"\nskills = [\"bake\", \"trim\"]\n");
+    world.file("config/aime/profiles/ares.toml", "name = \"ares\"\ndescription = \"d\"\nprompt = \"p\"\nskills = [\"bkae\"]\n");
+    let told: Vec<String> = missing().collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    assert!(told[1].ends_with("own.toml:4:11: there is no skill \"bake\" / `aime doctor` lists them"), "{told:?}");
+    world.file("work/.agents/skills/bake/SKILL.md", "---\nname: bake\ndescription: d\n---\nhow\n");
+    let told: Vec<String> = missing().collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].ends_with("ares.toml:4:11: there is no skill \"bkae\" / did you mean \"bake\"? `aime doctor` lists them"), "{told:?}");
+    assert!(told[1].contains("own.toml:4:19: there is no skill \"trim\""), "{told:?}");
+    assert!(world.setup().categories().is_ok() && world.setup().profiles().is_ok());
 }
 
 #[test]
