@@ -159,6 +159,25 @@ fn a_damaged_memory_only_warns() {
     assert!(doctor.stdout.lines().any(|line| line.starts_with("broken") && line.contains("memory")), "{doctor}");
 }
 
+/// Who deletes a run does not want its words to be found, in what is shown or in the files.
+#[test]
+fn a_deleted_run_leaves_no_words() {
+    let world = world("It is of brass.");
+    let goal = "Describe the quillon of this sword";
+    let deleted = run(&world, goal, "direct").last()["run_id"].as_str().unwrap().to_owned();
+    run(&world, GOAL, "direct");
+    assert_eq!(memories(&world).len(), 2);
+    world.aime(["runs", "delete", &deleted]).must(0);
+    assert_eq!(memories(&world).len(), 1);
+    assert!(run(&world, goal, "direct").events("recalled").iter().all(|event| !event.to_string().contains("brass")));
+    let again = memories(&world).iter().find(|memory| memory["title"] == goal).unwrap()["id"].as_str().unwrap().to_owned();
+    world.aime(["runs", "delete", &again]).must(0);
+    for entry in std::fs::read_dir(world.path(".aime")).unwrap().flatten().filter(|entry| entry.path().is_file()) {
+        let bytes = std::fs::read(entry.path()).unwrap();
+        assert!(!bytes.windows(7).any(|word| word.eq_ignore_ascii_case(b"quillon")), "{}", entry.path().display());
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_memory_that_cannot_be_looked_for_is_not_taken_for_none() {

@@ -214,7 +214,11 @@ impl MemoryStore {
     /// # Errors
     /// Those of the disk.
     pub fn forget(&self, id: &str) -> Result<bool, MemoryError> {
-        self.write(|connection| Ok(connection.prepare_cached("DELETE FROM memory WHERE id = ?1")?.execute([id])? > 0))
+        self.write(|connection| {
+            let forgotten = connection.prepare_cached("DELETE FROM memory WHERE id = ?1")?.execute([id])?;
+            let rewritten = if forgotten > 0 { rewrite_words(connection) } else { Ok(()) };
+            rewritten.map(|()| forgotten > 0)
+        })
     }
 
     /// Forgets every memory; how many there were. Indexed documents stay.
@@ -222,7 +226,10 @@ impl MemoryStore {
     /// # Errors
     /// Those of the disk.
     pub fn forget_all(&self) -> Result<usize, MemoryError> {
-        self.write(|connection| connection.execute("DELETE FROM memory", []))
+        self.write(|connection| {
+            let forgotten = connection.execute("DELETE FROM memory", [])?;
+            rewrite_words(connection).map(|()| forgotten)
+        })
     }
 
     fn find(&self, question: &str, wanted: Wanted, limit: usize) -> Result<(Vec<Hit>, Vec<Recalled>), MemoryError> {
@@ -267,4 +274,9 @@ fn cut(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }
+}
+
+/// Writes the index anew without the words of what is gone, which a deletion alone leaves in it.
+fn rewrite_words(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute("INSERT INTO memory_words(memory_words) VALUES('optimize')", []).map(|_| ())
 }

@@ -217,6 +217,7 @@ said-journal-is-damaged = the journal of {$word-run} is damaged: {$damage}; what
 said-state-contradicts = the state of {$word-run} contradicts itself: {$what}
 said-forked = it stands where {$word-run} stood at v{$number}; go on with `aime resume {$word-new}`
 said-not-removed = not everything of {$word-run} could be removed: {$error}
+said-memory-not-forgotten = what was learnt from {$run} could not be forgotten: {$error}
 said-files-not-removed = what was kept of files could not be removed: {$error}
 said-not-whole = standard output could not be written: {$error}
 said-no-web-search = without web_search: {$reason}

@@ -217,6 +217,7 @@ said-journal-is-damaged = 运行 {$word-run} 的日志库已损坏：{$damage}�
 said-state-contradicts = 运行 {$word-run} 的状态自相矛盾：{$what}
 said-forked = 它停在 {$word-run} 的 v{$number}；用 `aime resume {$word-new}` 继续
 said-not-removed = 没能删除 {$word-run} 的全部内容：{$error}
+said-memory-not-forgotten = 从 {$run} 学到的内容无法忘记：{$error}
 said-files-not-removed = 没能删除保存的文件内容：{$error}
 said-not-whole = 无法写入标准输出：{$error}
 said-no-web-search = 不使用 web_search：{$reason}

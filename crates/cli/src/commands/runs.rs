@@ -6,6 +6,7 @@ use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, TaskId}
 use serde_json::{Value, json};
 
 use super::{
+    memory::existing,
     resume::find_run,
     run::{failure_of, run_id},
     steering::is_driven,
@@ -281,6 +282,12 @@ pub(super) fn events(run: &RunId, seen: &RunView, form: Output) -> Result<(), Fa
     Ok(())
 }
 
+/// Forgets what was learnt from a run, if it was remembered.
+fn forget_memory(run: &RunId, setup: &Setup) -> Result<(), Failure> {
+    let Some(memory) = existing(setup)? else { return Ok(()) };
+    memory.forget(run.as_str()).map(|_| ()).map_err(|error| Failure::caused(code::USAGE, &error))
+}
+
 async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
     let run = find_run(run, setup)?;
     let kept = setup.keep().join("runs").join(run.as_str());
@@ -297,6 +304,9 @@ async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
     }
     for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != std::io::ErrorKind::NotFound) {
         output::note(&format!("not everything of {run} could be removed: {error}"));
+    }
+    if let Err(failure) = forget_memory(&run, setup) {
+        output::note(&format!("what was learnt from {run} could not be forgotten: {}", failure.message));
     }
     if let Err(error) = aime_undo::clean(&setup.keep()) {
         output::note(&format!("what was kept of files could not be removed: {error}"));

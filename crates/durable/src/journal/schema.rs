@@ -164,6 +164,8 @@ fn connect(path: &Path, more: OpenFlags) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // What is deleted, and what was written over, does not stay readable in the free pages of the file.
+    connection.pragma_update(None, "secure_delete", true)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }
