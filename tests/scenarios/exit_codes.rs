@@ -342,11 +342,13 @@ fn a_second_interrupt_stops_at_once() {
     // A command that does not listen to polite signals keeps the first stop waiting for a while.
     let script = Script::new().on(When::tools(), [crate::harness::bash("trap '' INT TERM; echo > began; sleep 20")]);
     let world = World::with(script);
-    let running = world.start(["run", "sleep", "--run-id", "r", "--approve", "all"]);
+    let running = world.start(["run", "sleep", "--run-id", "r", "--approve", "all", "--output", "jsonl"]);
     world.wait_for_file("began");
     running.signal("INT");
     running.signal("INT");
-    running.wait().must(130);
+    let result = running.wait().must(130).last();
+    assert_eq!((&result["schema"], &result["run_id"]), (&json!("aime.result/v1"), &json!("r")), "programs get their result: {result}");
+    assert_eq!(result["error"]["code"], "interrupted", "{result}");
 }
 
 /// A fault in aime itself: no input that a person or a server can give is known to reach it. Here it is a machine that has changed

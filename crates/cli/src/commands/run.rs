@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aime_durable::{Clock, JournalError, SystemClock};
 use aime_orchestrator::{
     Bounds, FailureCode, Models, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunFailure, RunRequest, RunResult,
-    RunSettings,
+    RunSettings, view,
 };
 use aime_progress::{Plan, PlanMode, ProgressEvent, ProgressState, RunId};
 use aime_tools::{Approval, PermissionRules};
@@ -18,6 +18,7 @@ use super::{
     plan::make,
     read_goal, read_text,
     review::review,
+    runs::output_of,
     showing::{Shown, finish_screen, is_first, show, stopped_twice, teach},
 };
 use crate::{
@@ -319,9 +320,10 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
         },
         () = stopped_twice(&stop, &seen) => {
             carried.abort();
+            shown.abort();
             drop(seen);
             output::note(&format!("stopped at once; go on with `aime resume {run}`"));
-            return Ok(FailureCode::Interrupted.exit_code());
+            return tell_as_it_stands(&run, output, setup);
         }
     };
     drop(orchestrator);
@@ -335,6 +337,15 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
         teach();
     }
     Ok(code)
+}
+
+/// Gives programs the result that they are promised of a run that was stopped at once, as far as its journal has it.
+fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) -> Result<u8, Failure> {
+    if form != Output::Text {
+        let seen = view(&setup.journal()?, run).map_err(|error| failure_of(&error))?;
+        tell(&RunResult::new(run.clone(), &seen.state, &output_of(run, &seen)), form)?;
+    }
+    Ok(FailureCode::Interrupted.exit_code())
 }
 
 /// Keeps what a person has allowed for good. A run goes on without; then it says why.
