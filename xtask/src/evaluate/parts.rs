@@ -26,10 +26,10 @@ pub(crate) const PARTS: [Part; 15] = [
         peers: true,
         ..WITHIN_REACH
     },
-    // A second round, without the peers, most of which take ten minutes for each task.
+    // What differed most from one round to the next.
     Part {
         name: "modes-again",
-        arguments: "core --sample 6 --jobs 2 --mode direct --mode simple --mode complex --mode emergent --mode auto",
+        arguments: "core --sample 6 --jobs 2 --mode complex",
         ..WITHIN_REACH
     },
     Part { name: "tuned", arguments: "core --tuned --jobs 2 --mode direct", within_reach: false, ..WITHIN_REACH },
@@ -45,7 +45,11 @@ pub(crate) const PARTS: [Part; 15] = [
         ..WITHIN_REACH
     },
     Part { name: "wrong-plan", arguments: "core --jobs 2 --mode complex --fault wrong-plan", each_trigger: true, ..WITHIN_REACH },
-    Part { name: "wrong-tasks", arguments: "core --jobs 2 --mode complex --fault wrong-tasks", each_trigger: true, ..WITHIN_REACH },
+    Part {
+        name: "wrong-tasks",
+        arguments: "core --jobs 2 --mode complex --fault wrong-tasks --replanning on --replanning off",
+        ..WITHIN_REACH
+    },
     Part {
         name: "late-information",
         arguments: "core --jobs 2 --mode complex --fault late-information",
