@@ -321,7 +321,7 @@ pub(crate) struct PlanArgs {
     /// The form of the plan
     #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
     pub(crate) format: PlanFormat,
-    /// Write it to a file
+    /// Write it to a file; - for standard output
     #[arg(short, value_name = "FILE")]
     pub(crate) output_file: Option<PathBuf>,
 }

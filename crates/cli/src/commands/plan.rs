@@ -1,6 +1,6 @@
 //! `aime plan`: a plan and nothing else.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use aime_durable::{Clock, SystemClock};
 use aime_llm::Tiers;
@@ -27,7 +27,8 @@ use crate::{
 
 pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     let goal = read_goal(&args.goal)?;
-    if let Some(path) = &args.output_file {
+    let to = args.output_file.as_deref().filter(|path| *path != Path::new("-"));
+    if let Some(path) = to {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
             return Err(
@@ -47,7 +48,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
         PlanFormat::Mermaid => plan_formats::mermaid(&plan),
         PlanFormat::Dot => plan_formats::dot(&plan),
     };
-    match &args.output_file {
+    match to {
         Some(path) => write_whole(path, &format!("{}\n", anstream::adapter::strip_str(&text)), true)
             .map_err(|error| Failure::usage(format!("the plan cannot be written to {}: {error}", path.display())))?,
         None => output::result(&text),

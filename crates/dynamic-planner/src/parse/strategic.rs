@@ -55,8 +55,11 @@ fn pairs(value: &Value, first: &str, second: &str) -> Vec<(String, String)> {
             let other_names = ["name", "title", "phase", "risk", "description"];
             let a = std::iter::once(&first).chain(&other_names).find_map(|key| object.get(*key).and_then(text));
             let other_names = ["goal", "description", "response"];
-            let b = std::iter::once(&second).chain(&other_names).find_map(|key| object.get(*key).and_then(text)).unwrap_or_default();
-            a.into_iter().filter(|a| !a.is_empty()).map(|a| (a.clone(), if a == b { String::new() } else { b.clone() })).collect()
+            let b = object.get(second).and_then(text);
+            // Of a member that may mean both, the first has it.
+            let other = || other_names.iter().find_map(|key| object.get(*key).and_then(text)).filter(|b| a.as_ref() != Some(b));
+            let b = b.or_else(other).unwrap_or_default();
+            a.into_iter().filter(|a| !a.is_empty()).map(|a| (a, b.clone())).collect()
         }
         other => text(other).filter(|text| !text.is_empty()).map(|text| (text, String::new())).into_iter().collect(),
     }

@@ -18,7 +18,7 @@ fn what_is_as_it_should_be_needs_no_repair() {
     let contract = json!({
         "schema": "aime.plan/v1",
         "goal": "Count the TODO comments and write a report",
-        "strategic": {"approach": "a", "phases": [{"name": "n", "objective": "o"}], "risks": [{"description": "d", "mitigation": "m"}],
+        "strategic": {"approach": "…", "phases": [{"name": "…", "objective": "…"}], "risks": [{"description": "…", "mitigation": "…"}],
                       "success_criteria": ["report.md exists"]},
         "tasks": [
             {"id": "find", "name": "Find TODOs", "kind": "tool", "tool": "grep", "parameters": {"pattern": "TODO", "path": "."}, "dependencies": []},
