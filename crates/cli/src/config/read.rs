@@ -1,11 +1,14 @@
 //! Reading one file or variable by itself: only so are its faults known with their place.
 
+mod keys;
+
 use std::{fmt, path::Path};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use self::keys::Keys;
 use super::Config;
 
 /// What is wrong with a configuration, where, and the mend.
@@ -133,7 +136,8 @@ impl Format {
             Self::Json => serde_json::from_str(text).map_err(|error| {
                 let said = error.to_string();
                 let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
-                Problem { message, place: Some((error.line(), error.column())) }
+                // At the beginning of a line it counts none.
+                Problem { message, place: Some((error.line(), error.column().max(1))) }
             }),
             // An empty file sets nothing.
             Self::Yaml if text.trim().is_empty() => Self::Json.parse("{}"),
@@ -151,10 +155,12 @@ impl Format {
 }
 
 impl Format {
-    /// Where the setting stands whose key a fault begins with; known in TOML alone.
+    /// Where the setting stands whose key a fault begins with.
     fn place_of(self, text: &str, fault: &str) -> Option<(usize, usize)> {
-        let document = matches!(self, Self::Toml).then(|| DeTable::parse(text).ok())??;
-        place_in(document.get_ref(), fault).map(|offset| position(text, offset))
+        match self {
+            Self::Toml => place_in(DeTable::parse(text).ok()?.get_ref(), fault).map(|offset| position(text, offset)),
+            Self::Json | Self::Yaml => serde_saphyr::from_str::<Keys>(text).ok()?.place_of(fault),
+        }
     }
 }
 

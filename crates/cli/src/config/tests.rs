@@ -226,16 +226,44 @@ fn values_that_cannot_stand_are_refused() {
 }
 
 #[test]
-fn a_value_that_cannot_stand_is_found_where_it_stands() {
-    for (text, place) in [
-        ("# max_parallel = 0\n[models.\"a.b c\"]\nmodel = \"m\"\ntimeout_seconds = 0\n", ":4:1"),
-        ("run = { max_steps = 0 }\n", ":1:9"),
-        ("run.max_steps = 0\n", ":1:5"),
-        ("[web]\n[web.search]\nprovider = \"searxng\"\n", ":2:6"),
-        ("[[hooks.stop]]\ncommand = \"x\"\n[[hooks.stop]]\ncommand = \"y\"\ntools = [\"bash\"]\n", ":5:1"),
+fn a_fault_of_syntax_is_told_with_its_line_and_column_in_every_form() {
+    for (name, text, place) in [
+        ("aime.toml", "[run]\nmax_steps = = 1\n", ":2:13"),
+        ("aime.toml", "[run]\nmax_steps = 1\n[run]\n", ":3:2"),
+        ("aime.toml", "[web]\nallowed_hosts = [\"a\"\n", ":2:21"),
+        ("aime.yaml", "run:\n  max_steps: 1\n max_actors: 2\n", ":3:2"),
+        ("aime.yaml", "run:\n  max_steps: 1\n  max_steps: 2\n", ":3:3"),
+        ("aime.yaml", "web:\n  allowed_hosts: [\"a\"\n", ":2:18"),
+        ("aime.yaml", "run: \"x\n", ":2:1"),
+        ("aime.yaml", "run: *there\n", ":1:6"),
+        ("aime.yaml", "run: {}\n---\nrun: {}\n", ":3:1"),
+        ("aime.json", "{\n  \"run\": {\"max_steps\": 1,}\n}", ":2:26"),
+        ("aime.json", "{\n  \"run\": {\"max_steps\": 1}\n", ":3:1"),
+        ("aime.json", "{\"run\": {\"max_steps\": 1}} x", ":1:27"),
+        ("aime.json", "", ":1:1"),
     ] {
-        let said = fault_in("aime.toml", text);
-        assert!(said.starts_with(&format!("work/aime.toml{place}: ")), "{text}\n{said}");
+        let said = fault_in(name, text);
+        assert!(said.starts_with(&format!("work/{name}{place}: ")), "{text}\n{said}");
+    }
+}
+
+#[test]
+fn a_value_that_cannot_stand_is_found_where_it_stands() {
+    for (name, text, place) in [
+        ("aime.yaml", "# max_parallel: 0\nmodels:\n  a.b c:\n    model: m\n    timeout_seconds: 0\n", ":5:5"),
+        ("aime.yaml", "run: {max_steps: 0}\n", ":1:7"),
+        ("aime.yaml", "web:\n  search:\n    provider: searxng\n", ":2:3"),
+        ("aime.yaml", "hooks:\n  stop:\n  - command: x\n  - command: y\n    tools: [bash]\n", ":5:5"),
+        ("aime.json", "{\n\t\"run\": {\n\t\t\"max_steps\": 0,\n\t\t\"max_tokens\": null,\n\t\t\"plain\": true\n\t}\n}\n", ":3:3"),
+        ("aime.json", "{\"memory\": {\"knowledge\": \"\\ud83d\\ude00\", \"recall\": 21}}", ":1:42"),
+        ("aime.toml", "# max_parallel = 0\n[models.\"a.b c\"]\nmodel = \"m\"\ntimeout_seconds = 0\n", ":4:1"),
+        ("aime.toml", "run = { max_steps = 0 }\n", ":1:9"),
+        ("aime.toml", "run.max_steps = 0\n", ":1:5"),
+        ("aime.toml", "[web]\n[web.search]\nprovider = \"searxng\"\n", ":2:6"),
+        ("aime.toml", "[[hooks.stop]]\ncommand = \"x\"\n[[hooks.stop]]\ncommand = \"y\"\ntools = [\"bash\"]\n", ":5:1"),
+    ] {
+        let said = fault_in(name, text);
+        assert!(said.starts_with(&format!("work/{name}{place}: ")), "{text}\n{said}");
     }
 }
 
