@@ -11,7 +11,7 @@ mod tests;
 
 use std::sync::{Arc, Mutex};
 
-use aime_llm::{Arriving, ChatModel, ModelError, Refused, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
+use aime_llm::{Arriving, ChatModel, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
 use aime_progress::{Plan, PlanMode, Spent, TaskSpec};
 use serde_json::Value;
 
@@ -144,20 +144,21 @@ impl Planner {
         }
         let context = request.context(&self.settings, self.similar(&key).as_ref());
         let (mut refused, mut cost) = match self.ask_plan(request, &context, parts).await {
-            Ok((checked, refused, spent)) => {
+            Ok(Answered { value: checked, repairs, refused, spent }) => {
                 self.remember(key, request, &checked.plan);
-                let repairs = notes.into_iter().chain(checked.repairs).collect();
+                let repairs = notes.into_iter().chain(repairs).chain(checked.repairs).collect();
                 return Ok(Planned { repairs, refused, spent, model, ..Planned::new(checked.plan) });
             }
             Err(error) => self.refusals(error)?,
         };
         let why = refused.last().map(|last| last.faults.join("; ")).unwrap_or_else(|| "the request was too long".to_owned());
         match self.ask_simplified(request, &context).await {
-            Ok((checked, further, further_cost)) => {
+            Ok(Answered { value: checked, mut repairs, refused: further, spent: further_cost }) => {
                 add_refused(&mut refused, further);
                 let fallback = Some(format!("simplified: no full plan could be used; the last fault was: {why}"));
                 let spent = spent::sum(cost, further_cost);
-                Ok(Planned { repairs: checked.repairs, refused, fallback, spent, model, ..Planned::new(checked.plan) })
+                repairs.extend(checked.repairs);
+                Ok(Planned { repairs, refused, fallback, spent, model, ..Planned::new(checked.plan) })
             }
             Err(error) => {
                 let (further, further_cost) = self.refusals(error)?;
@@ -206,8 +207,7 @@ impl Planner {
             }
         };
         let judge = |value| check(&checker, &value, &request.goal).map_err(|faults| lines(&faults));
-        let answer = ask_watching(self.model.as_ref(), &self.tiers, question, judge, &watch).await?;
-        Ok((answer.value, answer.refused, spent::of(answer.spent)))
+        Ok(ask_watching(self.model.as_ref(), &self.tiers, question, judge, &watch).await?.into())
     }
 
     async fn ask_simplified(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
@@ -230,8 +230,7 @@ impl Planner {
 
     async fn ask<T>(&self, question: StructuredRequest, judge: impl Fn(Value) -> Result<T, Vec<PlanFault>>) -> Asked<T> {
         let judge = |value| judge(value).map_err(|faults| lines(&faults));
-        let answer = ask(self.model.as_ref(), &self.tiers, question, judge).await?;
-        Ok((answer.value, answer.refused, spent::of(answer.spent)))
+        Ok(ask(self.model.as_ref(), &self.tiers, question, judge).await?.into())
     }
 
     fn checker<'a>(&'a self, request: &'a PlanRequest, mode: PlanMode) -> PlanChecker<'a> {
@@ -266,8 +265,22 @@ impl Planner {
 /// Takes the tasks of a plan that is still being written.
 type Parts<'a> = &'a (dyn Fn(Vec<TaskSpec>) + Send + Sync);
 
-/// An answer, the refused ones before it, and the cost of all.
-type Asked<T> = Result<(T, Vec<Refused>, Spent), AskError>;
+/// What was made of an answer, or why there is none.
+type Asked<T> = Result<Answered<T>, AskError>;
+
+/// What was made of an answer, what had to be mended in its JSON, the refused ones before it, and the cost of all.
+struct Answered<T> {
+    value: T,
+    repairs: Vec<String>,
+    refused: Vec<Refused>,
+    spent: Spent,
+}
+
+impl<T> From<Structured<T>> for Answered<T> {
+    fn from(Structured { value, repairs, refused, spent }: Structured<T>) -> Self {
+        Self { value, repairs, refused, spent: spent::of(spent) }
+    }
+}
 
 /// Why a question has no answer.
 enum AskError {

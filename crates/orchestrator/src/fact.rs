@@ -65,6 +65,9 @@ pub enum RunFact {
         id: EffectId,
         /// The patch, or why there is none.
         outcome: Replanning,
+        /// Harmless faults of the patch that were mended.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repairs: Vec<String>,
         /// Model calls it took.
         calls: Vec<ModelUse>,
     },

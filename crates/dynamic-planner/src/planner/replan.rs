@@ -8,7 +8,7 @@ use aime_progress::{
     TriggerReason,
 };
 
-use super::{AskError, Planner, PlannerError, PlannerSettings, request::choice};
+use super::{Answered, AskError, Planner, PlannerError, PlannerSettings, request::choice};
 use crate::{
     FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, cut},
@@ -318,7 +318,10 @@ impl Planner {
             if faults.is_empty() { Ok((patch, repairs)) } else { Err(faults) }
         });
         match answer.await {
-            Ok(((patch, repairs), refused, spent)) => Ok(Replanned { patch, repairs, refused, spent, model }),
+            Ok(Answered { value: (patch, more), mut repairs, refused, spent }) => {
+                repairs.extend(more);
+                Ok(Replanned { patch, repairs, refused, spent, model })
+            }
             Err(AskError::Prompt(error)) => Err(error.into()),
             Err(AskError::Structured(error)) => {
                 Err(PlannerError::of(error, model, |model, refused, spent| PlannerError::NoPatch { model, refused, spent }))

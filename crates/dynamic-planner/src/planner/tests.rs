@@ -273,6 +273,26 @@ async fn an_earlier_plan_that_does_not_fit_any_more_is_left_out() {
 }
 
 #[tokio::test]
+async fn what_was_mended_in_the_json_of_an_answer_is_told() {
+    let loose = "Here it is:\n{'tasks': [{'id': 'a', 'description': 'x'},]}";
+    let told = ["left out the text around the JSON", "replaced single quotes", "left out trailing commas"];
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [Reply::text(loose)]);
+    let settings = PlannerSettings { tries: 1, ..PlannerSettings::default() };
+    let planner = Planner::new(Arc::new(model.clone()), settings);
+    assert_eq!(planner.plan(&request(PlanMode::Simple)).await.unwrap().repairs, told);
+    let arriving = planner.plan_as_it_arrives(&request(PlanMode::Simple), &|_| {}).await.unwrap();
+    assert_eq!(arriving.repairs, told);
+    let model = ScriptedModel::new("m").once(When::schema("aime_plan"), [cycle()]).on(When::any(), [Reply::text(loose)]);
+    let planner = Planner { model: Arc::new(model), ..planner };
+    let simplified = planner.plan(&request(PlanMode::Simple)).await.unwrap();
+    assert!(simplified.fallback.is_some() && simplified.repairs == told, "{simplified:?}");
+    let loose = "Here it is:\n{'changes': [{'op': 'drop', 'id': 'report'},]}";
+    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::text(loose)]);
+    let planner = Planner { model: Arc::new(model), ..planner };
+    assert_eq!(planner.replan(&replan_request(), fits).await.unwrap().repairs, told);
+}
+
+#[tokio::test]
 async fn a_fallback_is_not_kept() {
     let model = ScriptedModel::new("m").once(When::schema("aime_plan"), [cycle(), cycle(), cycle(), cycle()]).on(When::any(), [good()]);
     let planner = planner(&model).with_cache(Arc::new(Mutex::new(PlanCache::new(8))));

@@ -134,7 +134,7 @@ impl RunRunner {
         let begun = Instant::now();
         let Some(planner) = self.planner(context) else {
             let outcome = Replanning::NoPatch { message: "no model is configured".to_owned(), refused: Vec::new() };
-            return RunFact::Replanned { id, outcome, calls: Vec::new() };
+            return RunFact::Replanned { id, outcome, repairs: Vec::new(), calls: Vec::new() };
         };
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
@@ -157,7 +157,7 @@ impl RunRunner {
             Ok(replanned) => {
                 let calls = vec![model_use("patch", &replanned.model, replanned.spent, begun)];
                 let outcome = Replanning::Patched { patch: replanned.patch, refused: refused(&replanned.refused) };
-                RunFact::Replanned { id, outcome, calls }
+                RunFact::Replanned { id, outcome, repairs: replanned.repairs, calls }
             }
             Err(error) => {
                 let calls = vec![model_use("patch", "", error.spent(), begun)];
@@ -166,7 +166,7 @@ impl RunRunner {
                     PlannerError::Model { source, .. } if !is_blocked(source) => Replanning::ModelFailed { message, hint },
                     _ => Replanning::NoPatch { message, refused: refused(error.refused()) },
                 };
-                RunFact::Replanned { id, outcome, calls }
+                RunFact::Replanned { id, outcome, repairs: Vec::new(), calls }
             }
         }
     }

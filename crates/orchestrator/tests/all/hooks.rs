@@ -348,6 +348,35 @@ async fn a_patch_may_be_refused_and_the_plan_stays() {
     assert!(points(&asked).len() >= 3 && faults(&bench).contains(&"blocked by the hook guard: hands off".to_owned()));
 }
 
+#[tokio::test]
+async fn what_was_mended_in_a_patch_and_who_changed_it_is_told() {
+    let patch = "{'changes': [{'op': 'add_task', 'task': {'id': 'again', 'description': 'Write it another way'}, 'replaces': ['write']}]}";
+    let model = ScriptedModel::new("m")
+        .on(When::schema("aime_patch"), [Reply::text(patch)])
+        .on(When::tool("append").and_contains("Write it well"), [done("written")])
+        .on(When::tools(), [Reply::call("terminate", json!({"status": "failure", "message": "cannot"}))])
+        .on(When::plain(), [Reply::text("It is written.")]);
+    let bench = Bench::new(model);
+    let (hooks, _) = hooks(&[HookPoint::AfterPlan], |event| match &event.payload {
+        HookPayload::Patch { patch: Some(patch), .. } => {
+            let mut patch = patch.clone();
+            patch["changes"][0]["task"]["description"] = json!("Write it well");
+            HookAnswer::Change(json!({"patch": patch}))
+        }
+        _ => HookAnswer::Continue,
+    });
+    run(&bench, hooks, writer().1).await;
+    let told: Vec<_> = bench
+        .events()
+        .into_iter()
+        .filter_map(|timed| match timed.event {
+            ProgressEvent::Noted { topic, detail } if topic == "patch_repaired" => Some(detail["repairs"].clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [json!(["replaced single quotes", "changed by the hook guard"])]);
+}
+
 /// Nobody may write.
 struct NoWriting;
 

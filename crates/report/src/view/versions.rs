@@ -22,6 +22,8 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
     let mut state: Option<ProgressState> = None;
     let mut before: Option<ProgressState> = None;
     let mut versions = Vec::new();
+    // What was mended in the patch that a version is to be made of.
+    let mut mended: Vec<String> = Vec::new();
     for (at, event) in events {
         // What a journal holds can be folded; of what cannot, no more versions are known.
         let folded = match &mut state {
@@ -35,8 +37,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
         let pictured = versions.len() < PICTURES && state.tasks.len() <= IN_PICTURE;
         let version = match event {
             ProgressEvent::PlanCreated { repairs, fallback, .. } => {
-                let mut lowered: Vec<String> =
-                    repairs.iter().map(|repair| format!("mended: {}", reader.text(repair, LONG).shown)).collect();
+                let mut lowered: Vec<String> = repairs.iter().map(|repair| repaired(repair, reader)).collect();
                 lowered.extend(fallback.iter().map(|why| format!("a fallback: {}", reader.text(why, LONG).shown)));
                 Version { reasoning: reader.text("The first plan.", LONG), lowered, ..empty(state.version, *at) }
             }
@@ -44,9 +45,21 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
                 reasoning: reader.text(&decision.patch.reasoning, LONG),
                 triggers: decision.triggers.iter().map(|reason| (word(&reason.kind), reader.text(&reason.detail, LONG))).collect(),
                 evidence: used(state, decision, reader),
-                lowered: decision.lowered.iter().map(|lowered| reader.line(&lowered.to_string(), VALUE)).collect(),
+                lowered: {
+                    let lowered = decision.lowered.iter().map(|lowered| reader.line(&lowered.to_string(), VALUE));
+                    mended.drain(..).chain(lowered).collect()
+                },
                 ..empty(state.version, *at)
             },
+            ProgressEvent::PlanningStarted { .. } => {
+                mended.clear();
+                continue;
+            }
+            ProgressEvent::Noted { topic, detail } if topic == "patch_repaired" => {
+                let repairs = detail.get("repairs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+                mended.extend(repairs.map(|repair| repaired(repair, reader)));
+                continue;
+            }
             _ => continue,
         };
         let (changes, left_out) = changes(before.as_ref(), state, titles, reader);
@@ -56,6 +69,10 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
         before = Some(state.clone());
     }
     versions
+}
+
+fn repaired(repair: &str, reader: &Reader<'_>) -> String {
+    format!("mended: {}", reader.text(repair, LONG).shown)
 }
 
 fn empty(number: u32, at: Timestamp) -> Version {

@@ -39,6 +39,21 @@ fn the_critical_path_goes_through_what_changed_the_plan() {
 }
 
 #[test]
+fn what_was_mended_in_a_patch_stands_with_its_version() {
+    let asked = json!({"type": "planning_started", "purpose": "patch"});
+    let mended = |repair: &str| json!({"type": "noted", "topic": "patch_repaired", "detail": {"repairs": [repair]}});
+    let change = |version: u32| {
+        let patch = json!({"changes": [{"op": "set_strategic", "strategic": {}}]});
+        json!({"type": "plan_changed", "decision": {"version": version, "at": 0, "triggers": [], "patch": patch}})
+    };
+    // No version came of the first patch.
+    let events = [asked.clone(), mended("a comma"), asked.clone(), mended("a quote"), change(2), asked, change(3)];
+    let run = Run::of(one_task("Go", json!({"id": "t", "kind": "actor", "description": "x"}), events));
+    let told: Vec<_> = run.view(&[]).versions.into_iter().map(|version| version.lowered.join("; ")).collect();
+    assert_eq!(told, ["", "mended: a quote", ""]);
+}
+
+#[test]
 fn files_are_compared_as_the_run_found_and_left_them() {
     let mut run = Run::nightly();
     let told: Vec<(String, bool)> = run.view(&[]).files.changed.iter().map(|file| (file.path.clone(), file.lines.is_empty())).collect();

@@ -173,7 +173,7 @@ impl Way {
                     Self::NoModel => Replanning::ModelFailed { message: "nobody listens".into(), hint: None },
                     _ => Replanning::NoPatch { message: "no idea".into(), refused: vec![] },
                 };
-                RunFact::Replanned { id, outcome, calls: vec![model_use("patch", 10)] }
+                RunFact::Replanned { id, outcome, repairs: vec![], calls: vec![model_use("patch", 10)] }
             }
             RunEffect::StartActor { .. } | RunEffect::CallTool { .. } => {
                 let said = |outcome, cause| conclusion(outcome, (outcome != Outcome::Success).then_some("it broke"), cause);

@@ -2,8 +2,11 @@
 
 use aime_progress::{PlanMode, ProgressEvent, RunStatus};
 
-use super::{build::plan, world::World};
-use crate::{Planning, RefusedAnswer, RunEffect, RunFact};
+use super::{
+    build::{add, patch, plan},
+    world::World,
+};
+use crate::{Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
 
 #[test]
 fn a_goal_is_routed_planned_carried_out_and_answered() {
@@ -108,6 +111,18 @@ fn refused_answers_and_repairs_are_told() {
     assert_eq!((repairs.len(), fallback.as_deref()), (1, Some("simplified")));
     world.done("a");
     assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn repairs_of_a_patch_are_told_before_it() {
+    let mut world = World::with("a", |settings| settings.triggers.max_retries = 0);
+    world.fails("a");
+    let patched = Replanning::Patched { patch: patch(vec![add("b", &["a"])]), refused: vec![] };
+    world.replans_repaired(patched, &["replaced single quotes"]);
+    let [ProgressEvent::Noted { topic, detail }] = world.told("noted")[..] else { panic!("{:?}", world.told("noted")) };
+    assert_eq!((topic.as_str(), &detail["repairs"]), ("patch_repaired", &serde_json::json!(["replaced single quotes"])));
+    world.fails("b").patched(vec![add("c", &["b"])]);
+    assert_eq!(world.told("noted").len(), 1, "what was right needs no note");
 }
 
 #[test]

@@ -241,8 +241,13 @@ impl World {
     }
 
     pub(super) fn replans(&mut self, outcome: Replanning) -> &mut Self {
+        self.replans_repaired(outcome, &[])
+    }
+
+    pub(super) fn replans_repaired(&mut self, outcome: Replanning, repairs: &[&str]) -> &mut Self {
         let id = self.effect("replan");
-        self.send(RunFact::Replanned { id, outcome, calls: vec![model_use("patch", 10)] })
+        let repairs = repairs.iter().map(|repair| (*repair).to_owned()).collect();
+        self.send(RunFact::Replanned { id, outcome, repairs, calls: vec![model_use("patch", 10)] })
     }
 
     pub(super) fn patched(&mut self, changes: Vec<PlanChange>) -> &mut Self {

@@ -155,7 +155,7 @@ impl Long {
                     RunEffect::Replan { .. } if way % 40 == 1 => Way::NoModel.answer(id, &effect),
                     RunEffect::Replan { state, .. } => {
                         let outcome = Replanning::Patched { patch: change(state, [way, which, more, what]), refused: vec![] };
-                        RunFact::Replanned { id, outcome, calls: vec![model_use("patch", 10)] }
+                        RunFact::Replanned { id, outcome, repairs: vec![], calls: vec![model_use("patch", 10)] }
                     }
                     RunEffect::StartActor { .. } | RunEffect::CallTool { .. } => {
                         let ways =
