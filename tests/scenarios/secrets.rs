@@ -1,8 +1,9 @@
 //! What is taken for a secret, and what is made of the texts that one stands in.
 
+use aime_scripted_server::{Script, When};
 use serde_json::json;
 
-use crate::harness::{World, plan, task, tool};
+use crate::harness::{World, done, plan, said, task, tool, write};
 
 #[test]
 fn a_name_that_holds_a_secret_changes_no_file() {
@@ -14,4 +15,28 @@ fn a_name_that_holds_a_secret_changes_no_file() {
     let error = task(&result, "install-redacted-secret")["error"].as_str().unwrap();
     assert!(error.contains("must not be written in the place of one"), "{error}");
     assert!(!world.exists("setup.sh"));
+}
+
+#[test]
+fn what_stands_for_a_key_is_no_secret() {
+    let script =
+        Script::new().on(When::tools().and_turn(0), [write("ollama-notes.txt", "ollama and postgres\n")]).on(When::tools(), [done("done")]);
+    let mut world = World::with(script);
+    world.set("OPENAI_API_KEY", "ollama");
+    world.set("POSTGRES_PASSWORD", "postgres");
+    world.file(".env", "POSTGRES_PASSWORD=postgres\n");
+    let ended = world.aime(["run", "Write ollama-notes.txt", "--mode", "direct", "--run-id", "postgres-1", "--output", "json"]).must(0);
+    assert_eq!(ended.json()["run_id"], "postgres-1");
+    assert_eq!(world.read("ollama-notes.txt"), "ollama and postgres\n");
+    assert!(said(&world.server().requests()[0]).contains("Write ollama-notes.txt"));
+}
+
+#[test]
+fn a_run_is_not_named_after_a_secret() {
+    let mut world = World::alone();
+    world.set("DB_PASSWORD", "s3cr3t-word");
+    world.plan("plan.json", &plan(&[tool("look", "list_dir", json!({"path": "."}), &[])]));
+    let ended =
+        world.aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"]).must(2).tells(&["taken for a secret", "another --run-id"]);
+    assert!(!ended.to_string().contains("redacted-secret") && !world.exists(".aime/aime.db"), "{ended}");
 }

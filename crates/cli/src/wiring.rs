@@ -94,7 +94,7 @@ impl Setup {
     /// Learns the secrets of settings that came from elsewhere than files: of variables by their names, and of the configuration as it is now.
     #[cfg(all(feature = "acp", feature = "mcp"))]
     pub(crate) fn learn_secrets(&mut self, variables: Vec<(String, String)>) {
-        let found = variables.into_iter().filter_map(|(name, value)| secrets::secret_in(&name, value, &[]));
+        let found = variables.into_iter().filter_map(|(name, value)| secrets::secret_in(&name, &value));
         self.redactor = Redactor::new(secrets::secrets(&self.environment, &self.config).into_iter().chain(found));
     }
 

@@ -1,5 +1,7 @@
 //! Files of keys and passwords: which they are by their name, and what in them is secret.
 
+use crate::ordinary::is_placeholder;
+
 /// Names of files that hold keys or passwords.
 const FILES: &[&str] = &[
     ".env",
@@ -86,6 +88,7 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 /// The values in a file of keys and passwords that are secret: those whose name says so, those that look like nothing else, and private keys.
+/// Those that [`is_placeholder`] knows are none.
 /// It reads lines of `NAME=value`, `name: value` and `name value`, and JSON that is written in lines.
 #[must_use]
 pub fn secrets_in(text: &str) -> Vec<String> {
@@ -128,13 +131,12 @@ fn password_of_address(line: &str) -> Option<&str> {
     let (_, address) = line.split_once("://")?;
     let authority = address.split(['/', '?', '#', '"', '\'']).next()?;
     let (_, password) = authority.rsplit_once('@')?.0.split_once(':')?;
-    (password.len() >= LEAST_NAMED).then_some(password)
+    (password.len() >= LEAST_NAMED && !is_placeholder(password)).then_some(password)
 }
 
 /// Whether a value is one that many settings have.
 fn is_plain(value: &str) -> bool {
-    let settings = ["false", "true", "none", "null", "enabled", "disabled", "default", "required", "optional", "changeme"];
-    settings.contains(&value.to_lowercase().as_str()) || value.chars().all(|c| c.is_ascii_digit()) || is_place(value)
+    is_placeholder(value) || value.chars().all(|c| c.is_ascii_digit()) || is_place(value)
 }
 
 fn is_place(value: &str) -> bool {
@@ -196,8 +198,10 @@ mod tests {
         let text = "# comment with PASSWORD=none\nexport API_KEY=\"abc def\"\nDEBUG=true\nPORT=8080\nTOKEN=changeme\nNODE_ENV=production\n\
             DATABASE_URL=postgres://me:hunter22@db/x\nCANARY=c4n4ry-value-1 # why\nKEY_FILE=/etc/key\npassword hunter33\n\
             db:5432:base:me:hunter44\n  \"client_secret\": \"hunter55\",\n//registry.example/:_authToken=hunter66\nVERSION=1.2.3\n\
+            POSTGRES_PASSWORD=postgres\nOPENAI_API_KEY=not-needed\nBASE=postgres://postgres:postgres@db/x\nDB_PASSWORD=swordfish\n\
             -----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n";
-        let mut expected = ["abc def", "hunter22", "c4n4ry-value-1", "hunter33", "hunter44", "hunter55", "hunter66", "MIIEvQIBADANBg"];
+        let mut expected =
+            ["abc def", "hunter22", "c4n4ry-value-1", "hunter33", "hunter44", "hunter55", "hunter66", "swordfish", "MIIEvQIBADANBg"];
         expected.sort_unstable();
         assert_eq!(secrets_in(text), expected);
     }

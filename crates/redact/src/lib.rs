@@ -5,12 +5,14 @@ mod deltas;
 mod encoded;
 mod forms;
 mod lines;
+mod ordinary;
 mod redactor;
 mod scan;
 
 pub use credentials::{is_credential_file, is_secret_name, secrets_in};
 pub use deltas::Deltas;
 pub use lines::redact;
+pub use ordinary::{is_ordinary, is_placeholder};
 pub use redactor::Redactor;
 
 /// What stands in the place of a secret.

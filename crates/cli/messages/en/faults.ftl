@@ -29,6 +29,7 @@ said-no-run-mend = `aime runs` lists the runs of this folder
 said-run-unclear = {$text} may mean {$runs}
 said-run-unclear-mend = write more of its name
 said-no-run-last = no run can be named `last`: that is the newest run
+said-run-secret = the name of the run holds what is taken for a secret, which is written nowhere
 said-other-id = choose another --run-id
 said-other-id-or-resume = choose another --run-id, or `aime resume` it
 said-versions = `aime runs show {$run}` tells what made each version

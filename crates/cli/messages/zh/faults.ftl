@@ -29,6 +29,7 @@ said-no-run-mend = `aime runs` 列出这个文件夹的运行
 said-run-unclear = {$text} 可能指 {$runs}
 said-run-unclear-mend = 请多写几个字符
 said-no-run-last = 运行不能叫 `last`：它指最新的运行
+said-run-secret = 运行的名称里有被视为机密的内容，机密不会被写到任何地方
 said-other-id = 请换一个 --run-id
 said-other-id-or-resume = 请换一个 --run-id，或用 `aime resume` 继续它
 said-versions = `aime runs show {$run}` 说明每个版本的由来

@@ -34,7 +34,7 @@ use crate::{
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let (run, form) = (run_id(args.run_id.as_deref())?, args.output);
+    let (run, form) = (run_id(args.run_id.as_deref(), setup)?, args.output);
     begin(args, run.clone(), global, setup).await.map_err(|failure| told_as_result(failure, form, |failed| RunResult::unbegun(run, failed)))
 }
 
@@ -171,10 +171,15 @@ pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan
     }
 }
 
-/// The name that was asked for, or a new one. `last` means the newest run wherever a run is named, so none can be called that.
-pub(super) fn run_id(name: Option<&str>) -> Result<RunId, Failure> {
+/// The name that was asked for, or a new one. `last` means the newest run wherever a run is named, so none can be called that; and one that
+/// holds a secret would stand everywhere without it, and not be found by its name.
+pub(super) fn run_id(name: Option<&str>, setup: &Setup) -> Result<RunId, Failure> {
     match name {
         Some("last") => Err(Failure::usage("no run can be named `last`: that is the newest run").hint("choose another --run-id")),
+        Some(name) if setup.redactor().finds(name) => {
+            Err(Failure::usage("the name of the run holds what is taken for a secret, which is written nowhere")
+                .hint("choose another --run-id"))
+        }
         Some(name) => RunId::new(name).map_err(|error| Failure::usage(error).hint("choose another --run-id")),
         None => new_run_id(),
     }

@@ -246,7 +246,7 @@ fn describe_member(member: &ChangedMember) -> String {
 
 async fn fork_run(run: &str, at: u32, name: Option<&str>, form: Output, setup: &Setup) -> Result<(), Failure> {
     let run = find_run(run, setup)?;
-    let new = run_id(name)?;
+    let new = run_id(name, setup)?;
     fork(&setup.journal()?, &run, at, &new, SystemClock.now()).await.map_err(|error| failure_of(&error))?;
     told_of_fork((&run, at), &new, form)
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use aime_redact::{is_secret_name, secrets_in};
+use aime_redact::{is_ordinary, is_placeholder, is_secret_name, secrets_in};
 use aime_sandbox::looks_secret;
 
 use super::telemetry;
@@ -14,12 +14,24 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
     let tokens = servers().filter_map(|server| server.bearer_token_env.as_deref());
     let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
     let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
-    let named: Vec<&str> = of_models.chain(tokens).chain(of_search).chain(config.secrets.environment.iter().map(String::as_str)).collect();
+    let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).collect();
     let text = || environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut found: Vec<String> = text().filter_map(|(name, value)| secret_in(&name, value, &named)).collect();
+    let mut found: Vec<String> = text()
+        .filter_map(|(name, value)| match name {
+            name if config.secrets.environment.contains(&name) => Some(value),
+            // Servers that look at no key are given one all the same.
+            name if keys.contains(&name.as_str()) => (!is_placeholder(&value)).then_some(value),
+            name => secret_in(&name, &value),
+        })
+        .collect();
     // What servers are handed may be a token, and may be an address, a folder or a switch.
     let handed = |name: &String| servers().any(|server| server.env_vars.contains(name));
-    found.extend(text().filter(|(name, _)| handed(name)).flat_map(|(_, value)| secrets_in(&format!("token={value}"))));
+    found.extend(
+        text()
+            .filter(|(name, _)| handed(name))
+            .flat_map(|(_, value)| secrets_in(&format!("token={value}")))
+            .filter(|value| !is_ordinary(value)),
+    );
     found.extend(telemetry::secrets(environment));
     // Headers of servers often hold tokens, and stand in the user's own file.
     found.extend(servers().flat_map(|server| server.headers.values()).map(|value| {
@@ -29,17 +41,52 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
     found
 }
 
-/// The secret in a variable. Of those that only look like one, paths, numbers and words of settings are none: they stand in every other text.
-pub(super) fn secret_in(name: &str, value: String, named: &[&str]) -> Option<String> {
-    if named.contains(&name) {
-        return Some(value);
-    }
-    if !looks_secret(OsStr::new(name), OsStr::new(&value)) {
+/// The secret in a variable that only looks like one. Paths, numbers, words of settings and plain words are none: they stand in every other text.
+pub(super) fn secret_in(name: &str, value: &str) -> Option<String> {
+    if !looks_secret(OsStr::new(name), OsStr::new(value)) {
         return None;
     }
     // `XDG_SESSION_TYPE` and the like: such a value is secret only where it looks like nothing else.
     let weak = ["SESSION", "AUTH", "PRIVATE", "SIGNATURE", "COOKIE"];
     let bare = weak.iter().fold(name.to_uppercase(), |name, part| name.replace(part, ""));
     let name = if is_secret_name(&bare) { name } else { "VALUE" };
-    secrets_in(&format!("{name}={value}")).pop()
+    secrets_in(&format!("{name}={value}")).pop().filter(|value| !is_ordinary(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_holds_a_secret_by_its_name_and_its_value() {
+        for (name, value, secret) in [
+            ("OPENAI_API_KEY", "ollama", None),
+            ("OPENAI_API_KEY", "sk-no-key-required", None),
+            ("POSTGRES_PASSWORD", "postgres", None),
+            ("DEPLOY_TOKEN", "staging", None),
+            ("DATABASE_URL", "postgres://postgres:postgres@localhost/db", None),
+            ("XDG_SESSION_TYPE", "wayland", None),
+            ("EDITOR", "hunter2!", None),
+            ("OPENAI_API_KEY", "a-b1c2d3e4f5g6h7", Some("a-b1c2d3e4f5g6h7")),
+            ("DB_PASSWORD", "hunter2!", Some("hunter2!")),
+            ("DB_PASSWORD", "correct-horse-battery", Some("correct-horse-battery")),
+            ("DATABASE_URL", "postgres://me:hunter22@localhost/db", Some("hunter22")),
+        ] {
+            assert_eq!(secret_in(name, value).as_deref(), secret, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_settings_name_holds_a_secret_whatever_it_is() {
+        let mut config = Config::default();
+        config.secrets.environment = vec!["MY_OWN".to_owned()];
+        let found = |name: &str, value: &str, config: &Config| secrets(&Environment::of([(name, value)]), config);
+        for value in ["staging", "ollama"] {
+            assert_eq!(found("MY_OWN", value, &config), [value]);
+        }
+        let model = crate::config::ModelConfig { api_key_env: Some("MY_LOCAL".to_owned()), ..Default::default() };
+        config.models.insert("default".to_owned(), model);
+        assert!(found("MY_LOCAL", "ollama", &config).is_empty(), "a server that looks at no key");
+        assert_eq!(found("MY_LOCAL", "staging", &config), ["staging"]);
+    }
 }

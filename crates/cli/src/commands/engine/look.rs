@@ -80,7 +80,7 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             output::note(&format!("deleted {run}"));
         }
         RunsCommand::Fork { run, at, run_id } => {
-            let (run, new) = (named(&run, &runs).await?, new_name(run_id.as_deref())?);
+            let (run, new) = (named(&run, &runs).await?, new_name(run_id.as_deref(), setup)?);
             let tree = handed_over(&new, global, setup).await?;
             runs.fork(&run, at, &new, tree).await.map_err(|error| failure_of(&error))?;
             told_of_fork((&run, at), &new, form)?;
