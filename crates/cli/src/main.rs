@@ -86,7 +86,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::panic, reason = "it is what is looked at")]
     fn a_panic_is_a_fault_in_aime_itself() {
         assert_eq!(guarded(|| Ok(4)), Ok(4));
         let failure = guarded(|| panic!("it went wrong")).unwrap_err();

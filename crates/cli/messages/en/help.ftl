@@ -166,6 +166,7 @@ help-nothing-does = nothing does
 help-the-machine-is-busy = the machine is busy at first: six calls are refused
 help-files-come-a-minute = files come a minute after the first call
 help-the-run-begins-with = the run begins with the task's wrong plan
+help-the-same-plan-without = the same plan without its calls of tools: actors are told wrong
 help-the-mode-the-rules = The mode, the rules, and what is remembered for this folder
 help-forget-what-always-has = Forget what "always" has allowed here
 help-its-number-in-the = Its number in the list

@@ -166,6 +166,7 @@ help-nothing-does = 什么都不出错
 help-the-machine-is-busy = 机器起初繁忙：拒绝六次调用
 help-files-come-a-minute = 文件在第一次调用一分钟之后才出现
 help-the-run-begins-with = 运行以任务的错误计划开始
+help-the-same-plan-without = 同一计划去掉其工具调用：执行者被告知了错误的内容
 help-the-mode-the-rules = 方式、规则，以及为这个文件夹记住的许可
 help-forget-what-always-has = 忘记这里以“总是”允许的事
 help-its-number-in-the = 列表中的编号
