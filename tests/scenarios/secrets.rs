@@ -40,3 +40,20 @@ fn a_run_is_not_named_after_a_secret() {
         world.aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"]).must(2).tells(&["taken for a secret", "another --run-id"]);
     assert!(!ended.to_string().contains("redacted-secret") && !world.exists(".aime/aime.db"), "{ended}");
 }
+
+#[test]
+fn words_of_the_program_stay_in_its_json() {
+    for own in ["status", "completed", "run_status_changed", "aime.result/v1"] {
+        let mut world = World::alone();
+        world.user_settings("[secrets]\nenvironment = [\"MY_OWN\"]\n");
+        world.set("MY_OWN", own);
+        let goal = format!("look at {own}");
+        let task = tool("look", "list_dir", json!({"path": "."}), &[]);
+        world.plan("plan.json", &json!({"schema": "aime.plan/v1", "goal": goal, "tasks": [task]}));
+        let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl"]).must(0);
+        let result = ended.last();
+        assert_eq!((&result["schema"], &result["status"]), (&json!("aime.result/v1"), &json!("completed")), "{own}\n{ended}");
+        assert_eq!(ended.events("run_started")[0]["goal"], "look at [redacted-secret]", "{own}");
+        assert!(!ended.events("run_status_changed").is_empty(), "{own}\n{ended}");
+    }
+}

@@ -114,7 +114,11 @@ static LOST: OnceLock<String> = OnceLock::new();
 pub(crate) fn result(text: &str) {
     // What has the form of a key is taken out where it comes from: here it might take the end of a document with it.
     let text = redactor().values(text);
-    match writeln!(anstream::stdout(), "{}", if is_seen() { steady(&text) } else { text }) {
+    write_result(&if is_seen() { steady(&text) } else { text });
+}
+
+fn write_result(text: &str) {
+    match writeln!(anstream::stdout(), "{text}") {
         // Whoever closes the pipe has seen enough.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
         _ => {}
@@ -126,10 +130,12 @@ pub(crate) fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)
 }
 
-/// A JSON document as the result.
+/// A JSON document as the result. Secrets are taken out of its texts before it is written, so that it stays one.
 pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure> {
-    let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-    result(&text.map_err(Failure::internal)?);
+    let mut document = serde_json::to_value(value).map_err(Failure::internal)?;
+    redactor().own_document(&mut document);
+    let text = if pretty { serde_json::to_string_pretty(&document) } else { serde_json::to_string(&document) };
+    write_result(&text.map_err(Failure::internal)?);
     Ok(())
 }
 

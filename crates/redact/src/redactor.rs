@@ -16,6 +16,8 @@ use crate::{REDACTED, REDACTED_WORD, encoded::writings, forms::without_forms, sc
 
 /// Shorter values are too common to be taken out wherever they stand.
 const SHORTEST: usize = 6;
+/// Members of the program's own documents that hold words of its own.
+const OWN: [&str; 7] = ["schema", "type", "status", "code", "mode", "kind", "outcome"];
 
 /// Takes secrets out of texts. Cheap to clone; what one clone learns all of them know. Never shows what it knows.
 #[derive(Clone, Default)]
@@ -93,6 +95,14 @@ impl Redactor {
     pub fn typed_values<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         let known = self.known();
         typed(value, &|text| known.without(text))
+    }
+
+    /// Takes known values out of the texts of a document that the program itself has made. Names of members in small letters and `_` are its own
+    /// and stay, and so do such words, and names of schemas, where a member holds one of its own: `schema`, `type`, `status`, `code`, `mode`,
+    /// `kind` and `outcome`.
+    pub fn own_document(&self, document: &mut Value) -> bool {
+        let known = self.known();
+        change(document, &mut String::new(), &mut |place, text| if is_own(place, text) { None } else { owned(known.without(text)) })
     }
 
     /// How many values are known. A text that was clean stays so until this is another number.
@@ -186,6 +196,13 @@ fn change(document: &mut Value, place: &mut String, clean: &mut dyn FnMut(&str, 
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// Whether the text at a place of the program's own document, as [`change`] tells it, is a word of the program.
+fn is_own(place: &str, text: &str) -> bool {
+    let name = text.strip_prefix("aime.").and_then(|name| name.split_once("/v")).map_or(text, |(name, _)| name);
+    place.rsplit_once('/').is_some_and(|(_, member)| member.is_empty() || OWN.contains(&member))
+        && name.bytes().all(|letter| letter.is_ascii_lowercase() || letter == b'_')
 }
 
 fn owned(text: Cow<'_, str>) -> Option<String> {
@@ -283,6 +300,24 @@ mod tests {
         assert!(redactor.document(&mut document));
         assert_eq!(document, json!({"a": ["x [redacted-secret]", 1, null, {"[redacted-secret]": "key [redacted-secret]"}]}));
         assert!(!redactor.document(&mut document));
+    }
+
+    #[test]
+    fn words_of_the_program_stay_in_its_documents() {
+        let redactor = Redactor::new(["hunter22", "status", "completed", "result"]);
+        let document = |secret: &str, status: &str| {
+            json!({
+                "schema": "aime.result/v1", "status": "completed", "answer": format!("{secret} is {status}"), "tasks": [{"kind": "tool"}],
+                "type": "run_status_changed", secret: [secret, 12, null], "mode": secret,
+            })
+        };
+        let mut cleaned = document("hunter22", "completed");
+        assert!(redactor.own_document(&mut cleaned));
+        assert_eq!(cleaned.to_string(), document(REDACTED, REDACTED).to_string(), "in the same order");
+        assert!(!redactor.own_document(&mut cleaned));
+        for bare in [json!("completed"), json!(["completed"])] {
+            assert!(redactor.own_document(&mut bare.clone()), "{bare} is no member");
+        }
     }
 
     #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

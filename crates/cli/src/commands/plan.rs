@@ -42,6 +42,10 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     }
     let models = models::ready(&choice, setup).await?.redacted(setup.redactor());
     let plan = make(goal, args.choice.mode, &models, setup).await?;
+    if args.format == PlanFormat::Json && args.output_file.is_none() {
+        output::json(&plan, true)?;
+        return Ok(0);
+    }
     let text = match args.format {
         PlanFormat::Text => text(&plan),
         PlanFormat::Json => serde_json::to_string_pretty(&plan).map_err(Failure::internal)?,
