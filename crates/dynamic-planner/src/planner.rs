@@ -142,7 +142,7 @@ impl Planner {
         if let Some((plan, reused)) = self.again(&key, request, &mut notes) {
             return Ok(Planned { model, reused: Some(reused), ..Planned::new(plan) });
         }
-        let context = request.context(&self.settings, self.similar(&key).as_ref());
+        let context = request.context(&self.settings, self.model.limits().small, self.similar(&key).as_ref());
         let (mut refused, mut cost) = match self.ask_plan(request, &context, parts).await {
             Ok(Answered { value: checked, repairs, refused, spent }) => {
                 self.remember(key, request, &checked.plan);
@@ -181,7 +181,8 @@ impl Planner {
         let (messages, schema) = match request.mode {
             PlanMode::Emergent => (self.prompts.plan_emergent(context)?, schema::plan_simple(shape, limits.first_todos)),
             PlanMode::Complex => {
-                (self.prompts.plan_complex(context)?, schema::plan_complex(shape, limits.max_sub_goals, limits.max_actions))
+                let edges = !context.small;
+                (self.prompts.plan_complex(context)?, schema::plan_complex(shape, limits.max_sub_goals, limits.max_actions, edges))
             }
             PlanMode::Simple | PlanMode::Direct => (self.prompts.plan_simple(context)?, schema::plan_simple(shape, limits.max_tasks)),
         };

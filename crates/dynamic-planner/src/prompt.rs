@@ -334,6 +334,7 @@ fn sample(name: &str) -> Value {
             triggers: vec!["trigger".into()],
             tools: [tool()].into(),
             profiles: vec![profile()],
+            small: false,
         }),
         "verdict" => {
             serde_json::to_value(VerdictContext { goal: "goal".into(), criteria: vec!["criterion".into()], evidence: "evidence".into() })
@@ -351,6 +352,7 @@ fn sample(name: &str) -> Value {
             max_sub_goals: 5,
             max_actions: 3,
             first_todos: 3,
+            small: false,
         }),
     };
     value.unwrap_or_default()

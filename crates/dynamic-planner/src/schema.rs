@@ -51,8 +51,8 @@ pub(crate) fn plan_simple(shape: TaskShape<'_>, max_tasks: usize) -> Value {
     plan(strategic, task(shape, false), 1, max_tasks)
 }
 
-/// `aime_plan` for sub-goals and actions.
-pub(crate) fn plan_complex(shape: TaskShape<'_>, max_sub_goals: usize, max_actions: usize) -> Value {
+/// `aime_plan` for sub-goals and actions, and for edges between them where they are asked for.
+pub(crate) fn plan_complex(shape: TaskShape<'_>, max_sub_goals: usize, max_actions: usize, edges: bool) -> Value {
     let strategic = json!({
         "type": "object",
         "properties": {
@@ -64,7 +64,11 @@ pub(crate) fn plan_complex(shape: TaskShape<'_>, max_sub_goals: usize, max_actio
         "required": ["approach", "phases", "risks", "success_criteria"],
         "additionalProperties": false,
     });
-    plan(strategic, task(shape, true), 2, max_sub_goals.saturating_mul(max_actions.saturating_add(1)))
+    let mut plan = plan(strategic, task(shape, true), 2, max_sub_goals.saturating_mul(max_actions.saturating_add(1)));
+    if let Some(members) = plan.get_mut("properties").and_then(Value::as_object_mut).filter(|_| edges) {
+        members.insert("edges".to_owned(), json!({"type": "array", "maxItems": 10, "items": edge(&["conditional", "rollback"])}));
+    }
+    plan
 }
 
 /// `aime_plan` for the plainest plan.
@@ -90,14 +94,7 @@ pub(crate) fn patch(shape: TaskShape<'_>, nameable: &Nameable) -> Value {
         },
         "additionalProperties": false,
     });
-    let edge = json!({
-        "type": "object",
-        "properties": {
-            "from": text(), "to": text(), "type": {"type": "string", "enum": ["dependency", "conditional", "rollback"]}, "condition": text(),
-        },
-        "required": ["from", "to", "type"],
-        "additionalProperties": false,
-    });
+    let edge = edge(&["dependency", "conditional", "rollback"]);
     let strategic = json!({
         "type": "object",
         "properties": {"approach": text(), "success_criteria": strings(5)},
@@ -168,6 +165,17 @@ fn plan(strategic: Value, task: Value, least: usize, most: usize) -> Value {
             "tasks": {"type": "array", "minItems": least, "maxItems": most, "items": task},
         },
         "required": ["strategic", "tasks"],
+        "additionalProperties": false,
+    })
+}
+
+/// An edge of one of these types.
+fn edge(types: &[&str]) -> Value {
+    let text = || json!({"type": "string"});
+    json!({
+        "type": "object",
+        "properties": {"from": text(), "to": text(), "type": {"type": "string", "enum": types}, "condition": text()},
+        "required": ["from", "to", "type"],
         "additionalProperties": false,
     })
 }

@@ -106,7 +106,7 @@ impl ReplanRequest {
         }
     }
 
-    pub(super) fn context(&self, settings: &PlannerSettings) -> PatchContext {
+    pub(super) fn context(&self, settings: &PlannerSettings, small: bool) -> PatchContext {
         let line = |text: &str| cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), MAX_LINE);
         let significance = |significance: Significance| match significance {
             Significance::Low => "low",
@@ -136,6 +136,7 @@ impl ReplanRequest {
             triggers: triggers.into_iter().map(|trigger| line(&trigger.detail)).collect(),
             tools: Arc::clone(self.tools.lines()),
             profiles: choice(&self.profiles),
+            small,
         }
     }
 }
@@ -280,7 +281,7 @@ impl Planner {
         judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<String>>,
     ) -> Result<Replanned, PlannerError> {
         let model = self.model.name().to_owned();
-        let context = request.context(&self.settings);
+        let context = request.context(&self.settings, self.model.limits().small);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
         let messages = if request.room.is_some() { self.prompts.update(&context)? } else { self.prompts.patch(&context)? };
         let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect();

@@ -102,8 +102,8 @@ impl PlanRequest {
         }
     }
 
-    /// What a prompt is given, with the plan of a similar goal if there is one.
-    pub(super) fn context(&self, settings: &PlannerSettings, similar: Option<&Plan>) -> PlanContext {
+    /// What a prompt for a model, which may be a `small` one, is given, with the plan of a similar goal if there is one.
+    pub(super) fn context(&self, settings: &PlannerSettings, small: bool, similar: Option<&Plan>) -> PlanContext {
         PlanContext {
             goal: self.goal.trim().to_owned(),
             project: cut(self.project.trim(), settings.project_chars),
@@ -117,6 +117,7 @@ impl PlanRequest {
             max_sub_goals: settings.limits.max_sub_goals,
             first_todos: settings.limits.first_todos,
             max_actions: settings.limits.max_actions,
+            small,
         }
     }
 }

@@ -111,6 +111,8 @@ pub struct PlanContext {
     pub max_actions: usize,
     /// The most TODOs that an emergent plan begins with.
     pub first_todos: usize,
+    /// Whether the model is a small one, which is told less.
+    pub small: bool,
 }
 
 /// A plan of before, as an example for another.
@@ -186,6 +188,8 @@ pub struct PatchContext {
     pub tools: Arc<[ToolLine]>,
     /// The profiles to choose from; empty when there is no choice.
     pub profiles: Vec<ProfileBrief>,
+    /// Whether the model is a small one, which is told less.
+    pub small: bool,
 }
 
 /// A task that failed.

@@ -1,6 +1,6 @@
 //! Every whole request to the model, as a snapshot.
 
-use aime_llm::{ChatRequest, Tiers, estimate_tokens};
+use aime_llm::{ChatRequest, ModelLimits, ResponseFormat, Tiers, estimate_tokens};
 
 use super::*;
 use crate::{Undecided, ask_route, verdict};
@@ -33,10 +33,74 @@ fn tokens(request: &ChatRequest) -> u64 {
         .sum()
 }
 
+/// A small model: what it is sent stays as it is, since it was measured so.
+fn small() -> ScriptedModel {
+    ScriptedModel::new("m").with_limits(ModelLimits { small: true, ..ModelLimits::default() })
+}
+
 async fn requests_for(mode: PlanMode, replies: Vec<Reply>) -> Vec<ChatRequest> {
-    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), replies);
+    let model = small().on(When::schema("aime_plan"), replies);
     planner(&model).plan(&request(mode)).await.unwrap();
     model.requests()
+}
+
+/// The lines that a request has and another one has not.
+fn added(request: &ChatRequest, to: &ChatRequest) -> String {
+    let before = show(to);
+    let before: Vec<&str> = before.lines().collect();
+    show(request).lines().filter(|line| !before.contains(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn larger_models_are_told_of_edges_and_of_the_strategy_too() {
+    let mut told = Vec::new();
+    let room = Some(crate::Room { used: 1, most: 20, must_merge: false });
+    let updated = ReplanRequest { room, ..replan_request() };
+    for (schema, replanning) in [("aime_plan", None), ("aime_patch", Some(replan_request())), ("aime_patch", Some(updated))] {
+        let mut requests = Vec::new();
+        for model in [small(), ScriptedModel::new("m")] {
+            let reply = if replanning.is_some() { Reply::json(json!({"changes": []})) } else { good() };
+            let model = model.on(When::schema(schema), [reply]);
+            match &replanning {
+                Some(request) => drop(planner(&model).replan(request, fits).await.unwrap()),
+                None => drop(planner(&model).plan(&request(PlanMode::Complex)).await.unwrap()),
+            }
+            requests.extend(model.requests());
+        }
+        assert!(tokens(&requests[1]) - tokens(&requests[0]) < 160, "{}", tokens(&requests[1]) - tokens(&requests[0]));
+        assert_eq!(added(&requests[0], &requests[1]), "", "nothing is left out");
+        told.push(added(&requests[1], &requests[0]));
+    }
+    insta::assert_snapshot!(told.join("\n---\n"));
+}
+
+#[tokio::test]
+async fn a_first_plan_may_have_edges() {
+    let task = |id: &str| json!({"id": id, "name": id, "kind": "actor", "description": "x", "dependencies": []});
+    let strategic = json!({"approach": "", "phases": [], "risks": [], "success_criteria": []});
+    let edges = json!([
+        {"from": "check", "to": "mend", "type": "conditional", "condition": "@{steps.check.result} contains 'error'"},
+        {"from": "publish", "to": "withdraw", "type": "rollback"},
+    ]);
+    let tasks = ["check", "mend", "publish", "withdraw"].map(task);
+    let plan = json!({"strategic": strategic, "tasks": tasks, "edges": edges});
+    for (model, may) in [(ScriptedModel::new("m"), true), (small(), false)] {
+        let model = model.on(When::schema("aime_plan"), [Reply::json(plan.clone())]);
+        let planned = planner(&model).plan(&request(PlanMode::Complex)).await.unwrap();
+        assert_eq!(serde_json::to_value(&planned.plan.edges).unwrap(), edges, "it is read in any case");
+        let asked = &model.requests()[0];
+        let ResponseFormat::JsonSchema { schema, .. } = &asked.format else { panic!("{:?}", asked.format) };
+        assert_eq!(aime_llm::SchemaChecker::new(schema).unwrap().fits(&plan), may);
+        for edge in edges.as_array().unwrap() {
+            let told = |message: &Arc<Message>| matches!(message.as_ref(), Message::System { content } if content.contains(&written(edge)));
+            assert_eq!(asked.messages.iter().any(told), may, "{edge}");
+        }
+    }
+}
+
+/// JSON as the prompts write it.
+fn written(value: &Value) -> String {
+    value.to_string().replace("\":", "\": ").replace(",\"", ", \"")
 }
 
 #[tokio::test]
@@ -120,7 +184,7 @@ async fn plan_emergent() {
 
 #[tokio::test]
 async fn an_update_of_a_plan_that_grows() {
-    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "enough", "changes": []}))]);
+    let model = small().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "enough", "changes": []}))]);
     let found: Vec<String> = (1..=7).map(|at| format!("look-{at}: {}", "what was found here ".repeat(10))).collect();
     let room = Some(crate::Room { used: 17, most: 20, must_merge: true });
     let request = ReplanRequest { found, room, failed: vec![], ..replan_request() };
@@ -132,7 +196,7 @@ async fn an_update_of_a_plan_that_grows() {
 
 #[tokio::test]
 async fn plan_without_tools_and_profiles() {
-    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
+    let model = small().on(When::schema("aime_plan"), [good()]);
     planner(&model).plan(&PlanRequest::new("Write a poem", PlanMode::Complex)).await.unwrap();
     insta::assert_snapshot!(show(&model.requests()[0]));
 }
@@ -154,7 +218,7 @@ async fn plan_simplified() {
 
 #[tokio::test]
 async fn patch() {
-    let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
+    let model = small().on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
     planner(&model).replan(&replan_request(), fits).await.unwrap();
     insta::assert_snapshot!(show(&model.requests()[0]));
     assert!(tokens(&model.requests()[0]) < 1_300, "{}", tokens(&model.requests()[0]));
@@ -178,9 +242,10 @@ async fn a_patch_and_an_update_are_told_what_is_known() {
 fn tool_lines_and_templates_are_made_once_for_all_plans() {
     let (settings, prompts) = (PlannerSettings::default(), Prompts::default());
     let tools = crate::PlanTools::from(tools());
-    let lines = |goal: &str| PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, None);
+    let lines =
+        |goal: &str| PlanRequest { tools: tools.clone(), ..PlanRequest::new(goal, PlanMode::Simple) }.context(&settings, false, None);
     let (one, other) = (lines("one"), lines("other"));
-    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(&settings);
+    let patch = ReplanRequest { tools: tools.clone(), ..replan_request() }.context(&settings, false);
     assert!(one.tools.len() == tools.len() && one.tools[0].parameters == "path, offset?, limit?", "{:?}", one.tools[0]);
     assert!(Arc::ptr_eq(&one.tools, &other.tools) && Arc::ptr_eq(&one.tools, &patch.tools), "a plan and a patch share the lines");
 
