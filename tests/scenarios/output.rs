@@ -90,6 +90,21 @@ fn jsonl_prints_every_event_and_the_result_last() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn json_is_json_wherever_it_goes_and_steers_no_terminal() {
+    let goal = "a \u{202e}b \u{200f}c \u{9b}2J \u{7f}d";
+    let world = World::alone();
+    world.plan("plan.json", &json!({"goal": goal, "tasks": [tool("look", "list_dir", json!({"path": "."}), &[])]}));
+    let piped = world.aime(["run", "--plan", "plan.json", "--output", "jsonl"]).must(0);
+    assert_eq!(piped.events("run_started")[0]["goal"], goal);
+    let shown = world.terminal("AIME run --plan plan.json --output jsonl -q", (100, 30)).ends().must(0);
+    let lines: Vec<serde_json::Value> =
+        shown.raw.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect();
+    assert_eq!(lines.iter().find(|line| line["type"] == "run_started").unwrap()["goal"], goal);
+    assert!(!shown.raw.contains(['\u{202e}', '\u{200f}', '\u{9b}', '\u{7f}', '\u{1b}']), "{}", shown.raw);
+}
+
 #[test]
 fn a_failure_is_said_in_the_form_that_was_asked_for() {
     let world = World::alone();

@@ -12,6 +12,7 @@ use std::{
 use aime_orchestrator::FailureCode;
 use aime_redact::Redactor;
 pub(crate) use aime_terminal::plain;
+use aime_terminal::steers;
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
@@ -135,8 +136,21 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure>
     let mut document = serde_json::to_value(value).map_err(Failure::internal)?;
     redactor().own_document(&mut document);
     let text = if pretty { serde_json::to_string_pretty(&document) } else { serde_json::to_string(&document) };
-    write_result(&text.map_err(Failure::internal)?);
+    write_result(&harmless(&text.map_err(Failure::internal)?));
     Ok(())
+}
+
+/// JSON with escapes (RFC 8259, section 7) in the place of what would steer a terminal. That stands within its strings alone, and each such
+/// character has one escape.
+fn harmless(json: &str) -> Cow<'_, str> {
+    if !json.contains(steers) {
+        return Cow::Borrowed(json);
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        if steers(character) { escaped.push_str(&format!("\\u{:04x}", u32::from(character))) } else { escaped.push(character) }
+    }
+    Cow::Owned(escaped)
 }
 
 /// Whether nothing is to be said beside the result.
@@ -238,6 +252,8 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -253,6 +269,20 @@ mod tests {
             ("over\rwritten \u{9b}2J \u{202e}dna \u{1b}".to_owned(), "over\\u{d}written \\u{9b}2J \\u{202e}dna \\u{1b}"),
         ] {
             assert_eq!(steady(&text), shown);
+        }
+    }
+
+    #[test]
+    fn json_stays_json_and_steers_nothing() {
+        for (text, written) in [
+            ("plain\ttext\n好", r#"["plain\ttext\n好"]"#),
+            ("a\u{202e}b \u{200f}c \u{9b}2J \u{7f}d \u{1b}[2J", r#"["a\u202eb \u200fc \u009b2J \u007fd \u001b[2J"]"#),
+            ("\\\u{202e}", r#"["\\\u202e"]"#),
+        ] {
+            let json = json!([text]);
+            assert_eq!(harmless(&json.to_string()), written);
+            let pretty = serde_json::to_string_pretty(&json).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&harmless(&pretty)).unwrap(), json);
         }
     }
 

@@ -15,7 +15,7 @@ pub use draw::render;
 pub use key::Key;
 pub use order::tree_order;
 pub use screen::{Act, Limits, Part, Screen};
-pub use text::{clock, first_line, fit, plain, span};
+pub use text::{clock, first_line, fit, plain, span, steers};
 pub use theme::Theme;
 pub use view::{Heard, Tty, View, forget_typed};
 pub use words::{Help, Hint, Phrase, Words, english};

@@ -2,15 +2,17 @@
 
 use std::borrow::Cow;
 
-/// A text from outside (a model, a tool, a file) as a terminal may show it: what would steer the terminal, or turn the order of what is
-/// read around, is spelt out.
+/// Whether a character would steer a terminal, or turn the order of what is read around. A line feed and a tab do neither.
+#[must_use]
+pub fn steers(character: char) -> bool {
+    // Unicode's Bidi_Control.
+    let turns = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || (character.is_control() && !matches!(character, '\n' | '\t'))
+}
+
+/// A text from outside (a model, a tool, a file) as a terminal may show it: what [`steers`] is spelt out.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
-    let steers = |character: char| {
-        // Unicode's Bidi_Control.
-        let turns = matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        turns || (character.is_control() && !matches!(character, '\n' | '\t'))
-    };
     if !text.contains(steers) {
         return Cow::Borrowed(text);
     }
