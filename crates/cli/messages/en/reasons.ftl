@@ -86,6 +86,7 @@ said-mend-resume-alone = if nothing drives it, go on with `aime resume {$run}`
 said-mend-bound = raise the bound: `aime resume {$run} {$flag}`
 said-mend-setting = raise {$setting} in [run], then `aime resume {$run}`
 said-mend-steps = raise max_steps in [run], or let the goal be planned in smaller tasks (--mode complex)
+said-mend-profile-steps = raise max_steps in the actor's profile, which allows fewer than [run], or let the goal be planned in smaller tasks (--mode complex)
 said-mend-allow = allow it with `aime answer {$run} yes`, refuse it with `aime answer {$other} no`, then `aime resume {$again}`
 said-mend-answer = answer with `aime answer {$run} TEXT`, then `aime resume {$again}`
 said-mend-fork = `aime runs fork {$run} --at {$version}` makes a run that goes on from there

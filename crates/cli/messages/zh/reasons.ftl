@@ -86,6 +86,7 @@ said-mend-resume-alone = 若没有进程在推进它，用 `aime resume {$run}` 
 said-mend-bound = 提高上限：`aime resume {$run} {$flag}`
 said-mend-setting = 在 [run] 中提高 {$setting}，然后 `aime resume {$run}`
 said-mend-steps = 在 [run] 中提高 max_steps，或让目标分成更小的任务（--mode complex）
+said-mend-profile-steps = 在执行者的配置（profile）中调高 max_steps，它比 [run] 允许的少；或者让目标按更小的任务规划（--mode complex）
 said-mend-allow = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$other} no` 拒绝，然后 `aime resume {$again}`
 said-mend-answer = 用 `aime answer {$run} TEXT` 回答，然后 `aime resume {$again}`
 said-mend-fork = `aime runs fork {$run} --at {$version}` 新建一个从那里继续的运行
