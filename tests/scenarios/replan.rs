@@ -49,6 +49,20 @@ fn a_failing_task_is_retried_then_replanned_and_the_run_completes() {
 }
 
 #[test]
+fn what_was_mended_in_a_patch_is_told() {
+    let patch = replace("flaky", "other", "OTHER-WAY");
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("flaky", "FLAKY-WAY", &[])]))])
+        .on(When::schema("aime_patch"), [Reply::text(format!("Here it is:\n```json\n{patch}\n```"))])
+        .on(When::tools().and_contains("FLAKY-WAY"), [gives_up("the net is torn")])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("It took another way.")]);
+    let world = World::with(script).settings("[triggers]\nmax_retries = 0\n");
+    let ended = world.aime(["run", "catch a fish", "--mode", "complex"]).must(0);
+    assert!(ended.stderr.lines().any(|line| line.starts_with("replan") && line.contains("mended: ")), "{ended}");
+}
+
+#[test]
 fn the_same_task_over_again_is_refused_and_the_decision_says_what_became_of_it() {
     let tasks = plan(&[actor("flaky", "FLAKY-WAY", &[]), actor("after", "AFTER-ALL", &["flaky"])]);
     let smaller = json!({"reasoning": "in two steps", "changes": [
