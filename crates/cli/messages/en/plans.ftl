@@ -93,6 +93,7 @@ said-rule-merge = merging takes at least two tasks
 said-rule-no-edge = there is no edge from {$quoted-from} to {$quoted-to}
 said-rule-id = {$quoted-text} is not an identifier: use 1 to {$number} of A-Z a-z 0-9 _ - .
 said-rule-again = task {$quoted-task} takes the place of {$quoted-failed} and does the same as it: {$mend}
+said-rule-unblock-again = unblock_task of {$quoted-task} would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it
 
 # Parameters that do not fit.
 said-fit-lacks = lacks {$quoted-name}

@@ -93,6 +93,7 @@ said-rule-merge = 合并至少需要两个任务
 said-rule-no-edge = 没有从 {$quoted-from} 到 {$quoted-to} 的边
 said-rule-id = {$quoted-text} 不是标识符：请用 1 到 {$number} 个 A-Z a-z 0-9 _ - .
 said-rule-again = 任务 {$quoted-task} 代替 {$quoted-failed}，做的却是同一件事：{$mend}
+said-rule-unblock-again = 对 {$quoted-task} 的 unblock_task 只会把失败的事再做一遍：请在 `description` 中写明另一种做法（modify_task），用更小的任务代替它，或让它依赖一个为它做准备的新任务
 
 # 不合要求的参数。
 said-fit-lacks = 缺少 {$quoted-name}
