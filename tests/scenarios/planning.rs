@@ -194,6 +194,8 @@ fn plan_runs_nothing() {
     assert!(written.contains("wash") && !written.contains('\u{1b}'), "a file has no colours: {written:?}");
     let shown = world.aime(["plan", "do the dishes", "--mode", "complex", "-o", "-"]).must(0);
     assert!(shown.stdout.contains("wash") && !world.exists("-"), "{shown}");
+    let shown = world.aime(["plan", "do the dishes", "--mode", "complex", "--format", "json", "-o", "-"]).must(0);
+    assert_eq!(shown.json()["schema"], "aime.plan/v1");
     // What it prints is what `run --plan` and `check` read.
     world.aime(["plan", "do the dishes", "--mode", "complex", "--format", "json", "-o", "plan.json"]).must(0);
     world.aime(["check", "plan.json"]).must(0);

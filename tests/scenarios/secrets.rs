@@ -39,6 +39,11 @@ fn a_run_is_not_named_after_a_secret() {
     let ended =
         world.aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"]).must(2).tells(&["taken for a secret", "another --run-id"]);
     assert!(!ended.to_string().contains("redacted-secret") && !world.exists(".aime/aime.db"), "{ended}");
+    // What a file of the folder holds is as secret.
+    let world = World::alone();
+    world.file(".env", "DB_PASSWORD=s3cr3t-word\n");
+    world.plan("plan.json", &plan(&[tool("note", "write_file", json!({"path": "a.txt", "content": "a"}), &[])]));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"]).must(2).tells(&["taken for a secret", "another --run-id"]);
 }
 
 #[test]

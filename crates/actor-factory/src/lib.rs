@@ -16,9 +16,7 @@ mod tools;
 
 pub use calls_in_text::{CallsInText, calls_in_text};
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
-pub use machine::{
-    ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind, steps_used_up,
-};
+pub use machine::{ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind};
 pub use marks::marked;
 pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileError, SmallModel};
 pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};

@@ -23,7 +23,6 @@ use serde::{Deserialize, Serialize};
 
 use self::turn::Turn;
 pub use self::{
-    conclude::steps_used_up,
     fact::{ActorEffect, ActorFact, ModelAnswer, ModelFault, QuestionKind},
     status::{ActorStatus, ActorStep, IllegalStep},
 };

@@ -28,7 +28,7 @@ use crate::{
 };
 
 pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
-const OPENAI_KEY: &str = "OPENAI_API_KEY";
+pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The names that mean a model also where none of that name is configured.
 pub(crate) const ROLES: [&str; 3] = ["default", "planner", "classifier"];
 const DEFAULT_MODEL: &str = "gpt-5-mini";

@@ -21,6 +21,7 @@
 //!     has_memory: false,
 //!     tells_every_end: true,
 //!     lists_apart: true,
+//!     keeps_unused: true,
 //!     settings: RunSettings::default(),
 //!     tools: vec![],
 //! };

@@ -25,8 +25,8 @@ use std::{
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_planner::Growth;
 use aime_progress::{
-    Census, Decision, FoldError, Frontier, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId, Timestamp,
-    TriggerReason,
+    Census, Decision, EvidenceId, FoldError, Frontier, Origin, ProgressEvent, ProgressState, QuestionId, RunStatus, Spent, TaskId,
+    Timestamp, TriggerReason,
 };
 use aime_tools::ToolSheet;
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,9 @@ pub struct RunMachine {
     approvals: BTreeMap<TaskId, people::Approval>,
     /// Trigger reasons that a replan, its refusal or a person has dealt with.
     handled: BTreeSet<String>,
+    /// Evidence that was looked at and stays open, since no usable patch came of that.
+    #[serde(default)]
+    left_open: BTreeSet<EvidenceId>,
     /// The reasons last told to the user, so that they are told once.
     announced: BTreeSet<String>,
     /// Replans since the last time a person allowed more.
@@ -158,7 +161,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: `Resumed` and `CancelRequested`, one of which comes first, revoke all that was under way.
-    const SNAPSHOT: Option<u32> = Some(2);
+    const SNAPSHOT: Option<u32> = Some(3);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;
@@ -183,6 +186,7 @@ impl Machine for RunMachine {
             bounds_reached: BTreeSet::new(),
             approvals: BTreeMap::new(),
             handled: BTreeSet::new(),
+            left_open: BTreeSet::new(),
             announced: BTreeSet::new(),
             replans: 0,
             last_replan_at: None,

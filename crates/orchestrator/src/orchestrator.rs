@@ -45,6 +45,9 @@ pub enum OrchestratorError {
         /// The latest.
         latest: u32,
     },
+    /// The run would stand everywhere under another name, and not be found by its own.
+    #[error("the name of the run holds what is taken for a secret, which is written nowhere")]
+    SecretName,
     /// The journal does not fit this version.
     #[error("run {run} cannot be replayed: {reason}")]
     Unreplayable {
@@ -153,7 +156,7 @@ impl Orchestrator {
     /// What a run starts from: the request, and what these parts are. It holds no secret.
     ///
     /// # Errors
-    /// [`OrchestratorError`] when the run's name is none for a plan.
+    /// [`OrchestratorError`] when the run's name is none for a plan, or holds a secret.
     pub fn input(&self, request: RunRequest) -> Result<RunInput, OrchestratorError> {
         let RunRequest { run, goal, plan, mut settings } = request;
         let confinement = &self.parts.tool_context.confinement;
@@ -163,6 +166,9 @@ impl Orchestrator {
         let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
         let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
         let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
+        if self.parts.redactor.finds(run.as_str()) {
+            return Err(OrchestratorError::SecretName);
+        }
         Ok(self.parts.redactor.typed_values(RunInput {
             run,
             plan_id,
@@ -172,6 +178,7 @@ impl Orchestrator {
             has_memory,
             tells_every_end: true,
             lists_apart: true,
+            keeps_unused: true,
             settings,
             tools,
         }))

@@ -162,6 +162,9 @@ pub struct RunInput {
     /// tell the lists of all.
     #[serde(default)]
     pub lists_apart: bool,
+    /// Whether evidence that asks for a replan stays open where no usable patch came of that. Journals of before tell that it was used.
+    #[serde(default)]
+    pub keeps_unused: bool,
     /// How it works.
     pub settings: RunSettings,
     /// The tools, as they were known when the run began.

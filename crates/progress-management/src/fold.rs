@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    EvidenceId, IllegalTransition, PatchFaults, PlanFaults, PlanId, ProgressEvent, ProgressState, Question, QuestionId, RunStatus, Spent,
-    Strategic, Task, TaskId, TaskStatus, Timed, Timestamp,
+    EvidenceId, EvidenceKind, IllegalTransition, PatchFaults, PlanFaults, PlanId, ProgressEvent, ProgressState, Question, QuestionId,
+    RunStatus, Spent, Strategic, Task, TaskId, TaskStatus, Timed, Timestamp,
 };
 
 /// Why an event does not follow from the state.
@@ -230,6 +230,10 @@ impl ProgressState {
                     return Err(FoldError::DuplicateEvidence { evidence: evidence.id.clone() });
                 }
                 evidence.task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+                // What a person says of the run counts more than what a look has found: a criterion may be what they take back.
+                if evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() {
+                    self.unmet_criteria.clear();
+                }
                 self.evidence.push(evidence.clone());
             }
             ProgressEvent::EvidenceProcessed { evidence, .. } => self.process(evidence)?,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{EdgeType, PlanChange, PlanPatch, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus};
+use crate::{EdgeType, EvidenceKind, PlanChange, PlanPatch, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus};
 
 /// What a patch makes of a task that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -54,11 +54,12 @@ impl std::fmt::Display for Lowered {
 ///
 /// # Errors
 /// A line for each of them that would only be done again as before: one task with the same words, or the same call, takes its place, or it is
-/// tried again and nothing of what is done changes, nor of what comes before it.
+/// tried again and nothing of what is done changes, nor of what comes before it. Where a person has said something that no decision used yet, it may be
+/// tried again as it is: it may be that something else has changed.
 pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<String>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
-            || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0)
+            || (task.status == TaskStatus::Blocked && task.held && task.attempts > 0 && !held_by_plan(&task.spec.id, state))
     };
     let (mut lowered, mut faults) = (Vec::new(), Vec::new());
     for task in state.tasks.values().filter(gave_up) {
@@ -105,7 +106,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
         }
     }
     // A group does nothing by itself: what failed in it is looked at by itself.
-    if how == Lowering::Again && failed.kind != TaskKind::Group && !waits_for_more(id, state, patch) {
+    if how == Lowering::Again && failed.kind != TaskKind::Group && !is_prepared(failed, state, patch) && !person_spoke(state) {
         let id = id.as_str();
         return Err(format!(
             "unblock_task of {id:?} would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it"
@@ -114,12 +115,29 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
     Ok((how, Vec::new()))
 }
 
-/// Whether a patch lets a task that has run wait for something: all that it depended on then was done before it ran.
-fn waits_for_more(id: &TaskId, state: &ProgressState, patch: &PlanPatch) -> bool {
+/// Whether a patch lets a task that has run depend on something that it did not depend on then, or that is still to be done.
+fn is_prepared(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> bool {
     let Ok(after) = state.patched(patch, state.last_progress_at) else { return false };
-    let named = after.tasks.get(id).into_iter().flat_map(|task| &task.spec.dependencies);
-    let drawn = after.edges.iter().filter(|edge| edge.to == *id && edge.kind != EdgeType::Rollback).map(|edge| &edge.from);
-    named.chain(drawn).any(|before| after.tasks.get(before).is_some_and(|task| task.status.is_open()))
+    let before = needed(&failed.id, state);
+    needed(&failed.id, &after)
+        .into_iter()
+        .any(|needed| !before.contains(&needed) || after.tasks.get(needed).is_some_and(|task| task.status.is_open()))
+}
+
+/// What a task depends on.
+fn needed<'a>(id: &TaskId, state: &'a ProgressState) -> Vec<&'a TaskId> {
+    let named = state.tasks.get(id).into_iter().flat_map(|task| &task.spec.dependencies);
+    named.chain(state.edges.iter().filter(|edge| edge.to == *id && edge.kind != EdgeType::Rollback).map(|edge| &edge.from)).collect()
+}
+
+/// Whether a decision held a task back, and not that it failed too often.
+fn held_by_plan(id: &TaskId, state: &ProgressState) -> bool {
+    let changes = state.decisions.iter().flat_map(|decision| &decision.patch.changes);
+    changes.into_iter().any(|change| matches!(change, PlanChange::BlockTask { id: held, .. } if held == id))
+}
+
+fn person_spoke(state: &ProgressState) -> bool {
+    state.evidence.iter().any(|evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() && !evidence.processed)
 }
 
 /// The new tasks that take the place of a task.

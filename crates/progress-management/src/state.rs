@@ -64,7 +64,8 @@ pub struct ProgressState {
     pub version: u32,
     /// The strategic part.
     pub strategic: Strategic,
-    /// The success criteria that did not hold when they were last looked at. No patch takes them out of the plan.
+    /// The success criteria that did not hold when they were last looked at. No patch takes them out of the plan, unless a
+    /// person has said something of the run since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet_criteria: Vec<String>,
     /// The tasks in plan order.

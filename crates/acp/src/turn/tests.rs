@@ -25,6 +25,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
             has_memory: false,
             tells_every_end: true,
             lists_apart: true,
+            keeps_unused: true,
             settings: RunSettings::default(),
             tools: Vec::new(),
         },

@@ -12,12 +12,6 @@ use crate::text::cut;
 /// The longest summary, in characters.
 const SUMMARY: usize = 2_000;
 
-/// The beginning of the error of an actor that has used up its steps, of which it had `max_steps`.
-#[must_use]
-pub fn steps_used_up(max_steps: u32) -> String {
-    format!("reached max_steps ({max_steps})")
-}
-
 impl ActorMachine {
     /// What `apply` gives: the conclusion, or that the actor was stopped and nothing is under way any more.
     pub(super) fn output(&self) -> Option<Conclusion> {
@@ -82,7 +76,8 @@ impl ActorMachine {
 
     /// The actor used up its steps: it is idle again, and its task is not done.
     pub(super) fn out_of_steps(&mut self) {
-        let failure = self.failure(steps_used_up(self.input.spec.max_steps), Some(FailureCause::Steps));
+        let error = format!("reached max_steps ({})", self.input.spec.max_steps);
+        let failure = self.failure(error, Some(FailureCause::Steps));
         self.end(ActorStep::Limit, failure);
     }
 

@@ -42,7 +42,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     }
     let models = models::ready(&choice, setup).await?.redacted(setup.redactor());
     let plan = make(goal, args.choice.mode, &models, setup).await?;
-    if args.format == PlanFormat::Json && args.output_file.is_none() {
+    if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;
         return Ok(0);
     }

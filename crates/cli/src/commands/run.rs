@@ -176,10 +176,7 @@ pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan
 pub(super) fn run_id(name: Option<&str>, setup: &Setup) -> Result<RunId, Failure> {
     match name {
         Some("last") => Err(Failure::usage("no run can be named `last`: that is the newest run").hint("choose another --run-id")),
-        Some(name) if setup.redactor().finds(name) => {
-            Err(Failure::usage("the name of the run holds what is taken for a secret, which is written nowhere")
-                .hint("choose another --run-id"))
-        }
+        Some(name) if setup.redactor().finds(name) => Err(failure_of(&OrchestratorError::SecretName)),
         Some(name) => RunId::new(name).map_err(|error| Failure::usage(error).hint("choose another --run-id")),
         None => new_run_id(),
     }
@@ -325,10 +322,13 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
         },
         () = stopped_twice(&stop, &seen) => {
             carried.abort();
+            // What it has still to print would stand behind the result.
             shown.abort();
+            drop(shown.await);
             drop(seen);
             output::note(&format!("stopped at once; go on with `aime resume {run}`"));
-            return tell_as_it_stands(&run, output, setup);
+            tell_as_it_stands(&run, output, setup);
+            return Ok(FailureCode::Interrupted.exit_code());
         }
     };
     drop(orchestrator);
@@ -345,12 +345,21 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
 }
 
 /// Gives programs the result that they are promised of a run that was stopped at once, as far as its journal has it.
-fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    if form != Output::Text {
-        let seen = view(&setup.journal()?, run).map_err(|error| failure_of(&error))?;
-        tell(&RunResult::new(run.clone(), &seen.state, &output_of(run, &seen)), form)?;
+fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
+    if form == Output::Text {
+        return;
     }
-    Ok(FailureCode::Interrupted.exit_code())
+    let stands = setup.journal().ok().and_then(|journal| view(&journal, run).ok());
+    let result = match stands {
+        Some(seen) => RunResult::new(run.clone(), &seen.state, &output_of(run, &seen)),
+        None => {
+            let message = "stopped before anything was recorded".to_owned();
+            RunResult::unbegun(run.clone(), RunFailure { code: FailureCode::Interrupted, message, hint: None })
+        }
+    };
+    if let Err(failure) = tell(&result, form) {
+        output::failure(&failure.message, failure.hint.as_deref());
+    }
 }
 
 /// Keeps what a person has allowed for good. A run goes on without; then it says why.
@@ -447,6 +456,7 @@ pub(super) fn failure_of(error: &OrchestratorError) -> Failure {
         OrchestratorError::NoSuchVersion { run, .. } => {
             Failure::caused(code::USAGE, error).hint(format!("`aime runs show {run}` tells what made each version"))
         }
+        OrchestratorError::SecretName => Failure::caused(code::USAGE, error).hint("choose another --run-id"),
         OrchestratorError::Lock(_) => Failure::caused(code::USAGE, error).hint("wait for it, or stop it with Ctrl-C there"),
         OrchestratorError::Journal(JournalError::RunExists { .. }) => {
             Failure::caused(code::USAGE, error).hint("choose another --run-id, or `aime resume` it")

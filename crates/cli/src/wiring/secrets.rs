@@ -6,7 +6,10 @@ use aime_redact::{is_ordinary, is_placeholder, is_secret_name, secrets_in};
 use aime_sandbox::looks_secret;
 
 use super::telemetry;
-use crate::config::{Config, Environment};
+use crate::{
+    config::{Config, Environment},
+    models::OPENAI_KEY,
+};
 
 /// What the environment holds that nobody must see: what settings name as keys and tokens, and what looks like one.
 pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
@@ -14,7 +17,8 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
     let tokens = servers().filter_map(|server| server.bearer_token_env.as_deref());
     let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
     let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
-    let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).collect();
+    // Also the key that is sent where no setting names another.
+    let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).chain([OPENAI_KEY]).collect();
     let text = || environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut found: Vec<String> = text()
         .filter_map(|(name, value)| match name {

@@ -6,10 +6,7 @@ use super::{FailureCode, Out, Phase, RunMachine, Work};
 use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
 pub(super) const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then `aime resume` the run";
-const STEPS_HINT: &str = "raise max_steps in [run], or let the goal be planned in smaller tasks (--mode complex)";
-/// Where no actor had as many steps as the run allows.
-const PROFILE_STEPS_HINT: &str =
-    "raise max_steps in the actor's profile, which allows fewer than [run], or let the goal be planned in smaller tasks (--mode complex)";
+const STEPS_HINT: &str = "raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)";
 
 impl RunMachine {
     /// When nothing moves any more: waits for a person, gives up what cannot be done, or ends.
@@ -116,9 +113,7 @@ impl RunMachine {
         if let Some(why) = &self.give_up {
             lines.push(why.clone());
         }
-        let of_run = aime_actors::steps_used_up(self.bounds.max_steps);
-        let by_run = lines.iter().any(|line| line.contains(&of_run));
-        let hint = all_out_of_steps.then(|| if by_run { STEPS_HINT } else { PROFILE_STEPS_HINT }.to_owned());
+        let hint = all_out_of_steps.then(|| STEPS_HINT.to_owned());
         Some(RunFailure { code, message: lines.join("; "), hint })
     }
 

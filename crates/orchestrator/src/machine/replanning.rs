@@ -69,8 +69,10 @@ impl RunMachine {
 
     /// The same trouble has the same key; the same task failing once more is new trouble.
     fn key(&self, reason: &TriggerReason) -> String {
-        let tasks: Vec<String> =
-            reason.tasks.iter().map(|id| format!("{id}:{}", self.state.tasks.get(id).map_or(0, |task| task.attempts))).collect();
+        // What was found out is the same however often the task that found it is tried.
+        let of_evidence = matches!(reason.kind, TriggerKind::Evidence | TriggerKind::Person);
+        let tasks = reason.tasks.iter().filter(|_| !of_evidence || !self.input.keeps_unused);
+        let tasks: Vec<String> = tasks.map(|id| format!("{id}:{}", self.state.tasks.get(id).map_or(0, |task| task.attempts))).collect();
         let evidence: Vec<&str> = reason.evidence.iter().map(EvidenceId::as_str).collect();
         let since = match reason.kind {
             TriggerKind::Stalled => self.state.last_progress_at.as_millis(),
@@ -141,7 +143,11 @@ impl RunMachine {
                 self.tell_refused(refused, out);
                 self.plan_was_changed();
                 let patch = patch.clone();
-                let evidence = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
+                // What was left open was shown with the rest.
+                let mut evidence: Vec<EvidenceId> = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
+                let still_open = |id: &&EvidenceId| self.state.evidence.iter().any(|known| known.id == **id && !known.processed);
+                let left_open = std::mem::take(&mut self.left_open);
+                evidence.extend(left_open.iter().filter(still_open).filter(|id| !evidence.contains(id)).cloned().collect::<Vec<_>>());
                 let lowered = lowering(&self.state, &patch).unwrap_or_default();
                 let decision = Decision { version: self.state.version + 1, at: self.now, triggers: reasons, patch, evidence, lowered };
                 self.stop_cancelled(&decision.patch, out);
@@ -154,8 +160,9 @@ impl RunMachine {
                 self.handle(&reasons);
                 let why = format!("no usable patch: {message}");
                 self.set_status(RunStatus::Executing, Some(&why), out);
-                let asks = |evidence: &&EvidenceId| !self.asks_for_a_replan(evidence);
-                let minor = reasons.iter().flat_map(|reason| &reason.evidence).filter(asks).cloned().collect();
+                let looked_at = reasons.iter().flat_map(|reason| reason.evidence.iter().cloned());
+                let (open, minor): (Vec<_>, Vec<_>) = looked_at.partition(|id| self.input.keeps_unused && self.asks_for_a_replan(id));
+                self.left_open.extend(open);
                 self.dismiss(minor, why, out);
                 self.advance(out);
             }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Outcome, Phase, ProgressEvent, Risk, Strategic, StrategicChange, testing::*};
+use crate::{Evidence, EvidenceKind, Outcome, Phase, ProgressEvent, Risk, Significance, Strategic, StrategicChange, testing::*};
 
 fn add(task: TaskSpec, replaces: &str) -> PlanChange {
     PlanChange::AddTask { task: Box::new(task), replaces: ids(replaces) }
@@ -388,12 +388,27 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         reason: String::new(),
     };
     let failed = checked("a exists", Some(false));
+    let said = |text: &str| ProgressEvent::EvidenceAdded {
+        evidence: Evidence {
+            id: "person-1".parse().unwrap(),
+            at: at(2),
+            task: None,
+            kind: EvidenceKind::UserInput,
+            significance: Significance::High,
+            content: text.to_owned(),
+            processed: false,
+            origins: vec![],
+        },
+    };
     let table = [
         (vec![], vec!["c"]),
         (vec![failed.clone()], vec!["c", "a exists"]),
         (vec![failed.clone(), checked("a exists", None), failed.clone()], vec!["c", "a exists"]),
         (vec![failed.clone(), checked("a exists", Some(true))], vec!["c"]),
-        (vec![checked("b exists", Some(true)), failed, checked("b exists", Some(false))], vec!["c", "a exists", "b exists"]),
+        (vec![checked("b exists", Some(true)), failed.clone(), checked("b exists", Some(false))], vec!["c", "a exists", "b exists"]),
+        // A person may take one back.
+        (vec![failed.clone(), said("b is enough")], vec!["c"]),
+        (vec![said("b is enough"), failed.clone()], vec!["c", "a exists"]),
         // The goal itself is no criterion of the plan.
         (vec![checked("what was done reaches the goal: x", Some(false))], vec!["c"]),
     ];

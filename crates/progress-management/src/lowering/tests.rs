@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::{edge, id, patch_of, spec, state_of, tool};
+use crate::testing::{at, edge, id, patch_of, spec, state_of, tool};
+use crate::{Decision, Evidence, Significance};
 
 /// `read` is done; `convert` has failed for good, as has the call `list`; `upload` waits.
 fn troubled() -> ProgressState {
@@ -122,8 +123,12 @@ fn what_has_not_failed_for_good_is_not_looked_at() {
     };
     hold(&mut state, 3);
     assert!(lowering(&state, &same).is_err() && lowering(&state, &again).is_err());
-    // What never ran was held back by the plan, which lets it go.
+    // What never failed was held back by the plan, which lets it go, and so was what a decision held.
     hold(&mut state, 0);
+    assert_eq!(lowering(&state, &again), Ok(vec![]));
+    hold(&mut state, 1);
+    let patch = patch_of(vec![PlanChange::BlockTask { id: id("convert"), reason: "wait for the key".to_owned() }]);
+    state.decisions.push(Decision { version: 2, at: at(1), triggers: vec![], patch, evidence: vec![], lowered: vec![] });
     assert_eq!(lowering(&state, &again), Ok(vec![]));
 }
 
@@ -137,4 +142,34 @@ fn a_group_that_failed_goes_on_when_what_failed_in_it_is_done_another_way() {
     let told = lowering(&state, &patch_of(vec![unblock("g"), another])).unwrap();
     assert_eq!(told.iter().map(ToString::to_string).collect::<Vec<_>>(), ["g tried again", "part another way: other"]);
     assert!(lowering(&state, &patch_of(vec![unblock("g"), unblock("part")])).is_err());
+}
+
+#[test]
+fn what_was_missing_before_it_may_be_done_already() {
+    let mut state = troubled();
+    let mut ready = state.tasks[&id("read")].clone();
+    ready.spec.id = id("build");
+    state.tasks.insert(id("build"), ready);
+    let told = lowering(&state, &patch_of(vec![waits("build"), unblock("convert")])).unwrap();
+    assert!(told.iter().any(|lowered| lowered.to_string() == "convert tried again"), "it did not wait for that when it failed");
+}
+
+#[test]
+fn who_says_something_may_have_it_tried_again() {
+    let mut state = troubled();
+    let again = patch_of(vec![unblock("convert")]);
+    let said = |processed| Evidence {
+        id: "person-1".parse().unwrap(),
+        at: at(2),
+        task: None,
+        kind: EvidenceKind::UserInput,
+        significance: Significance::High,
+        content: "it is installed now".to_owned(),
+        processed,
+        origins: vec![],
+    };
+    for (processed, allowed) in [(false, true), (true, false)] {
+        state.evidence = vec![said(processed)];
+        assert_eq!(lowering(&state, &again).is_ok(), allowed, "processed: {processed}");
+    }
 }

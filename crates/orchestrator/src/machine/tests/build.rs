@@ -36,6 +36,7 @@ pub(super) fn input() -> RunInput {
         has_memory: false,
         tells_every_end: true,
         lists_apart: true,
+        keeps_unused: true,
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         tools: [sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)]
             .map(std::sync::Arc::new)

@@ -13,9 +13,9 @@ use crate::{RunFact, RunInput};
 /// Every member of the machine's own. With a change here [`RunMachine::SNAPSHOT`] is raised: a machine with a new member that was left out of a
 /// snapshot would not be the one that all facts make.
 const FORM: (u32, &str) = (
-    2,
+    3,
     "announced approvals before bounds bounds_reached calls cancelling counter decision early ended_by_person executions give_up growth handled input \
-     known known_origins last_replan_at leaving memory_faults never_released now open phase plan_origins replans reported said segment_at state \
+     known known_origins last_replan_at leaving left_open memory_faults never_released now open phase plan_origins replans reported said segment_at state \
      to_cancel unmet verified worked_ms",
 );
 

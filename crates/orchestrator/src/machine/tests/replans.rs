@@ -192,6 +192,35 @@ fn evidence_that_no_decision_used_stays_open_for_the_next_one() {
 }
 
 #[test]
+fn evidence_that_is_left_open_is_no_new_trouble_when_its_task_is_tried_again() {
+    let mut world = World::of("a; b: a; c: b");
+    world.reports("a", 0, evidence("e", "a", Significance::High));
+    world.no_patch().fails("a");
+    assert_eq!(world.open(), "a", "the same evidence, whatever became of its task");
+    world.done("a");
+    assert_eq!(world.open(), "b", "nor is the plan looked at for it after each task");
+    world.fails_for_good("b");
+    assert_eq!(world.open(), "replan");
+    world.patched(vec![add("other", &["b"])]);
+    let decision = world.state().decisions.last().unwrap();
+    assert_eq!(decision.evidence.iter().map(EvidenceId::as_str).collect::<Vec<_>>(), ["e"], "the planner saw it with the rest");
+    assert!(world.state().evidence[0].processed);
+}
+
+#[test]
+fn a_journal_of_before_tells_that_unused_evidence_was_used() {
+    for keeps in [false, true] {
+        let mut world = World::given(|input| {
+            input.keeps_unused = keeps;
+            input.plan = Some(super::build::plan("a"));
+        });
+        world.reports("a", 0, evidence("e", "a", Significance::High));
+        world.no_patch();
+        assert_eq!(world.state().evidence[0].processed, !keeps);
+    }
+}
+
+#[test]
 fn what_a_person_said_and_no_decision_used_is_told_at_the_end() {
     let mut world = World::of("a");
     world.send(RunFact::PersonSaid { id: "person-1".parse().unwrap(), task: None, text: "not by train".to_owned() });
