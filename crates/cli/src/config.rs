@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use aime_actors::ActorSettings;
 use aime_orchestrator::{EagerStart, Reflect};
-use aime_planner::{Adaptive, BypassSettings, GrowthSettings, PlanLimits, Strategy};
+use aime_planner::{Adaptive, BypassSettings, ClassifierSettings, GrowthSettings, PlanLimits, PlannerSettings, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -167,8 +167,14 @@ pub(crate) struct PlanningConfig {
     pub(crate) cache: bool,
     /// How often the planner is asked before a simplified plan is tried.
     pub(crate) tries: u32,
+    /// How freely plans and patches are thought of, 0 to 2.
+    pub(crate) temperature: f32,
+    /// How freely the first TODOs of an emergent plan are thought of, 0 to 2.
+    pub(crate) first_todos_temperature: f32,
     /// When a goal is not planned at all.
     pub(crate) bypass: BypassSettings,
+    /// What the rules count that tell simple goals from complex ones.
+    pub(crate) classifier: ClassifierSettings,
     /// How large plans may be.
     pub(crate) limits: PlanLimits,
     /// When a complex plan is looked at between its tasks: `never`, `evidence` when something was learnt, `always`.
@@ -183,13 +189,17 @@ pub(crate) struct PlanningConfig {
 
 impl Default for PlanningConfig {
     fn default() -> Self {
+        let planner = PlannerSettings::default();
         Self {
             strategy: Strategy::Adaptive,
             mode: ModeConfig::Auto,
             fallback: FallbackConfig::Category,
             cache: true,
-            tries: 3,
+            tries: planner.tries,
+            temperature: planner.temperature,
+            first_todos_temperature: planner.first_todos_temperature,
             bypass: BypassSettings::default(),
+            classifier: ClassifierSettings::default(),
             limits: PlanLimits::default(),
             adaptive: Adaptive::default(),
             eager_start: EagerStart::default(),
@@ -293,6 +303,8 @@ pub(crate) struct MemoryConfig {
     pub(crate) recall: usize,
     /// Pieces of documents that a run retrieves, at most.
     pub(crate) chunks: usize,
+    /// Tokens of one piece, about.
+    pub(crate) chunk_tokens: u64,
     /// Tokens of a prompt that memories take, at most.
     pub(crate) memory_tokens: u64,
     /// Tokens of a prompt that pieces of documents take, at most.
@@ -309,6 +321,7 @@ impl Default for MemoryConfig {
             knowledge: None,
             recall: 3,
             chunks: 3,
+            chunk_tokens: aime_memory::KnowledgeSettings::default().chunk_tokens,
             memory_tokens: prompt.memory_tokens,
             knowledge_tokens: prompt.knowledge_tokens,
             max_entries: aime_memory::MemorySettings::default().max_entries,

@@ -23,7 +23,7 @@ use std::{
 use aime_actors::ActorFactory;
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
-use aime_memory::{MemorySettings, PromptBounds};
+use aime_memory::{KnowledgeSettings, MemorySettings, PromptBounds};
 use aime_orchestrator::{HumanChannel, KeptPlans, Models, Parts, ProjectWords, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_redact::Redactor;
@@ -274,12 +274,15 @@ impl Setup {
 
     /// How goals are routed and planned.
     pub(crate) fn route(&self) -> RouteSettings {
-        RouteSettings { strategy: self.config.planning.strategy, mode: None, bypass: self.config.planning.bypass.clone() }
+        let planning = &self.config.planning;
+        RouteSettings { strategy: planning.strategy, mode: None, bypass: planning.bypass.clone(), classifier: planning.classifier.clone() }
     }
 
     pub(crate) fn planner(&self) -> PlannerSettings {
         PlannerSettings {
             tries: self.config.planning.tries,
+            temperature: self.config.planning.temperature,
+            first_todos_temperature: self.config.planning.first_todos_temperature,
             fallback: match self.config.planning.fallback {
                 FallbackConfig::Category => Fallback::Category,
                 FallbackConfig::None => Fallback::Fail,
@@ -313,6 +316,7 @@ impl Setup {
             knowledge: self.knowledge_folder(),
             recall: memory.recall,
             chunks: memory.chunks,
+            documents: KnowledgeSettings { chunk_tokens: memory.chunk_tokens, ..KnowledgeSettings::default() },
             prompt: PromptBounds { memory_tokens: memory.memory_tokens, knowledge_tokens: memory.knowledge_tokens },
             redactor: self.redactor.clone(),
             ..RunMemorySettings::new(self.memory_file())

@@ -47,8 +47,8 @@ pub use prompt::{
     VerdictContext,
 };
 pub use route::{
-    BypassSettings, Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, Route, RouteSettings, Routed, Signals,
-    Stage1, Stage1Verdict, Strategy, Undecided, classify, default_categories, match_category, read_categories, route,
+    BypassSettings, Category, CategoryError, CategoryFile, CategoryMatch, ClassifierSettings, DEFAULT_CATEGORIES, Route, RouteSettings,
+    Routed, Signals, Stage1, Stage1Verdict, Strategy, Undecided, classify, default_categories, match_category, read_categories, route,
 };
 pub use validate::{CheckedPlan, PlanChecker, PlanLimits, PlanValidator};
 pub use verdict::{Judged, Verdict, verdict};

@@ -30,11 +30,6 @@ pub use error::PlannerError;
 pub use replan::{ReplanRequest, Replanned};
 pub use request::{Fallback, PlanRequest, PlannerSettings};
 
-/// The temperature of a plan: a little freedom, so that a second try can differ from the first.
-const TEMPERATURE: f32 = 0.2;
-/// How freely the first TODOs of an emergent plan are thought of.
-const FIRST_TODOS_TEMPERATURE: f32 = 0.3;
-
 /// A plan that may be run, and how it was come by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
@@ -188,7 +183,7 @@ impl Planner {
         };
         let mut question = self.question("aime_plan", schema, messages, self.settings.tries);
         if request.mode == PlanMode::Emergent {
-            question.temperature = Some(FIRST_TODOS_TEMPERATURE);
+            question.temperature = Some(self.settings.first_todos_temperature);
         }
         let checker = self.checker(request, request.mode);
         let Some(parts) = parts else { return self.ask(question, |value| check(&checker, &value, &request.goal)).await };
@@ -222,7 +217,7 @@ impl Planner {
         StructuredRequest {
             // More forms are read than are asked for, so the schema guides the model and the checker judges.
             must_fit: false,
-            temperature: Some(TEMPERATURE),
+            temperature: Some(self.settings.temperature),
             max_output_tokens: Some(self.model.limits().max_output_tokens),
             tries,
             ..StructuredRequest::new(name, schema, messages.into_iter().map(Arc::new).collect())

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use category::{
     Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, default_categories, match_category, read_categories,
 };
-pub use classify::{Signals, Stage1, Stage1Verdict, classify};
+pub use classify::{ClassifierSettings, Signals, Stage1, Stage1Verdict, classify};
 
 /// Which goals are planned at all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub enum Strategy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BypassSettings {
-    /// Goals up to this length do; a character of a dense script counts 3.
+    /// Goals up to this length do; a character of a dense script counts [more than one](ClassifierSettings::dense).
     pub max_input_length: usize,
     /// Goals that work on one named file do.
     pub single_file: bool,
@@ -58,6 +58,8 @@ pub struct RouteSettings {
     pub mode: Option<PlanMode>,
     /// When a goal goes straight to an actor.
     pub bypass: BypassSettings,
+    /// What the first stage of the classifier counts.
+    pub classifier: ClassifierSettings,
 }
 
 /// The way that was chosen for a goal.
@@ -78,7 +80,7 @@ pub struct Routed {
 /// A goal of which the rules are unsure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undecided {
-    /// The score of the rules: 0 or 1.
+    /// The score of the rules: 0 or 1 by default.
     pub score: i32,
     /// The goal's category.
     pub category: String,
@@ -119,7 +121,7 @@ pub fn route(goal: &str, settings: &RouteSettings, categories: &[Category]) -> R
     if settings.strategy == Strategy::Never {
         return decided(PlanMode::Direct, "strategy", None, vec!["the strategy is never to plan".to_owned()]);
     }
-    let stage1 = classify(goal);
+    let stage1 = classify(goal, &settings.classifier);
     let score = Some(stage1.score);
     if settings.strategy == Strategy::Adaptive && !stage1.needs_plan() {
         let reasons = bypass(&settings.bypass, &stage1.signals, &category);

@@ -7,6 +7,9 @@ use super::{Config, ModelConfig, Provider};
 /// The longest time that the tools take themselves, in seconds.
 const LONGEST_CALL: u64 = 600;
 
+/// The fewest tokens of a piece of a document.
+const LEAST_CHUNK: u64 = 50;
+
 /// The most memories, and pieces of documents, that one prompt is given.
 const MOST_RECALLED: usize = 20;
 
@@ -42,6 +45,12 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     for (key, number) in [("max_todos", growth.max_todos), ("update_every", growth.update_every), ("max_failures", growth.max_failures)] {
         want(number > 0, &format!("planning.growth.{key}"), &number, "at least 1");
     }
+    for (key, temperature) in [("temperature", planning.temperature), ("first_todos_temperature", planning.first_todos_temperature)] {
+        want((0.0..=2.0).contains(&temperature), &format!("planning.{key}"), &temperature, "0 to 2");
+    }
+    let classifier = &planning.classifier;
+    want(classifier.simple < classifier.complex, "planning.classifier.simple", &classifier.simple, "less than `complex`");
+    want(classifier.dense > 0, "planning.classifier.dense", &classifier.dense, "at least 1");
     want((0.0..=1.0).contains(&growth.merge_at), "planning.growth.merge_at", &growth.merge_at, "0 to 1");
     let threshold = config.triggers.token_budget_threshold;
     want((0.0..=1.0).contains(&threshold), "triggers.token_budget_threshold", &threshold, "0 to 1");
@@ -74,6 +83,7 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     for (key, number) in [("recall", memory.recall), ("chunks", memory.chunks)] {
         want(number <= MOST_RECALLED, &format!("memory.{key}"), &number, &format!("0 to {MOST_RECALLED}"));
     }
+    want(memory.chunk_tokens >= LEAST_CHUNK, "memory.chunk_tokens", &memory.chunk_tokens, &format!("at least {LEAST_CHUNK}"));
     let undo = &config.undo;
     for (key, number) in [("file_mb", undo.file_mb), ("folder_mb", undo.folder_mb), ("store_mb", undo.store_mb)] {
         want(number > 0, &format!("undo.{key}"), &number, "at least 1, or undo.enabled = false");

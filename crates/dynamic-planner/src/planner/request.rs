@@ -23,11 +23,15 @@ pub enum Fallback {
 }
 
 /// How a planner works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlannerSettings {
     /// How many answers are asked for before something simpler is done.
     pub tries: u32,
+    /// How freely plans and patches are thought of: a little, so that a second try can differ from the first.
+    pub temperature: f32,
+    /// How freely the first TODOs of an emergent plan are thought of.
+    pub first_todos_temperature: f32,
     /// Whether a task may be a single tool call.
     pub tool_tasks: bool,
     /// The most characters of project notes in a prompt.
@@ -48,6 +52,8 @@ impl Default for PlannerSettings {
     fn default() -> Self {
         Self {
             tries: 3,
+            temperature: 0.2,
+            first_todos_temperature: 0.3,
             tool_tasks: true,
             project_chars: 1_500,
             folder_chars: 800,

@@ -1,16 +1,59 @@
 //! Stage 1 of the classifier: rules that read a goal without a model.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::words::{
     BEFORE_VERB, CONDITIONAL, EXPLORATORY, HOST_ENDINGS, MANY_FILES, MULTI_STEP, NOT_FILES, NOUNS_ZH, PARALLEL, VERBS, VERBS_ZH, found,
     is_dense,
 };
 
+/// What stage 1 counts, and where it draws the line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClassifierSettings {
+    /// Lengths below which a goal gets points, each with these; the shortest that holds counts.
+    pub shorter: Vec<(usize, i32)>,
+    /// Lengths above which a goal gets points, each with these; the longest that holds counts.
+    pub longer: Vec<(usize, i32)>,
+    /// Points for one word that puts a step after another, and for more of them.
+    pub multi_step: [i32; 2],
+    /// Points for a condition.
+    pub conditional: i32,
+    /// Points for parallel work.
+    pub parallel: i32,
+    /// Points for up to one verb that names an action, for two, and for more.
+    pub verbs: [i32; 3],
+    /// The highest score of a simple goal.
+    pub simple: i32,
+    /// The lowest score of a complex goal.
+    pub complex: i32,
+    /// What a character of a dense script (Chinese, Japanese, Korean) counts in a length.
+    pub dense: usize,
+}
+
+impl Default for ClassifierSettings {
+    fn default() -> Self {
+        Self {
+            shorter: vec![(30, -2), (60, -1)],
+            longer: vec![(120, 1), (200, 2)],
+            multi_step: [1, 3],
+            conditional: 2,
+            parallel: 2,
+            verbs: [-1, 1, 2],
+            simple: -1,
+            complex: 2,
+            dense: 3,
+        }
+    }
+}
+
 /// What stage 1 makes of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage1Verdict {
-    /// A score of −1 or less.
+    /// A low score.
     Simple,
-    /// A score of 2 or more.
+    /// A high score.
     Complex,
     /// Exploratory, open-ended or creative, whatever the score.
     Exploratory,
@@ -21,7 +64,7 @@ pub enum Stage1Verdict {
 /// What the rules see in a goal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signals {
-    /// Its length in characters, where a character of a dense script (Chinese, Japanese, Korean) counts 3.
+    /// Its length in characters, where a character of a dense script (Chinese, Japanese, Korean) counts more than one.
     pub length: usize,
     /// Words that put one step after another, and numbered or dashed lines.
     pub multi_step: Vec<String>,
@@ -73,11 +116,11 @@ impl Stage1 {
 
 /// Reads a goal by rules, in English and Chinese.
 ///
-/// Points: length below 30 −2, below 60 −1, above 120 +1, above 200 +2; one multi-step marker +1, two or more +3;
-/// a condition +2; parallel work +2; up to one action verb −1, two +1, three or more +2.
+/// Points by default: length below 30 −2, below 60 −1, above 120 +1, above 200 +2; one multi-step marker +1, two or more +3;
+/// a condition +2; parallel work +2; up to one action verb −1, two +1, three or more +2. Up to −1 a goal is simple, from 2 on it is complex.
 #[must_use]
-pub fn classify(goal: &str) -> Stage1 {
-    let signals = read(goal);
+pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
+    let signals = read(goal, settings.dense);
     let mut score = 0;
     let mut reasons = Vec::new();
     let mut count = |points: i32, reason: String| {
@@ -87,33 +130,32 @@ pub fn classify(goal: &str) -> Stage1 {
         }
     };
     let length = signals.length;
-    let points = match length {
-        0..30 => -2,
-        30..60 => -1,
-        60..=120 => 0,
-        121..=200 => 1,
-        _ => 2,
-    };
+    let shorter = settings.shorter.iter().filter(|(below, _)| length < *below).min();
+    let longer = settings.longer.iter().filter(|(above, _)| length > *above).max();
+    let points = [shorter, longer].into_iter().flatten().map(|(_, points)| points).sum();
     count(points, format!("length {length}"));
+    let [one, more] = settings.multi_step;
     let points = match signals.multi_step.len() {
         0 => 0,
-        1 => 1,
-        _ => 3,
+        1 => one,
+        _ => more,
     };
     count(points, format!("several steps: {}", signals.multi_step.join(", ")));
-    count(if signals.conditional.is_empty() { 0 } else { 2 }, format!("a condition: {}", signals.conditional.join(", ")));
-    count(if signals.parallel.is_empty() { 0 } else { 2 }, format!("parallel work: {}", signals.parallel.join(", ")));
+    let if_any = |found: &[String], points: i32| if found.is_empty() { 0 } else { points };
+    count(if_any(&signals.conditional, settings.conditional), format!("a condition: {}", signals.conditional.join(", ")));
+    count(if_any(&signals.parallel, settings.parallel), format!("parallel work: {}", signals.parallel.join(", ")));
+    let [one, two, more] = settings.verbs;
     let (points, verbs) = match signals.verbs.len() {
-        0 => (-1, "no action verb".to_owned()),
-        1 => (-1, format!("one action: {}", signals.verbs.join(", "))),
-        2 => (1, format!("two actions: {}", signals.verbs.join(", "))),
-        _ => (2, format!("many actions: {}", signals.verbs.join(", "))),
+        0 => (one, "no action verb".to_owned()),
+        1 => (one, format!("one action: {}", signals.verbs.join(", "))),
+        2 => (two, format!("two actions: {}", signals.verbs.join(", "))),
+        _ => (more, format!("many actions: {}", signals.verbs.join(", "))),
     };
     count(points, verbs);
     let verdict = if signals.exploratory.is_empty() {
         match score {
-            ..=-1 => Stage1Verdict::Simple,
-            2.. => Stage1Verdict::Complex,
+            score if score <= settings.simple => Stage1Verdict::Simple,
+            score if score >= settings.complex => Stage1Verdict::Complex,
             _ => Stage1Verdict::Unsure,
         }
     } else {
@@ -123,7 +165,7 @@ pub fn classify(goal: &str) -> Stage1 {
     Stage1 { score, signals, verdict, reasons }
 }
 
-fn read(goal: &str) -> Signals {
+fn read(goal: &str, dense: usize) -> Signals {
     let text = goal.to_lowercase();
     let owned = |list: Vec<&str>| list.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let mut multi_step = owned(found(&text, MULTI_STEP));
@@ -143,7 +185,7 @@ fn read(goal: &str) -> Signals {
     let mut verbs = english_verbs(&without_files);
     verbs.extend(chinese_verbs(&without_files));
     Signals {
-        length: goal.trim().chars().map(|c| if is_dense(c) { 3 } else { 1 }).sum(),
+        length: goal.trim().chars().map(|c| if is_dense(c) { dense } else { 1 }).sum(),
         multi_step,
         conditional: owned(found(&text, CONDITIONAL)),
         parallel: owned(found(&text, PARALLEL)),

@@ -4,6 +4,11 @@ use aime_progress::PlanMode::{Complex, Direct, Emergent, Simple};
 
 use super::*;
 
+/// What the rules make of a goal, as they are by default.
+fn stage1(goal: &str) -> Stage1 {
+    classify(goal, &ClassifierSettings::default())
+}
+
 /// What [`route`] says: the mode, or `None` where a model is asked.
 fn mode_of(goal: &str, settings: &RouteSettings) -> (Option<PlanMode>, String) {
     match route(goal, settings, &default_categories()) {
@@ -82,7 +87,7 @@ fn goals_go_where_they_belong() {
     assert!(cases.len() >= 40);
     for (goal, expected) in cases {
         let (mode, why) = mode_of(goal, &RouteSettings::default());
-        assert_eq!(mode, expected, "{goal:?}\n{why}\n{:#?}", classify(goal));
+        assert_eq!(mode, expected, "{goal:?}\n{why}\n{:#?}", stage1(goal));
     }
 }
 
@@ -103,9 +108,19 @@ fn points_are_as_the_rules_say() {
         ("首先分析数据，然后编写报告", 3),                                                    // 37: −1, +3, two verbs +1
     ];
     for (goal, score) in cases {
-        let stage1 = classify(goal);
+        let stage1 = stage1(goal);
         assert_eq!(stage1.score, score, "{goal:?} {stage1:#?}");
     }
+}
+
+#[test]
+fn what_is_counted_is_a_setting() {
+    let settings = ClassifierSettings { shorter: vec![(50, 1), (10, 5)], verbs: [7, 0, 0], dense: 1, ..ClassifierSettings::default() };
+    assert_eq!((classify("fix it", &settings).score, classify("fix it, or else", &settings).score), (12, 8), "the shortest counts");
+    assert_eq!(classify("字", &settings).signals.length, 1);
+    let settings = ClassifierSettings { simple: -3, complex: -1, ..ClassifierSettings::default() };
+    let verdicts = ["Fix the bug", "Go there, then stop", "Write the code and test it"].map(|goal| classify(goal, &settings).verdict);
+    assert_eq!(verdicts, [Stage1Verdict::Simple, Stage1Verdict::Unsure, Stage1Verdict::Complex]);
 }
 
 #[test]
@@ -121,7 +136,7 @@ fn scores_lead_to_modes() {
         ("首先探索数据，然后编写报告", 1, Some(Emergent)),
     ];
     for (goal, score, mode) in cases {
-        assert_eq!((classify(goal).score, mode_of(goal, &settings).0), (score, mode), "{goal:?} {:#?}", classify(goal));
+        assert_eq!((stage1(goal).score, mode_of(goal, &settings).0), (score, mode), "{goal:?} {:#?}", stage1(goal));
     }
 }
 
@@ -130,10 +145,10 @@ fn length_bounds_are_exact() {
     // One verb at the front: −1 besides the length.
     for (length, score) in [(29, -3), (30, -2), (59, -2), (60, -1), (120, -1), (121, 0), (200, 0), (201, 1)] {
         let goal = format!("fix {}", "x".repeat(length - 4));
-        assert_eq!(classify(&goal).score, score, "{length}");
+        assert_eq!(stage1(&goal).score, score, "{length}");
     }
     for (length, verdict) in [(9, -3), (10, -2), (19, -2), (20, -1), (41, 0), (67, 1)] {
-        assert_eq!(classify(&"字".repeat(length)).score, verdict, "{length} characters of a dense script");
+        assert_eq!(stage1(&"字".repeat(length)).score, verdict, "{length} characters of a dense script");
     }
 }
 
@@ -150,7 +165,7 @@ fn verbs_count_where_a_clause_begins() {
         ("撰写分析报告", vec!["撰写"]),
     ];
     for (goal, verbs) in cases {
-        assert_eq!(classify(goal).signals.verbs, verbs, "{goal:?}");
+        assert_eq!(stage1(goal).signals.verbs, verbs, "{goal:?}");
     }
 }
 
@@ -166,11 +181,11 @@ fn files_are_told_from_addresses_and_versions() {
         ("e.g. this", vec![]),
     ];
     for (goal, files) in cases {
-        assert_eq!(classify(goal).signals.files, files, "{goal:?}");
+        assert_eq!(stage1(goal).signals.files, files, "{goal:?}");
     }
-    assert!(classify("Fix a.rs").signals.is_single_file());
-    assert!(!classify("Fix all imports of a.rs").signals.is_single_file());
-    assert!(!classify("Fix a.rs and b.rs").signals.is_single_file());
+    assert!(stage1("Fix a.rs").signals.is_single_file());
+    assert!(!stage1("Fix all imports of a.rs").signals.is_single_file());
+    assert!(!stage1("Fix a.rs and b.rs").signals.is_single_file());
 }
 
 #[test]
@@ -245,6 +260,6 @@ fn the_name_of_a_file_is_no_action() {
         ("Put the sum into report/list.txt, then sort.sh", vec![]),
     ];
     for (goal, verbs) in table {
-        assert_eq!(classify(goal).signals.verbs, verbs, "{goal}");
+        assert_eq!(stage1(goal).signals.verbs, verbs, "{goal}");
     }
 }
