@@ -27,11 +27,7 @@ pub(crate) const PARTS: [Part; 15] = [
         ..WITHIN_REACH
     },
     // What differed most from one round to the next.
-    Part {
-        name: "modes-again",
-        arguments: "core --sample 6 --jobs 2 --mode complex",
-        ..WITHIN_REACH
-    },
+    Part { name: "modes-again", arguments: "core --sample 6 --jobs 2 --mode complex", ..WITHIN_REACH },
     Part { name: "tuned", arguments: "core --tuned --jobs 2 --mode direct", within_reach: false, ..WITHIN_REACH },
     Part {
         name: "held-out",
