@@ -51,13 +51,6 @@ fn a_call_of_which_the_run_has_not_heard_is_told_when_its_task_is_given_up() {
     assert!(story.faults.is_empty() && story.end == "cancelled", "{}: {:#?}", story.end, story.faults);
 }
 
-/// An actor had made a call and died before the run heard of it; then its task was skipped by the very fact that resumed the run.
-#[test]
-fn a_call_of_which_the_run_has_not_heard_is_told_when_its_task_is_skipped_at_the_resume() {
-    let story = play(&Stage::new().unwrap(), Scenario::wild(9_002_815), None);
-    assert!(story.faults.is_empty() && story.end == "goal_not_reached", "{}: {:#?}", story.end, story.faults);
-}
-
 /// A call that "always" for another one had allowed was cut off, because the question that had been asked for it was still open.
 #[test]
 fn a_call_is_not_cut_off_for_a_question_that_a_wider_consent_has_answered() {

@@ -79,6 +79,21 @@ fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
     assert_eq!(world.told("tool_call_finished").len(), 1);
 }
 
+/// The resume itself may take a task out of the plan, whose actor cannot tell any more what it did.
+#[test]
+fn what_an_actor_did_is_told_when_the_resume_takes_its_task_out() {
+    let mut world = World::of("a; b");
+    world.acknowledges = false;
+    world.send(RunFact::CancelRequested { task: Some(id("a")), reason: "not needed".into(), message: None });
+    let event =
+        ProgressEvent::ToolCallStarted { task: id("a"), call: "a/1/1/1".into(), tool: "write".into(), parameters: Default::default() };
+    world.send(RunFact::ActorsHeard { reports: vec![ActorReport { task: id("a"), execution: 1, call: None, number: 0, event }] });
+    assert_eq!(world.status("a").word(), "running");
+    world.crashed();
+    assert_eq!((world.status("a").word(), world.told("tool_call_started").len()), ("skipped", 1));
+    assert_eq!(world.told("tool_call_finished").len(), 1);
+}
+
 #[test]
 fn an_event_of_another_task_or_execution_is_dropped() {
     let mut world = World::of("a; b");
