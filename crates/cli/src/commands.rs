@@ -43,7 +43,7 @@ use clap::CommandFactory;
 pub(crate) use run::interrupted;
 
 use crate::{
-    args::{Cli, Command, Global, McpCommand, language_in},
+    args::{Cli, Command, Global, McpCommand, as_typed, language_in},
     config::Environment,
     failure::Failure,
     wiring::Setup,
@@ -179,7 +179,7 @@ fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure>
 
 /// The language for somebody whose words were no command: of `--lang`, else of the settings here, else of the locale.
 pub(crate) fn language_of_nothing(environment: &Environment) -> Language {
-    let flag = language_in(std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()));
+    let flag = language_in(as_typed());
     let settings = || Setup::new(environment.clone(), None, None).map(|setup| setup.config.messages.language);
     Language::of(flag, if flag.is_none() { settings().unwrap_or_default() } else { LanguageChoice::Auto }, environment)
 }

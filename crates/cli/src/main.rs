@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => {
-            let color = args::color_in(std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()));
+            let color = args::color_in(args::as_typed());
             output::choose_colors(color.unwrap_or(args::ColorChoice::Auto), &environment);
             // A version is the same in every language: nothing is read for it.
             if error.kind() != ErrorKind::DisplayVersion {

@@ -2,7 +2,7 @@
 //!
 //! Pure rules: when the model is asked to look at the plan again, and what it may then do.
 
-use aime_progress::{Census, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
+use aime_progress::{Census, EvidenceId, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -96,9 +96,16 @@ impl Growth {
         })
     }
 
-    /// Why a complex plan is to be looked at between two tasks, if it is. `census` is that of the state.
+    /// Why a complex plan is to be looked at between two tasks, if it is. `census` is that of the state; evidence of which `is_known` says that it was
+    /// looked at already is no news.
     #[must_use]
-    pub fn adaptation_due(&self, state: &ProgressState, census: &Census, adaptive: Adaptive) -> Option<String> {
+    pub fn adaptation_due(
+        &self,
+        state: &ProgressState,
+        census: &Census,
+        adaptive: Adaptive,
+        is_known: impl Fn(&EvidenceId) -> bool,
+    ) -> Option<String> {
         if (self.completed == 0 && !self.lost) || !census.has_waiting() {
             return None;
         }
@@ -106,8 +113,11 @@ impl Growth {
             Adaptive::Never => None,
             Adaptive::Always => Some("a task was completed: does the rest of the plan still fit?".to_owned()),
             Adaptive::Evidence => {
-                let news = census.unused(state, Significance::Medium);
-                (!news.is_empty()).then(|| "something was learnt: does the rest of the plan still fit?".to_owned())
+                let unused = census.unused(state, Significance::Medium);
+                unused
+                    .iter()
+                    .any(|evidence| !is_known(&evidence.id))
+                    .then(|| "something was learnt: does the rest of the plan still fit?".to_owned())
             }
         }
     }

@@ -13,6 +13,8 @@ use crate::{
 
 /// The `schema` member of an event as other programs see it.
 pub const EVENT_SCHEMA: &str = "aime.event/v1";
+/// The topic of the note on what was mended in a patch.
+const PATCH_REPAIRED: &str = "patch_repaired";
 
 /// An event and when it happened.
 #[derive(Debug, Clone, PartialEq)]
@@ -409,5 +411,20 @@ impl ProgressEvent {
             Self::Answered { .. } => "answered",
             Self::Noted { .. } => "noted",
         }
+    }
+    /// Tells of harmless faults of a patch that were mended, in words; a note, before the patch is applied. Those of a plan stand in
+    /// [`PlanCreated`](Self::PlanCreated).
+    #[must_use]
+    pub fn patch_repaired(repairs: &[String]) -> Self {
+        let detail = BTreeMap::from([("repairs".to_owned(), repairs.into())]);
+        Self::Noted { topic: PATCH_REPAIRED.to_owned(), detail }
+    }
+
+    /// What [`patch_repaired`](Self::patch_repaired) told; nothing of any other event.
+    #[must_use]
+    pub fn patch_repairs(&self) -> Option<Vec<&str>> {
+        let Self::Noted { topic, detail } = self else { return None };
+        let repairs = detail.get("repairs").filter(|_| topic == PATCH_REPAIRED)?;
+        Some(repairs.as_array().into_iter().flatten().filter_map(Value::as_str).collect())
     }
 }

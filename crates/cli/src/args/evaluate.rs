@@ -111,13 +111,10 @@ impl FaultArg {
 
 impl ValueEnum for FaultArg {
     fn value_variants<'a>() -> &'a [Self] {
-        const ALL: [FaultArg; 1 + Fault::ALL.len()] = [
-            FaultArg::None,
-            FaultArg::Some(Fault::FlakyTools),
-            FaultArg::Some(Fault::LateInformation),
-            FaultArg::Some(Fault::WrongPlan),
-            FaultArg::Some(Fault::WrongTasks),
-        ];
+        const ALL: [FaultArg; 1 + Fault::ALL.len()] = {
+            let [flaky, late, plan, tasks] = Fault::ALL;
+            [FaultArg::None, FaultArg::Some(flaky), FaultArg::Some(late), FaultArg::Some(plan), FaultArg::Some(tasks)]
+        };
         &ALL
     }
 

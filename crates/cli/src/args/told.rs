@@ -38,6 +38,11 @@ pub(super) fn explained(fault: &clap::Error) -> String {
     typed(text.strip_prefix("error: ").unwrap_or(&text).trim_end())
 }
 
+/// What was typed, for who looks for one option in a line that cannot be read.
+pub(crate) fn as_typed() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
+}
+
 /// What `--lang` says, wherever it stands: of a line that cannot be read, too.
 pub(crate) fn language_in(arguments: impl IntoIterator<Item = String>) -> Option<LanguageChoice> {
     option_in(arguments, "--lang")

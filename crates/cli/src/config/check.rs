@@ -1,14 +1,12 @@
 //! What a value of the right kind can still have wrong.
 
 use aime_llm::check_base_url;
+use aime_memory::KnowledgeSettings;
 
 use super::{Config, ModelConfig, Provider};
 
 /// The longest time that the tools take themselves, in seconds.
 const LONGEST_CALL: u64 = 600;
-
-/// The fewest tokens of a piece of a document.
-const LEAST_CHUNK: u64 = 50;
 
 /// The most memories, and pieces of documents, that one prompt is given.
 const MOST_RECALLED: usize = 20;
@@ -83,7 +81,8 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     for (key, number) in [("recall", memory.recall), ("chunks", memory.chunks)] {
         want(number <= MOST_RECALLED, &format!("memory.{key}"), &number, &format!("0 to {MOST_RECALLED}"));
     }
-    want(memory.chunk_tokens >= LEAST_CHUNK, "memory.chunk_tokens", &memory.chunk_tokens, &format!("at least {LEAST_CHUNK}"));
+    let least = KnowledgeSettings::LEAST_CHUNK_TOKENS;
+    want(memory.chunk_tokens >= least, "memory.chunk_tokens", &memory.chunk_tokens, &format!("at least {least}"));
     let undo = &config.undo;
     for (key, number) in [("file_mb", undo.file_mb), ("folder_mb", undo.folder_mb), ("store_mb", undo.store_mb)] {
         want(number > 0, &format!("undo.{key}"), &number, "at least 1, or undo.enabled = false");

@@ -136,11 +136,6 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ActorTold { task, .. } => format!("{DIM}{task}: {}{DIM:#}", msg!("line-told")),
         E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
         event @ E::Noted { topic, .. } if topic == FileChange::TOPIC => describe_file_change(&FileChange::from_event(event)?),
-        E::Noted { topic, detail } if topic == "patch_repaired" => {
-            let repairs = detail.get("repairs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-            let told = repairs.map(|repair| msg!("line-mended", repair = said(repair))).collect::<Vec<_>>().join("; ");
-            format!("{}{DIM}{told}{DIM:#}", head(BOLD, "head-replan"))
-        }
         E::Noted { topic, detail } if topic == "undo" => {
             let message = detail.get("message").and_then(Value::as_str).unwrap_or_default();
             format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH))
@@ -149,7 +144,10 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
             format!("{YELLOW}{}: {}{YELLOW:#}", text("task"), msg!("line-not-cancelled", why = told(text("message"), 2 * WIDTH)))
         }
-        _ => return None,
+        event => {
+            let told: Vec<String> = event.patch_repairs()?.into_iter().map(|repair| msg!("line-mended", repair = said(repair))).collect();
+            format!("{}{DIM}{}{DIM:#}", head(BOLD, "head-replan"), told.join("; "))
+        }
     };
     Some(line)
 }

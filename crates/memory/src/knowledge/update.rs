@@ -7,7 +7,7 @@ use std::{collections::HashMap, path::Path};
 
 use rusqlite::{Connection, params};
 
-use super::{IndexReport, Knowledge, SkipReason, Skipped, files};
+use super::{IndexReport, Knowledge, KnowledgeSettings, SkipReason, Skipped, files};
 use crate::{
     MemoryError, UnixMillis,
     chunk::{self, Piece},
@@ -19,8 +19,6 @@ const MOMENT: i64 = 2_000;
 /// What is written in one transaction, at most: documents, and bytes of them.
 const BATCH: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
-/// The smallest chunks.
-const LEAST_TOKENS: u64 = 50;
 /// Files whose paragraphs have headings.
 const MARKDOWN: &[&str] = &["md", "markdown", "mdx", "mdown", "mkd"];
 
@@ -54,7 +52,13 @@ pub(super) fn update(knowledge: &Knowledge, at: UnixMillis, mut go_on: impl FnMu
     std::fs::read_dir(folder).map_err(|source| MemoryError::KnowledgeFolder { path: folder.to_owned(), source })?;
     // Before the walk: what another process adds from here on is not taken for gone.
     let mut known = knowledge.store.read(|connection| known(connection, &knowledge.folder))?;
-    let mut update = Update { knowledge, at, chunk_tokens: settings.chunk_tokens.max(LEAST_TOKENS), batch: Vec::new(), batch_bytes: 0 };
+    let mut update = Update {
+        knowledge,
+        at,
+        chunk_tokens: settings.chunk_tokens.max(KnowledgeSettings::LEAST_CHUNK_TOKENS),
+        batch: Vec::new(),
+        batch_bytes: 0,
+    };
     let mut report = IndexReport::default();
     let mut total = 0_u64;
     for (number, file) in files::walk(folder).enumerate() {

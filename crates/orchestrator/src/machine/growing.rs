@@ -4,10 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_planner::Adaptive;
-use aime_progress::{
-    Evidence, EvidenceId, PlanMode, ProgressEvent, Significance, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason,
-};
+use aime_progress::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
 
 use super::{Out, RunMachine};
 
@@ -30,8 +27,9 @@ impl RunMachine {
             Some(PlanMode::Complex) => {
                 self.census();
                 let adaptive = self.input.settings.adaptive;
-                let due = self.census.as_ref().and_then(|census| self.growth.adaptation_due(&self.state, census, adaptive));
-                due.filter(|_| (adaptive != Adaptive::Evidence || self.has_news()) && self.reasons().is_empty())
+                let is_known = |id: &EvidenceId| self.left_open.contains(id);
+                let due = self.census.as_ref().and_then(|census| self.growth.adaptation_due(&self.state, census, adaptive, is_known));
+                due.filter(|_| self.reasons().is_empty())
             }
             _ => None,
         };
@@ -47,14 +45,6 @@ impl RunMachine {
         let evidence = unused.map(|evidence| evidence.id.clone()).collect();
         let reason = TriggerReason { kind: TriggerKind::Update, priority: PRIORITY, detail, tasks: Vec::new(), evidence };
         self.ask_patch("update", vec![reason], out);
-    }
-
-    /// Whether there is evidence that was not looked at yet.
-    fn has_news(&self) -> bool {
-        let news = |evidence: &Evidence| {
-            !evidence.processed && evidence.significance >= Significance::Medium && !self.left_open.contains(&evidence.id)
-        };
-        self.state.evidence.iter().any(news)
     }
 
     /// Nothing runs and nothing could be started.

@@ -103,14 +103,6 @@ impl RunMachine {
         }
     }
 
-    /// Tells of harmless faults of a patch that were mended. Those of a plan stand in the event of the plan.
-    pub(super) fn patch_repaired(&mut self, repairs: &[String], out: &mut Out) {
-        if !repairs.is_empty() {
-            let detail = [("repairs".to_owned(), repairs.into())].into();
-            self.emit(ProgressEvent::Noted { topic: "patch_repaired".to_owned(), detail }, out);
-        }
-    }
-
     /// Makes a plan the run's plan and starts what can start.
     fn adopt(&mut self, mut plan: Plan, repairs: Vec<String>, fallback: Option<String>, out: &mut Out) {
         if plan.goal.is_empty() {

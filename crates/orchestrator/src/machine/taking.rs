@@ -26,7 +26,9 @@ impl RunMachine {
             (RunFact::PlanPart { of, tasks, .. }, _) => self.plan_part(of, tasks, out),
             (RunFact::Replanned { outcome, repairs, calls, .. }, Some(Work::Replan(reasons))) => {
                 self.used(calls, out);
-                self.patch_repaired(repairs, out);
+                if !repairs.is_empty() {
+                    self.emit(ProgressEvent::patch_repaired(repairs), out);
+                }
                 self.replanned(outcome, reasons, out);
             }
             (RunFact::TaskEnded { conclusion, checks, calls, duration_ms, .. }, Some(Work::Task(task))) => {

@@ -55,12 +55,10 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
                 mended.clear();
                 continue;
             }
-            ProgressEvent::Noted { topic, detail } if topic == "patch_repaired" => {
-                let repairs = detail.get("repairs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-                mended.extend(repairs.map(|repair| repaired(repair, reader)));
+            event => {
+                mended.extend(event.patch_repairs().into_iter().flatten().map(|repair| repaired(repair, reader)));
                 continue;
             }
-            _ => continue,
         };
         let (changes, left_out) = changes(before.as_ref(), state, titles, reader);
         let is_new = |id: &aime_progress::TaskId| before.as_ref().is_some_and(|before| !before.tasks.contains_key(id));
