@@ -387,7 +387,7 @@ fn aime_is_a_client_of_aime() {
          env_vars = [\"OPENAI_BASE_URL\", \"AIME_OFFLINE\", \"XDG_CONFIG_HOME\"]\n"
     ));
     // An address is no secret, though the inner one is handed it.
-    world.aime(["run", "the OUTER goal", "--mode", "direct"]).must(0).tells(&["gpt-5-mini at http://127.0.0.1:"]);
+    world.aime(["run", "the OUTER goal", "--mode", "direct"]).must(0).tells(&["gpt-5.6-terra at http://127.0.0.1:"]);
     let requests = world.server().requests();
     assert!(said(&requests[2]).contains("done within"), "{:#}", requests[2]);
     // The inner one has the same settings, and does not start itself again.

@@ -31,9 +31,9 @@ pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
 pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The names that mean a model also where none of that name is configured.
 pub(crate) const ROLES: [&str; 3] = ["default", "planner", "classifier"];
-const DEFAULT_MODEL: &str = "gpt-5-mini";
-/// What OpenAI's current models hold at least; their reasoning counts as output. Other servers are taken to hold less until a file says more.
-const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384, small: false };
+const DEFAULT_MODEL: &str = "gpt-5.6-terra";
+/// The least that OpenAI's current models hold. The bound on an answer counts its reasoning, so it is far above the longest answer.
+const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 32_768, small: false };
 
 /// Why the local model is the default.
 pub(crate) const NO_OTHER: &str = "no other is configured";

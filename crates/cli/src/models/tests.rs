@@ -25,8 +25,8 @@ fn flags_win_over_the_environment_and_the_environment_over_files() {
     let key = ("OPENAI_API_KEY", "k");
     type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>, Option<(&'a str, &'a str)>);
     let cases: &[Case<'_>] = &[
-        ("", &[key], None, Some(("gpt-5-mini", OPENAI))),
-        ("", &[url], None, Some(("gpt-5-mini", url.1))),
+        ("", &[key], None, Some(("gpt-5.6-terra", OPENAI))),
+        ("", &[url], None, Some(("gpt-5.6-terra", url.1))),
         ("", &[url, env], None, Some(("from-env", url.1))),
         ("", &[env], None, Some(("from-env", OPENAI))),
         ("", &[env], Some("from-flag"), Some(("from-flag", OPENAI))),

@@ -32,7 +32,7 @@ fn the_template_is_a_file_that_sets_nothing() {
 #[test]
 fn the_template_shows_the_real_defaults() {
     let mut shown: Config = toml::from_str(&uncommented()).unwrap_or_else(|error| panic!("{error}\n{}", uncommented()));
-    assert_eq!(shown.models.remove("default").map(|model| model.model).as_deref(), Some("gpt-5-mini"));
+    assert_eq!(shown.models.remove("default").map(|model| model.model).as_deref(), Some("gpt-5.6-terra"));
     let run = &mut shown.run;
     assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
     assert!(shown.memory.knowledge.take().is_some(), "an example");

@@ -35,7 +35,7 @@ fn a_local_model_is_used_where_no_server_is_configured() {
         ("", &[url], Some("1.5b"), ("1.5b", url.1)),
         ("", &[url, ("AIME_MODEL", "local")], None, ("local", url.1)),
         (SERVER, &[], Some("1.5b"), ("1.5b", "http://mine.example/v1")),
-        ("", &[key], None, ("gpt-5-mini", "https://api.openai.com/v1")),
+        ("", &[key], None, ("gpt-5.6-terra", "https://api.openai.com/v1")),
     ];
     for (files, variables, flag, expected) in cases {
         let (model, place, _) = chosen(files, variables, *flag).unwrap();
