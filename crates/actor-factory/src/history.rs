@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{Message, ToolDefinition, estimate_tokens};
+use aime_llm::{Message, ToolDefinition, estimate_tokens, native_tokens};
 use aime_tools::note_of_whole;
 use serde::{Deserialize, Serialize};
 
@@ -99,10 +99,10 @@ impl History {
 
     fn remove_results(&mut self, keep_from: usize, removal: Removal<'_>) {
         for message in self.messages.iter_mut().take(keep_from) {
-            if let Message::Tool { call_id, name, content } = message.as_ref()
+            if let Message::Tool { call_id, name, content, is_error } = message.as_ref()
                 && let Some(content) = removed(name, content, removal)
             {
-                *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content });
+                *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content, is_error: *is_error });
             }
         }
         self.count();
@@ -156,12 +156,13 @@ impl History {
         }
         let left = held.saturating_sub(over);
         for message in self.messages.iter_mut().filter(|m| long(m)) {
-            if let Message::Tool { call_id, name, content } = message.as_ref() {
+            if let Message::Tool { call_id, name, content, is_error } = message.as_ref() {
                 let length = content.chars().count();
                 let share = usize::try_from(u64::try_from(length).unwrap_or(u64::MAX).saturating_mul(left) / held).unwrap_or(length);
                 let shorter = cut_marked(content, share.max(LEAST));
                 if shorter.len() < content.len() {
-                    *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content: shorter });
+                    *message =
+                        Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content: shorter, is_error: *is_error });
                 }
             }
         }
@@ -217,9 +218,10 @@ fn message_tokens(message: &Message) -> u64 {
         + match message {
             Message::System { content } | Message::User { content } => estimate_tokens(content),
             Message::Tool { content, name, .. } => estimate_tokens(content) + estimate_tokens(name),
-            Message::Assistant { content, tool_calls } => {
+            Message::Assistant { content, tool_calls, native } => {
                 let calls = tool_calls.iter().map(|call| FRAME + estimate_tokens(&call.name) + estimate_tokens(&call.arguments));
-                estimate_tokens(content) + calls.sum::<u64>()
+                let readable = estimate_tokens(content) + calls.sum::<u64>();
+                native.as_ref().map_or(readable, |native| readable.max(native_tokens(native)))
             }
         }
 }

@@ -180,7 +180,7 @@ impl Script {
         let tool_calls = if request.tools.is_empty() { Vec::new() } else { vec![call] };
         let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
         let (reasoning, usage, model) = (String::new(), Usage::default(), "script".to_owned());
-        ChatResponse { content, reasoning, tool_calls, finish, usage, usage_estimated: true, model, cost_usd: 0.0 }
+        ChatResponse { content, reasoning, tool_calls, native: None, finish, usage, usage_estimated: true, model, cost_usd: 0.0 }
     }
 
     /// Holds a request against the one before: they are of one conversation where there is one actor.
@@ -222,7 +222,7 @@ fn weight(tool: &ToolDefinition) -> usize {
 fn size(message: &Message) -> usize {
     match message {
         Message::System { content } | Message::User { content } | Message::Tool { content, .. } => content.len(),
-        Message::Assistant { content, tool_calls } => {
+        Message::Assistant { content, tool_calls, .. } => {
             content.len() + tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
         }
     }

@@ -8,9 +8,11 @@ mod hint;
 mod json;
 mod message;
 mod model;
+mod native;
 #[cfg(feature = "openai")]
 mod openai;
 mod prices;
+mod protocol;
 mod recording;
 mod retry;
 mod schema;
@@ -25,12 +27,14 @@ pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_argume
 pub use fallback::FallbackModel;
 pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
-    ChatRequest, ChatResponse, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
+    ChatRequest, ChatResponse, Effort, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
+pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
 pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, SettingsError, Timeouts, check_base_url};
-pub use prices::{Prices, RequestTokens, estimate_request_tokens};
+pub use prices::{Prices, RequestTokens, estimate_request_tokens, native_tokens};
+pub use protocol::Protocol;
 pub use recording::{RecordingModel, ReplayError, ReplayModel};
 pub use retry::{Retry, RetryObserver, RetrySettings, RetryingModel};
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::NativeTurn;
+
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
@@ -26,6 +28,9 @@ pub enum Message {
         /// The calls it asked for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
+        /// The turn in the provider's own form, which the same provider gets back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<Arc<NativeTurn>>,
     },
     /// The result of one tool call.
     Tool {
@@ -35,7 +40,36 @@ pub enum Message {
         name: String,
         /// The result as text.
         content: String,
+        /// Whether the call failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
     },
+}
+
+impl Message {
+    /// Standing instructions.
+    #[must_use]
+    pub fn system(content: impl Into<String>) -> Self {
+        Self::System { content: content.into() }
+    }
+
+    /// Words of the user.
+    #[must_use]
+    pub fn user(content: impl Into<String>) -> Self {
+        Self::User { content: content.into() }
+    }
+
+    /// A turn of the model without the provider's own form of it.
+    #[must_use]
+    pub fn assistant(content: impl Into<String>, tool_calls: Vec<ToolCall>) -> Self {
+        Self::Assistant { content: content.into(), tool_calls, native: None }
+    }
+
+    /// The result of a call that succeeded.
+    #[must_use]
+    pub fn tool(call_id: impl Into<String>, name: impl Into<String>, content: impl Into<String>) -> Self {
+        Self::Tool { call_id: call_id.into(), name: name.into(), content: content.into(), is_error: false }
+    }
 }
 
 /// A call that a model asks for.
@@ -61,7 +95,7 @@ pub struct ToolDefinition {
 }
 
 /// Whether the model must call a tool.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
     /// As it likes.
@@ -71,6 +105,45 @@ pub enum ToolChoice {
     Required,
     /// It must not.
     None,
+    /// It must call the one of this name.
+    Only(String),
+}
+
+/// How long a model thinks before it answers, for models that let the caller choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effort {
+    /// Not at all.
+    None,
+    /// As little as it can.
+    Minimal,
+    /// Little.
+    Low,
+    /// The usual.
+    Medium,
+    /// Long.
+    High,
+    /// Longer than that.
+    #[serde(rename = "xhigh")]
+    XHigh,
+    /// As long as it may.
+    Max,
+}
+
+impl Effort {
+    /// The word, as requests and configurations write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::XHigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
 }
 
 /// The form of the answer.
@@ -108,6 +181,15 @@ pub struct ChatRequest {
     pub max_output_tokens: Option<u32>,
     /// For repeatable sampling, where the server can.
     pub seed: Option<u64>,
+    /// How long the model thinks; the model's own default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Whether one answer may hold several calls; the server's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
+    /// Requests with the same key share a beginning that the server may keep in its cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_key: Option<Arc<str>>,
 }
 
 /// Why the model stopped.
@@ -148,8 +230,27 @@ pub struct Usage {
     pub input_tokens: u64,
     /// Tokens sent that the server had in its cache.
     pub cached_input_tokens: u64,
-    /// Tokens received.
+    /// Tokens sent that the server wrote into its cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Tokens received, reasoning included.
     pub output_tokens: u64,
+    /// Tokens of reasoning among those received.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Usage {
+    /// Tokens sent and received, nothing of them cached.
+    #[must_use]
+    pub fn new(input_tokens: u64, output_tokens: u64) -> Self {
+        Self { input_tokens, output_tokens, ..Self::default() }
+    }
 }
 
 /// An answer.
@@ -157,12 +258,15 @@ pub struct Usage {
 pub struct ChatResponse {
     /// The text.
     pub content: String,
-    /// The reasoning, where the server gives it apart. Not sent back.
+    /// The reasoning, as far as it can be read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
     /// The calls it asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
+    /// The turn in the provider's own form; belongs into the conversation with the text and the calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<Arc<NativeTurn>>,
     /// Why it stopped.
     pub finish: FinishReason,
     /// Tokens, counted by the server, or estimated where it gave none.
@@ -201,6 +305,24 @@ impl ToolCall {
     }
 }
 
+impl ToolChoice {
+    /// Whether the model must call a tool.
+    #[must_use]
+    pub const fn demands_a_call(&self) -> bool {
+        matches!(self, Self::Required | Self::Only(_))
+    }
+
+    /// The tools that the model may call, of those offered.
+    #[must_use]
+    pub fn of(&self, offered: &Arc<[ToolDefinition]>) -> Arc<[ToolDefinition]> {
+        match self {
+            Self::Auto | Self::Required => Arc::clone(offered),
+            Self::None => Arc::from([]),
+            Self::Only(name) => offered.iter().filter(|tool| tool.name == *name).cloned().collect(),
+        }
+    }
+}
+
 impl ChatRequest {
     /// The name of the schema that the answer is to fit, such as `aime_plan`; nothing where any text will do.
     #[must_use]
@@ -220,6 +342,7 @@ impl ChatResponse {
             content: content.into(),
             reasoning: String::new(),
             tool_calls: Vec::new(),
+            native: None,
             finish: FinishReason::Stop,
             usage: Usage::default(),
             usage_estimated: true,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatRequest, Message, ResponseFormat, ToolDefinition, Usage, estimate_tokens};
+use crate::{ChatRequest, Message, NativeTurn, ResponseFormat, ToolDefinition, Usage, estimate_tokens};
 
 /// Prices in US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -53,11 +53,19 @@ pub fn estimate_request_tokens(request: &ChatRequest) -> u64 {
 fn of_message(message: &Message) -> u64 {
     match message {
         Message::System { content } | Message::User { content } | Message::Tool { content, .. } => estimate_tokens(content),
-        Message::Assistant { content, tool_calls } => {
+        Message::Assistant { content, tool_calls, native } => {
             let calls = tool_calls.iter().map(|call| estimate_tokens(&call.name) + estimate_tokens(&call.arguments));
-            estimate_tokens(content) + calls.sum::<u64>()
+            let readable = estimate_tokens(content) + calls.sum::<u64>();
+            // Either form is sent, never both.
+            native.as_ref().map_or(readable, |native| readable.max(native_tokens(native)))
         }
     }
+}
+
+/// An estimate of the tokens of a turn in the provider's own form: one for four bytes of its JSON.
+#[must_use]
+pub fn native_tokens(native: &NativeTurn) -> u64 {
+    (native.bytes() as u64).div_ceil(4)
 }
 
 fn of_tools(tools: &[ToolDefinition]) -> u64 {
@@ -135,7 +143,7 @@ mod tests {
 
     #[test]
     fn cached_tokens_have_their_own_price() {
-        let usage = Usage { input_tokens: 1_000_000, cached_input_tokens: 400_000, output_tokens: 100_000 };
+        let usage = Usage { cached_input_tokens: 400_000, ..Usage::new(1_000_000, 100_000) };
         let cases = [
             (Prices { input: 1.0, cached_input: Some(0.1), output: 8.0 }, 0.6 + 0.04 + 0.8),
             (Prices { input: 1.0, cached_input: None, output: 8.0 }, 1.0 + 0.8),
@@ -145,7 +153,7 @@ mod tests {
             assert!((prices.cost(&usage) - expected).abs() < 1e-9, "{prices:?}");
         }
         // More cached than sent is a server's slip, not a discount.
-        let odd = Usage { input_tokens: 10, cached_input_tokens: 20, output_tokens: 0 };
+        let odd = Usage { cached_input_tokens: 20, ..Usage::new(10, 0) };
         assert!(Prices { input: 1.0, cached_input: Some(0.0), output: 0.0 }.cost(&odd).abs() < f64::EPSILON);
     }
 }

@@ -110,7 +110,7 @@ impl Template {
             .map(|message| match &**message {
                 Message::System { content } => json!({"role": "system", "content": clean(content)}),
                 Message::User { content } => json!({"role": "user", "content": clean(content)}),
-                Message::Assistant { content, tool_calls } if self.knows_tools && !tool_calls.is_empty() => {
+                Message::Assistant { content, tool_calls, .. } if self.knows_tools && !tool_calls.is_empty() => {
                     let calls: Vec<_> = tool_calls
                         .iter()
                         .map(|call| {
@@ -121,14 +121,14 @@ impl Template {
                         .collect();
                     json!({"role": "assistant", "content": clean(content), "tool_calls": calls})
                 }
-                Message::Assistant { content, tool_calls } => {
+                Message::Assistant { content, tool_calls, .. } => {
                     let (before, after) = self.style.around();
                     let calls = tool_calls
                         .iter()
                         .map(|call| format!("\n{before}{{\"name\": \"{}\", \"arguments\": {}}}{after}", call.name, clean(&call.arguments)));
                     json!({"role": "assistant", "content": clean(content) + &calls.collect::<String>()})
                 }
-                Message::Tool { name, content, call_id } if self.knows_tools => {
+                Message::Tool { name, content, call_id, .. } if self.knows_tools => {
                     json!({"role": "tool", "name": name, "tool_call_id": call_id, "content": clean(content)})
                 }
                 Message::Tool { name, content, .. } => json!({"role": "user", "content": format!("Result of {name}:\n{}", clean(content))}),

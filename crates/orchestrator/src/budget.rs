@@ -143,7 +143,7 @@ impl Budget {
     pub fn estimate(&self, tokens: u64, max_output_tokens: Option<u32>, prices: Option<Prices>) -> Estimate {
         let allowed = max_output_tokens.map_or(u64::MAX, u64::from);
         let longest = self.account.lock().unwrap_or_else(PoisonError::into_inner).longest;
-        let usage = Usage { input_tokens: tokens, cached_input_tokens: 0, output_tokens: longest.max(SHORT_ANSWER).min(allowed) };
+        let usage = Usage::new(tokens, longest.max(SHORT_ANSWER).min(allowed));
         Estimate { tokens, cost_usd: prices.map_or(0.0, |prices| prices.cost(&usage)) }
     }
 

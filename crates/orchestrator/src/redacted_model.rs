@@ -6,7 +6,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, Prices, StreamPart, ToolCall, ToolDefinition};
+use aime_llm::{
+    ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, NativeTurn, Prices, StreamPart, ToolCall, ToolDefinition,
+};
 use aime_redact::{Deltas, Redactor};
 use futures::{
     StreamExt,
@@ -92,15 +94,17 @@ impl RedactedModel {
         Some(match message {
             Message::System { content } => Message::System { content: clean(content)? },
             Message::User { content } => Message::User { content: clean(content)? },
-            Message::Tool { call_id, name, content } => {
-                Message::Tool { call_id: call_id.clone(), name: name.clone(), content: clean(content)? }
+            Message::Tool { call_id, name, content, is_error } => {
+                Message::Tool { call_id: call_id.clone(), name: name.clone(), content: clean(content)?, is_error: *is_error }
             }
-            Message::Assistant { content, tool_calls } => {
+            Message::Assistant { content, tool_calls, native } => {
                 let texts = tool_calls.iter().map(|call| &call.arguments).chain([content]);
-                if texts.into_iter().all(|text| matches!(self.redactor.values(text), Cow::Borrowed(_))) {
+                let readable = texts.into_iter().all(|text| !self.holds_value(text));
+                if readable && self.native(native.as_ref()).is_some() == native.is_some() {
                     return None;
                 }
-                Message::Assistant { content: self.redactor.values(content).into_owned(), tool_calls: self.calls(tool_calls) }
+                // An edited text no longer fits the provider's own form of the turn.
+                Message::assistant(self.redactor.values(content).into_owned(), self.calls(tool_calls))
             }
         })
     }
@@ -108,6 +112,15 @@ impl RedactedModel {
     fn calls(&self, calls: &[ToolCall]) -> Vec<ToolCall> {
         let clean = |call: &ToolCall| ToolCall { arguments: self.redactor.values(&call.arguments).into_owned(), ..call.clone() };
         calls.iter().map(clean).collect()
+    }
+
+    fn holds_value(&self, text: &str) -> bool {
+        matches!(self.redactor.values(text), Cow::Owned(_))
+    }
+
+    /// The provider's own form of a turn; nothing where a known value is anywhere in it. It is never edited.
+    fn native(&self, native: Option<&Arc<NativeTurn>>) -> Option<Arc<NativeTurn>> {
+        native.filter(|native| !native.any_text(|text| self.holds_value(text))).cloned()
     }
 
     fn holds_one(&self, tool: &ToolDefinition) -> bool {
@@ -119,6 +132,7 @@ impl RedactedModel {
             content: self.redactor.values(&response.content).into_owned(),
             reasoning: self.redactor.values(&response.reasoning).into_owned(),
             tool_calls: self.calls(&response.tool_calls),
+            native: self.native(response.native.as_ref()),
             ..response
         }
     }
@@ -199,12 +213,13 @@ mod tests {
                 name: "t".to_owned(),
                 arguments: "{\"a\":\"sk-0123456789abcdefghij hunter22\"}".to_owned(),
             }],
+            native: None,
         };
         let messages = [
             Message::System { content: "s hunter22".to_owned() },
             Message::User { content: "u sk-0123456789abcdefghij".to_owned() },
             own,
-            Message::Tool { call_id: "1".to_owned(), name: "t".to_owned(), content: "r hunter22".to_owned() },
+            Message::tool("1", "t", "r hunter22"),
         ];
         let request = ChatRequest { messages: messages.into_iter().map(Arc::new).collect(), ..ChatRequest::default() };
         let answer = model.complete(request).await.unwrap();

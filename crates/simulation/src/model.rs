@@ -89,7 +89,7 @@ impl WorldModel {
             None if request.tools.is_empty() => say("All of it is done."),
             None => self.act(&request, &asked, turn, &mut rng),
         };
-        let usage = Usage { input_tokens: estimate_request_tokens(&request), cached_input_tokens: 0, output_tokens: ANSWER };
+        let usage = Usage::new(estimate_request_tokens(&request), ANSWER);
         world.tokens.fetch_add(usage.input_tokens + usage.output_tokens, Ordering::Relaxed);
         let calls = said.calls.into_iter().zip(1..);
         let tool_calls: Vec<ToolCall> = calls
@@ -104,6 +104,7 @@ impl WorldModel {
             content: said.words,
             reasoning: String::new(),
             tool_calls,
+            native: None,
             finish,
             usage,
             usage_estimated: true,

@@ -13,10 +13,10 @@ const BEGINNING_LEFT: Removal<'_> = Removal::Beginning { read_only: &|name| name
 
 fn turn(history: &mut History, at: usize, results: &[usize]) {
     let calls = (0..results.len()).map(|i| ToolCall { id: format!("c{at}-{i}"), name: "read_file".into(), arguments: "{}".into() });
-    history.push(Message::Assistant { content: String::new(), tool_calls: calls.collect() });
+    history.push(Message::assistant(String::new(), calls.collect()));
     history.all_seen();
     for (i, length) in results.iter().enumerate() {
-        history.push(Message::Tool { call_id: format!("c{at}-{i}"), name: "read_file".into(), content: "x".repeat(*length) });
+        history.push(Message::tool(format!("c{at}-{i}"), "read_file", "x".repeat(*length)));
     }
 }
 
@@ -93,8 +93,8 @@ fn left_of(name: &str, content: &str, removal: Removal<'_>) -> String {
     let mut history = History::new("system".into(), "task".into());
     for (tool, content) in [(name, content), ("todo", "0"), ("todo", "0"), ("todo", "0")] {
         let call = ToolCall { id: "c".into(), name: tool.into(), arguments: "{}".into() };
-        history.push(Message::Assistant { content: String::new(), tool_calls: vec![call] });
-        history.push(Message::Tool { call_id: "c".into(), name: tool.into(), content: content.into() });
+        history.push(Message::assistant(String::new(), vec![call]));
+        history.push(Message::tool("c", tool, content));
     }
     history.all_seen();
     for _ in 0..2 {

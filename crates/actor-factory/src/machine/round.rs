@@ -42,18 +42,18 @@ impl ActorMachine {
                 }
                 _ => text,
             };
-            results.push((call.id, call.name, text));
+            results.push((call.id, call.name, text, outcome != CallOutcome::Ok));
         }
         if self.todos_forgotten(updated)
-            && let Some((_, _, text)) = results.last_mut()
+            && let Some((_, _, text, _)) = results.last_mut()
         {
             // Last of all: before the results it would break the protocol.
             text.push_str("\n\n");
             text.push_str(TODO_REMINDER);
             self.nudged("todo_reminder", TODO_REMINDER, out);
         }
-        for (call_id, name, content) in results {
-            self.history.push(Message::Tool { call_id, name, content });
+        for (call_id, name, content, is_error) in results {
+            self.history.push(Message::Tool { call_id, name, content, is_error });
         }
         if self.conclusion.is_some() {
             return;

@@ -179,13 +179,13 @@ impl ActorMachine {
             finish: response.finish.word(),
         });
         if calls.is_empty() {
-            self.plain_answer(at, content, &response.finish, out);
+            self.plain_answer(at, content, response, out);
         } else {
             self.plain_in_row = 0;
             let cut_off = response.finish == FinishReason::Length;
             let turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
             self.remember_beside(&content, &turn);
-            self.history.push(Message::Assistant { content, tool_calls: turn.spoken() });
+            self.history.push(Message::Assistant { content, tool_calls: turn.spoken(), native: response.native.clone() });
             self.turn = Some(turn);
             self.go(ActorStep::Calls);
             self.advance(at, out);
@@ -233,14 +233,15 @@ impl ActorMachine {
     }
 
     /// An answer without a tool call: the result, or a reason to nudge, once.
-    fn plain_answer(&mut self, at: UnixMillis, content: String, finish: &FinishReason, out: &mut Outbox<Self>) {
+    fn plain_answer(&mut self, at: UnixMillis, content: String, response: &ChatResponse, out: &mut Outbox<Self>) {
+        let finish = &response.finish;
         self.plain_in_row += 1;
         let empty = content.trim().is_empty();
         let whole = !matches!(finish, FinishReason::Length | FinishReason::ContentFilter);
         self.remember(&content);
         // An empty message is refused by some servers.
         let content = if empty { "(no answer)".to_owned() } else { content };
-        self.history.push(Message::Assistant { content, tool_calls: Vec::new() });
+        self.history.push(Message::Assistant { content, tool_calls: Vec::new(), native: response.native.clone() });
         if self.must_hear() && *finish != FinishReason::ContentFilter {
             return self.next_step(at, out);
         }

@@ -30,6 +30,7 @@ fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
         content: content.into(),
         reasoning: String::new(),
         tool_calls,
+        native: None,
         finish: FinishReason::Stop,
         usage: Usage::default(),
         usage_estimated: true,

@@ -222,6 +222,7 @@ impl Answer {
             content: self.content,
             reasoning: self.reasoning,
             tool_calls: with_ids(request, self.calls),
+            native: None,
             finish,
             usage: self.usage.unwrap_or_default(),
             usage_estimated: self.usage.is_none(),
@@ -311,7 +312,7 @@ fn read_usage(value: &Value) -> Option<Usage> {
         (None, None, _) => return None,
     };
     // Streams of some servers carry zeros until the end.
-    (input > 0 || output > 0).then(|| Usage { input_tokens: input, cached_input_tokens: cached.min(input), output_tokens: output })
+    (input > 0 || output > 0).then(|| Usage { cached_input_tokens: cached.min(input), ..Usage::new(input, output) })
 }
 
 /// The largest count of tokens that is believed; a larger one would eat a run's whole budget.

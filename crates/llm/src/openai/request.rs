@@ -68,10 +68,11 @@ impl Serialize for WireTools<'_> {
 fn settings(request: &ChatRequest, dialect: &Dialect) -> Map<String, Value> {
     let mut body = Map::new();
     if !request.tools.is_empty() && dialect.tool_choice {
-        match request.tool_choice {
+        match &request.tool_choice {
             ToolChoice::Auto => {}
             ToolChoice::Required => drop(body.insert("tool_choice".into(), json!("required"))),
             ToolChoice::None => drop(body.insert("tool_choice".into(), json!("none"))),
+            ToolChoice::Only(name) => drop(body.insert("tool_choice".into(), json!({"type": "function", "function": {"name": name}}))),
         }
     }
     match &request.format {
@@ -107,13 +108,13 @@ fn message(message: &Message) -> Value {
     match message {
         Message::System { content } => json!({"role": "system", "content": content}),
         Message::User { content } => json!({"role": "user", "content": content}),
-        Message::Assistant { content, tool_calls } if tool_calls.is_empty() => json!({"role": "assistant", "content": content}),
-        Message::Assistant { content, tool_calls } => {
+        Message::Assistant { content, tool_calls, .. } if tool_calls.is_empty() => json!({"role": "assistant", "content": content}),
+        Message::Assistant { content, tool_calls, .. } => {
             // Beside calls, some servers refuse an empty text and none refuses null.
             let content = if content.is_empty() { Value::Null } else { json!(content) };
             json!({"role": "assistant", "content": content, "tool_calls": tool_calls.iter().map(call).collect::<Vec<_>>()})
         }
-        Message::Tool { call_id, name: _, content } => json!({"role": "tool", "tool_call_id": call_id, "content": content}),
+        Message::Tool { call_id, content, .. } => json!({"role": "tool", "tool_call_id": call_id, "content": content}),
     }
 }
 

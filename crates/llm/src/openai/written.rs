@@ -86,7 +86,7 @@ mod tests {
         let mut written = Written::default();
         // Most of a long conversation are short messages: calls, and what they gave.
         let call = ToolCall { id: "c".to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
-        let mut history = vec![said(256), said(1), Arc::new(Message::Assistant { content: String::new(), tool_calls: vec![call] })];
+        let mut history = vec![said(256), said(1), Arc::new(Message::assistant(String::new(), vec![call]))];
         let first = written.messages(&history).unwrap();
         history.push(said(1));
         let second = written.messages(&history).unwrap();

@@ -1,25 +1,27 @@
 //! One line of a record.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{ChatRequest, ChatResponse, Message, ResponseFormat, ToolChoice, ToolDefinition};
+use crate::{ChatRequest, ChatResponse, Effort, Message, ResponseFormat, ToolChoice, ToolDefinition};
 
 /// The version of the form.
 pub(super) const SCHEMA: &str = "aime.recording/v1";
 
-/// A request as it is hashed and recorded.
+/// A request as it is hashed and recorded: without what differs from run to run, the cache key and the providers' own forms of turns.
 #[derive(Serialize)]
 struct RecordedRequest<'a> {
-    messages: &'a [Arc<Message>],
+    messages: Vec<Message>,
     tools: &'a [ToolDefinition],
-    tool_choice: ToolChoice,
+    tool_choice: &'a ToolChoice,
     format: &'a ResponseFormat,
     temperature: Option<f32>,
     max_output_tokens: Option<u32>,
     seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<Effort>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
 }
 
 /// A line as it is read.
@@ -51,15 +53,24 @@ fn hash_of(canonical: &Value) -> String {
 
 fn canonical(request: &ChatRequest) -> Value {
     let recorded = RecordedRequest {
-        messages: &request.messages,
+        messages: request.messages.iter().map(|message| without_native(message)).collect(),
         tools: &request.tools,
-        tool_choice: request.tool_choice,
+        tool_choice: &request.tool_choice,
         format: &request.format,
         temperature: request.temperature,
         max_output_tokens: request.max_output_tokens,
         seed: request.seed,
+        effort: request.effort,
+        parallel_tool_calls: request.parallel_tool_calls,
     };
     sorted(serde_json::to_value(recorded).unwrap_or_default())
+}
+
+fn without_native(message: &Message) -> Message {
+    match message {
+        Message::Assistant { content, tool_calls, .. } => Message::assistant(content, tool_calls.clone()),
+        other => other.clone(),
+    }
 }
 
 fn sorted(value: Value) -> Value {

@@ -30,6 +30,7 @@ fn answer() -> StreamPart {
         content: "hi".into(),
         reasoning: String::new(),
         tool_calls: Vec::new(),
+        native: None,
         finish: FinishReason::Stop,
         usage: Usage::default(),
         usage_estimated: false,

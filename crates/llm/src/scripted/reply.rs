@@ -100,7 +100,7 @@ impl Reply {
     /// With these tokens reported.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Self {
-        self.usage = Some(Usage { input_tokens: input, cached_input_tokens: 0, output_tokens: output });
+        self.usage = Some(Usage::new(input, output));
         self
     }
 
@@ -143,8 +143,9 @@ impl Reply {
             content: self.text,
             reasoning: self.reasoning,
             tool_calls: calls,
+            native: None,
             finish: self.finish.unwrap_or(usual),
-            usage: self.usage.unwrap_or(Usage { input_tokens: 100, cached_input_tokens: 0, output_tokens: 20 }),
+            usage: self.usage.unwrap_or(Usage::new(100, 20)),
             usage_estimated: false,
             model: model.to_owned(),
             cost_usd: self.cost_usd,

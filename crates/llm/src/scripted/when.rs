@@ -103,7 +103,7 @@ pub(super) fn turns(request: &ChatRequest) -> usize {
 fn text(message: &Message) -> String {
     match message {
         Message::System { content } | Message::User { content } | Message::Tool { content, .. } => content.clone(),
-        Message::Assistant { content, tool_calls } => {
+        Message::Assistant { content, tool_calls, .. } => {
             let mut text = content.clone();
             for call in tool_calls {
                 text.push_str(&format!("\n{}\n{}", call.name, call.arguments));

@@ -22,7 +22,7 @@ pub(super) fn messages(request: &StructuredRequest, tier: Tier, refused: &[Refus
     }
     for refusal in refused {
         let content = if refusal.answer.trim().is_empty() { "(no answer)".to_owned() } else { refusal.answer.clone() };
-        messages.push(Arc::new(Message::Assistant { content, tool_calls: Vec::new() }));
+        messages.push(Arc::new(Message::assistant(content, Vec::new())));
         messages.push(Arc::new(Message::User { content: faults(&refusal.faults) }));
     }
     messages

@@ -97,7 +97,7 @@ async fn a_refused_answer_is_sent_back_with_all_its_faults() {
     assert_eq!(answer.refused.len(), 2);
     assert_eq!(answer.refused[1].faults, ["tasks[1] is empty", "tasks[2] is empty"]);
     assert_eq!(answer.spent.requests, 3);
-    assert_eq!(answer.spent.usage, Usage { input_tokens: 120, cached_input_tokens: 0, output_tokens: 30 });
+    assert_eq!(answer.spent.usage, Usage::new(120, 30));
     assert!((answer.spent.cost_usd - 0.5).abs() < 1e-9);
     let requests = model.requests();
     insta::assert_snapshot!(shown(&requests[1]));

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{
-    ChatRequest, ChatResponse, FinishReason, ModelError, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
-};
+use aime_llm::{ChatRequest, ChatResponse, FinishReason, ModelError, ResponseFormat, StreamPart, ToolCall, ToolDefinition, Usage};
 use llguidance::Matcher;
 use serde_json::json;
 use tokio::sync::mpsc::UnboundedSender;
@@ -94,11 +92,11 @@ impl Engine {
         }
         let wanted = request.max_output_tokens.map_or(self.most_output_tokens, |most| most as usize);
         let most_output = wanted.clamp(1, self.context_tokens - prompt.len());
-        let tools = if request.tool_choice == ToolChoice::None { Arc::from([]) } else { Arc::clone(&request.tools) };
+        let tools = request.tool_choice.of(&request.tools);
         let style = self.template.style();
         let unusable = |error: String| format!("the answer cannot be held to its form: {error}");
         let matcher = match &request.format {
-            _ if request.tool_choice == ToolChoice::Required && !tools.is_empty() => Some(self.grammars()?.calls(&tools, style)),
+            _ if request.tool_choice.demands_a_call() && !tools.is_empty() => Some(self.grammars()?.calls(&tools, style)),
             ResponseFormat::JsonSchema { schema, .. } if tools.is_empty() => Some(self.grammars()?.answer(schema)),
             ResponseFormat::JsonObject if tools.is_empty() => Some(self.grammars()?.answer(&json!({"type": "object"}))),
             _ => None,
@@ -264,11 +262,13 @@ impl Turn {
             content: read.text,
             reasoning: String::new(),
             tool_calls,
+            native: None,
             finish,
             usage: Usage {
                 input_tokens: self.prompt as u64,
                 cached_input_tokens: self.cached as u64,
                 output_tokens: self.written.len() as u64,
+                ..Usage::default()
             },
             usage_estimated: false,
             model: engine.name.clone(),

@@ -14,8 +14,9 @@ fn request() -> ChatRequest {
             say(Message::Assistant {
                 content: String::new(),
                 tool_calls: vec![ToolCall { id: "1".to_owned(), name: "read".to_owned(), arguments: "{\"path\": \"a\"}".to_owned() }],
+                native: None,
             }),
-            say(Message::Tool { call_id: "1".to_owned(), name: "read".to_owned(), content: "<b>".to_owned() }),
+            say(Message::tool("1", "read", "<b>")),
         ],
         tools: Arc::from([ToolDefinition {
             name: "read".to_owned(),

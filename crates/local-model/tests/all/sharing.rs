@@ -21,7 +21,7 @@ async fn a_kept_beginning_changes_nothing_but_the_count() {
 
     // The next turn of the same conversation, and another conversation under the same rules.
     let mut next = turn.clone();
-    next.messages.extend([Arc::new(Message::Assistant { content: "Fine.".to_owned(), tool_calls: vec![] }), user("Two")]);
+    next.messages.extend([Arc::new(Message::assistant("Fine.", vec![])), user("Two")]);
     let mut other = turn.clone();
     other.messages = vec![system(&rules), user("Else")];
     for request in [next, other, turn] {

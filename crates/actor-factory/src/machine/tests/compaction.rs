@@ -80,7 +80,7 @@ fn the_servers_count_corrects_the_estimate() {
     let mut play = Play::start(small(4_000));
     let mut response = answer("", vec![read("a", "1")]);
     response.usage_estimated = false;
-    response.usage = Usage { input_tokens: 1_000, cached_input_tokens: 0, output_tokens: 1 };
+    response.usage = Usage::new(1_000, 1);
     play.model(response).tool("t/1/1/1", &"x".repeat(6_000));
     assert_eq!(compactions(&play).len(), 1, "four times as many tokens as estimated");
     let mut play = Play::start(small(4_000));

@@ -335,7 +335,7 @@ fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
     }
     let request = play.requests.last().unwrap();
     let offered: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!((offered, request.tool_choice), (vec!["terminate"], ToolChoice::Required));
+    assert_eq!((offered, &request.tool_choice), (vec!["terminate"], &ToolChoice::Required));
     insta::assert_debug_snapshot!("the_request_for_a_conclusion", request);
     // A conclusion that cannot be read gives the tools back: it may have understood.
     play.calls(vec![call("b", "terminate", &json!({"status": "perhaps"}))]);

@@ -120,8 +120,9 @@ pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
         content: content.into(),
         reasoning: String::new(),
         tool_calls,
+        native: None,
         finish,
-        usage: Usage { input_tokens: 100, cached_input_tokens: 80, output_tokens: 10 },
+        usage: Usage { cached_input_tokens: 80, ..Usage::new(100, 10) },
         usage_estimated: true,
         model: "scripted".into(),
         cost_usd: 0.0,
@@ -315,8 +316,8 @@ fn shown(id: &EffectId, effect: &ActorEffect) -> String {
                 let _ = match message.as_ref() {
                     Message::System { content } => writeln!(text, "[system] {content}"),
                     Message::User { content } => writeln!(text, "[user] {content}"),
-                    Message::Tool { call_id, name, content } => writeln!(text, "[tool {call_id} {name}] {content}"),
-                    Message::Assistant { content, tool_calls } => {
+                    Message::Tool { call_id, name, content, .. } => writeln!(text, "[tool {call_id} {name}] {content}"),
+                    Message::Assistant { content, tool_calls, .. } => {
                         let calls: Vec<_> = tool_calls.iter().map(|c| format!(" <{} {} {}>", c.id, c.name, c.arguments)).collect();
                         writeln!(text, "[assistant] {content}{}", calls.concat())
                     }

@@ -17,7 +17,7 @@ fn show(request: &ChatRequest) -> String {
         out.push_str(&format!("[{role}]\n{content}\n\n"));
     }
     let format = serde_json::to_string_pretty(&request.format).unwrap();
-    let rest = (request.temperature, request.max_output_tokens, request.tools.len(), request.tool_choice);
+    let rest = (request.temperature, request.max_output_tokens, request.tools.len(), request.tool_choice.clone());
     format!("{out}[temperature, output tokens, tools, choice] {rest:?}\n[format]\n{format}")
 }
 

@@ -15,10 +15,10 @@ fn conversation() -> Vec<Arc<Message>> {
     [
         Message::System { content: "You are brief.".into() },
         Message::User { content: "Read a.txt".into() },
-        Message::Assistant { content: String::new(), tool_calls: vec![call, broken] },
-        Message::Tool { call_id: "call_0".into(), name: "read_file".into(), content: "hello".into() },
-        Message::Tool { call_id: "call_1".into(), name: "read_file".into(), content: "Error: no path".into() },
-        Message::Assistant { content: "It says hello.".into(), tool_calls: Vec::new() },
+        Message::assistant(String::new(), vec![call, broken]),
+        Message::tool("call_0", "read_file", "hello"),
+        Message::tool("call_1", "read_file", "Error: no path"),
+        Message::assistant("It says hello.", Vec::new()),
         Message::User { content: "And b.txt?".into() },
     ]
     .map(Arc::new)

@@ -59,8 +59,8 @@ async fn made_up_ids_are_new_in_the_conversation() {
     let call = |id: &str| ToolCall { id: id.to_owned(), name: "ls".to_owned(), arguments: "{}".to_owned() };
     let messages = [
         Message::User { content: "go".to_owned() },
-        Message::Assistant { content: String::new(), tool_calls: vec![call("call_4")] },
-        Message::Tool { call_id: "call_4".to_owned(), name: "ls".to_owned(), content: "a".to_owned() },
+        Message::assistant(String::new(), vec![call("call_4")]),
+        Message::tool("call_4", "ls", "a"),
     ];
     let request = ChatRequest { messages: messages.map(std::sync::Arc::new).to_vec(), ..ChatRequest::default() };
     let answer = client(&server, |_| {}).complete(request).await.unwrap();

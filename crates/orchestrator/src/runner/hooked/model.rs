@@ -98,7 +98,7 @@ fn told(message: &Message) -> HookMessage {
     match message {
         Message::System { content } => plain("system", content),
         Message::User { content } => plain("user", content),
-        Message::Assistant { content, tool_calls } => spoken(content, tool_calls),
+        Message::Assistant { content, tool_calls, .. } => spoken(content, tool_calls),
         Message::Tool { content, .. } => plain("tool", content),
     }
 }
