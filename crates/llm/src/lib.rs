@@ -32,7 +32,7 @@ pub use message::{
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
 pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
-pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, SettingsError, Timeouts, check_base_url};
+pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url};
 pub use prices::{Prices, RequestTokens, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;
 pub use recording::{RecordingModel, ReplayError, ReplayModel};

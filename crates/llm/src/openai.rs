@@ -7,6 +7,7 @@ mod dialect;
 mod events;
 mod fault;
 mod finish;
+mod provider;
 mod request;
 mod settings;
 #[cfg(test)]
@@ -17,4 +18,5 @@ mod written;
 
 pub use carrier::{CarriedAnswer, Carrier};
 pub use client::{OpenAiModel, check_base_url};
+pub use provider::Provider;
 pub use settings::{OpenAiSettings, SettingsError, Timeouts};

@@ -4,17 +4,25 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use crate::{ModelLimits, Prices, RetrySettings};
+use super::provider::Provider;
+use crate::{Effort, ModelLimits, Prices, Protocol, RetrySettings};
 
-/// A model behind an OpenAI-compatible server. Nothing is taken from the environment but proxies, as the system has them.
+/// A model behind a server. Nothing is taken from the environment but proxies, as the system has them.
 #[derive(Debug, Clone)]
 pub struct OpenAiSettings {
     /// The name under which it is configured and reported.
     pub name: String,
     /// The server's name of the model.
     pub model: String,
-    /// The address above `/chat/completions`, as a rule ending in `/v1`.
+    /// The address above `/chat/completions` or `/responses`, as a rule ending in `/v1`. A full address works too, and chooses the protocol; a
+    /// query, as Azure wants it, is kept.
     pub base_url: String,
+    /// Whose rules the server follows; by its host, or by the name of the model, when absent.
+    pub provider: Option<Provider>,
+    /// The protocol; by address, host and model when absent, and then switched when the server asks for the other one.
+    pub protocol: Option<Protocol>,
+    /// How long the model thinks, for requests that do not say; the model's own default when absent.
+    pub effort: Option<Effort>,
     /// The key; no `Authorization` header is sent without one.
     pub api_key: Option<SecretString>,
     /// What the model can hold.
@@ -41,6 +49,9 @@ impl OpenAiSettings {
             name: model.clone(),
             model,
             base_url: base_url.into(),
+            provider: None,
+            protocol: None,
+            effort: None,
             api_key: None,
             limits: ModelLimits::default(),
             prices: None,
