@@ -16,6 +16,7 @@ mod listed;
 mod login;
 mod names;
 mod offers;
+mod pages;
 mod result;
 mod serve;
 mod server;

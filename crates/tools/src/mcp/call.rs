@@ -5,18 +5,19 @@ use std::{sync::Arc, time::Duration};
 use rmcp::{
     ServiceError,
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotification, CancelledNotificationParam, ClientNotification,
-        ClientRequest, InputRequest, InputRequiredResult, InputResponses, ServerResult,
+        CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
+        InputRequest, InputRequiredResult, InputResponses, ServerResult,
     },
     service::PeerRequestOptions,
     transport::{auth::AuthError, streamable_http_client::AuthRequiredError},
 };
+use serde_json::Value;
 use tokio::{
     select,
     time::{Instant, sleep_until},
 };
 
-use super::{McpServerSettings, connection::Connection, handler::Handler};
+use super::{McpServerSettings, connection::Connection, handler::Handler, pages::raw, result::is_of_tool};
 use crate::ToolContext;
 
 /// How often a server may answer a call with questions.
@@ -41,17 +42,16 @@ pub(super) enum CallError {
     Odd(&'static str),
 }
 
-/// Calls a tool, with as many rounds of questions as its server needs.
+/// Calls a tool, with as many rounds of questions as its server needs. Returns the result as raw JSON.
 pub(super) async fn call_tool(
     connection: &Connection,
     settings: &McpServerSettings,
     mut params: CallToolRequestParams,
     context: &ToolContext,
-) -> Result<CallToolResult, CallError> {
+) -> Result<Value, CallError> {
     for _ in 0..MOST_ROUNDS {
         let asked = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
         match request(connection, settings, asked, context).await? {
-            ServerResult::CallToolResult(result) => return Ok(result),
             ServerResult::InputRequiredResult(result) => {
                 let InputRequiredResult { input_requests, request_state, .. } = result;
                 let mut responses = InputResponses::new();
@@ -61,13 +61,17 @@ pub(super) async fn call_tool(
                 params.input_responses = Some(responses);
                 params.request_state = request_state;
             }
-            _ => return Err(CallError::Odd("something that is no result of a tool")),
+            other => {
+                let answer = raw(other);
+                let odd = CallError::Odd("something that is no result of a tool");
+                return if is_of_tool(&answer) { Ok(answer) } else { Err(odd) };
+            }
         }
     }
     Err(CallError::Odd("one question after the other"))
 }
 
-async fn answer(handler: &Arc<Handler>, input: InputRequest, context: &ToolContext) -> Result<serde_json::Value, CallError> {
+async fn answer(handler: &Arc<Handler>, input: InputRequest, context: &ToolContext) -> Result<Value, CallError> {
     let InputRequest::Elicitation(request) = input else { return Err(CallError::Odd("a request that aime does not answer")) };
     let (_heard, _) = handler.begin(context);
     let answered = context.cancel.run_until_cancelled(handler.elicit(request.params)).await.ok_or(CallError::Cancelled)?;
@@ -83,7 +87,7 @@ pub(super) async fn request(
 ) -> Result<ServerResult, CallError> {
     let (heard, mut pulse) = connection.handler().begin(context);
     let sent = connection.peer().send_cancellable_request(request, PeerRequestOptions::no_options());
-    let mut handle = context.cancel.run_until_cancelled(sent).await.ok_or(CallError::Cancelled)?.map_err(fault)?;
+    let mut handle = context.cancel.run_until_cancelled(sent).await.ok_or(CallError::Cancelled)??;
     heard.as_token(handle.progress_token.clone());
     let begun = Instant::now();
     let (mut idle, mut total) = (begun + settings.call_limit, begun + settings.total_limit);
@@ -91,7 +95,7 @@ pub(super) async fn request(
     let error = loop {
         select! {
             biased;
-            answer = &mut handle.rx => return answer.map_err(|_| CallError::Gone)?.map_err(fault),
+            answer = &mut handle.rx => return Ok(answer.map_err(|_| CallError::Gone)??),
             () = context.cancel.cancelled() => break CallError::Cancelled,
             changed = pulse.changed() => {
                 if changed.is_err() {
@@ -126,16 +130,18 @@ fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
     refused || error.source().is_some_and(wants_login)
 }
 
-fn fault(error: ServiceError) -> CallError {
-    match error {
-        ServiceError::McpError(error) => CallError::Refused(error.message.into_owned()),
-        ServiceError::TransportSend(error) if wants_login(&error) => CallError::Unauthorized,
-        ServiceError::TransportSend(error) => {
-            tracing::debug!(%error, "an MCP server could not be reached");
-            CallError::Gone
+impl From<ServiceError> for CallError {
+    fn from(error: ServiceError) -> Self {
+        match error {
+            ServiceError::McpError(error) => Self::Refused(error.message.into_owned()),
+            ServiceError::TransportSend(error) if wants_login(&error) => Self::Unauthorized,
+            ServiceError::TransportSend(error) => {
+                tracing::debug!(%error, "an MCP server could not be reached");
+                Self::Gone
+            }
+            ServiceError::TransportClosed => Self::Gone,
+            ServiceError::Cancelled { .. } => Self::Refused("the server cancelled it".to_owned()),
+            _ => Self::Odd("what does not fit the request"),
         }
-        ServiceError::TransportClosed => CallError::Gone,
-        ServiceError::Cancelled { .. } => CallError::Refused("the server cancelled it".to_owned()),
-        _ => CallError::Odd("what does not fit the request"),
     }
 }

@@ -5,20 +5,23 @@ use std::{sync::Arc, time::Duration};
 use aime_sandbox::{Service, ServiceRequest};
 use rmcp::{
     RoleClient,
-    model::{PaginatedRequestParams, ProtocolVersion, SubscriptionFilter},
+    model::{ProtocolVersion, SubscriptionFilter},
     service::{ClientInitializeError, ClientLifecycleMode, Peer, RunningService, serve_client_with_lifecycle},
     transport::{StreamableHttpClientTransport, async_rw::AsyncRwTransport, auth::AuthClient},
 };
-use serde_json::Value;
 use tokio::{task::JoinHandle, time::timeout};
 
-use super::{McpError, McpOffer, McpPlace, McpServerSettings, McpTool, McpTransport, auth, handler::Handler, http, listed::one_line};
+use super::{
+    McpError, McpOffer, McpPlace, McpServerSettings, McpTransport, auth,
+    handler::Handler,
+    http,
+    listed::{MOST_ENTRIES, one_line},
+    pages::List,
+};
 use crate::ToolError;
 
 /// Bytes kept of a server's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
-/// Pages of a list that are asked for.
-const MOST_PAGES: usize = 100;
 /// How long a server has to end by itself when it is no longer needed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -133,26 +136,13 @@ impl Connection {
         offer.prompts = server.capabilities.prompts.is_some();
         let Some(tools) = &server.capabilities.tools else { return Ok(offer) };
         offer.changes = tools.list_changed.unwrap_or(false);
-        let all = async {
-            let mut cursor = None;
-            for _ in 0..MOST_PAGES {
-                let page = peer.list_tools(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
-                let tools = page.tools.into_iter().map(|tool| McpTool {
-                    name: tool.name.into_owned(),
-                    description: tool.description.map(std::borrow::Cow::into_owned).or(tool.title).unwrap_or_default(),
-                    parameters: Value::Object(tool.input_schema.as_ref().clone()),
-                });
-                offer.take(tools, settings);
-                cursor = page.next_cursor;
-                if cursor.is_none() {
-                    break;
-                }
-            }
-            Ok::<_, rmcp::ServiceError>(offer)
-        };
+        let all = List::Tools.read(MOST_ENTRIES, |request| peer.send_request(request));
         match timeout(settings.start_limit, all).await {
-            Ok(Ok(offer)) => Ok(offer),
-            Ok(Err(error)) => Err(broken(settings, &format!("it does not tell its tools: {error}"), &self.process)),
+            Ok(Ok(listed)) => {
+                offer.take_listed(listed, settings);
+                Ok(offer)
+            }
+            Ok(Err(error)) => Err(broken(settings, &format!("it does not list its tools: {error}"), &self.process)),
             Err(_) => Err(slow(settings, &self.process)),
         }
     }

@@ -7,11 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{McpServerSettings, McpTransport};
+use super::{McpServerSettings, McpTransport, pages::Listed};
 use crate::{HandledBy, Source, ToolSheet, Touches};
 
 /// The most tools that are taken from one server.
 const MOST_TOOLS: usize = 2_000;
+/// The most entries that are read of a list of tools. The settings may leave out most of them.
+pub(super) const MOST_ENTRIES: usize = 20_000;
 /// The longest description, in characters.
 const MOST_DESCRIPTION: usize = 2_000;
 /// The largest schema, in bytes of JSON, and the deepest.
@@ -55,11 +57,33 @@ pub struct McpOffer {
     pub notes: Vec<String>,
 }
 
+impl McpTool {
+    /// Reads an entry of a server's list. A missing name is empty, a missing schema null: [`McpOffer::take`] leaves out both.
+    fn read(entry: &Value) -> Self {
+        let text = |member: &str| entry.get(member).and_then(Value::as_str);
+        Self {
+            name: text("name").unwrap_or_default().to_owned(),
+            description: text("description").or_else(|| text("title")).unwrap_or_default().to_owned(),
+            parameters: entry.get("inputSchema").cloned().unwrap_or_default(),
+        }
+    }
+}
+
 impl McpOffer {
+    /// Takes over the usable tools of a list, and notes where aime stopped reading it.
+    pub(super) fn take_listed(&mut self, listed: Listed, settings: &McpServerSettings) {
+        self.take(listed.entries.iter().map(McpTool::read), settings);
+        self.notes.extend(listed.stopped.map(|stop| format!("stopped reading the list of tools: {stop}")));
+    }
+
     /// Takes over the tools that can be used, and says why others cannot.
     pub(super) fn take(&mut self, tools: impl IntoIterator<Item = McpTool>, settings: &McpServerSettings) {
-        for tool in tools {
+        for (at, tool) in tools.into_iter().enumerate() {
             if !settings.tools.fit(&tool.name) {
+                continue;
+            }
+            if tool.name.is_empty() {
+                self.notes.push(format!("without the tool at position {} of the list: it has no name", at + 1));
                 continue;
             }
             match usable(tool) {
@@ -82,8 +106,11 @@ fn usable(tool: McpTool) -> Result<McpTool, String> {
     let McpTool { name, description, mut parameters } = tool;
     let shown: String = one_line(&name).chars().take(80).collect();
     let without = |why: &str| format!("without the tool {shown:?}: {why}");
-    if name.is_empty() || name.len() > LONGEST_NAME {
-        return Err(without("its name is empty, or too long"));
+    if name.len() > LONGEST_NAME {
+        return Err(without("its name is too long"));
+    }
+    if parameters.is_null() {
+        return Err(without("it has no schema"));
     }
     let Some(schema) = parameters.as_object_mut() else {
         return Err(without("its schema is no object"));
@@ -217,8 +244,9 @@ mod tests {
             (tool("none", json!({})), None),
             (tool("inner", json!({"$defs": {"a": {"type": "string"}}, "properties": {"a": {"$ref": "#/$defs/a"}}})), None),
             (tool("good", json!({})), Some("without a second tool \"good\"")),
-            (tool("", json!({})), Some("its name is empty")),
+            (tool("", json!({})), Some("at position 5 of the list: it has no name")),
             (tool(&"n".repeat(300), json!({})), Some("too long")),
+            (tool("missing", Value::Null), Some("it has no schema")),
             (tool("list", json!([])), Some("no object")),
             (tool("text", json!({"type": "string"})), Some("not one of an object")),
             (tool("odd", json!({"type": "object", "properties": {"a": {"type": "colour"}}})), Some("its schema is none")),

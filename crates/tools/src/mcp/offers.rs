@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use rmcp::model::{
-    ClientRequest, GetPromptRequest, GetPromptRequestParams, PaginatedRequestParams, ReadResourceRequest, ReadResourceRequestParams,
-    ServerResult,
-};
+use rmcp::model::{ClientRequest, GetPromptRequest, GetPromptRequestParams, ReadResourceRequest, ReadResourceRequestParams};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    McpOffer,
+    McpOffer, McpServerSettings,
     call::{CallError, request},
     connection::Connection,
     listed::one_line,
+    pages::{List, Listed, raw},
     result,
     server::Server,
     servers::All,
@@ -67,6 +65,23 @@ enum Kind {
     Prompts,
 }
 
+impl Kind {
+    async fn lines(self, connection: &Connection, settings: &McpServerSettings, context: &ToolContext) -> Result<Vec<String>, CallError> {
+        let read = |list: List| list.read(MOST_LISTED, |asked| request(connection, settings, asked, context));
+        if self == Self::Prompts {
+            return Ok(lines(List::Prompts, &read(List::Prompts).await?));
+        }
+        let mut all = lines(List::Resources, &read(List::Resources).await?);
+        match read(List::ResourceTemplates).await {
+            Ok(templates) => all.extend(lines(List::ResourceTemplates, &templates)),
+            // Many servers have no templates and say so with an error.
+            Err(CallError::Refused(_) | CallError::Odd(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(all)
+    }
+}
+
 async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let ListParameters { kind, server } = parameters;
     let servers: Vec<&Arc<Server>> = match &server {
@@ -81,49 +96,36 @@ async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -
         }
         let connection = connected(server, &context).await?;
         lines.push(format!("{}:", server.settings.name));
-        let listed = async { if kind == Kind::Resources { resources(&connection).await } else { prompts(&connection).await } };
-        let listed = tokio::time::timeout(server.settings.call_limit, context.cancel.run_until_cancelled(listed)).await;
-        let listed = match listed {
-            Ok(Some(listed)) => listed.map_err(|error| CallError::Refused(error.to_string())),
-            Ok(None) => Err(CallError::Cancelled),
-            Err(_) => Err(CallError::Slow(server.settings.call_limit)),
-        };
+        let limit = server.settings.total_limit;
+        let listed = tokio::time::timeout(limit, kind.lines(&connection, &server.settings, &context)).await;
+        let listed = listed.unwrap_or(Err(CallError::Long(limit)));
         lines.extend(settled(server, &connection, listed).await?);
     }
     Ok(ToolOutput::text(if lines.is_empty() { "There are none.".to_owned() } else { lines.join("\n") }))
 }
 
-async fn resources(connection: &Connection) -> Result<Vec<String>, rmcp::ServiceError> {
-    let mut lines = Vec::new();
-    let mut page = PaginatedRequestParams::default();
-    while lines.len() < MOST_LISTED {
-        let listed = connection.peer().list_resources(Some(page)).await?;
-        lines.extend(listed.resources.iter().map(|known| line(&known.uri, &known.name, known.description.as_deref())));
-        match listed.next_cursor {
-            Some(cursor) => page = PaginatedRequestParams::default().with_cursor(Some(cursor)),
-            None => break,
+/// A line for each entry of a list, and one that says where aime stopped reading it.
+fn lines(list: List, listed: &Listed) -> Vec<String> {
+    let identity = list.identity();
+    let lines = listed.entries.iter().map(|entry| {
+        let text = |member: &str| entry.get(member).and_then(Value::as_str);
+        let Some(what) = text(identity) else { return format!("  [left out: an entry without `{identity}`]") };
+        match list {
+            List::Prompts => line(&format!("{what}({})", arguments(entry)), "", text("description")),
+            _ => line(what, text("name").unwrap_or_default(), text("description")),
         }
-    }
-    // Many servers have none and say so with an error.
-    if let Ok(templates) = connection.peer().list_resource_templates(None).await {
-        let told = |known: &rmcp::model::ResourceTemplate| line(&known.uri_template, &known.name, known.description.as_deref());
-        lines.extend(templates.resource_templates.iter().map(told));
-    }
-    lines.truncate(MOST_LISTED);
-    Ok(lines)
+    });
+    let stopped = listed.stopped.map(|stop| format!("  [stopped reading the list: {stop}]"));
+    lines.chain(stopped).collect()
 }
 
-async fn prompts(connection: &Connection) -> Result<Vec<String>, rmcp::ServiceError> {
-    let listed = connection.peer().list_prompts(None).await?;
-    let told = listed.prompts.iter().take(MOST_LISTED).map(|prompt| {
-        let arguments = prompt.arguments.iter().flatten().map(|argument| {
-            let mark = if argument.required == Some(true) { "" } else { "?" };
-            format!("{}{mark}", argument.name)
-        });
-        let arguments = arguments.collect::<Vec<_>>().join(", ");
-        line(&format!("{}({arguments})", prompt.name), "", prompt.description.as_deref())
+/// The arguments of a prompt; those that may be left out have a question mark.
+fn arguments(prompt: &Value) -> String {
+    let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten().filter_map(|argument| {
+        let mark = if argument.get("required") == Some(&Value::Bool(true)) { "" } else { "?" };
+        Some(format!("{}{mark}", argument.get("name")?.as_str()?))
     });
-    Ok(told.collect())
+    arguments.collect::<Vec<_>>().join(", ")
 }
 
 fn line(what: &str, name: &str, description: Option<&str>) -> String {
@@ -147,10 +149,8 @@ struct ResourceParameters {
 async fn read_resource(all: Arc<All>, parameters: ResourceParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let server = named(&all, &parameters.server)?;
     let asked = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(ReadResourceRequestParams::new(parameters.uri)));
-    match ask(server, asked, &context).await? {
-        ServerResult::ReadResourceResult(result) => Ok(result::of_resource(&result)),
-        _ => Err(result::error(CallError::Odd("something that is no resource"), &server.settings)),
-    }
+    let answer = ask(server, asked, &context).await?;
+    result::of_resource(&answer).ok_or_else(|| result::error(CallError::Odd("something that is no resource"), &server.settings))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -167,19 +167,17 @@ async fn get_prompt(all: Arc<All>, parameters: PromptParameters, context: ToolCo
     let PromptParameters { server, name, arguments } = parameters;
     let server = named(&all, &server)?;
     let params = GetPromptRequestParams::new(name).with_arguments(arguments.unwrap_or_default());
-    match ask(server, ClientRequest::GetPromptRequest(GetPromptRequest::new(params)), &context).await? {
-        ServerResult::GetPromptResult(result) => Ok(result::of_prompt(&result)),
-        _ => Err(result::error(CallError::Odd("something that is no prompt"), &server.settings)),
-    }
+    let answer = ask(server, ClientRequest::GetPromptRequest(GetPromptRequest::new(params)), &context).await?;
+    result::of_prompt(&answer).ok_or_else(|| result::error(CallError::Odd("something that is no prompt"), &server.settings))
 }
 
 fn named<'a>(all: &'a All, name: &str) -> Result<&'a Arc<Server>, ToolError> {
     all.server(name).map_err(|error| ToolError::Failed(error.to_string()))
 }
 
-/// Makes one request that is no call of a tool.
-async fn ask(server: &Server, asked: ClientRequest, context: &ToolContext) -> Result<ServerResult, ToolError> {
+/// Makes one request that is no call of a tool. Returns the result as raw JSON.
+async fn ask(server: &Server, asked: ClientRequest, context: &ToolContext) -> Result<Value, ToolError> {
     let connection = connected(server, context).await?;
     let answered = request(&connection, &server.settings, asked, context).await;
-    settled(server, &connection, answered).await
+    settled(server, &connection, answered).await.map(raw)
 }

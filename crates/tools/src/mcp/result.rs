@@ -1,6 +1,7 @@
 //! What a server answered, as a tool's result.
+//!
+//! An answer is read as raw JSON: a part that aime does not know costs that part alone.
 
-use rmcp::model::{CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents};
 use serde_json::Value;
 
 use super::{McpError, McpServerSettings, call::CallError, listed::one_line};
@@ -8,68 +9,89 @@ use crate::{ToolError, ToolOutput};
 
 /// The most bytes of text that are taken from one answer.
 const MOST_TEXT: usize = 4 * 1024 * 1024;
+/// The longest type of an unknown part that is shown, in characters.
+const LONGEST_TYPE: usize = 40;
+
+/// Whether an answer is the result of a tool.
+pub(super) fn is_of_tool(answer: &Value) -> bool {
+    let complete = answer.get("resultType").is_none_or(|kind| kind.is_null() || kind == "complete");
+    complete && ["content", "structuredContent", "isError"].iter().any(|member| answer.get(member).is_some())
+}
 
 /// The result of a tool: its text, and its structure where it has one.
-pub(super) fn of_tool(result: CallToolResult) -> Result<ToolOutput, ToolError> {
-    let CallToolResult { content, structured_content, is_error, .. } = result;
+pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
+    let value = answer.get_mut("structuredContent").map(Value::take).unwrap_or_default();
     let mut references = Vec::new();
-    let parts: Vec<String> = content.iter().map(|block| of_block(block, &mut references)).collect();
-    let mut text = parts.join("\n");
-    let value = structured_content.unwrap_or(Value::Null);
-    if text.trim().is_empty() && !value.is_null() {
-        text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    let parts: Vec<Result<String, String>> = match answer.get("content") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(parts)) => parts.iter().map(|part| of_part(part, &mut references)).collect(),
+        Some(_) => vec![Err("[left out: content that is no list of parts]".to_owned())],
+    };
+    let is_whole = parts.iter().all(Result::is_ok);
+    let mut texts: Vec<String> = parts.into_iter().map(either).collect();
+    // The structure may hold what a lost part said.
+    if !value.is_null() && (!is_whole || texts.iter().all(|text| text.trim().is_empty())) {
+        texts.retain(|text| !text.trim().is_empty());
+        texts.push(serde_json::to_string_pretty(&value).unwrap_or_default());
     }
-    let text = cut(text);
-    if is_error == Some(true) {
+    let text = cut(texts.join("\n"));
+    if answer.get("isError") == Some(&Value::Bool(true)) {
         return Err(ToolError::Failed(if text.is_empty() { "it failed and says nothing".to_owned() } else { text }));
     }
     Ok(ToolOutput { text, value, references })
 }
 
-fn of_block(block: &ContentBlock, references: &mut Vec<String>) -> String {
-    match block {
-        ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(image) => {
-            format!("[an image, {}, {} characters in base64, not shown]", one_line(&image.mime_type), image.data.len())
-        }
-        ContentBlock::Audio(audio) => {
-            format!("[a sound, {}, {} characters in base64, not shown]", one_line(&audio.mime_type), audio.data.len())
-        }
-        ContentBlock::Resource(embedded) => of_contents(&embedded.resource),
-        ContentBlock::ResourceLink(link) => {
-            references.push(link.uri.clone());
-            format!("[the resource {}: {}]", one_line(&link.name), one_line(&link.uri))
-        }
-        _ => "[something that aime cannot show]".to_owned(),
-    }
+/// The text that a part of an answer becomes, or the note that replaces it if aime cannot read it.
+fn of_part(part: &Value, references: &mut Vec<String>) -> Result<String, String> {
+    let text = |member: &str| part.get(member).and_then(Value::as_str);
+    let data = |what: &str| text("data").map(|data| not_shown(what, text("mimeType"), data));
+    let Some(kind) = text("type") else { return Err("[left out: a part without a type]".to_owned()) };
+    let shown: String = one_line(kind).chars().take(LONGEST_TYPE).collect();
+    let read = match kind {
+        "text" => text("text").map(str::to_owned),
+        "image" => data("an image"),
+        "audio" => data("a sound"),
+        "resource" => part.get("resource").and_then(of_contents),
+        "resource_link" => text("uri").map(|uri| {
+            references.push(uri.to_owned());
+            format!("[the resource {}: {}]", one_line(text("name").unwrap_or(uri)), one_line(uri))
+        }),
+        _ => return Err(format!("[left out: a part of type {shown:?}]")),
+    };
+    read.ok_or_else(|| format!("[left out: a part of type {shown:?} without its content]"))
 }
 
-fn of_contents(contents: &ResourceContents) -> String {
-    match contents {
-        ResourceContents::TextResourceContents { text, .. } => text.clone(),
-        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-            let kind = mime_type.as_deref().unwrap_or("of no known kind");
-            format!("[{}, {}, {} characters in base64, not shown]", one_line(uri), one_line(kind), blob.len())
-        }
-        _ => "[something that aime cannot show]".to_owned(),
-    }
+fn of_contents(contents: &Value) -> Option<String> {
+    let text = |member: &str| contents.get(member).and_then(Value::as_str);
+    let blob = || Some(not_shown(text("uri").unwrap_or("a resource"), text("mimeType"), text("blob")?));
+    text("text").map(str::to_owned).or_else(blob)
 }
 
-/// The contents of a resource.
-pub(super) fn of_resource(result: &ReadResourceResult) -> ToolOutput {
-    let text = cut(result.contents.iter().map(of_contents).collect::<Vec<_>>().join("\n"));
-    ToolOutput { text, value: Value::Null, references: Vec::new() }
+fn not_shown(what: &str, mime_type: Option<&str>, data: &str) -> String {
+    let kind = mime_type.unwrap_or("of no known kind");
+    format!("[{}, {}, {} characters in base64, not shown]", one_line(what), one_line(kind), data.len())
 }
 
-/// The messages of a prompt, each under who says it.
-pub(super) fn of_prompt(result: &GetPromptResult) -> ToolOutput {
+fn either(read: Result<String, String>) -> String {
+    read.unwrap_or_else(|note| note)
+}
+
+/// The contents of a resource; none if the answer holds no contents.
+pub(super) fn of_resource(answer: &Value) -> Option<ToolOutput> {
+    let contents = answer.get("contents")?.as_array()?;
+    let texts = contents.iter().map(|part| of_contents(part).unwrap_or_else(|| "[left out: contents without text or data]".to_owned()));
+    Some(ToolOutput::text(cut(texts.collect::<Vec<_>>().join("\n"))))
+}
+
+/// The messages of a prompt, each under who says it; none if the answer holds no messages.
+pub(super) fn of_prompt(answer: &Value) -> Option<ToolOutput> {
     let mut references = Vec::new();
-    let messages = result.messages.iter().map(|message| {
-        let who = serde_json::to_value(&message.role).ok().and_then(|role| role.as_str().map(str::to_owned)).unwrap_or_default();
-        format!("{who}: {}", of_block(&message.content, &mut references))
+    let messages = answer.get("messages")?.as_array()?.iter().map(|message| {
+        let who = one_line(message.get("role").and_then(Value::as_str).unwrap_or_default());
+        format!("{who}: {}", either(of_part(message.get("content").unwrap_or(&Value::Null), &mut references)))
     });
     let text = cut(messages.collect::<Vec<_>>().join("\n\n"));
-    ToolOutput { text, value: Value::Null, references }
+    Some(ToolOutput { text, value: Value::Null, references })
 }
 
 fn cut(mut text: String) -> String {

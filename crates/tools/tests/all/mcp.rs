@@ -3,6 +3,7 @@
 mod calls;
 mod demand;
 mod life;
+mod malformed;
 mod people;
 
 use std::{
