@@ -1,17 +1,25 @@
 #![doc = include_str!("../README.md")]
 
-mod body;
 mod gate;
-mod protocol;
+mod memory;
+mod model;
+mod provider;
+mod render;
 mod reply;
 mod rounds;
+mod rules;
 mod script;
+mod sending;
 mod server;
 mod serving;
 #[cfg(test)]
 mod tests;
+mod view;
+mod when;
 
-pub use reply::{Odd, Reply, ScriptedCall, ScriptedUsage};
+pub use provider::Provider;
+pub use reply::{Odd, Reply, ScriptedCall, ScriptedFailure, ScriptedUsage};
 pub use rounds::RoundsServer;
-pub use script::{Rule, Script, ScriptError, When};
+pub use script::{Rule, Script, ScriptError};
 pub use server::{Received, ScriptedServer};
+pub use when::When;

@@ -15,9 +15,15 @@ pub struct Reply {
     /// A value whose JSON is the text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
-    /// The reasoning, sent apart as `reasoning_content`.
+    /// The reasoning, sent in the form of the [`Provider`](crate::Provider): `reasoning_content` for the generic one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// Why the model refuses, sent as `refusal` instead of a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
+    /// The generation fails after HTTP 200 and whatever else the reply has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<ScriptedFailure>,
     /// The tool calls of the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ScriptedCall>,
@@ -82,7 +88,7 @@ pub struct ScriptedCall {
     /// The arguments: a string is sent as it is (it may be broken JSON), any other value as its JSON text.
     #[serde(default)]
     pub arguments: Value,
-    /// The call's id; `call_TURN_INDEX` when absent.
+    /// The call's id. When absent, the generic provider takes `call_TURN_INDEX`, and the others an id of their own form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
@@ -98,6 +104,19 @@ pub struct ScriptedUsage {
     pub cached: u64,
     /// Tokens received.
     pub output: u64,
+    /// Tokens received that were reasoning.
+    #[serde(default)]
+    pub reasoning: u64,
+}
+
+/// A failure of the generation after HTTP 200.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedFailure {
+    /// The code, such as `server_error` or `rate_limit_exceeded`.
+    pub code: String,
+    /// The message.
+    pub message: String,
 }
 
 /// A deviation from OpenAI's form.
@@ -166,6 +185,12 @@ impl Reply {
         Self { raw: Some(bytes.into()), ..Self::default() }
     }
 
+    /// An answer that fails after HTTP 200: `response.failed` in the Responses API, an `error` object in chat completions.
+    #[must_use]
+    pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { failed: Some(ScriptedFailure { code: code.into(), message: message.into() }), ..Self::default() }
+    }
+
     /// Never answers.
     #[must_use]
     pub fn hang() -> Self {
@@ -183,6 +208,13 @@ impl Reply {
     #[must_use]
     pub fn with_reasoning(mut self, text: impl Into<String>) -> Self {
         self.reasoning = Some(text.into());
+        self
+    }
+
+    /// With a refusal in place of a text.
+    #[must_use]
+    pub fn with_refusal(mut self, text: impl Into<String>) -> Self {
+        self.refusal = Some(text.into());
         self
     }
 
@@ -260,7 +292,7 @@ impl Reply {
     /// With these tokens reported.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Self {
-        self.usage = Some(ScriptedUsage { input, cached: 0, output });
+        self.usage = Some(ScriptedUsage { input, cached: 0, output, reasoning: 0 });
         self
     }
 

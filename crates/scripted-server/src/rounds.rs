@@ -13,9 +13,11 @@ use axum::routing::post;
 use memchr::memmem;
 use serde_json::json;
 
-use crate::body::{Rendered, render};
+use crate::provider::Provider;
+use crate::render::{Rendered, render};
 use crate::reply::Reply;
 use crate::serving::Serving;
+use crate::view::View;
 
 /// A server of think-act rounds: each conversation gets a call of the tool `look` for each answer, and then its end, which is a call of
 /// `terminate` where that tool is offered and a text elsewhere.
@@ -91,5 +93,6 @@ fn rendered(request: &[u8], rounds: usize) -> Rendered {
         call.id = Some(format!("call_{given}"));
     }
     let stream = has(r#""stream":true"#) || has(r#""stream": true"#);
-    render(&reply, &json!({"model": "scripted", "stream_options": {"include_usage": true}}), stream, given)
+    let request = json!({"model": "scripted", "stream_options": {"include_usage": true}});
+    render(&reply, View::of_body(&request), Provider::Generic, stream, given).0
 }

@@ -1,9 +1,8 @@
 //! The script: which request gets which replies.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use crate::Reply;
+use crate::{Provider, Reply, When};
 
 /// What the server answers: the first rule that fits a request and has a reply left gives it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -14,14 +13,17 @@ pub struct Script {
     /// The names that `GET /v1/models` lists.
     #[serde(default = "Script::default_models")]
     pub models: Vec<String>,
-    /// Refuse, as OpenAI does, requests in which a tool call and its result do not stand together (HTTP 400).
+    /// The service that is imitated.
+    #[serde(default)]
+    pub provider: Provider,
+    /// Refuse what the provider refuses, and requests in which a tool call and its result are not paired.
     #[serde(default = "Script::default_strict")]
     pub strict: bool,
 }
 
 impl Default for Script {
     fn default() -> Self {
-        Self { rules: Vec::new(), models: Self::default_models(), strict: Self::default_strict() }
+        Self { rules: Vec::new(), models: Self::default_models(), provider: Provider::default(), strict: Self::default_strict() }
     }
 }
 
@@ -60,7 +62,14 @@ impl Script {
         self
     }
 
-    /// Answers requests that a strict server would refuse.
+    /// Imitates this service: its forms, and its checks unless the script is [lenient](Self::lenient).
+    #[must_use]
+    pub fn provider(mut self, provider: Provider) -> Self {
+        self.provider = provider;
+        self
+    }
+
+    /// Answers requests that the imitated service would refuse: every check is off.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.strict = false;
@@ -100,192 +109,4 @@ pub struct Rule {
     /// Whether the rule ends with its last reply; otherwise the last reply is repeated.
     #[serde(default)]
     pub once: bool,
-}
-
-/// Conditions on a request; all that are given must hold, so the default fits every request.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct When {
-    /// The name in `response_format.json_schema.name`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schema: Option<String>,
-    /// Whether tools are offered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<bool>,
-    /// A tool of this name is offered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// Neither tools nor a response format (`true`), or at least one of them (`false`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plain: Option<bool>,
-    /// Each of these texts stands in some message.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub contains: Vec<String>,
-    /// This text stands in the last message.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last_contains: Option<String>,
-    /// This many assistant messages stand in the request: 0 for the first turn of a conversation.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<usize>,
-    /// Whether a stream is asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stream: Option<bool>,
-    /// The model asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// A JSON pointer such as `/stream_options` that the request has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub field: Option<String>,
-}
-
-impl When {
-    /// Every request.
-    #[must_use]
-    pub fn any() -> Self {
-        Self::default()
-    }
-
-    /// Requests for a structured answer with the schema of this name, such as `aime_plan`.
-    #[must_use]
-    pub fn schema(name: impl Into<String>) -> Self {
-        Self { schema: Some(name.into()), ..Self::default() }
-    }
-
-    /// Requests that offer tools.
-    #[must_use]
-    pub fn tools() -> Self {
-        Self { tools: Some(true), ..Self::default() }
-    }
-
-    /// Requests that offer the tool of this name.
-    #[must_use]
-    pub fn tool(name: impl Into<String>) -> Self {
-        Self { tool: Some(name.into()), ..Self::default() }
-    }
-
-    /// Requests for plain text: no tools, no response format.
-    #[must_use]
-    pub fn plain() -> Self {
-        Self { plain: Some(true), ..Self::default() }
-    }
-
-    /// Requests with this text in any message.
-    #[must_use]
-    pub fn contains(text: impl Into<String>) -> Self {
-        Self::default().and_contains(text)
-    }
-
-    /// Requests that have this JSON pointer, such as `/max_tokens`.
-    #[must_use]
-    pub fn field(pointer: impl Into<String>) -> Self {
-        Self { field: Some(pointer.into()), ..Self::default() }
-    }
-
-    /// And with this text in any message.
-    #[must_use]
-    pub fn and_contains(mut self, text: impl Into<String>) -> Self {
-        self.contains.push(text.into());
-        self
-    }
-
-    /// And with this text in the last message.
-    #[must_use]
-    pub fn and_last_contains(mut self, text: impl Into<String>) -> Self {
-        self.last_contains = Some(text.into());
-        self
-    }
-
-    /// And with this many assistant messages before.
-    #[must_use]
-    pub fn and_turn(mut self, turn: usize) -> Self {
-        self.turn = Some(turn);
-        self
-    }
-
-    /// And for this model.
-    #[must_use]
-    pub fn and_model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// And with, or without, a stream asked for.
-    #[must_use]
-    pub fn and_stream(mut self, stream: bool) -> Self {
-        self.stream = Some(stream);
-        self
-    }
-
-    /// Whether a request fits.
-    #[must_use]
-    pub fn fits(&self, request: &Value) -> bool {
-        let offered: Vec<&str> = offered_tools(request);
-        let format = request.pointer("/response_format/type").and_then(Value::as_str).unwrap_or("text");
-        let texts: Vec<String> = messages(request).iter().map(message_text).collect();
-        self.schema.as_deref().is_none_or(|name| schema_name(request) == Some(name))
-            && self.tools.is_none_or(|wanted| wanted != offered.is_empty())
-            && self.tool.as_deref().is_none_or(|name| offered.contains(&name))
-            && self.plain.is_none_or(|wanted| wanted == (offered.is_empty() && format == "text"))
-            && self.contains.iter().all(|needle| texts.iter().any(|text| text.contains(needle)))
-            && self.last_contains.as_deref().is_none_or(|needle| texts.last().is_some_and(|text| text.contains(needle)))
-            && self.turn.is_none_or(|turn| turn == turns(request))
-            && self.stream.is_none_or(|wanted| wanted == wants_stream(request))
-            && self.model.as_deref().is_none_or(|name| request.get("model").and_then(Value::as_str) == Some(name))
-            && self.field.as_deref().is_none_or(|pointer| request.pointer(pointer).is_some())
-    }
-}
-
-pub(crate) fn messages(request: &Value) -> &[Value] {
-    request.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-pub(crate) fn turns(request: &Value) -> usize {
-    messages(request).iter().filter(|message| message.get("role").and_then(Value::as_str) == Some("assistant")).count()
-}
-
-pub(crate) fn wants_stream(request: &Value) -> bool {
-    request.get("stream").and_then(Value::as_bool).unwrap_or(false)
-}
-
-pub(crate) fn schema_name(request: &Value) -> Option<&str> {
-    request.pointer("/response_format/json_schema/name").and_then(Value::as_str)
-}
-
-pub(crate) fn offered_tools(request: &Value) -> Vec<&str> {
-    let tools = request.get("tools").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    tools.iter().filter_map(|tool| tool.pointer("/function/name").and_then(Value::as_str)).collect()
-}
-
-/// The text of a message, its tool calls included.
-pub(crate) fn message_text(message: &Value) -> String {
-    let mut text = match message.get("content") {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect::<Vec<_>>().join(""),
-        _ => String::new(),
-    };
-    if let Some(calls) = message.get("tool_calls").and_then(Value::as_array) {
-        for call in calls {
-            for pointer in ["/function/name", "/function/arguments"] {
-                if let Some(part) = call.pointer(pointer).and_then(Value::as_str) {
-                    text.push('\n');
-                    text.push_str(part);
-                }
-            }
-        }
-    }
-    text
-}
-
-/// A request in one line, for the error of a request that no rule fits.
-pub(crate) fn in_short(request: &Value) -> String {
-    let last = messages(request).last();
-    let role = last.and_then(|message| message.get("role")).and_then(Value::as_str).unwrap_or("no message");
-    let text: String = last.map(message_text).unwrap_or_default().chars().take(160).collect();
-    format!(
-        "schema {}, tools [{}], turn {}, stream {}, last message ({role}): {text:?}",
-        schema_name(request).unwrap_or("none"),
-        offered_tools(request).join(", "),
-        turns(request),
-        wants_stream(request),
-    )
 }

@@ -1,6 +1,6 @@
 //! The server of a script.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,29 +8,31 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::Response;
-use axum::routing::{get, post};
-use futures::stream;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::body::render;
 use crate::gate::Gates;
-use crate::protocol;
+use crate::memory::Memory;
+use crate::render::render;
 use crate::reply::Reply;
-use crate::script::{Script, in_short, message_text, messages, wants_stream};
+use crate::rules::{Asked, Refusal, refusal};
+use crate::script::Script;
+use crate::sending::send;
 use crate::serving::Serving;
+use crate::view::{Protocol, View};
 
 /// How long a held request waits before it is refused.
 const HOLD_LIMIT: Duration = Duration::from_secs(30);
 
-/// How long the rest of an answer is held back before the connection is dropped.
-const HELD_BACK_LIMIT: Duration = Duration::from_secs(60);
-
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
+    /// The path, such as `/v1/chat/completions`.
+    pub path: String,
+    /// What follows `?` in the address, undecoded; empty where nothing does.
+    pub query: String,
     /// The body; a JSON string where it was no JSON.
     pub body: Value,
     /// The headers, with lower-case names.
@@ -46,6 +48,7 @@ struct Record {
     in_flight: usize,
     max_concurrent: usize,
     unmatched: Vec<String>,
+    memory: Memory,
 }
 
 struct Shared {
@@ -163,24 +166,29 @@ impl ScriptedServer {
 }
 
 fn routes(shared: Arc<Shared>) -> Router {
-    Router::new()
-        .route("/v1/chat/completions", post(chat))
-        .route("/v1/models", get(models))
-        .fallback(no_such_path)
-        .layer(DefaultBodyLimit::disable())
-        .with_state(shared)
+    Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared)
 }
 
-async fn models(State(shared): State<Arc<Shared>>) -> Response {
+/// Answers any request. Real services and gateways have their routes below paths of their own, so only the end of a path counts.
+async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
+    let provider = shared.script.provider;
+    let served = |protocol: &Protocol| !shared.script.strict || *protocol == Protocol::Chat || provider.has_responses();
+    match Protocol::of_path(uri.path()).filter(served) {
+        Some(protocol) if method == Method::POST => generate(shared, protocol, &uri, &headers, &bytes).await,
+        Some(_) => refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("{method} is not allowed at {uri}")),
+        None if method == Method::GET && uri.path().ends_with("/models") => models(&shared),
+        None => {
+            plain(StatusCode::NOT_FOUND, &json!({"error": {"message": format!("no such path: {uri}"), "type": "invalid_request_error"}}))
+        }
+    }
+}
+
+fn models(shared: &Shared) -> Response {
     let list: Vec<Value> = shared.script.models.iter().map(|name| json!({"id": name, "object": "model", "owned_by": "script"})).collect();
-    plain(StatusCode::OK, json!({"object": "list", "data": list}))
+    plain(StatusCode::OK, &json!({"object": "list", "data": list}))
 }
 
-async fn no_such_path(uri: axum::http::Uri) -> Response {
-    plain(StatusCode::NOT_FOUND, json!({"error": {"message": format!("no such path: {uri}"), "type": "invalid_request_error"}}))
-}
-
-fn plain(status: StatusCode, body: Value) -> Response {
+fn plain(status: StatusCode, body: &Value) -> Response {
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -188,7 +196,7 @@ fn plain(status: StatusCode, body: Value) -> Response {
 }
 
 fn refused(status: StatusCode, code: &str, message: String) -> Response {
-    plain(status, json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}))
+    plain(status, &json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}))
 }
 
 /// Counts a request as in flight until it is dropped.
@@ -201,39 +209,53 @@ impl Drop for InFlight {
     }
 }
 
-async fn chat(State(shared): State<Arc<Shared>>, headers: HeaderMap, bytes: Bytes) -> Response {
-    let body: Value = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(&bytes)));
+async fn generate(shared: Arc<Shared>, protocol: Protocol, uri: &Uri, headers: &HeaderMap, bytes: &Bytes) -> Response {
+    let body: Value = serde_json::from_slice(bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(bytes)));
     let headers =
         headers.iter().map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect();
+    let request = View { protocol, path: uri.path(), body: &body };
     let flight = InFlight(Arc::clone(&shared));
     let (number, found) = {
         let mut record = shared.record();
         record.in_flight += 1;
         record.max_concurrent = record.max_concurrent.max(record.in_flight);
-        let fault = shared.script.strict.then(|| protocol::fault(&body)).flatten();
-        let found = match fault {
-            Some(fault) => Err((StatusCode::BAD_REQUEST, "bad_messages", fault)),
-            None => choose(&shared.script, &mut record.used, &body).ok_or_else(|| {
-                let short = in_short(&body);
-                record.unmatched.push(short.clone());
-                (StatusCode::NOT_FOUND, "no_rule", format!("no rule of the script answers this request: {short}"))
-            }),
-        };
-        record.received.push(Received { body: body.clone(), headers, rule: found.as_ref().ok().map(|(rule, _)| *rule) });
+        let found = find(&shared.script, &mut record, &request);
+        let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned());
+        let rule = found.as_ref().ok().map(|(rule, _)| *rule);
+        record.received.push(Received { path, query, body: body.clone(), headers, rule });
         (record.received.len(), found)
     };
     shared.arrived.send_replace(number);
     match found {
         Ok((_, reply)) => match hold(&shared, &reply).await {
-            Ok(()) => send(&reply, &body, number, flight),
+            Ok(()) => {
+                let (rendered, sent) = render(&reply, request, shared.script.provider, request.wants_stream(), number);
+                shared.record().memory.keep(sent);
+                send(&reply, rendered, shared.released.subscribe(), flight)
+            }
             Err(reason) => refused(StatusCode::BAD_REQUEST, "held_in_vain", reason),
         },
-        Err((status, code, message)) => refused(status, code, message),
+        Err(refusal) => plain(StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST), &refusal.body),
     }
 }
 
+/// Finds the rule and the reply of a request, unless the provider refuses it or no rule fits.
+fn find(script: &Script, record: &mut Record, request: &View<'_>) -> Result<(usize, Reply), Refusal> {
+    let asked = Asked { request: *request, memory: &record.memory };
+    if let Some(refusal) = script.strict.then(|| refusal(script.provider, &asked)).flatten() {
+        return Err(refusal);
+    }
+    choose(script, &mut record.used, request).ok_or_else(|| {
+        let short = request.in_short();
+        let message = format!("no rule of the script answers this request: {short}");
+        record.unmatched.push(short);
+        let error = json!({"message": message, "type": "invalid_request_error", "code": "no_rule"});
+        Refusal { status: 404, body: json!({"error": error}) }
+    })
+}
+
 /// The first rule that fits and has a reply left, and that reply.
-fn choose(script: &Script, used: &mut HashMap<usize, usize>, request: &Value) -> Option<(usize, Reply)> {
+fn choose(script: &Script, used: &mut HashMap<usize, usize>, request: &View<'_>) -> Option<(usize, Reply)> {
     script.rules.iter().enumerate().find_map(|(place, rule)| {
         let next = used.get(&place).copied().unwrap_or(0);
         let reply = match rule.replies.get(next) {
@@ -241,7 +263,7 @@ fn choose(script: &Script, used: &mut HashMap<usize, usize>, request: &Value) ->
             None if rule.once => return None,
             None => rule.replies.last()?,
         };
-        if !rule.when.fits(request) {
+        if !rule.when.holds(request) {
             return None;
         }
         used.insert(place, next.saturating_add(1));
@@ -261,7 +283,7 @@ async fn hold(shared: &Shared, reply: &Reply) -> Result<(), String> {
         let mut arrivals = shared.arrived.subscribe();
         let arrived = |_: &usize| {
             let record = shared.record();
-            record.received.iter().any(|one| messages(&one.body).iter().any(|message| message_text(message).contains(text)))
+            record.received.iter().any(|one| View::of_body(&one.body).texts().iter().any(|said| said.contains(text)))
         };
         let in_vain = |_| format!("held in vain: no request with {text:?} arrived within 30 s");
         // The sender lives in `shared`, so only the time can run out.
@@ -271,85 +293,4 @@ async fn hold(shared: &Shared, reply: &Reply) -> Result<(), String> {
         tokio::time::sleep(Duration::from_millis(milliseconds)).await;
     }
     Ok(())
-}
-
-/// What is still to be sent of a body.
-enum Rest {
-    Piece(Vec<u8>),
-    Delay(Duration),
-    Hold(watch::Receiver<bool>),
-    Break,
-    Hang,
-}
-
-fn send(reply: &Reply, request: &Value, number: usize, flight: InFlight) -> Response {
-    let rendered = render(reply, request, wants_stream(request), number);
-    let length: usize = rendered.pieces.iter().map(Vec::len).sum();
-    let (limit, end) = match (reply.cut_after, reply.hang_after, reply.end_after) {
-        (Some(bytes), _, _) => (bytes, Some(Rest::Break)),
-        (_, Some(bytes), _) => (bytes, Some(Rest::Hang)),
-        (_, _, Some(bytes)) => (bytes, None),
-        _ => (usize::MAX, None),
-    };
-    let early = limit < length;
-    let mut left = limit;
-    let mut rest: VecDeque<Rest> = VecDeque::new();
-    for mut piece in rendered.pieces {
-        piece.truncate(left);
-        left = left.saturating_sub(piece.len());
-        if !piece.is_empty() {
-            rest.push_back(Rest::Piece(piece));
-        }
-    }
-    if let Some(pieces) = reply.held_back {
-        rest.insert(rest.len().saturating_sub(pieces), Rest::Hold(flight.0.released.subscribe()));
-    }
-    if let Some(milliseconds) = reply.piece_delay_ms {
-        let delay = || Rest::Delay(Duration::from_millis(milliseconds));
-        rest = rest.into_iter().flat_map(|piece| [delay(), piece]).collect();
-    }
-    rest.extend(end);
-    let body = Body::from_stream(stream::unfold((rest, Some(flight)), |(mut rest, mut flight)| async move {
-        let next = loop {
-            match rest.pop_front()? {
-                Rest::Delay(time) => tokio::time::sleep(time).await,
-                Rest::Hold(mut released) => {
-                    if tokio::time::timeout(HELD_BACK_LIMIT, released.wait_for(|released| *released)).await.is_err() {
-                        break Rest::Break;
-                    }
-                }
-                next => break next,
-            }
-        };
-        if rest.is_empty() {
-            // The client may act on the last piece at once: from here on the request is no longer in flight.
-            flight = None;
-        }
-        match next {
-            Rest::Piece(piece) => {
-                // Lets the piece go out on its own.
-                tokio::task::yield_now().await;
-                Some((Ok(Bytes::from(piece)), (rest, flight)))
-            }
-            Rest::Break => {
-                // The bytes before must be on their way, else the connection is dropped with them.
-                tokio::time::sleep(Duration::from_millis(20)).await;
-                Some((Err(io::Error::other("cut by the script")), (rest, flight)))
-            }
-            Rest::Hang | Rest::Delay(_) | Rest::Hold(_) => std::future::pending().await,
-        }
-    }));
-    let mut response = Response::new(body);
-    *response.status_mut() = reply.status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(rendered.content_type));
-    if rendered.content_type != "text/event-stream" && !(early && reply.end_after.is_some()) {
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from(length));
-    }
-    for (name, value) in &reply.headers {
-        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name.as_str()), HeaderValue::try_from(value.as_str())) {
-            headers.insert(name, value);
-        }
-    }
-    response
 }

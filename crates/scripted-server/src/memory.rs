@@ -1,0 +1,85 @@
+//! What a server sent and wants back unchanged: reasoning texts, signatures and encrypted items.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// What one reply sent that must come back unchanged.
+#[derive(Debug, Default)]
+pub(crate) struct Sent {
+    turn: Option<(String, Value)>,
+    items: Vec<SentItem>,
+}
+
+impl Sent {
+    /// A turn of a chat with its opaque state; `Value::Null` where it had none.
+    pub(crate) fn turn(key: Option<String>, state: Value) -> Self {
+        Self { turn: key.map(|key| (key, state)), items: Vec::new() }
+    }
+
+    pub(crate) fn items(items: Vec<SentItem>) -> Self {
+        Self { turn: None, items }
+    }
+}
+
+/// An item of the Responses API that a server sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SentItem {
+    pub(crate) id: String,
+    /// `reasoning`, `message` or `function_call`.
+    pub(crate) kind: &'static str,
+    /// The `call_id` of a call.
+    pub(crate) call_id: Option<String>,
+    /// What a reasoning item carried in `response.output_item.done`.
+    pub(crate) encrypted: Option<String>,
+    /// The id of the item after a reasoning item.
+    pub(crate) following: Option<String>,
+    /// The id of the reasoning item before another item.
+    pub(crate) reasoning: Option<String>,
+    /// Whether the request let the server store its items.
+    pub(crate) stored: bool,
+}
+
+/// Everything that a server sent.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    turns: HashMap<String, Vec<Value>>,
+    items: HashMap<String, SentItem>,
+}
+
+impl Memory {
+    pub(crate) fn keep(&mut self, sent: Sent) {
+        if let Some((key, state)) = sent.turn {
+            self.turns.entry(key).or_default().push(state);
+        }
+        self.items.extend(sent.items.into_iter().map(|item| (item.id.clone(), item)));
+    }
+
+    /// Returns the states of the turns with this key, of which there are several where a script repeats itself; empty
+    /// where the server did not send such a turn.
+    pub(crate) fn states(&self, key: Option<&str>) -> &[Value] {
+        key.and_then(|key| self.turns.get(key)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns whether any turn had this state, or has it in its list.
+    pub(crate) fn has_state(&self, state: &Value) -> bool {
+        self.turns.values().flatten().any(|one| one == state || one.as_array().is_some_and(|list| list.contains(state)))
+    }
+
+    pub(crate) fn item(&self, id: &str) -> Option<&SentItem> {
+        self.items.get(id)
+    }
+
+    /// Returns the reasoning item that carried this encrypted content.
+    pub(crate) fn encrypted(&self, content: &str) -> Option<&SentItem> {
+        self.items.values().find(|item| item.encrypted.as_deref() == Some(content))
+    }
+}
+
+/// Returns what tells a turn of a chat apart: the id of its first call, or else its text.
+pub(crate) fn turn_key(first_call: Option<&str>, text: &str) -> Option<String> {
+    match first_call {
+        Some(id) => Some(format!("call {id}")),
+        None => (!text.is_empty()).then(|| format!("text {text}")),
+    }
+}

@@ -1,0 +1,46 @@
+//! The model services that the server can imitate.
+
+use serde::{Deserialize, Serialize};
+
+/// A model service whose forms and checks the server imitates.
+///
+/// The provider decides how reasoning is carried in chat completions, which ids calls get, and which requests are refused.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Provider {
+    /// An unnamed compatible server: it only checks that each tool call is paired with its result.
+    #[default]
+    Generic,
+    /// OpenAI: chat completions and the Responses API.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// DeepSeek: reasoning in `reasoning_content`.
+    #[serde(rename = "deepseek")]
+    DeepSeek,
+    /// OpenRouter in front of Claude: reasoning in `reasoning` and `reasoning_details`.
+    #[serde(rename = "openrouter")]
+    OpenRouter,
+    /// Gemini's compatible endpoint: thought signatures in `extra_content`.
+    Gemini,
+    /// Mistral: thinking parts in the content.
+    Mistral,
+}
+
+impl Provider {
+    /// Returns whether the service has a Responses API.
+    pub(crate) fn has_responses(self) -> bool {
+        matches!(self, Self::Generic | Self::OpenAi | Self::OpenRouter)
+    }
+
+    /// Returns the id of a call whose script gives none. All but the generic server give each call of a server its own id.
+    pub(crate) fn call_id(self, turn: usize, reply: usize, index: usize) -> String {
+        match self {
+            Self::Generic => format!("call_{turn}_{index}"),
+            Self::Mistral => format!("c{:06}{:02}", reply % 1_000_000, index % 100),
+            Self::Gemini => format!("function-call-{reply}{index:02}"),
+            Self::OpenRouter => format!("toolu_{reply}_{index}"),
+            Self::OpenAi | Self::DeepSeek => format!("call_{reply}_{index}"),
+        }
+    }
+}

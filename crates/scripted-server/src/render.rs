@@ -1,0 +1,132 @@
+//! The bytes of a reply: one JSON document, or the events of a stream.
+
+mod chat;
+mod responses;
+mod thinking;
+
+use serde_json::{Map, Value, json};
+
+use crate::memory::Sent;
+use crate::provider::Provider;
+use crate::reply::{Odd, Reply, ScriptedUsage};
+use crate::view::{Protocol, View};
+
+/// What goes over the wire: the content type and the pieces of the body.
+pub(crate) struct Rendered {
+    pub(crate) content_type: &'static str,
+    pub(crate) pieces: Vec<Vec<u8>>,
+}
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+const PIECE_CHARS: usize = 12;
+
+/// Renders a reply in the protocol of its request, and returns what the client must send back unchanged.
+///
+/// `number` tells the replies of a server apart: it makes ids and opaque texts.
+pub(crate) fn render(reply: &Reply, request: View<'_>, provider: Provider, stream: bool, number: usize) -> (Rendered, Sent) {
+    let stream = stream && !reply.is_odd(Odd::IgnoreStream);
+    let answer = Answer { reply, request, provider, number };
+    let (rendered, sent) = if let Some(raw) = &reply.raw {
+        (Rendered { content_type: if stream { EVENTS } else { JSON }, pieces: vec![raw.clone()] }, Sent::default())
+    } else if reply.body.is_some() || reply.status.is_some_and(|status| status != 200) {
+        (instead(reply.body.as_ref()), Sent::default())
+    } else {
+        let (pieces, sent) = match request.protocol {
+            Protocol::Chat => chat::pieces(&answer, stream),
+            Protocol::Responses => responses::pieces(&answer, stream),
+        };
+        (Rendered { content_type: if stream { EVENTS } else { JSON }, pieces }, sent)
+    };
+    match reply.piece_bytes {
+        Some(size) if size > 0 => {
+            let whole: Vec<u8> = rendered.pieces.concat();
+            (Rendered { pieces: whole.chunks(size).map(<[u8]>::to_vec).collect(), ..rendered }, sent)
+        }
+        _ => (rendered, sent),
+    }
+}
+
+/// Returns a body that the script gives instead of an answer.
+fn instead(body: Option<&Value>) -> Rendered {
+    match body {
+        Some(Value::String(text)) => Rendered { content_type: "text/plain", pieces: vec![text.clone().into_bytes()] },
+        Some(body) => Rendered { content_type: JSON, pieces: vec![body.to_string().into_bytes()] },
+        None => Rendered { content_type: JSON, pieces: Vec::new() },
+    }
+}
+
+/// A reply together with the request that it answers.
+struct Answer<'a> {
+    reply: &'a Reply,
+    request: View<'a>,
+    provider: Provider,
+    number: usize,
+}
+
+/// A call of an answer, with the id that it got.
+struct Call {
+    id: Option<String>,
+    name: String,
+    arguments: Value,
+}
+
+impl Answer<'_> {
+    fn is_odd(&self, odd: Odd) -> bool {
+        self.reply.is_odd(odd)
+    }
+
+    fn text(&self) -> String {
+        let text = self.reply.text.clone().unwrap_or_default();
+        match &self.reply.json {
+            Some(value) => text + &value.to_string(),
+            None => text,
+        }
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        let turn = self.request.turns();
+        let calls = self.reply.tool_calls.iter().enumerate().map(|(index, call)| Call {
+            id: (!self.is_odd(Odd::NoIds)).then(|| call.id.clone().unwrap_or_else(|| self.provider.call_id(turn, self.number, index))),
+            name: call.name.clone(),
+            arguments: match &call.arguments {
+                Value::String(text) => json!(text),
+                value if self.is_odd(Odd::ObjectArguments) => value.clone(),
+                value => json!(value.to_string()),
+            },
+        });
+        calls.collect()
+    }
+
+    fn usage(&self) -> Option<ScriptedUsage> {
+        let usual = ScriptedUsage { input: 100, cached: 0, output: 20, reasoning: 0 };
+        (!self.is_odd(Odd::NoUsage)).then(|| self.reply.usage.unwrap_or(usual))
+    }
+
+    fn decorate(&self, object: &mut Map<String, Value>) {
+        if self.is_odd(Odd::ExtraFields) {
+            object.insert("x_extra".into(), json!({"unknown": [1, null, "two"]}));
+        }
+    }
+
+    /// Returns an opaque text that differs for each reply and purpose.
+    fn opaque(&self, prefix: &str, purpose: &str, length: usize) -> String {
+        const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        // FNV-1a over what tells opaque texts apart, then a linear congruential generator.
+        let seed = purpose.bytes().chain(self.number.to_le_bytes());
+        let mut state = seed.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let mut text = prefix.to_owned();
+        for _ in 0..length {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let place = usize::try_from(state >> 40).unwrap_or_default() % ALPHABET.len();
+            text.push(char::from(ALPHABET.get(place).copied().unwrap_or(b'A')));
+        }
+        text
+    }
+}
+
+/// Splits a text as a stream does.
+fn pieces_of(text: &str) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    characters.chunks(PIECE_CHARS).map(|piece| piece.iter().collect()).collect()
+}

@@ -1,0 +1,48 @@
+//! DeepSeek's chat completions.
+
+use serde_json::Value;
+
+use super::{Asked, Refusal, Rule, assistant_messages, has_calls, key_of, openai_error};
+use crate::view::text;
+
+pub(super) const RULES: &[Rule] = &[missing_reasoning, changed_reasoning];
+
+/// With thinking, each assistant message with tool calls carries `reasoning_content`, which may be empty.
+///
+/// Words and form: <https://github.com/deepseek-ai/DeepSeek-V3/issues/1053>; V4 says it in other words:
+/// <https://github.com/mnfst/modelparams.dev/issues/29>. `"thinking": {"type": "disabled"}` switches it off
+/// (<https://api-docs.deepseek.com/guides/thinking_mode>).
+fn missing_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
+    if !thinks(asked) {
+        return None;
+    }
+    let mut messages = assistant_messages(&asked.request);
+    let (place, _) = messages.find(|(_, message)| has_calls(message) && text(message, "reasoning_content").is_none())?;
+    if asked.request.model().contains("-v4") {
+        return Some(not_passed_back());
+    }
+    let message = format!(
+        "Missing `reasoning_content` field in the assistant message at message index {place}. For more information, please refer to \
+         https://api-docs.deepseek.com/guides/thinking_mode#tool-calls"
+    );
+    Some(openai_error(400, message, None, Some("invalid_request_error")))
+}
+
+/// The reasoning comes back as it was sent. Stricter than the real server, which is not known to compare the texts.
+fn changed_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
+    let changed = |message: &Value| {
+        let states = asked.memory.states(key_of(message).as_deref());
+        let given = text(message, "reasoning_content");
+        !states.is_empty() && given.is_some_and(|given| !states.iter().any(|state| state == given))
+    };
+    (thinks(asked) && assistant_messages(&asked.request).any(|(_, message)| changed(message))).then(not_passed_back)
+}
+
+fn thinks(asked: &Asked<'_>) -> bool {
+    asked.request.body.pointer("/thinking/type").and_then(Value::as_str) != Some("disabled")
+}
+
+fn not_passed_back() -> Refusal {
+    let message = "The `reasoning_content` in the thinking mode must be passed back to the API.";
+    openai_error(400, message, None, Some("invalid_request_error"))
+}
