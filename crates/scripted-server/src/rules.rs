@@ -7,11 +7,15 @@ mod deepseek;
 mod gemini;
 mod mistral;
 mod openai_chat;
+mod openai_form;
+mod openai_input;
 mod openai_items;
 mod openai_responses;
 mod openrouter;
 mod pairing;
 mod schemas;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Value, json};
 

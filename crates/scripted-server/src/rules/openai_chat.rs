@@ -2,11 +2,72 @@
 
 use serde_json::Value;
 
+use super::openai_form::{is_not_one, is_set, too_long, unknown, unknown_member, unsupported};
 use super::{Asked, Refusal, Rule, openai_error, schemas};
 use crate::model::{gpt_version, reasons};
-use crate::view::{list, text};
+use crate::view::{list, role, text};
 
-pub(super) const RULES: &[Rule] = &[tools_with_effort, max_tokens, temperature, long_call_id, schemas::plain_object, schemas::strict];
+pub(super) const RULES: &[Rule] = &[
+    unknown_parameter,
+    tools_with_effort,
+    max_tokens,
+    never_taken,
+    not_while_reasoning,
+    temperature,
+    long_call_id,
+    schemas::plain_object,
+    schemas::strict,
+    empty_calls,
+    missing_content,
+];
+
+/// The members of a request (<https://platform.openai.com/docs/api-reference/chat/create>).
+const BODY: &[&str] = &[
+    "messages",
+    "model",
+    "audio",
+    "frequency_penalty",
+    "function_call",
+    "functions",
+    "logit_bias",
+    "logprobs",
+    "max_completion_tokens",
+    "max_tokens",
+    "metadata",
+    "modalities",
+    "moderation",
+    "n",
+    "parallel_tool_calls",
+    "prediction",
+    "presence_penalty",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "reasoning_effort",
+    "response_format",
+    "safety_identifier",
+    "seed",
+    "service_tier",
+    "stop",
+    "store",
+    "stream",
+    "stream_options",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "top_p",
+    "user",
+    "verbosity",
+    "web_search_options",
+];
+
+/// Members of other services, such as `thinking`, and of the Responses API, such as `reasoning`, are unknown.
+///
+/// Words and form: see [`openai_form`](super::openai_form).
+fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
+    unknown_member(Some(asked.request.body), BODY).map(unknown)
+}
 
 /// GPT-5.6 and later refuse tools unless the effort is `none`; 5.4 and 5.5 refuse them beside any other named effort.
 ///
@@ -32,42 +93,66 @@ fn tools_with_effort(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Words and form: <https://github.com/fish2018/YPrompt/issues/26>.
 fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
-    let named = asked.request.body.get("max_tokens").is_some_and(|value| !value.is_null());
-    (named && reasons(asked.request.model())).then(|| {
+    (reasons(asked.request.model()) && is_set(asked.request.body, "max_tokens")).then(|| {
         let message = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
         openai_error(400, message, Some("max_tokens"), Some("unsupported_parameter"))
     })
 }
 
-/// Words and form: <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>. Without reasoning any temperature is taken.
-fn temperature(asked: &Asked<'_>) -> Option<Refusal> {
-    let value = asked.request.body.get("temperature").filter(|value| !value.is_null() && value.as_f64() != Some(1.0))?;
-    (reasons(asked.request.model()) && asked.request.effort() != Some("none")).then(|| {
-        let message =
-            format!("Unsupported value: 'temperature' does not support {value} with this model. Only the default (1) value is supported.");
-        openai_error(400, message, Some("temperature"), Some("unsupported_value"))
-    })
+/// What reasoning models never take. Words and form: see [`openai_form`](super::openai_form).
+fn never_taken(asked: &Asked<'_>) -> Option<Refusal> {
+    let refused = ["stop", "logit_bias", "prediction"].into_iter().find(|key| is_set(asked.request.body, key));
+    refused.filter(|_| reasons(asked.request.model())).map(|key| unsupported(key, Some("unsupported_parameter")))
 }
 
-/// Words: <https://github.com/BerriAI/litellm/issues/17343>; the code: <https://github.com/AnswerDotAI/fastllm/issues/45>.
+/// What reasoning models take only when the effort is `none`. Words and form: see [`openai_form`](super::openai_form).
+fn not_while_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
+    let body = asked.request.body;
+    let refused = ["frequency_penalty", "presence_penalty", "logprobs", "top_logprobs"].into_iter().find(|key| is_set(body, key));
+    let refused = refused.or_else(|| is_not_one(body, "top_p").then_some("top_p"));
+    refused.filter(|_| thinks(asked)).map(|key| unsupported(key, Some("unsupported_parameter")))
+}
+
+/// Words and form: <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>. Without reasoning any temperature is taken.
+fn temperature(asked: &Asked<'_>) -> Option<Refusal> {
+    let value = asked.request.body.get("temperature").filter(|_| is_not_one(asked.request.body, "temperature") && thinks(asked))?;
+    let message =
+        format!("Unsupported value: 'temperature' does not support {value} with this model. Only the default (1) value is supported.");
+    Some(openai_error(400, message, Some("temperature"), Some("unsupported_value")))
+}
+
+fn thinks(asked: &Asked<'_>) -> bool {
+    reasons(asked.request.model()) && asked.request.effort() != Some("none")
+}
+
+/// Ids of calls have at most 40 characters. Words and form: <https://github.com/BerriAI/litellm/issues/17343>.
 fn long_call_id(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, message)| {
         let calls = list(message.get("tool_calls")).iter().enumerate();
         let mut ids = calls.map(|(index, call)| (format!("messages[{place}].tool_calls[{index}].id"), text(call, "id")));
-        ids.find_map(|(param, id)| too_long(&param, id, 40)).or_else(|| {
-            let id = message.get("tool_call_id").and_then(Value::as_str);
-            too_long(&format!("messages[{place}].tool_call_id"), id, 40)
-        })
+        let long = ids.find_map(|(param, id)| too_long(&param, id, 40));
+        long.or_else(|| too_long(&format!("messages[{place}].tool_call_id"), text(message, "tool_call_id"), 40))
     })
 }
 
-/// Refuses a text that is longer than OpenAI takes.
-pub(super) fn too_long(param: &str, value: Option<&str>, limit: usize) -> Option<Refusal> {
-    let length = value.map_or(0, |value| value.chars().count());
-    (length > limit).then(|| {
-        let message = format!(
-            "Invalid '{param}': string too long. Expected a string with maximum length {limit}, but got a string with length {length} instead."
-        );
-        openai_error(400, message, Some(param), Some("string_above_max_length"))
-    })
+/// `tool_calls` is left out where there are none. Words and form: see [`openai_form`](super::openai_form).
+fn empty_calls(asked: &Asked<'_>) -> Option<Refusal> {
+    let empty =
+        |message: &Value| role(message) == "assistant" && message.get("tool_calls").and_then(Value::as_array).is_some_and(Vec::is_empty);
+    let place = asked.request.entries().iter().position(empty)?;
+    let param = format!("messages[{place}].tool_calls");
+    let message = format!("Invalid '{param}': empty array. Expected an array with minimum length 1, but got an empty array instead.");
+    Some(openai_error(400, message, Some(&param), Some("empty_array")))
+}
+
+/// A message has a content; an assistant message may have calls or a refusal instead.
+///
+/// Words and form: see [`openai_form`](super::openai_form).
+fn missing_content(asked: &Asked<'_>) -> Option<Refusal> {
+    let instead = |message: &Value| {
+        role(message) == "assistant" && ["tool_calls", "function_call", "refusal", "audio"].iter().any(|key| is_set(message, key))
+    };
+    let place = asked.request.entries().iter().position(|message| !is_set(message, "content") && !instead(message))?;
+    let message = "Invalid value for 'content': expected a string, got null.";
+    Some(openai_error(400, message, Some(&format!("messages.[{place}].content")), None))
 }

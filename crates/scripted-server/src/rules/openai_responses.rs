@@ -1,22 +1,33 @@
-//! OpenAI's Responses API: parameters, tools and the form of items.
+//! OpenAI's Responses API: parameters and tools.
+//!
+//! The order of the rules is that in which the real server reports faults, see [`openai_form`](super::openai_form).
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{Asked, Refusal, Rule, openai_chat::too_long, openai_error, openai_items, schemas};
-use crate::model::{never_reasons, reasons};
-use crate::view::{item_type, list, role, text};
+use super::openai_form::{invalid, is_not_one, is_set, members, missing, unknown, unknown_member, unsupported};
+use super::{Asked, Refusal, Rule, openai_error, openai_input, openai_items, schemas};
+use crate::model::{gpt_version, never_reasons, reasons};
+use crate::view::{list, text};
 
 pub(super) const RULES: &[Rule] = &[
+    chat_messages,
+    openai_input::missing_input,
     unknown_parameter,
-    previous_response,
-    sampling,
-    reasoning_of_others,
+    openai_input::known_types,
+    openai_input::members_of_items,
+    openai_input::content_parts,
+    openai_input::ids,
     tool_form,
     schemas::plain_object,
     schemas::strict,
-    item_form,
-    content_form,
-    long_call_id,
+    chosen_tool,
+    format_name,
+    output_bound,
+    previous_response,
+    openai_input::empty_input,
+    sampling,
+    effort,
+    reasoning_of_others,
     openai_items::encrypted,
     openai_items::not_stored,
     openai_items::duplicate,
@@ -29,6 +40,7 @@ const BODY: &[&str] = &[
     "background",
     "context_management",
     "conversation",
+    "frequency_penalty",
     "include",
     "input",
     "instructions",
@@ -36,7 +48,9 @@ const BODY: &[&str] = &[
     "max_tool_calls",
     "metadata",
     "model",
+    "moderation",
     "parallel_tool_calls",
+    "presence_penalty",
     "previous_response_id",
     "prompt",
     "prompt_cache_key",
@@ -58,48 +72,75 @@ const BODY: &[&str] = &[
     "user",
 ];
 
-fn unknown(param: &str) -> Refusal {
-    openai_error(400, format!("Unknown parameter: '{param}'."), Some(param), Some("unknown_parameter"))
-}
-
-fn missing(param: &str) -> Refusal {
-    openai_error(400, format!("Missing required parameter: '{param}'."), Some(param), Some("missing_required_parameter"))
-}
-
-fn invalid(param: &str, value: &str, supported: &[&str]) -> Refusal {
-    let supported: Vec<String> = supported.iter().map(|value| format!("'{value}'")).collect();
-    let (last, before) = supported.split_last().map_or((String::new(), Vec::new()), |(last, before)| (last.clone(), before.to_vec()));
-    let message = format!("Invalid value: '{value}'. Supported values are: {}, and {last}.", before.join(", "));
-    openai_error(400, message, Some(param), Some("invalid_value"))
-}
-
-fn members(value: Option<&Value>) -> Option<&Map<String, Value>> {
-    value.and_then(Value::as_object)
-}
-
-/// Parameters of chat completions are unknown here. That `seed` is one of them:
-/// <https://github.com/openai/openai-node/issues/1613>; the words: <https://github.com/BerriAI/litellm/issues/13420>.
-///
-/// The real server names the new place of some of them, such as `text.format`; the fake does not.
-fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
-    let body = asked.request.body;
-    if let Some(key) = members(Some(body)).into_iter().flatten().map(|(key, _)| key).find(|key| !BODY.contains(&key.as_str())) {
-        return Some(unknown(key));
-    }
-    let nested = [
-        ("stream_options", &["include_obfuscation"][..]),
-        ("text", &["format", "verbosity"]),
-        ("reasoning", &["effort", "summary", "generate_summary", "encrypted_content", "context", "mode"]),
-    ];
-    nested.into_iter().find_map(|(outer, known)| {
-        let key = members(body.get(outer))?.keys().find(|key| !known.contains(&key.as_str()))?;
-        Some(unknown(&format!("{outer}.{key}")))
+/// A request of chat completions is told where its messages belong. Words and form: see [`openai_form`](super::openai_form).
+fn chat_messages(asked: &Asked<'_>) -> Option<Refusal> {
+    asked.request.body.get("messages").map(|_| {
+        let message = "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again with the new \
+                       parameter. See the API documentation for more information: \
+                       https://platform.openai.com/docs/api-reference/responses/create.";
+        openai_error(400, message, None, Some("unsupported_parameter"))
     })
 }
 
-/// The server keeps no responses, as with `store: false`.
+/// Other parameters of chat completions are unknown: `seed`, `max_tokens`, `response_format`, `stream_options.include_usage`.
 ///
-/// Words and form: <https://github.com/maximhq/bifrost/issues/2441>.
+/// Words and form: see [`openai_form`](super::openai_form). That `seed` was left out on purpose:
+/// <https://github.com/openai/openai-node/issues/1613>.
+fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
+    let body = asked.request.body;
+    let nested = [
+        ("stream_options", &["include_obfuscation"][..]),
+        ("text", &["format", "verbosity"]),
+        ("reasoning", &["effort", "summary", "context", "mode"]),
+    ];
+    let inner = |(outer, known): (&str, &[&str])| unknown_member(body.get(outer), known).map(|key| unknown(&format!("{outer}.{key}")));
+    unknown_member(Some(body), BODY).map(unknown).or_else(|| nested.into_iter().find_map(inner))
+}
+
+/// A function tool has its members at the top, among them `strict`.
+///
+/// The name: see [`openai_form`](super::openai_form). Stricter than the real server in `strict`: there it may be left
+/// out, and the schema is silently made strict (<https://github.com/0xPlaygrounds/rig/issues/2477>).
+fn tool_form(asked: &Asked<'_>) -> Option<Refusal> {
+    asked.request.tools().iter().enumerate().find_map(|(place, tool)| {
+        let kind = text(tool, "type");
+        if kind.is_none() {
+            return Some(missing(&format!("tools[{place}].type")));
+        }
+        let function = kind == Some("function");
+        if function && text(tool, "name").is_none() {
+            return Some(missing(&format!("tools[{place}].name")));
+        }
+        (function && !tool.get("strict").is_some_and(Value::is_boolean)).then(|| missing(&format!("tools[{place}].strict")))
+    })
+}
+
+/// A chosen tool is named at the top. Words and form: see [`openai_form`](super::openai_form).
+fn chosen_tool(asked: &Asked<'_>) -> Option<Refusal> {
+    match asked.request.body.get("tool_choice")? {
+        Value::String(choice) if !matches!(choice.as_str(), "none" | "auto" | "required") => {
+            Some(invalid("tool_choice", choice, &["none", "auto", "required"]))
+        }
+        choice if text(choice, "type") == Some("function") && text(choice, "name").is_none() => Some(missing("tool_choice.name")),
+        _ => None,
+    }
+}
+
+/// The schema of an answer has its name beside it. Words and form: see [`openai_form`](super::openai_form).
+fn format_name(asked: &Asked<'_>) -> Option<Refusal> {
+    let format = asked.request.body.pointer("/text/format").filter(|format| text(format, "type") == Some("json_schema"))?;
+    let missed = ["name", "schema"].into_iter().find(|key| !is_set(format, key))?;
+    Some(missing(&format!("text.format.{missed}")))
+}
+
+/// An answer may have 16 tokens at least. Words and form: see [`openai_form`](super::openai_form).
+fn output_bound(asked: &Asked<'_>) -> Option<Refusal> {
+    let bound = asked.request.body.get("max_output_tokens").and_then(Value::as_i64).filter(|bound| *bound < 16)?;
+    let message = format!("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {bound} instead.");
+    Some(openai_error(400, message, Some("max_output_tokens"), Some("integer_below_min_value")))
+}
+
+/// The fake keeps no responses. Words and form: <https://github.com/maximhq/bifrost/issues/2441>.
 fn previous_response(asked: &Asked<'_>) -> Option<Refusal> {
     let id = text(asked.request.body, "previous_response_id")?;
     let message = format!("Previous response with id '{id}' not found.");
@@ -109,19 +150,40 @@ fn previous_response(asked: &Asked<'_>) -> Option<Refusal> {
 /// Reasoning models take no sampling parameter but 1.
 ///
 /// Words and form: <https://github.com/OpenHands/software-agent-sdk/issues/1837>; that 1 is taken:
-/// <https://github.com/OpenHands/software-agent-sdk/pull/992>; `top_p`: <https://github.com/chatboxai/chatbox/issues/2627>.
+/// <https://github.com/OpenHands/software-agent-sdk/pull/992>; the others: see [`openai_form`](super::openai_form).
 fn sampling(asked: &Asked<'_>) -> Option<Refusal> {
     if !reasons(asked.request.model()) || asked.request.effort() == Some("none") {
         return None;
     }
-    let set = |key: &&str| asked.request.body.get(*key).is_some_and(|value| !value.is_null() && value.as_f64() != Some(1.0));
-    let key = ["temperature", "top_p"].into_iter().find(set)?;
-    Some(openai_error(400, format!("Unsupported parameter: '{key}' is not supported with this model."), Some(key), None))
+    let sampled = ["temperature", "top_p"].into_iter().find(|key| is_not_one(asked.request.body, key));
+    let penalty = || ["presence_penalty", "frequency_penalty"].into_iter().find(|key| is_set(asked.request.body, key));
+    sampled.or_else(penalty).map(|key| unsupported(key, None))
+}
+
+/// Efforts are those of the protocol, and GPT-5.6 and later take no `minimal`.
+///
+/// Words and form: see [`openai_form`](super::openai_form).
+fn effort(asked: &Asked<'_>) -> Option<Refusal> {
+    const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    let effort = asked.request.effort()?;
+    if !EFFORTS.contains(&effort) {
+        return Some(invalid("reasoning.effort", effort, EFFORTS));
+    }
+    let newer = gpt_version(asked.request.model()).is_some_and(|version| version >= (5, 6));
+    (newer && effort == "minimal").then(|| {
+        let message = format!(
+            "Unsupported value: 'minimal' is not supported with the '{}' model. Supported values are: 'none', 'low', 'medium', 'high', \
+             'xhigh', and 'max'.",
+            asked.request.model()
+        );
+        openai_error(400, message, Some("reasoning.effort"), Some("unsupported_value"))
+    })
 }
 
 /// Models that are known not to reason take no parameter of reasoning. The names of other models tell nothing.
 ///
-/// Source: <https://github.com/openai/codex/issues/4141> and the words of [`sampling`].
+/// Encrypted content: <https://github.com/microsoft/agent-framework/issues/7483>. The other words are those for any
+/// parameter that a model does not take.
 fn reasoning_of_others(asked: &Asked<'_>) -> Option<Refusal> {
     if !never_reasons(asked.request.model()) {
         return None;
@@ -129,87 +191,7 @@ fn reasoning_of_others(asked: &Asked<'_>) -> Option<Refusal> {
     if list(asked.request.body.get("include")).iter().any(|one| one == "reasoning.encrypted_content") {
         return Some(openai_error(400, "Encrypted content is not supported with this model.", Some("include"), None));
     }
-    let set = |key: &&String| asked.request.body.pointer(&format!("/reasoning/{key}")).is_some_and(|value| !value.is_null());
-    let key = members(asked.request.body.get("reasoning"))?.keys().find(set)?;
-    let param = format!("reasoning.{key}");
-    let message = format!("Unsupported parameter: '{param}' is not supported with this model.");
-    Some(openai_error(400, message, Some(&param), Some("unsupported_parameter")))
-}
-
-/// A function tool has its members at the top, among them `strict`.
-///
-/// Stricter than the real server in `strict`: there it may be left out, and the schema is silently made strict
-/// (<https://github.com/0xPlaygrounds/rig/issues/2477>), which no client of ours wants.
-fn tool_form(asked: &Asked<'_>) -> Option<Refusal> {
-    asked.request.tools().iter().enumerate().filter(|(_, tool)| text(tool, "type") == Some("function")).find_map(|(place, tool)| {
-        if text(tool, "name").is_none() {
-            return Some(missing(&format!("tools[{place}].name")));
-        }
-        (!tool.get("strict").is_some_and(Value::is_boolean)).then(|| missing(&format!("tools[{place}].strict")))
-    })
-}
-
-/// Returns the known members of an item, and what its id begins with.
-fn item_schema(item: &Value) -> Option<(&'static [&'static str], &'static str)> {
-    match item_type(item) {
-        "message" => Some((&["type", "role", "content", "id", "status", "phase"], "msg")),
-        "reasoning" => Some((&["type", "id", "summary", "content", "encrypted_content"], "rs")),
-        "function_call" => Some((&["type", "id", "call_id", "name", "namespace", "arguments", "status"], "fc")),
-        "function_call_output" => Some((&["type", "id", "call_id", "output", "status"], "fc")),
-        _ => None,
-    }
-}
-
-/// Items have known members and ids of their kind. A reasoning item has no `status`, and always a `summary`.
-///
-/// Unknown members: <https://github.com/BerriAI/litellm/issues/13420>; ids:
-/// <https://github.com/jlcodes99/cockpit-tools/issues/2090>; `summary`: <https://github.com/newo-ether/Agora/issues/141>.
-fn item_form(asked: &Asked<'_>) -> Option<Refusal> {
-    asked.request.entries().iter().enumerate().find_map(|(place, item)| {
-        let (known, prefix) = item_schema(item)?;
-        if let Some(key) = members(Some(item))?.keys().find(|key| !known.contains(&key.as_str())) {
-            return Some(unknown(&format!("input[{place}].{key}")));
-        }
-        if let Some(id) = text(item, "id").filter(|id| !id.starts_with(prefix)) {
-            let param = format!("input[{place}].id");
-            let message = format!("Invalid '{param}': '{id}'. Expected an ID that begins with '{prefix}'.");
-            return Some(openai_error(400, message, Some(&param), Some("invalid_value")));
-        }
-        let needed: &[&str] = match item_type(item) {
-            "reasoning" => &["summary"],
-            "function_call" => &["call_id", "name", "arguments"],
-            "function_call_output" => &["call_id", "output"],
-            _ => &["role", "content"],
-        };
-        let key = needed.iter().find(|key| item.get(**key).is_none_or(Value::is_null))?;
-        Some(missing(&format!("input[{place}].{key}")))
-    })
-}
-
-/// Roles and the types of content parts are those of this protocol, not those of chat completions.
-///
-/// Source: <https://platform.openai.com/docs/api-reference/responses/create#responses-create-input>; the words are those
-/// with which the server refuses any value outside of an enumeration.
-fn content_form(asked: &Asked<'_>) -> Option<Refusal> {
-    let messages = asked.request.entries().iter().enumerate().filter(|(_, item)| item_type(item) == "message");
-    let mut faults = messages.filter_map(|(place, message)| {
-        let role = role(message);
-        if !matches!(role, "assistant" | "system" | "developer" | "user") {
-            return Some(invalid(&format!("input[{place}].role"), role, &["assistant", "system", "developer", "user"]));
-        }
-        let supported: &[&str] =
-            if role == "assistant" { &["output_text", "refusal"] } else { &["input_text", "input_image", "input_file"] };
-        let parts = list(message.get("content")).iter().enumerate();
-        let mut types = parts.map(|(part, value)| (part, text(value, "type").unwrap_or_default()));
-        let (part, kind) = types.find(|(_, kind)| !supported.contains(kind))?;
-        Some(invalid(&format!("input[{place}].content[{part}]"), kind, supported))
-    });
-    faults.next()
-}
-
-/// Words and form: <https://github.com/AnswerDotAI/fastllm/issues/45>.
-fn long_call_id(asked: &Asked<'_>) -> Option<Refusal> {
-    let items = asked.request.entries().iter().enumerate();
-    let mut ids = items.flat_map(|(place, item)| ["call_id", "id"].map(|key| (format!("input[{place}].{key}"), text(item, key))));
-    ids.find_map(|(param, id)| too_long(&param, id, 64))
+    let reasoning = asked.request.body.get("reasoning");
+    let key = members(reasoning)?.iter().find(|(_, value)| !value.is_null()).map(|(key, _)| key)?;
+    Some(unsupported(&format!("reasoning.{key}"), Some("unsupported_parameter")))
 }
