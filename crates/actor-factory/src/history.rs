@@ -29,11 +29,34 @@ pub(crate) struct History {
     unseen_from: usize,
     /// Of all messages, estimated.
     tokens: u64,
+    /// The texts that the runtime has appended to results, in order.
+    #[serde(default)]
+    appended: Vec<Appended>,
+}
+
+/// Who speaks in a text that is appended to a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Speaker {
+    /// A person: compaction keeps the text as long as the turn.
+    Person,
+    /// The runtime: compaction drops the text of older results.
+    Runtime,
+}
+
+/// A text at the end of a result that is not the tool's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Appended {
+    /// The index of the result.
+    message: usize,
+    /// The length of the text with the blank line before it.
+    bytes: usize,
+    speaker: Speaker,
 }
 
 impl History {
     pub(crate) fn new(system: String, task: String) -> Self {
-        let mut history = Self { messages: Vec::with_capacity(HEAD), task: None, unseen_from: 0, tokens: 0 };
+        let mut history = Self { messages: Vec::with_capacity(HEAD), task: None, unseen_from: 0, tokens: 0, appended: Vec::new() };
         history.push(Message::System { content: system });
         history.push(Message::User { content: task });
         history
@@ -44,19 +67,32 @@ impl History {
         self.messages.push(Arc::new(message));
     }
 
-    /// Says something as the user: at the end of the last message where that is the user's and has no answer yet, else in one of its own.
-    /// Two messages of the user in a row are refused by some chat templates.
-    pub(crate) fn say(&mut self, text: &str) {
-        let Some(Message::User { content }) = self.messages.last().map(AsRef::as_ref) else {
+    /// Says something to the model: after a blank line at the end of the last message where that is a result or the user's, else in a message
+    /// of the user.
+    ///
+    /// Some servers refuse a message of the user after a result, and some chat templates two of the user in a row.
+    pub(crate) fn say(&mut self, text: &str, speaker: Speaker) {
+        let at = self.messages.len().saturating_sub(1);
+        let Some(last) = self.messages.last_mut().filter(|last| matches!(last.as_ref(), Message::Tool { .. } | Message::User { .. }))
+        else {
             return self.push(Message::User { content: text.to_owned() });
         };
-        let content = format!("{content}\n\n{text}");
-        if self.messages.len() == HEAD {
-            self.task = None;
+        let before = message_tokens(last);
+        match Arc::make_mut(last) {
+            Message::Tool { content, .. } => {
+                let length = content.len();
+                append(content, text);
+                self.appended.push(Appended { message: at, bytes: content.len() - length, speaker });
+            }
+            Message::User { content } => {
+                append(content, text);
+                if at + 1 == HEAD {
+                    self.task = None;
+                }
+            }
+            Message::System { .. } | Message::Assistant { .. } => {}
         }
-        self.messages.pop();
-        self.messages.push(Arc::new(Message::User { content }));
-        self.count();
+        self.tokens = self.tokens.saturating_sub(before) + message_tokens(last);
     }
 
     pub(crate) fn messages(&self) -> &[Arc<Message>] {
@@ -73,12 +109,8 @@ impl History {
         self.unseen_from = self.messages.len();
     }
 
-    pub(crate) fn ends_with_results(&self) -> bool {
-        matches!(self.messages.last().map(AsRef::as_ref), Some(Message::Tool { .. }))
-    }
-
-    /// Shortens the history to about `target` tokens: first the results of older calls are removed as `removal` says, then the oldest turns
-    /// are dropped, then, if need be, long results that are left are cut. System prompt, task and the last `kept` messages stay, and `words`
+    /// Shortens the history to about `target` tokens: first the results of older calls are removed as `removal` says, with the notes
+    /// of the runtime after them, then the oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task and the last `kept` messages stay, and `words`
     /// in the place of what is dropped; calls stay with their results. Says whether the history became shorter; otherwise it is as it was.
     pub(crate) fn compact(&mut self, target: u64, words: &str, kept: usize, removal: Removal<'_>) -> bool {
         let mut shorter = self.clone();
@@ -98,14 +130,32 @@ impl History {
     }
 
     fn remove_results(&mut self, keep_from: usize, removal: Removal<'_>) {
-        for message in self.messages.iter_mut().take(keep_from) {
-            if let Message::Tool { call_id, name, content, is_error } = message.as_ref()
-                && let Some(content) = removed(name, content, removal)
-            {
-                *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content, is_error: *is_error });
-            }
+        for at in 0..keep_from.min(self.messages.len()) {
+            self.change_result(at, |speaker| speaker == Speaker::Person, |name, result| removed(name, result, removal));
         }
         self.count();
+    }
+
+    /// Replaces what the tool said in the message `at`, where `change` gives something else, and keeps the texts after it whose speaker `stays`.
+    fn change_result(&mut self, at: usize, stays: impl Fn(Speaker) -> bool, change: impl FnOnce(&str, &str) -> Option<String>) {
+        let Some(message) = self.messages.get_mut(at) else { return };
+        let Message::Tool { call_id, name, content, is_error } = message.as_ref() else { return };
+        let (result, mut after) = result_and_rest(&self.appended, at, content);
+        let changed = change(name, result);
+        let here = |appended: &Appended| appended.message == at;
+        if changed.is_none() && self.appended.iter().filter(|appended| here(appended)).all(|appended| stays(appended.speaker)) {
+            return;
+        }
+        let mut content = changed.unwrap_or_else(|| result.to_owned());
+        for appended in self.appended.iter().filter(|appended| here(appended)) {
+            let (text, rest) = after.split_at_checked(appended.bytes).unwrap_or((after, ""));
+            after = rest;
+            if stays(appended.speaker) {
+                content.push_str(text);
+            }
+        }
+        *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content, is_error: *is_error });
+        self.appended.retain(|appended| !here(appended) || stays(appended.speaker));
     }
 
     /// Where the messages begin that must stay: the last `kept` and the unseen, and no result without its call.
@@ -136,6 +186,8 @@ impl History {
         }
         self.messages.drain(HEAD..drop_to);
         self.unseen_from = self.unseen_from.saturating_sub(drop_to - HEAD);
+        self.appended.retain(|appended| appended.message >= drop_to);
+        self.appended.iter_mut().for_each(|appended| appended.message -= drop_to - HEAD);
         // In the task's own message: two messages of the user in a row are refused by some chat templates.
         if let Some(message) = self.messages.get_mut(1)
             && let Message::User { content } = message.as_ref()
@@ -149,29 +201,51 @@ impl History {
     /// The last resort: gives each long result an equal share of what may be kept.
     fn cut_results(&mut self, target: u64) {
         let over = self.tokens.saturating_sub(target);
-        let long = |m: &Message| matches!(m, Message::Tool { content, .. } if content.chars().count() > LEAST);
-        let held: u64 = self.messages.iter().filter(|m| long(m)).map(|m| message_tokens(m)).sum();
+        let length = |at: usize, message: &Message| match message {
+            Message::Tool { content, .. } => result_and_rest(&self.appended, at, content).0.chars().count(),
+            _ => 0,
+        };
+        let long: Vec<(usize, usize)> = self.messages.iter().enumerate().map(|(at, message)| (at, length(at, message))).collect();
+        let long: Vec<(usize, usize)> = long.into_iter().filter(|(_, length)| *length > LEAST).collect();
+        let held: u64 = long.iter().filter_map(|(at, _)| self.messages.get(*at)).map(|message| message_tokens(message)).sum();
         if held == 0 {
             return;
         }
         let left = held.saturating_sub(over);
-        for message in self.messages.iter_mut().filter(|m| long(m)) {
-            if let Message::Tool { call_id, name, content, is_error } = message.as_ref() {
-                let length = content.chars().count();
-                let share = usize::try_from(u64::try_from(length).unwrap_or(u64::MAX).saturating_mul(left) / held).unwrap_or(length);
-                let shorter = cut_marked(content, share.max(LEAST));
-                if shorter.len() < content.len() {
-                    *message =
-                        Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content: shorter, is_error: *is_error });
-                }
-            }
+        for (at, length) in long {
+            let share = usize::try_from(u64::try_from(length).unwrap_or(u64::MAX).saturating_mul(left) / held).unwrap_or(length);
+            self.change_result(
+                at,
+                |_| true,
+                |_, result| Some(cut_marked(result, share.max(LEAST))).filter(|shorter| shorter.len() < result.len()),
+            );
         }
         self.count();
+    }
+
+    /// What was appended to the last message.
+    #[cfg(test)]
+    pub(crate) fn appended_to_last(&self) -> Option<&str> {
+        let at = self.messages.len().checked_sub(1)?;
+        let Message::Tool { content, .. } = self.messages.get(at)?.as_ref() else { return None };
+        let (_, rest) = result_and_rest(&self.appended, at, content);
+        rest.strip_prefix("\n\n")
     }
 
     fn count(&mut self) {
         self.tokens = self.messages.iter().map(|m| message_tokens(m)).sum();
     }
+}
+
+/// Parts the content of the message `at` into what the tool said and what was appended.
+fn result_and_rest<'a>(appended: &[Appended], at: usize, content: &'a str) -> (&'a str, &'a str) {
+    let bytes: usize = appended.iter().filter(|appended| appended.message == at).map(|appended| appended.bytes).sum();
+    content.split_at_checked(content.len().saturating_sub(bytes)).unwrap_or((content, ""))
+}
+
+fn append(content: &mut String, text: &str) {
+    content.push_str("\n\n");
+    content.push_str(text);
 }
 
 /// What is left of the results of older calls when they are removed.

@@ -71,8 +71,11 @@ pub struct ActorMachine {
     /// How often it was told of one at its end.
     #[serde(default)]
     reminders: u32,
-    /// What the next request says at its end, besides the standing reminders.
+    /// Hints for the note after the results of the turn.
     notes: Vec<String>,
+    /// The results of the last turn have no note after them yet.
+    #[serde(default)]
+    note_due: bool,
     /// What people said that the actor has not seen yet.
     #[serde(default)]
     said: Vec<Told>,
@@ -199,6 +202,7 @@ impl ActorMachine {
             unnamed_files: input.named_files.clone(),
             reminders: 0,
             notes: Vec::new(),
+            note_due: false,
             said: input.told.clone(),
             heard: Vec::new(),
             plain_in_row: 0,

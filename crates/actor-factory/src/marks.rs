@@ -32,27 +32,24 @@ fn code(seed: &str, text: &str) -> String {
 
 /// A text of at most about so many characters, with a note where it was cut; one between marks stays between them.
 pub(crate) fn cut_marked(text: &str, limit: usize) -> String {
-    match parts(text) {
-        Some((head, inner, end, after)) => format!("{head}\n{}{end}{after}", cut_with_note(inner, limit)),
-        None => cut_with_note(text, limit),
-    }
+    within_marks(text, |inner| cut_with_note(inner, limit))
 }
 
-/// What `change` makes of a text; of one between marks it changes what stands between them, and what aime itself has said after them goes.
+/// Changes a text; of one between marks it changes what stands between them.
 pub(crate) fn within_marks(text: &str, change: impl FnOnce(&str) -> String) -> String {
     match parts(text) {
-        Some((head, inner, end, _)) => format!("{head}\n{}{end}", change(inner)),
+        Some((head, inner, end)) => format!("{head}\n{}{end}", change(inner)),
         None => change(text),
     }
 }
 
-/// Of a text between marks: its first line, what stands between the marks, the mark at its end, and what aime itself has said after it.
-fn parts(text: &str) -> Option<(&str, &str, String, &str)> {
+/// Parts a text between marks: its first line, what stands between the marks, and the mark at its end.
+fn parts(text: &str) -> Option<(&str, &str, String)> {
     let (head, rest) = text.split_once('\n')?;
     let code = head.strip_prefix(BEGIN)?.split_once(" from ")?.0;
     let end = format!("\n{END}{code}]");
-    let (inner, after) = rest.rsplit_once(end.as_str())?;
-    Some((head, inner, end, after))
+    let inner = rest.strip_suffix(end.as_str())?;
+    Some((head, inner, end))
 }
 
 #[cfg(test)]
@@ -69,10 +66,10 @@ mod tests {
 
     #[test]
     fn a_cut_text_stays_between_its_marks() {
-        let text = format!("{}\n\nA reminder.", marked("files", "c", &"x".repeat(100)));
+        let text = marked("files", "c", &"x".repeat(100));
         let cut = cut_marked(&text, 10);
         let end = text.lines().find(|line| line.starts_with("[end ")).unwrap();
-        assert!(cut.starts_with("[data ") && cut.ends_with(&format!("[cut: 10 of 100 characters]\n{end}\n\nA reminder.")), "{cut}");
+        assert!(cut.starts_with("[data ") && cut.ends_with(&format!("[cut: 10 of 100 characters]\n{end}")), "{cut}");
         assert_eq!(cut_marked("xxxx", 2), "xx\n[cut: 2 of 4 characters]");
     }
 

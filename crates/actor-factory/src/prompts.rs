@@ -16,7 +16,7 @@ pub const TASK_PROMPT: &str = "actor_task";
 /// A description that no template holds by itself: where it stands in a filled-in template, the task is told.
 const SENTINEL: &str = "sentinelofthecheck";
 
-/// Appended to the last tool result when the TODO list was forgotten.
+/// The note to an actor that forgot its TODO list.
 pub(crate) const TODO_REMINDER: &str = "<reminder>Update your todos.</reminder>";
 
 /// Why a template is refused.

@@ -110,7 +110,6 @@ fn a_removed_result_leaves_its_beginning_and_how_to_have_it_again() {
     let (long, beginning) = ("x".repeat(4_000), "x".repeat(100));
     let cut = cut_output(&"x".repeat(40_000), 10_000, Some(".aime/runs/r/t/bash-1.txt")).into_owned();
     let whole = note_of_whole(&cut).unwrap();
-    let reminded = format!("{}\n\nA reminder.", marked("files", "c", &long));
     let data = marked("files", "c", &long);
     let (head, end) = (data.lines().next().unwrap(), data.lines().last().unwrap());
     for (name, content, expected) in [
@@ -118,13 +117,62 @@ fn a_removed_result_leaves_its_beginning_and_how_to_have_it_again() {
         ("bash", &long, format!("{beginning}…\n[output of bash removed, 4000 characters]")),
         ("bash", &cut, format!("{beginning}…\n{whole}\n[output of bash removed, {} characters]", cut.chars().count())),
         ("read_file", &cut, format!("{beginning}…\n{whole}\n[output of read_file removed, {} characters]", cut.chars().count())),
-        ("grep", &reminded, format!("{head}\n{beginning}…\n{end}\n[output of grep removed, {} characters]", reminded.chars().count())),
+        ("grep", &data, format!("{head}\n{beginning}…\n{end}\n[output of grep removed, {} characters]", data.chars().count())),
         ("bash", &"x".repeat(200), "x".repeat(200)),
     ] {
         assert_eq!(left_of(name, content, BEGINNING_LEFT), expected);
     }
     let small = left_of("read_file", &long, Removal::Size);
     assert_eq!(small, "[output of read_file removed, 4000 characters]", "small models have little room");
+}
+
+#[test]
+fn a_note_goes_with_its_result_and_words_stay() {
+    let data = marked("files", "c", &"x".repeat(4_000));
+    for (result, left) in [("short", "short"), (data.as_str(), "[output of read_file removed")] {
+        let mut history = History::new("system".into(), "task".into());
+        for at in 0..6 {
+            history.push(Message::assistant(
+                String::new(),
+                vec![ToolCall { id: format!("c{at}"), name: "read_file".into(), arguments: "{}".into() }],
+            ));
+            history.all_seen();
+            history.push(Message::tool(format!("c{at}"), "read_file", result));
+            history.say("Go on.", Speaker::Runtime);
+            history.say("The person says: slowly", Speaker::Person);
+        }
+        let counted = |history: &History| history.messages().iter().map(|m| message_tokens(m)).sum::<u64>();
+        assert_eq!(history.tokens(), counted(&history));
+        assert!(history.compact(100_000, "", KEPT, Removal::Size));
+        assert_eq!(history.tokens(), counted(&history));
+        let results: Vec<&str> = history
+            .messages()
+            .iter()
+            .filter_map(|message| match message.as_ref() {
+                Message::Tool { content, .. } => Some(content.as_str()),
+                _ => None,
+            })
+            .collect();
+        for (at, content) in results.iter().enumerate() {
+            let old = at < 3;
+            assert!(content.starts_with(if old { left } else { result }), "{at}: {content}");
+            let end = if old { "\n\nThe person says: slowly" } else { "\n\nGo on.\n\nThe person says: slowly" };
+            assert!(content.ends_with(end) && content.contains("Go on.") != old, "{at}: {content}");
+        }
+    }
+}
+
+#[test]
+fn a_note_after_a_cut_result_stays_whole() {
+    let mut history = History::new("system".into(), "task".into());
+    history.push(Message::assistant(String::new(), vec![ToolCall { id: "c".into(), name: "read_file".into(), arguments: "{}".into() }]));
+    history.push(Message::tool("c", "read_file", marked("files", "c", &"x".repeat(8_000))));
+    history.say("Go on.", Speaker::Runtime);
+    assert!(history.compact(500, "", KEPT, BEGINNING_LEFT));
+    let Message::Tool { content, .. } = history.messages()[3].as_ref() else { panic!() };
+    let (cut, note) = content.rsplit_once("\n\n").unwrap();
+    assert_eq!(note, "Go on.");
+    assert!(cut.contains("of 8000 characters]\n[end "), "{cut}");
 }
 
 #[test]
@@ -183,6 +231,7 @@ proptest! {
         small in any::<bool>(),
     ) {
         let mut history = history(&turns);
+        history.say("Go on.", Speaker::Runtime);
         let before = history.clone();
         let changed = history.compact(target, "[ ] #1: t", KEPT, if small { Removal::Size } else { BEGINNING_LEFT });
         prop_assert!(paired(history.messages()));
@@ -194,5 +243,6 @@ proptest! {
         let counted: u64 = history.messages().iter().map(|m| message_tokens(m)).sum();
         prop_assert_eq!(counted, history.tokens());
         prop_assert!(history.unseen_from <= history.messages().len());
+        prop_assert!(turns.last().is_none_or(|results| results.is_empty()) || history.appended_to_last() == Some("Go on."));
     }
 }

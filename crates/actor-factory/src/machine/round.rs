@@ -44,19 +44,16 @@ impl ActorMachine {
             };
             results.push((call.id, call.name, text, outcome != CallOutcome::Ok));
         }
-        if self.todos_forgotten(updated)
-            && let Some((_, _, text, _)) = results.last_mut()
-        {
-            // Last of all: before the results it would break the protocol.
-            text.push_str("\n\n");
-            text.push_str(TODO_REMINDER);
-            self.nudged("todo_reminder", TODO_REMINDER, out);
-        }
         for (call_id, name, content, is_error) in results {
             self.history.push(Message::Tool { call_id, name, content, is_error });
         }
         if self.conclusion.is_some() {
             return;
+        }
+        self.note_due = true;
+        if self.todos_forgotten(updated) {
+            self.nudged("todo_reminder", TODO_REMINDER, out);
+            self.notes.push(TODO_REMINDER.to_owned());
         }
         let (count, name, succeeded) = most_repeated;
         // Whoever has no step left anyway has reached a bound; that says more.

@@ -6,6 +6,7 @@ use aime_progress::ProgressEvent;
 use super::ActorMachine;
 use crate::{
     Told,
+    history::Speaker,
     notes::Note,
     text::{cut, cut_with_note},
 };
@@ -28,11 +29,11 @@ impl ActorMachine {
         !self.said.is_empty() && self.steps < self.input.spec.max_steps
     }
 
-    /// Puts what was said at the end of the history, with what the actor was to be told beside. Called between two turns alone, so that no
-    /// call is parted from its result. Whoever was told something begins anew: what it had answered before is not the result any more.
-    pub(super) fn hear(&mut self, out: &mut Outbox<Self>) {
+    /// Puts what was said at the end of the history and returns whether there was anything. Called only between two turns, so that each call
+    /// keeps its result. The actor begins anew then: its answers before the words are no longer the result.
+    pub(super) fn hear(&mut self, out: &mut Outbox<Self>) -> bool {
         if self.said.is_empty() {
-            return;
+            return false;
         }
         let mut parts = Vec::new();
         for told in std::mem::take(&mut self.said) {
@@ -40,11 +41,11 @@ impl ActorMachine {
             parts.push(Note::Told.text(&self.input.notes, &[("text", &cut_with_note(told.text.trim(), LONGEST))]));
             self.heard.push(told);
         }
-        parts.append(&mut self.notes);
-        self.history.say(&parts.join("\n\n"));
+        self.history.say(&parts.join("\n\n"), Speaker::Person);
         self.must_conclude = false;
         self.plain_in_row = 0;
         self.plain_text.clear();
+        true
     }
 
     /// What people have said so far, for a history that is shortened; empty if nothing was.

@@ -3,6 +3,7 @@ mod compaction;
 mod delegation;
 mod loops;
 mod origins;
+mod prefix;
 mod repeatable;
 mod replaced;
 mod rules;

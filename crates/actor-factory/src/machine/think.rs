@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, ToolChoice, ToolDefinition, estimate_tokens};
+use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, ToolChoice, ToolDefinition};
 use aime_progress::{FailureCause, ProgressEvent, Spent, render_todos};
 
 use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,
     turn::{TERMINATE, Turn},
 };
-use crate::{calls_in_text, history::Removal, notes::Note, text::cut};
+use crate::{
+    calls_in_text,
+    history::{Removal, Speaker},
+    notes::Note,
+    text::cut,
+};
 
 /// What a compaction aims at, in percent of what a request may fill.
 const ROOMY: u64 = 75;
@@ -36,24 +41,25 @@ impl ActorMachine {
             self.out_of_steps();
             return;
         }
-        self.hear(out);
-        let prompt = self.next_step_prompt();
-        let extra = self.tools_tokens + prompt.as_deref().map_or(0, estimate_tokens);
-        self.make_room(extra, out);
-        let mut messages = self.history.messages().to_vec();
-        // The next-step prompt is said once and not remembered.
-        messages.extend(prompt.map(|content| Arc::new(Message::User { content })));
+        let heard = self.hear(out);
+        // A request that is made again after a stop, or after it was refused as too long, has its note already.
+        if std::mem::take(&mut self.note_due)
+            && let Some(note) = self.step_note(heard)
+        {
+            self.history.say(&note, Speaker::Runtime);
+        }
+        self.make_room(self.tools_tokens, out);
         self.requests += 1;
         let id = EffectId::new(format!("{}/{}", self.input.effect_prefix(), self.requests));
         let request = ChatRequest {
-            messages,
+            messages: self.history.messages().to_vec(),
             tools: self.offered(),
             tool_choice: self.tool_choice(),
             temperature: self.input.spec.temperature,
             max_output_tokens: Some(self.input.limits.max_output_tokens),
             ..ChatRequest::default()
         };
-        self.asked_model = Some((id.clone(), self.history.tokens() + extra));
+        self.asked_model = Some((id.clone(), self.history.tokens() + self.tools_tokens));
         out.issue(id, ActorEffect::Model(request));
     }
 
@@ -79,19 +85,16 @@ impl ActorMachine {
         if only_words { ToolChoice::Required } else { ToolChoice::Auto }
     }
 
-    /// Hints, notes and reminders. Only after results: after a word of the user nothing need be added.
-    fn next_step_prompt(&self) -> Option<String> {
-        if !self.history.ends_with_results() {
-            return None;
-        }
-        let mut lines = self.notes.clone();
+    /// The note after the results of a turn: hints, and how to go on. After words of a person it does not repeat the latter.
+    fn step_note(&mut self, heard: bool) -> Option<String> {
+        let mut lines = std::mem::take(&mut self.notes);
         let left = self.input.spec.max_steps.saturating_sub(self.steps);
         if self.must_conclude {
             return Some(Note::Conclude.text(&self.input.notes, &[]));
         }
         if left <= LAST_STEPS {
             lines.push(Note::StepsLeft.text(&self.input.notes, &[("left", &left.to_string())]));
-        } else if self.input.nudge_each_step {
+        } else if self.input.nudge_each_step && !heard {
             let note = if self.last_failed { Note::AfterError } else { Note::EachStep };
             lines.push(note.text(&self.input.notes, &[]));
         }
@@ -156,7 +159,6 @@ impl ActorMachine {
     fn take_in(&mut self, at: UnixMillis, response: &ChatResponse, estimated: u64, duration_ms: u64, out: &mut Outbox<Self>) {
         self.steps += 1;
         self.overflowed = false;
-        self.notes.clear();
         self.history.all_seen();
         if !response.usage_estimated {
             self.meter.learn(estimated, response.usage.input_tokens);
@@ -255,8 +257,7 @@ impl ActorMachine {
             _ => {
                 let note = if *finish == FinishReason::Length { Note::AnswerCut } else { Note::NoToolCall };
                 let text = note.text(&self.input.notes, &[]);
-                // Remembered, unlike a next-step prompt: two answers in a row without a word between are refused by some chat templates.
-                self.history.push(Message::User { content: text.clone() });
+                self.history.say(&text, Speaker::Runtime);
                 self.nudged("no_tool_call", &text, out);
                 self.next_step(at, out);
             }

@@ -25,10 +25,10 @@ fn a_users_notes_take_the_place_of_those_that_are_built_in() {
     play.model(answer("I think.", vec![]));
     assert!(play.log.contains("[user] Call something."), "{}", play.log);
     play.calls(vec![read("a", "1")]).tool("t/1/2/1", "x");
-    assert_eq!(play.next_step_prompt().as_deref(), Some("Onwards."));
+    assert_eq!(play.step_note().as_deref(), Some("Onwards."));
     for (step, expected) in [(3, "2 to go."), (4, "read_file again, 3 times.\n1 to go.")] {
         play.calls(vec![read("a", "2")]).tool_error(&format!("t/1/{step}/1"), "gone");
-        assert!(step == 4 || play.next_step_prompt().is_some_and(|said| said.ends_with(expected)), "{:?}", play.next_step_prompt());
+        assert!(step == 4 || play.step_note().is_some_and(|said| said.ends_with(expected)), "{:?}", play.step_note());
     }
 }
 

@@ -316,7 +316,7 @@ fn repetition_is_told_and_at_last_fails() {
     let mut play = Play::start(input);
     for step in 1..=20 {
         assert_eq!(play.output, None, "{step}");
-        let prompt = play.next_step_prompt().unwrap_or_default();
+        let prompt = play.step_note().unwrap_or_default();
         let (told, asked) = (prompt.contains("`read_file` has succeeded"), prompt.contains("You go in circles"));
         assert_eq!((told, asked), ((4..=6).contains(&step), step > 6), "{step}: {prompt}");
         play.calls(vec![read("a", "1")]).tool(&format!("t/1/{step}/1"), "same");
@@ -364,7 +364,7 @@ fn a_call_that_keeps_failing_is_not_called_done() {
     for step in 1..=3 {
         play.calls(vec![read("a", "1")]).tool_error(&format!("t/1/{step}/1"), "no such file");
     }
-    let prompt = play.next_step_prompt().unwrap();
+    let prompt = play.step_note().unwrap();
     assert!(prompt.contains("the same call `read_file` 3 times") && !prompt.contains("succeeded"), "{prompt}");
 }
 
@@ -372,7 +372,7 @@ fn a_call_that_keeps_failing_is_not_called_done() {
 fn who_gives_up_at_the_first_error_is_urged_once() {
     let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
     play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
-    assert!(play.next_step_prompt().is_some_and(|prompt| prompt.contains("The last call failed")));
+    assert!(play.step_note().is_some_and(|prompt| prompt.contains("The last call failed")));
     play.calls(vec![terminate("failure", "no such file")]);
     assert!(play.results().last().is_some_and(|result| result.contains("one failed call is no reason to give up")));
     play.calls(vec![terminate("failure", "really not")]);
@@ -470,9 +470,9 @@ fn a_todo_list_and_its_reminder_are_one_actors_own() {
 fn a_tool_that_keeps_failing_gets_a_hint() {
     let mut play = Play::start(input());
     play.calls(vec![read("a", "1")]).tool_error("t/1/1/1", "no such file");
-    assert_eq!(play.next_step_prompt(), None);
+    assert_eq!(play.step_note(), None);
     play.calls(vec![read("b", "2")]).tool_error("t/1/2/1", "no such file");
-    assert!(play.next_step_prompt().unwrap().contains("try `grep` instead"));
+    assert!(play.step_note().unwrap().contains("try `grep` instead"));
     assert_eq!(play.nudges(), ["tool_hint"]);
 }
 
@@ -509,7 +509,7 @@ fn steps_run_out_and_that_is_no_success() {
     let mut play = Play::start(ActorInput { nudge_each_step: true, ..few });
     let expected = ["If the task is done", "Only 2 steps are left", "Only 1 steps are left"];
     for (step, expected) in (1..=3).zip(expected) {
-        assert_eq!(play.next_step_prompt().is_some_and(|p| p.contains(expected)), step > 1, "{step}");
+        assert_eq!(play.step_note().is_some_and(|p| p.contains(expected)), step > 1, "{step}");
         play.calls(vec![read("a", &step.to_string())]).tool(&format!("t/1/{step}/1"), "x");
     }
     let conclusion = play.output.unwrap();

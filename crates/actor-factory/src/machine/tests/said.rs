@@ -3,6 +3,7 @@
 use aime_durable::Reason;
 use aime_llm::Message;
 use aime_progress::{FailureCause, ProgressEvent};
+use aime_tools::Trust;
 
 use super::support::{Play, answer, input, read, terminate, told, write};
 use crate::{ActorFact, ActorInput, Told};
@@ -12,6 +13,13 @@ const SLOWLY: &str = "The person you work for says: slowly\nTake it into account
 /// The last message of the last request.
 fn last_words(play: &Play) -> &Message {
     play.requests.last().unwrap().messages.last().unwrap()
+}
+
+/// The last message of the last request is a result that ends with these words.
+#[track_caller]
+fn assert_after_result(play: &Play, words: &str) {
+    let Message::Tool { content, .. } = last_words(play) else { panic!("{:?}", last_words(play)) };
+    assert!(content.ends_with(&format!("\n\n{words}")), "{content}");
 }
 
 fn user(text: &str) -> Message {
@@ -34,11 +42,24 @@ fn what_is_said_stands_last_in_the_next_request_and_stays() {
     play.tool("t/1/1/1", "one");
     assert_eq!((play.requests.len(), heard(&play).len()), (1, 0), "no call is parted from its result");
     play.tool("t/1/1/2", "two");
-    assert_eq!(last_words(&play), &user(SLOWLY));
+    assert_eq!(play.results()[1], format!("b: two\n\n{SLOWLY}"));
+    assert_after_result(&play, SLOWLY);
     assert_eq!(heard(&play), ["person-1"]);
     play.calls(vec![read("c", "3")]).fact(told(1, "slowly")).tool("t/1/2/1", "three");
-    assert!(matches!(last_words(&play), Message::Tool { .. }), "what was heard is not said again");
-    assert!(play.requests[2].messages.contains(&std::sync::Arc::new(user(SLOWLY))));
+    assert_eq!(play.results()[2], "c: three", "what was heard is not said again");
+    assert_eq!(play.results()[1], format!("b: two\n\n{SLOWLY}"));
+}
+
+#[test]
+fn words_stand_outside_the_marks_of_a_result() {
+    let mut play = Play::start(ActorInput { trust: Some(Trust::default()), marks: true, nudge_each_step: true, ..input() });
+    play.calls(vec![read("a", "1")]).fact(told(1, "slowly")).tool("t/1/1/1", "one");
+    let results = play.results();
+    let (marked, after) = results[0].split_once("\n\n").unwrap();
+    assert!(marked.starts_with("a: [data ") && marked.lines().last().unwrap().starts_with("[end "), "{marked}");
+    assert_eq!(after, SLOWLY, "the words stand for the note on how to go on");
+    play.calls(vec![read("b", "2")]).tool("t/1/2/1", "two");
+    assert!(play.results()[1].contains("]\n\nIs the task done?"), "{:?}", play.results());
 }
 
 #[test]
@@ -47,7 +68,7 @@ fn nobody_ends_on_a_word_that_was_not_heard() {
     play.fact(told(1, "slowly")).calls(vec![terminate("success", "done")]);
     assert_eq!(play.output, None);
     assert!(play.results()[0].contains("a person has said something meanwhile"), "{:?}", play.results());
-    assert_eq!(last_words(&play), &user(SLOWLY));
+    assert_after_result(&play, SLOWLY);
     play.calls(vec![terminate("success", "done slowly")]);
     assert_eq!(play.output.unwrap().summary, "done slowly");
 }
@@ -101,6 +122,24 @@ fn the_bound_on_steps_holds_whatever_is_said() {
     let mut play = Play::start(input);
     play.calls(vec![read("a", "1")]).fact(told(1, "slowly")).tool("t/1/1/1", "one");
     assert_eq!(play.output.unwrap().cause, Some(FailureCause::Steps));
+}
+
+#[test]
+fn words_outlive_the_result_before_them() {
+    let mut input = input();
+    input.limits.context_tokens = 4_000;
+    let mut play = Play::start(ActorInput { nudge_each_step: true, ..input });
+    for step in 1..=9 {
+        play.calls(vec![read(&format!("r{step}"), &step.to_string())]);
+        if step == 1 {
+            play.fact(told(1, "slowly"));
+        }
+        play.tool(&format!("t/1/{step}/1"), &format!("{step} {}", "x".repeat(1_200)));
+    }
+    let results = play.results();
+    assert!(results[0].contains("[output of read_file removed") && results[0].ends_with(SLOWLY), "{}", results[0]);
+    assert!(results[1].contains("[output of read_file removed") && !results[1].contains("Is the task done?"), "{}", results[1]);
+    assert!(results[8].ends_with("do the next step of the work."), "{}", results[8]);
 }
 
 #[test]

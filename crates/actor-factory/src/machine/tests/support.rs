@@ -221,17 +221,21 @@ impl Play {
     fn check(&mut self, request: &ChatRequest, compacted: bool) {
         assert!(paired(&request.messages), "calls and results are apart: {:#?}", request.messages);
         let history = self.machine.history.messages();
-        assert_eq!(request.messages.get(..history.len()), Some(history), "a request is the history and a next-step prompt");
-        assert!(request.messages.len() <= history.len() + 1);
+        assert_eq!(request.messages, history, "a request is the history");
+        let after_result =
+            |pair: &[Arc<Message>]| matches!((pair[0].as_ref(), pair[1].as_ref()), (Message::Tool { .. }, Message::User { .. }));
+        assert!(!history.windows(2).any(after_result), "some servers refuse a message of the user after a result");
         if !compacted {
-            // What has no answer yet may grow at its end too.
-            let (last, before) = self.remembered.split_last().map_or((None, [].as_slice()), |(last, before)| (Some(last), before));
+            // Until the model has answered, the last message may grow at its end.
+            let answered = history.len() > self.remembered.len();
+            let (before, last) = self.remembered.split_at(self.remembered.len().saturating_sub(usize::from(!answered)));
             assert!(history.starts_with(before), "a request grows only at its end");
             let grown = |last: &Arc<Message>, now: &Arc<Message>| match (last.as_ref(), now.as_ref()) {
-                (Message::User { content }, Message::User { content: now }) => now.starts_with(content.as_str()),
+                (Message::User { content }, Message::User { content: now })
+                | (Message::Tool { content, .. }, Message::Tool { content: now, .. }) => now.starts_with(content.as_str()),
                 (last, now) => last == now,
             };
-            assert!(last.is_none_or(|last| grown(last, &history[before.len()])), "a request grows only at its end");
+            assert!(last.iter().all(|last| grown(last, &history[before.len()])), "a request grows only at its end");
         }
         self.remembered = history.to_vec();
     }
@@ -295,14 +299,9 @@ impl Play {
             .collect()
     }
 
-    /// The last message of the last request, if it is a next-step prompt.
-    pub(super) fn next_step_prompt(&self) -> Option<String> {
-        let request = self.requests.last()?;
-        let extra = request.messages.get(self.machine.history.messages().len())?;
-        match extra.as_ref() {
-            Message::User { content } => Some(content.clone()),
-            other => panic!("{other:?}"),
-        }
+    /// What stands after the last result of the last request.
+    pub(super) fn step_note(&self) -> Option<String> {
+        self.machine.history.appended_to_last().map(str::to_owned)
     }
 }
 

@@ -80,14 +80,14 @@ impl ChatModel for HookedModel {
     }
 }
 
-/// Adds words of the user at the end. Two messages of the user in a row are one: not every server takes more.
+/// Adds a text for the model at the end: after a blank line in the last message where that is a result or the user's, else in a message of the
+/// user. Some servers refuse a message of the user after a result, and some chat templates two of the user in a row.
 pub(super) fn append(request: &mut ChatRequest, text: String) {
-    match request.messages.last_mut() {
-        Some(last) if matches!(last.as_ref(), Message::User { .. }) => {
-            if let Message::User { content } = Arc::make_mut(last) {
-                content.push_str("\n\n");
-                content.push_str(&text);
-            }
+    let appendable = |last: &&mut Arc<Message>| matches!(last.as_ref(), Message::User { .. } | Message::Tool { .. });
+    match request.messages.last_mut().filter(appendable).map(Arc::make_mut) {
+        Some(Message::User { content } | Message::Tool { content, .. }) => {
+            content.push_str("\n\n");
+            content.push_str(&text);
         }
         _ => request.messages.push(Arc::new(Message::User { content: text })),
     }
@@ -107,4 +107,28 @@ fn spoken(content: &str, calls: &[ToolCall]) -> HookMessage {
     let said = (!content.is_empty()).then(|| content.to_owned());
     let lines: Vec<String> = said.into_iter().chain(calls.iter().map(|call| format!("{} {}", call.name, call.arguments))).collect();
     HookMessage { role: "assistant".to_owned(), text: lines.join("\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hooks_text_ends_the_last_message() {
+        let call = ToolCall { id: "c".into(), name: "glob".into(), arguments: "{}".into() };
+        let answer = || Message::assistant(String::new(), vec![call.clone()]);
+        for (messages, last) in [
+            (vec![Message::user("task")], Message::user("task\n\nMind the tests.")),
+            (vec![answer(), Message::tool("c", "glob", "a.txt")], Message::tool("c", "glob", "a.txt\n\nMind the tests.")),
+            (vec![Message::assistant("words", Vec::new())], Message::user("Mind the tests.")),
+            (Vec::new(), Message::user("Mind the tests.")),
+        ] {
+            let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
+            let mut request = ChatRequest { messages: messages.clone(), ..ChatRequest::default() };
+            append(&mut request, "Mind the tests.".to_owned());
+            assert_eq!(request.messages.last().map(AsRef::as_ref), Some(&last));
+            let kept = messages.iter().zip(&request.messages).filter(|(before, after)| before == after).count();
+            assert!(kept + 1 >= messages.len(), "what comes before stays");
+        }
+    }
 }
