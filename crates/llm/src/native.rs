@@ -49,6 +49,12 @@ impl NativeTurn {
         (same && self.seal == seal(&self.items, content, calls)).then_some(self.items.as_slice())
     }
 
+    /// Tells this turn from all others.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.seal
+    }
+
     /// The items as they came.
     #[must_use]
     pub fn items(&self) -> &[Value] {

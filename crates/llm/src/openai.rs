@@ -1,14 +1,20 @@
-//! The client for servers that speak OpenAI's chat completions.
+//! The client for servers that speak OpenAI's Responses or chat completions.
 
+mod address;
 mod answer;
+mod body;
 mod carrier;
+mod chat;
 mod client;
 mod dialect;
 mod events;
 mod fault;
 mod finish;
+mod form;
+mod gzip;
+mod lenient;
 mod provider;
-mod request;
+mod responses;
 mod settings;
 #[cfg(test)]
 mod tests;

@@ -116,7 +116,6 @@ impl<M: ChatModel> ThrottledModel<M> {
     }
 
     /// The model within.
-    #[cfg(test)]
     pub(crate) const fn inner(&self) -> &M {
         &self.model
     }

@@ -1,5 +1,6 @@
 //! The model as the rest of the program sees it: the wire, tried again when it fails.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use async_openai::Client;
@@ -9,18 +10,19 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
+use super::address::Address;
 use super::carrier::Carrier;
 use super::dialect::Dialect;
 use super::settings::{OpenAiSettings, SettingsError};
 use super::transport::Way;
-use super::wire::{Endpoint, Wire};
+use super::wire::{Endpoint, Learned, Wire};
 use crate::throttle::ThrottledModel;
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, RetryingModel, StreamPart};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, Protocol, RetryingModel, StreamPart};
 
-/// A model behind a server that speaks OpenAI's chat completions: OpenAI, vLLM, llama.cpp, Ollama, LiteLLM, and the
-/// compatible faces of Gemini, Anthropic, DeepSeek and others.
+/// A model behind a server that speaks OpenAI's Responses or chat completions: OpenAI, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM,
+/// llama.cpp, Ollama, LiteLLM, and the compatible faces of Gemini, Anthropic and others.
 ///
-/// It reads answers in all the forms that these are known to send, and learns which parameters the server refuses. Failures
+/// It reads answers in all the forms that these are known to send, and learns which forms of a request the server refuses. Failures
 /// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. A server that has too many requests is asked fewer at once,
 /// and more again while it answers. It asks for streams, so that a slow answer is told from a dead
 /// server, unless [`OpenAiSettings::streaming`] is off.
@@ -37,9 +39,9 @@ impl OpenAiModel {
     /// # Errors
     /// The address, the key or a header cannot be used, or TLS cannot be set up.
     pub fn new(settings: OpenAiSettings) -> Result<Self, SettingsError> {
-        let (_, url) = base_url(&settings.base_url)?;
-        let http = http_client(&settings, &url)?;
-        Self::on(settings, http.clone(), Way::Http(http))
+        let address = Address::parse(&settings.base_url)?;
+        let http = http_client(&settings, &address.url)?;
+        Self::on(settings, address, http.clone(), Way::Http(http))
     }
 
     /// A client whose requests go by another way than HTTP; the address serves for messages and for what is known of its host.
@@ -47,25 +49,30 @@ impl OpenAiModel {
     /// # Errors
     /// The address, the key or a header cannot be used.
     pub fn carried_by(settings: OpenAiSettings, carrier: Arc<dyn Carrier>) -> Result<Self, SettingsError> {
+        let address = Address::parse(&settings.base_url)?;
         // Never used, but async-openai wants one.
         provide_crypto();
         let http =
             reqwest::Client::builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() })?;
-        Self::on(settings, http, Way::Carrier(carrier))
+        Self::on(settings, address, http, Way::Carrier(carrier))
     }
 
-    fn on(settings: OpenAiSettings, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
-        let (base_url, url) = base_url(&settings.base_url)?;
-        let host = url.host_str().unwrap_or_default().to_owned();
+    fn on(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
-        let headers = headers(&settings, key)?;
-        let endpoint = Endpoint { base_url, headers, key: SecretString::from(key) };
+        let headers = headers(&settings, &address, key)?;
+        let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
+        let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model));
+        let mut dialect = Dialect::new(provider, protocol, &settings.model, settings.streaming);
+        dialect.may_switch = settings.protocol.is_none();
         let wire = Wire {
-            dialect: Mutex::new(Dialect::for_host(&host, settings.streaming)),
+            learned: Mutex::new(Learned { dialect, refused: HashSet::new() }),
             written: Mutex::default(),
-            client: Client::build(http, endpoint),
+            shown_url: address.shown(),
+            authority: address.authority(),
+            client: Client::build(http, Endpoint { base_url: address.base, query: address.query, headers, key: SecretString::from(key) }),
             way,
-            shown_url: shown(url),
+            provider,
+            effort: settings.effort,
             name: settings.name,
             model: settings.model,
             limits: settings.limits,
@@ -74,6 +81,12 @@ impl OpenAiModel {
         };
         let throttled = ThrottledModel::new(wire, settings.retry.max_retry_after);
         Ok(Self { model: RetryingModel::new(throttled, settings.retry) })
+    }
+
+    /// The protocol that the server is asked over now. It changes when the server asks for the other one.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        self.model.inner().inner().protocol()
     }
 }
 
@@ -104,46 +117,21 @@ impl ChatModel for OpenAiModel {
 /// # Errors
 /// [`SettingsError::BaseUrl`] where it is none.
 pub fn check_base_url(text: &str) -> Result<(), SettingsError> {
-    base_url(text).map(drop)
+    Address::parse(text).map(drop)
 }
 
-/// The address without what people append by mistake.
-fn base_url(text: &str) -> Result<(String, Url), SettingsError> {
-    let bad = |reason: &str| SettingsError::BaseUrl { url: without_user(text), reason: reason.to_owned() };
-    let trimmed = text.trim().trim_end_matches('/');
-    let trimmed = trimmed.strip_suffix("/chat/completions").unwrap_or(trimmed);
-    let url = Url::parse(trimmed).map_err(|error| bad(&error.to_string()))?;
-    match url.scheme() {
-        "http" | "https" if url.has_host() => Ok((trimmed.to_owned(), url)),
-        "http" | "https" => Err(bad("it names no host")),
-        _ => Err(bad("it does not begin with http:// or https://")),
-    }
-}
-
-/// An address that may hold a password, for people.
-fn without_user(text: &str) -> String {
-    match (text.split_once("://"), text.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-        (None, Some((_, rest))) => rest.to_owned(),
-        _ => text.to_owned(),
-    }
-}
-
-fn shown(mut url: Url) -> String {
-    // Both fail only for addresses without a host.
-    let _ = url.set_password(None);
-    let _ = url.set_username("");
-    url.set_query(None);
-    url.as_str().trim_end_matches('/').to_owned()
-}
-
-fn headers(settings: &OpenAiSettings, key: &str) -> Result<HeaderMap, SettingsError> {
+/// The headers of every request. Azure takes the key in a header of its own; a header that the settings name wins.
+fn headers(settings: &OpenAiSettings, address: &Address, key: &str) -> Result<HeaderMap, SettingsError> {
     let mut headers = HeaderMap::new();
     if !key.is_empty() {
         let bad = |_| SettingsError::ApiKey { model: settings.name.clone() };
-        let mut value = HeaderValue::try_from(format!("Bearer {key}")).map_err(bad)?;
+        let (name, value) = match address.is_azure() {
+            true => (HeaderName::from_static("api-key"), key.to_owned()),
+            false => (AUTHORIZATION, format!("Bearer {key}")),
+        };
+        let mut value = HeaderValue::try_from(value).map_err(bad)?;
         value.set_sensitive(true);
-        headers.insert(AUTHORIZATION, value);
+        headers.insert(name, value);
     }
     for (name, value) in &settings.headers {
         let bad = || SettingsError::Header { model: settings.name.clone(), name: name.clone() };
@@ -192,23 +180,6 @@ mod tests {
         let mut settings = OpenAiSettings::new("m", base_url);
         settings.api_key = key.map(SecretString::from);
         OpenAiModel::new(settings)
-    }
-
-    #[test]
-    fn addresses() {
-        let good = [
-            ("http://host/v1", "http://host/v1"),
-            ("http://host/v1/", "http://host/v1"),
-            (" https://host:8443/v1/chat/completions ", "https://host:8443/v1"),
-            ("https://user:secret@host/v1?key=secret", "https://host/v1"),
-        ];
-        for (text, shown) in good {
-            assert_eq!(made(text, None).unwrap().model.inner().inner().shown_url, shown);
-        }
-        for text in ["", "host/v1", "host:8080/v1", "ftp://host", "http://", "unix:///run/x"] {
-            assert!(made(text, None).is_err(), "{text}");
-        }
-        assert!(!made("ftp://user:secret@host", None).err().unwrap().to_string().contains("secret"));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Tells streams from documents, whatever the content type claims.
 
-use serde_json::Value;
-
 /// What a body holds, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -45,10 +43,12 @@ pub(super) fn as_event(document: &[u8]) -> Vec<u8> {
     b"data: ".iter().copied().chain(line).chain(*b"\n\n").collect()
 }
 
-/// The values of a stream that came where a document was asked for. `None` if one is no JSON.
-pub(super) fn values(body: &str) -> Option<Vec<Value>> {
+/// The JSON texts of a stream that came where a document was asked for. `None` if one is no JSON.
+pub(super) fn values(body: &str) -> Option<Vec<String>> {
     let data = body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
-    data.filter(|data| !data.is_empty() && *data != "[DONE]").map(|data| serde_json::from_str(data).ok()).collect()
+    // A comment that was sent as data, as OpenRouter does while it waits.
+    let data = data.filter(|data| !data.is_empty() && *data != "[DONE]" && !data.starts_with(':'));
+    data.map(|data| serde_json::from_str::<serde::de::IgnoredAny>(data).ok().map(|_| data.to_owned())).collect()
 }
 
 /// Finds `[DONE]` in the bytes of a stream, however they are split.
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(as_event(b"{\n  \"a\": \"b\\n\"\r\n}"), b"data: {   \"a\": \"b\\n\"  }\n\n");
         assert_eq!(
             values("event: x\ndata: {\"a\":1}\n\ndata:[2]\n\ndata: [DONE]\n"),
-            Some(vec![serde_json::json!({"a": 1}), serde_json::json!([2])])
+            Some(vec![r#"{"a":1}"#.to_owned(), "[2]".to_owned()])
         );
         assert_eq!(values("data: {\"a\":\n"), None);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::dialect::Refusal;
+use super::dialect::has_word;
 use crate::ModelError;
 
 /// The longest part of a server's words that is kept.
@@ -16,6 +16,30 @@ pub(super) struct Fault {
     pub(super) error: ModelError,
     /// For refusals of the request's form.
     pub(super) refusal: Option<Refusal>,
+}
+
+/// A request that was refused, as far as its form may be the reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Refusal {
+    /// The model, by its configured name.
+    pub(super) model: String,
+    pub(super) status: u16,
+    /// The parameter that the server names apart, or nothing.
+    pub(super) param: String,
+    /// `code`, `type` and `status` of the body, in lower case.
+    pub(super) codes: String,
+    /// The server's words.
+    pub(super) message: String,
+    /// The same in lower case.
+    pub(super) lower: String,
+}
+
+impl Refusal {
+    /// Whether the refusal names a field of the request.
+    pub(super) fn names(&self, field: &str) -> bool {
+        let path = |param: &str| param == field || param.strip_prefix(field).is_some_and(|rest| rest.starts_with(['.', '[']));
+        path(&self.param) || self.param.ends_with(&format!(".{field}")) || has_word(&self.message, field)
+    }
 }
 
 impl From<ModelError> for Fault {
@@ -56,6 +80,12 @@ pub(super) fn from_http(asked: Asked<'_>, status: u16, retry_after: Option<Durat
 /// The error in an answer with status 200, if it is one.
 pub(super) fn from_answer(asked: Asked<'_>, answer: &Value) -> Option<Fault> {
     let object = answer.as_object()?;
+    // Responses wraps what failed into an event.
+    if object.get("type").and_then(Value::as_str) == Some("response.failed")
+        && let Some(response) = object.get("response")
+    {
+        return from_answer(asked, response).or_else(|| Some(classify(asked, 500, None, Said::default())));
+    }
     let named = object.get("error").is_some_and(|error| !error.is_null() && error != &Value::Bool(false) && error != "");
     let flat = object.get("object") == Some(&Value::from("error")) || object.get("type") == Some(&Value::from("error"));
     if !named && !flat {
@@ -88,10 +118,19 @@ fn classify(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, said: 
     let message = presentable(&said.message, asked.key);
     let lower = message.to_lowercase();
     let retry_after = retry_after.or(said.retry_after);
-    let refusal = Refusal { param: said.param.clone(), message: message.clone() };
+    let refusal = Refusal {
+        model: model.clone(),
+        status,
+        param: said.param.clone(),
+        codes: said.codes.clone(),
+        message: message.clone(),
+        lower: lower.clone(),
+    };
     let error = match status {
         400 | 404 | 409 | 413 | 422 | 500 if speaks_of_overflow(&lower, &said.codes) => ModelError::ContextOverflow { model, message },
         413 => ModelError::ContextOverflow { model, message },
+        // Groq's word for a call that its own parser could not read: the next one may be right.
+        400 if said.codes.contains("tool_use_failed") => ModelError::Server { model, status, message, retry_after },
         429 if said.codes.contains("insufficient_quota") => ModelError::Unauthorized { url, status, message },
         429 => ModelError::RateLimited { model, message, retry_after },
         400 | 404 | 422 if speaks_of_no_model(status, &lower, &said.codes) => ModelError::NoSuchModel { url, model, message },
@@ -105,8 +144,13 @@ fn classify(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, said: 
         408 | 409 | 425 | 500 | 502..=504 | 506..=599 => ModelError::Server { model, status, message, retry_after },
         _ => ModelError::Refused { model, status, message },
     };
-    let about_form = matches!(error, ModelError::Refused { .. } | ModelError::ContextOverflow { .. });
-    Fault { refusal: (about_form && matches!(status, 400 | 422 | 501)).then_some(refusal), error }
+    let about_form = match &error {
+        ModelError::Refused { .. } | ModelError::ContextOverflow { .. } => matches!(status, 400 | 404 | 405 | 422 | 500 | 501),
+        // Templates of chats answer so to an order of roles, or to a content, that they do not expect.
+        ModelError::Server { .. } => status == 500,
+        _ => false,
+    };
+    Fault { refusal: about_form.then_some(refusal), error }
 }
 
 fn speaks_of_overflow(message: &str, codes: &str) -> bool {
@@ -298,4 +342,4 @@ fn http_date(text: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

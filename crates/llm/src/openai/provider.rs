@@ -1,6 +1,9 @@
 //! Whose server it is, and what that means for the form of requests.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Effort;
 
 /// The provider behind an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,5 +55,21 @@ impl Provider {
             return Self::Thinking;
         }
         Self::Other
+    }
+
+    /// The name of the seed of sampling.
+    pub(super) const fn seed_field(self) -> &'static str {
+        match self {
+            Self::Mistral => "random_seed",
+            _ => "seed",
+        }
+    }
+
+    /// How long a model thinks, as a field of chat completions.
+    pub(super) fn effort_field(self, effort: Effort) -> (&'static str, Value) {
+        match self {
+            Self::OpenRouter => ("reasoning", json!({"effort": effort.as_str()})),
+            _ => ("reasoning_effort", json!(effort.as_str())),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The client against a server that answers in all the ways that were met.
 
+mod conversations;
 mod corpus;
 mod failures;
 mod faults;

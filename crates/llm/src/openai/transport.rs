@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::carrier::{CarriedAnswer, Carrier};
 use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
 use super::fault::{self, Asked, Fault};
+use super::gzip;
 use crate::ModelError;
 
 /// The longest body of an answer that is read, in bytes: some hundred times what the longest answer of a model takes as a stream of tokens.
@@ -174,6 +175,7 @@ impl Sender {
     async fn send(&self, request: reqwest::Request) -> Result<reqwest::Response, Fault> {
         let attempt = &self.attempt;
         let answer = self.way.send(attempt, request).await?;
+        let answer = CarriedAnswer { body: gzip::unpacked(answer.body), ..answer };
         if !(200..300).contains(&answer.status) {
             return Err(self.refused(answer).await);
         }
@@ -199,7 +201,7 @@ impl Sender {
                 let body = collect(head, pieces).await?;
                 self.probe.seen().done.see(&body);
                 let values = events::values(&String::from_utf8_lossy(&body)).ok_or_else(|| attempt.unreadable("an event is no JSON"))?;
-                reqwest::Body::from(serde_json::Value::Array(values).to_string())
+                reqwest::Body::from(format!("[{}]", values.join(",")))
             }
             (Shape::Document, streams) => {
                 let body = collect(head, pieces).await?;

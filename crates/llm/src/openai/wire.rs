@@ -1,27 +1,35 @@
 //! One attempt at a request: async-openai as the transport, everything read leniently.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_openai::Client;
 use async_openai::config::Config;
 use async_openai::error::OpenAIError;
+use async_openai::traits::RequestOptionsBuilder as _;
 use futures::stream::{self, BoxStream};
 use futures::{Stream, StreamExt, TryStreamExt};
 use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::answer::Answer;
-use super::dialect::Dialect;
+use super::answer::{Answer, Asking};
+use super::body::Body;
+use super::dialect::{Dialect, Lesson, Sent};
 use super::fault::{self, Asked, Fault};
-use super::request::Body;
+use super::form::Writing;
+use super::lenient;
+use super::provider::Provider;
 use super::transport::{Attempt, Probe, Sender, Way};
 use super::written::Written;
-use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, Prices, StreamPart, Timeouts};
+use crate::{
+    ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, StreamPart, Timeouts, ToolCall,
+    TurnSource, estimate_request_tokens,
+};
 
 /// How long the tokens of an answer are waited for once the answer itself is whole.
 const GRACE: Duration = Duration::from_secs(5);
@@ -31,6 +39,7 @@ const GRACE: Duration = Duration::from_secs(5);
 #[derive(Clone)]
 pub(super) struct Endpoint {
     pub(super) base_url: String,
+    pub(super) query: Vec<(String, String)>,
     pub(super) headers: HeaderMap,
     pub(super) key: SecretString,
 }
@@ -45,7 +54,7 @@ impl Config for Endpoint {
     }
 
     fn query(&self) -> Vec<(&str, &str)> {
-        Vec::new()
+        self.query.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
     }
 
     fn api_base(&self) -> &str {
@@ -61,22 +70,51 @@ impl Config for Endpoint {
 pub(super) struct Wire {
     pub(super) name: String,
     pub(super) model: String,
+    /// Host and port.
+    pub(super) authority: String,
     /// The address as it is shown: without user and password.
     pub(super) shown_url: String,
+    pub(super) provider: Provider,
+    pub(super) effort: Option<Effort>,
     pub(super) limits: ModelLimits,
     pub(super) prices: Option<Prices>,
     pub(super) timeouts: Timeouts,
     pub(super) way: Way,
     pub(super) client: Client<Endpoint>,
-    pub(super) dialect: Mutex<Dialect>,
+    pub(super) learned: Mutex<Learned>,
     pub(super) written: Mutex<Written>,
 }
 
-type Events = Pin<Box<dyn Stream<Item = Result<Value, OpenAIError>> + Send>>;
+/// What the server's refusals have taught.
+#[derive(Debug, Clone)]
+pub(super) struct Learned {
+    pub(super) dialect: Dialect,
+    /// The ids of turns in the provider's own form that the server does not take back.
+    pub(super) refused: HashSet<String>,
+}
+
+type Events = Pin<Box<dyn Stream<Item = Result<Box<RawValue>, OpenAIError>> + Send>>;
+
+/// A request that was written, and what is known of it.
+struct Prepared {
+    body: Body,
+    sent_native: Vec<String>,
+    wordless: bool,
+    estimated: u64,
+}
 
 impl Wire {
-    fn dialect(&self) -> Dialect {
-        self.dialect.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn learned(&self) -> MutexGuard<'_, Learned> {
+        self.learned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The protocol that the server is asked over now.
+    pub(super) fn protocol(&self) -> Protocol {
+        self.learned().dialect.protocol
+    }
+
+    fn source(&self, protocol: Protocol) -> TurnSource<'_> {
+        TurnSource { protocol, host: &self.authority, model: &self.model }
     }
 
     fn asked(&self) -> Asked<'_> {
@@ -87,8 +125,9 @@ impl Wire {
     async fn open(&self, request: ChatRequest) -> Result<Reading<'_>, ModelError> {
         let until = self.timeouts.total.map(|total| (total, Instant::now() + total));
         loop {
-            let dialect = self.dialect();
-            let body = self.body(&request, &dialect)?;
+            let learned = self.learned().clone();
+            let dialect = &learned.dialect;
+            let prepared = self.prepare(&request, &learned)?;
             let attempt = Attempt {
                 url: self.shown_url.clone(),
                 model: self.name.clone(),
@@ -100,19 +139,17 @@ impl Wire {
             };
             let probe = Arc::new(Probe::default());
             let sender = Sender { way: self.way.clone(), attempt: Arc::new(attempt), probe: Arc::clone(&probe) };
-            let opened = self.events(&body, sender).await;
-            match opened {
+            match self.events(&prepared.body, dialect.protocol, sender).await {
                 Ok(events) => {
-                    let reading =
-                        Reading { wire: self, request, events, probe, answer: Answer::default(), ready: VecDeque::new(), over: false };
-                    return Ok(reading);
+                    let answer = Answer::new(dialect.protocol);
+                    let calls_as_text = dialect.form.calls_as_text;
+                    let source = self.source(dialect.protocol);
+                    let (ready, over) = (VecDeque::new(), false);
+                    return Ok(Reading { wire: self, request, source, calls_as_text, events, probe, answer, ready, over });
                 }
                 Err(error) => {
                     let fault = self.fault(&probe, error);
-                    let learned = fault.refusal.as_ref().is_some_and(|refusal| {
-                        self.dialect.lock().unwrap_or_else(PoisonError::into_inner).learn_from(&dialect, refusal, body.settings())
-                    });
-                    if !learned {
+                    if !self.learn(&learned, &prepared, &fault) {
                         return Err(fault.error);
                     }
                     tracing::info!(model = %self.name, reason = %fault.error, "the server does not accept this form of request; trying another");
@@ -121,24 +158,74 @@ impl Wire {
         }
     }
 
-    fn body(&self, request: &ChatRequest, dialect: &Dialect) -> Result<Body, ModelError> {
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        Body::new(&self.model, request, dialect, &mut written)
-            .map_err(|error| ModelError::Unreadable { model: self.name.clone(), reason: format!("the request cannot be written: {error}") })
+    /// Whether the refusal taught something, so that the request is worth another try.
+    fn learn(&self, used: &Learned, prepared: &Prepared, fault: &Fault) -> bool {
+        let Some(refusal) = &fault.refusal else { return false };
+        let sent = Sent {
+            settings: &prepared.body.settings,
+            tools: prepared.body.tools.as_ref().map_or(&[], |tools| &tools.names),
+            open_form: prepared.body.open_form,
+            wordless: prepared.wordless,
+            native: !prepared.sent_native.is_empty(),
+            estimated: prepared.estimated,
+            bound: prepared.body.bound,
+        };
+        let mut learned = self.learned();
+        match learned.dialect.learn_from(&used.dialect, &self.model, refusal, sent) {
+            Lesson::Again => true,
+            Lesson::WithoutNative => {
+                learned.refused.extend(prepared.sent_native.iter().cloned());
+                true
+            }
+            Lesson::Nothing => false,
+        }
     }
 
-    async fn events(&self, body: &Body, sender: Sender) -> Result<Events, OpenAIError> {
+    fn prepare(&self, request: &ChatRequest, learned: &Learned) -> Result<Prepared, ModelError> {
+        let dialect = &learned.dialect;
+        let estimated = estimate_request_tokens(request);
+        let room = dialect.window.and_then(|window| window.room_beside(estimated));
+        let bound = [request.max_output_tokens, dialect.longest_answer, room];
+        let bound = request.max_output_tokens.and(bound.into_iter().flatten().min());
+        let writing = Writing {
+            source: self.source(dialect.protocol),
+            provider: self.provider,
+            effort: request.effort.or(self.effort),
+            bound,
+            refused: &learned.refused,
+        };
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
+            model: self.name.clone(),
+            reason: format!("the request cannot be written: {error}"),
+        })?;
+        let turns = || {
+            request.messages.iter().filter_map(|message| match message.as_ref() {
+                Message::Assistant { content, tool_calls, native } => Some((content, tool_calls, native)),
+                _ => None,
+            })
+        };
+        let sent = |(content, calls, native): (&String, &Vec<ToolCall>, &Option<Arc<NativeTurn>>)| {
+            let native = native.as_ref()?;
+            writing.native(native, content, calls).map(|_| native.id().to_owned())
+        };
+        Ok(Prepared {
+            body,
+            sent_native: turns().filter_map(sent).collect(),
+            wordless: turns().any(|(content, calls, _)| content.is_empty() && !calls.is_empty()),
+            estimated,
+        })
+    }
+
+    async fn events(&self, body: &Body, protocol: Protocol, sender: Sender) -> Result<Events, OpenAIError> {
         let streams = sender.attempt.streams;
         let client = self.client.clone().with_http_service(sender);
+        let requests = client.chat().path(protocol.path())?;
         if streams {
-            return client.chat().create_stream_byot::<_, Value>(body).await;
+            return requests.create_stream_byot::<_, Box<RawValue>>(body).await;
         }
-        let answer: Value = client.chat().create_byot(body).await?;
-        let events = match answer {
-            Value::Array(events) => events,
-            document => vec![document],
-        };
-        Ok(stream::iter(events.into_iter().map(Ok)).boxed())
+        let answer: Box<RawValue> = requests.create_byot(body).await?;
+        Ok(stream::iter([Ok(answer)]).boxed())
     }
 
     /// What failed: as the transport saw it, or else what async-openai says.
@@ -188,6 +275,8 @@ impl ChatModel for Wire {
 struct Reading<'a> {
     wire: &'a Wire,
     request: ChatRequest,
+    source: TurnSource<'a>,
+    calls_as_text: bool,
     events: Events,
     probe: Arc<Probe>,
     answer: Answer,
@@ -202,8 +291,15 @@ impl Reading<'_> {
                 return Ok(part);
             }
             if self.over {
-                let answer = std::mem::take(&mut self.answer);
-                let response = answer.finish(&self.wire.name, &self.request, self.wire.prices.as_ref())?;
+                let empty = Answer::new(self.source.protocol);
+                let answer = std::mem::replace(&mut self.answer, empty);
+                let response = answer.finish(Asking {
+                    name: &self.wire.name,
+                    source: self.source,
+                    request: &self.request,
+                    prices: self.wire.prices.as_ref(),
+                    calls_as_text: self.calls_as_text,
+                })?;
                 return Ok(StreamPart::Done(Box::new(response)));
             }
             self.read().await?;
@@ -219,10 +315,13 @@ impl Reading<'_> {
             self.events.next().await
         };
         match next {
-            // Some servers put an error, or all events, into a list.
-            Some(Ok(Value::Array(events))) => events.iter().try_for_each(|event| self.take_in(event)),
-            Some(Ok(event)) => self.take_in(&event),
-            Some(Err(OpenAIError::JSONDeserialize(_, text))) if text.trim().is_empty() => Ok(()),
+            Some(Ok(event)) => match lenient::event(event.get()) {
+                // Some servers put an error, or all events, into a list.
+                Some(Value::Array(events)) => events.iter().try_for_each(|event| self.take_in(event)),
+                Some(event) => self.take_in(&event),
+                None => Err(ModelError::Unreadable { model: self.wire.name.clone(), reason: "an event is no JSON".to_owned() }),
+            },
+            Some(Err(OpenAIError::JSONDeserialize(_, text))) if is_nothing(&text) => Ok(()),
             Some(Err(OpenAIError::JSONDeserialize(_, text))) if text.trim() == "[DONE]" => self.end(true),
             Some(Err(_)) if self.answer.has_finish() => self.end(true),
             Some(Err(error)) => Err(self.wire.fault(&self.probe, error).error),
@@ -235,7 +334,7 @@ impl Reading<'_> {
             return Err(fault.error);
         }
         self.answer.absorb(event, &mut self.ready);
-        Ok(())
+        if self.answer.is_over() { self.end(true) } else { Ok(()) }
     }
 
     /// The events are over. Without a finish reason and without the mark of the end, the answer was cut.
@@ -253,4 +352,10 @@ impl Reading<'_> {
         self.over = true;
         Ok(())
     }
+}
+
+/// Whether the data of an event is none: empty, or a comment that was sent as data (`data: : OPENROUTER PROCESSING`).
+fn is_nothing(data: &str) -> bool {
+    let data = data.trim();
+    data.is_empty() || data.starts_with(':')
 }

@@ -1,14 +1,15 @@
-//! Messages as they go over the wire. A conversation is sent again and again, and only its end is new: what was written once is not written again.
+//! Messages as they go over the wire. A conversation is sent again and again, and only its end is new: each message is written once.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-};
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
+use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::request::{WireMessage, WireTools};
-use crate::{Message, ToolDefinition};
+use super::dialect::{Dialect, MessageForm, ToolForm, ToolForms};
+use super::form::{Writing, parameters, simplified};
+use super::{chat, responses};
+use crate::{Message, Protocol, ToolDefinition};
 
 /// The most bytes that are kept for later requests. Beyond that, messages are written anew each time: many small conversations at once would
 /// take twice their memory else.
@@ -16,11 +17,23 @@ const KEPT: usize = 16 << 20;
 /// So many bytes may be kept of messages that are gone before they are looked for.
 const GONE: usize = 1 << 20;
 
-/// What was written for requests before, for as long as the messages themselves live.
+/// The items of one message on the wire: one in chat completions, several in Responses.
+pub(super) type Items = Arc<[Box<RawValue>]>;
+
+/// Tools on the wire, and their names in the order in which they are offered.
+#[derive(Debug, Clone)]
+pub(super) struct WrittenTools {
+    pub(super) raw: Arc<RawValue>,
+    pub(super) names: Arc<[String]>,
+}
+
+/// The messages and tools that were written for earlier requests, for as long as the messages themselves live.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    messages: HashMap<usize, (Weak<Message>, Arc<RawValue>)>,
-    tools: Option<(Weak<[ToolDefinition]>, Arc<RawValue>)>,
+    /// The form in which all of them were written.
+    form: Option<(Protocol, MessageForm, usize)>,
+    messages: HashMap<usize, (Weak<Message>, Items)>,
+    tools: Option<(Weak<[ToolDefinition]>, Protocol, ToolForms, WrittenTools)>,
     bytes: usize,
     /// When those that are gone are looked for again.
     full: usize,
@@ -28,18 +41,33 @@ pub(super) struct Written {
 
 impl Written {
     /// The messages of a conversation, in order.
-    pub(super) fn messages(&mut self, messages: &[Arc<Message>]) -> serde_json::Result<Vec<Arc<RawValue>>> {
-        messages.iter().map(|message| self.message(message)).collect()
+    pub(super) fn messages(
+        &mut self,
+        messages: &[Arc<Message>],
+        dialect: &Dialect,
+        writing: &Writing<'_>,
+    ) -> serde_json::Result<Vec<Items>> {
+        let form = (dialect.protocol, dialect.form, writing.refused.len());
+        if self.form.replace(form) != Some(form) {
+            self.messages.clear();
+            self.bytes = 0;
+            self.full = 0;
+        }
+        messages.iter().map(|message| self.message(message, dialect, writing)).collect()
     }
 
-    fn message(&mut self, message: &Arc<Message>) -> serde_json::Result<Arc<RawValue>> {
+    fn message(&mut self, message: &Arc<Message>, dialect: &Dialect, writing: &Writing<'_>) -> serde_json::Result<Items> {
         // As long as one is remembered, no other takes its place.
         let place = Arc::as_ptr(message).addr();
         if let Some((_, written)) = self.messages.get(&place) {
             return Ok(Arc::clone(written));
         }
-        let written = Arc::<RawValue>::from(to_raw_value(&WireMessage(message))?);
-        let length = written.get().len();
+        let items = match dialect.protocol {
+            Protocol::Chat => vec![chat::message(message, &dialect.form, writing)],
+            Protocol::Responses => responses::items(message, &dialect.form, writing),
+        };
+        let written: Items = items.iter().map(to_raw_value).collect::<serde_json::Result<_>>()?;
+        let length = length(&written);
         if self.has_room(length) {
             self.bytes += length;
             self.messages.insert(place, (Arc::downgrade(message), Arc::clone(&written)));
@@ -51,31 +79,70 @@ impl Written {
     fn has_room(&mut self, length: usize) -> bool {
         if self.bytes + length > self.full {
             self.messages.retain(|_, (message, _)| message.strong_count() > 0);
-            self.bytes = self.messages.values().map(|(_, written)| written.get().len()).sum();
+            self.bytes = self.messages.values().map(|(_, written)| self::length(written)).sum();
             self.full = (self.bytes * 2).max(self.bytes + GONE).min(KEPT);
         }
         self.bytes + length <= KEPT
     }
 
     /// The tools of a request; nothing where it offers none.
-    pub(super) fn tools(&mut self, tools: &Arc<[ToolDefinition]>) -> serde_json::Result<Option<Arc<RawValue>>> {
-        if tools.is_empty() {
+    pub(super) fn tools(&mut self, tools: &Arc<[ToolDefinition]>, dialect: &Dialect) -> serde_json::Result<Option<WrittenTools>> {
+        if tools.is_empty() || dialect.form.calls_as_text {
             return Ok(None);
         }
         let place = Arc::downgrade(tools);
-        if let Some((_, written)) = self.tools.as_ref().filter(|(before, _)| Weak::ptr_eq(before, &place)) {
-            return Ok(Some(Arc::clone(written)));
+        let known = |(before, protocol, forms, _): &&(Weak<[ToolDefinition]>, Protocol, ToolForms, WrittenTools)| {
+            Weak::ptr_eq(before, &place) && *protocol == dialect.protocol && *forms == dialect.tools
+        };
+        if let Some((.., written)) = self.tools.as_ref().filter(known) {
+            return Ok(Some(written.clone()));
         }
-        let written = Arc::<RawValue>::from(to_raw_value(&WireTools(tools))?);
-        self.tools = Some((place, Arc::clone(&written)));
+        let (mut written, mut names) = (Vec::new(), Vec::new());
+        for tool in tools.iter() {
+            let form = dialect.tools.by_name.get(&tool.name);
+            let schema = match form {
+                Some(ToolForm::LeftOut) => continue,
+                Some(ToolForm::Simplified) => simplified(&tool.parameters),
+                None if dialect.tools.all_simplified => simplified(&tool.parameters),
+                None => Value::clone(&tool.parameters),
+            };
+            let offered = match dialect.protocol {
+                Protocol::Chat => chat::tool,
+                Protocol::Responses => responses::tool,
+            };
+            written.push(offered(&tool.name, &tool.description, parameters(&schema)));
+            names.push(tool.name.clone());
+        }
+        if written.is_empty() {
+            return Ok(None);
+        }
+        let written = WrittenTools { raw: to_raw_value(&written)?.into(), names: names.into() };
+        self.tools = Some((place, dialect.protocol, dialect.tools.clone(), written.clone()));
         Ok(Some(written))
     }
 }
 
+fn length(items: &Items) -> usize {
+    items.iter().map(|item| item.get().len()).sum()
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
-    use crate::ToolCall;
+    use crate::{Provider, ToolCall, TurnSource};
+
+    fn write(written: &mut Written, messages: &[Arc<Message>]) -> Vec<Items> {
+        let source = TurnSource { protocol: Protocol::Chat, host: "h", model: "m" };
+        let refused = HashSet::new();
+        let writing = Writing { source, provider: Provider::Other, effort: None, bound: None, refused: &refused };
+        written.messages(messages, &dialect(), &writing).unwrap()
+    }
+
+    fn dialect() -> Dialect {
+        Dialect::new(Provider::Other, Protocol::Chat, "m", true)
+    }
 
     fn said(length: usize) -> Arc<Message> {
         Arc::new(Message::User { content: "x".repeat(length) })
@@ -87,29 +154,30 @@ mod tests {
         // Most of a long conversation are short messages: calls, and what they gave.
         let call = ToolCall { id: "c".to_owned(), name: "t".to_owned(), arguments: "{}".to_owned() };
         let mut history = vec![said(256), said(1), Arc::new(Message::assistant(String::new(), vec![call]))];
-        let first = written.messages(&history).unwrap();
+        let first = write(&mut written, &history);
         history.push(said(1));
-        let second = written.messages(&history).unwrap();
+        let second = write(&mut written, &history);
         let same: Vec<bool> = first.iter().zip(&second).map(|(one, other)| Arc::ptr_eq(one, other)).collect();
         assert_eq!((same, second.len()), (vec![true; 3], 4));
         let tools: Arc<[ToolDefinition]> =
             [ToolDefinition { name: "t".to_owned(), description: String::new(), parameters: Arc::default() }].into();
-        let (one, again) = (written.tools(&tools).unwrap().unwrap(), written.tools(&tools).unwrap().unwrap());
-        assert!(Arc::ptr_eq(&one, &again));
-        assert!(written.tools(&Arc::from([])).unwrap().is_none());
+        let mut write = |tools: &Arc<[ToolDefinition]>| written.tools(tools, &dialect()).unwrap();
+        let (one, again) = (write(&tools).unwrap(), write(&tools).unwrap());
+        assert!(Arc::ptr_eq(&one.raw, &again.raw));
+        assert!(write(&Arc::from([])).is_none());
     }
 
     #[test]
     fn what_is_gone_is_forgotten_and_no_more_is_kept_than_there_is_room_for() {
         let mut written = Written::default();
         for _ in 0..64 {
-            written.messages(&[said(GONE / 8)]).unwrap();
+            write(&mut written, &[said(GONE / 8)]);
         }
         assert!(written.bytes <= 2 * GONE, "{} bytes of messages that are gone", written.bytes);
         let all: Vec<_> = (0..20).map(|_| said(1 << 20)).collect();
-        assert_eq!(written.messages(&all).unwrap().len(), all.len());
+        assert_eq!(write(&mut written, &all).len(), all.len());
         assert!(written.bytes <= KEPT && written.bytes > KEPT / 2, "{}", written.bytes);
-        let kept: usize = written.messages.values().map(|(_, written)| written.get().len()).sum();
+        let kept: usize = written.messages.values().map(|(_, written)| length(written)).sum();
         assert_eq!(kept, written.bytes);
     }
 }

@@ -2,6 +2,11 @@ use super::*;
 
 const ASKED: Asked<'_> = Asked { url: "http://host/v1", model: "m", key: "sk-secret" };
 
+/// What a refusal with this status and body says of the request's form.
+pub(in crate::openai) fn refusal_of(status: u16, body: &Value) -> Option<Refusal> {
+    from_http(ASKED, status, None, body.to_string().as_bytes()).refusal
+}
+
 fn kind(error: &ModelError) -> &'static str {
     match error {
         ModelError::Unauthorized { .. } => "unauthorized",
@@ -183,5 +188,6 @@ fn only_refusals_of_the_form_teach() {
     let body = r#"{"error":{"message":"Unsupported parameter","param":"temperature"}}"#;
     assert_eq!(refused(400, body).unwrap().param, "temperature");
     assert!(refused(401, body).is_none());
-    assert!(refused(500, body).is_none());
+    assert!(refused(429, body).is_none());
+    assert!(refused(503, body).is_none());
 }

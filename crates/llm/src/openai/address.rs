@@ -1,0 +1,131 @@
+//! The address of a server: where requests go, and what it tells of the protocol.
+
+use reqwest::Url;
+
+use super::provider::Provider;
+use super::settings::SettingsError;
+use crate::Protocol;
+
+/// An address as it was configured, taken apart.
+#[derive(Debug, Clone)]
+pub(super) struct Address {
+    /// Everything before the path of a protocol, without a query and without a slash at its end.
+    pub(super) base: String,
+    /// The parameters that belong to every request, such as Azure's `api-version`.
+    pub(super) query: Vec<(String, String)>,
+    /// The protocol, where the address was a full one.
+    pub(super) protocol: Option<Protocol>,
+    /// The base address.
+    pub(super) url: Url,
+}
+
+impl Address {
+    /// Reads an address, also a full one such as `https://host/v1/chat/completions?api-version=1`.
+    ///
+    /// # Errors
+    /// [`SettingsError::BaseUrl`] where it is no address of an HTTP server.
+    pub(super) fn parse(text: &str) -> Result<Self, SettingsError> {
+        let bad = |reason: &str| SettingsError::BaseUrl { url: without_user(text), reason: reason.to_owned() };
+        let url = Url::parse(text.trim()).map_err(|error| bad(&error.to_string()))?;
+        match url.scheme() {
+            "http" | "https" if url.has_host() => {}
+            "http" | "https" => return Err(bad("it names no host")),
+            _ => return Err(bad("it does not begin with http:// or https://")),
+        }
+        let query = url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
+        let mut url = url;
+        url.set_query(None);
+        url.set_fragment(None);
+        let address = url.as_str().trim_end_matches('/');
+        let (protocol, base) = match Protocol::of_address(address) {
+            Some((protocol, base)) => (Some(protocol), base.to_owned()),
+            None => (None, address.to_owned()),
+        };
+        let url = Url::parse(&base).map_err(|error| bad(&error.to_string()))?;
+        Ok(Self { base, query, protocol, url })
+    }
+
+    /// The host, in lower case.
+    pub(super) fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// Host and port: what tells one server from another.
+    pub(super) fn authority(&self) -> String {
+        match self.url.port() {
+            Some(port) => format!("{}:{port}", self.host()),
+            None => self.host().to_owned(),
+        }
+    }
+
+    /// Whether the server takes its key in Azure's header.
+    pub(super) fn is_azure(&self) -> bool {
+        self.host().ends_with(".azure.com")
+    }
+
+    /// The protocol for a model here, where no setting names one.
+    pub(super) fn protocol_for(&self, model: &str) -> Protocol {
+        self.protocol.unwrap_or_else(|| Protocol::for_model(self.host(), self.url.path(), model))
+    }
+
+    /// Whose rules the server follows.
+    pub(super) fn provider(&self, model: &str) -> Provider {
+        Provider::of(self.host(), model)
+    }
+
+    /// The address for people: without a password and without the query, which may hold a key.
+    pub(super) fn shown(&self) -> String {
+        let mut url = self.url.clone();
+        // Both fail only for addresses without a host.
+        let _ = url.set_password(None);
+        let _ = url.set_username("");
+        url.as_str().trim_end_matches('/').to_owned()
+    }
+}
+
+/// An address that may hold a password, for people.
+fn without_user(text: &str) -> String {
+    match (text.split_once("://"), text.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, Some((_, rest))) => rest.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_taken_apart() {
+        let azure = "https://x.openai.azure.com/openai/deployments/d";
+        let cases: &[(&str, &str, &str, Option<Protocol>)] = &[
+            ("http://host/v1", "http://host/v1", "", None),
+            ("http://host/v1/", "http://host/v1", "", None),
+            ("http://host", "http://host", "", None),
+            (" https://host:8443/v1/chat/completions ", "https://host:8443/v1", "", Some(Protocol::Chat)),
+            ("https://host/v1/responses/", "https://host/v1", "", Some(Protocol::Responses)),
+            ("https://x.openai.azure.com/openai/deployments/d?api-version=2024-10-21", azure, "api-version=2024-10-21", None),
+            (
+                "https://x.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21",
+                azure,
+                "api-version=2024-10-21",
+                Some(Protocol::Chat),
+            ),
+        ];
+        for (text, base, query, protocol) in cases {
+            let address = Address::parse(text).unwrap();
+            let pairs: Vec<String> = address.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            assert_eq!((address.base.as_str(), pairs.join("&").as_str(), address.protocol), (*base, *query, *protocol), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_secret_of_an_address_is_shown() {
+        assert_eq!(Address::parse("https://user:secret@host/v1?key=secret").unwrap().shown(), "https://host/v1");
+        for text in ["", "host/v1", "host:8080/v1", "ftp://host", "http://", "unix:///run/x"] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+        assert!(!Address::parse("ftp://user:secret@host").unwrap_err().to_string().contains("secret"));
+    }
+}

@@ -1,0 +1,9 @@
+//! Chat completions.
+
+mod answer;
+mod native;
+mod request;
+mod think;
+
+pub(super) use answer::Answer;
+pub(super) use request::{message, settings, tool};

@@ -1,0 +1,152 @@
+//! What a server says of its window when a request does not fit.
+
+/// A window that a server named, and how its count of a request compared with the estimate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::openai) struct KnownWindow {
+    /// Tokens of request and answer together.
+    pub(super) tokens: u64,
+    /// Tokens counted by the server for 1,000 estimated ones.
+    pub(super) per_mille: u64,
+}
+
+/// Room between the counted request and the end of the window: templates add a few tokens.
+const MARGIN: u64 = 64;
+/// A shorter answer is not worth asking for.
+const SHORTEST: u64 = 256;
+
+impl KnownWindow {
+    pub(super) fn new(told: Told, estimated: u64) -> Self {
+        Self { tokens: told.window, per_mille: (told.input.saturating_mul(1_000) / estimated.max(1)).clamp(200, 5_000) }
+    }
+
+    /// The longest answer that fits beside a request of so many estimated tokens; `None` where too little is left for any.
+    pub(in crate::openai) fn room_beside(self, estimated: u64) -> Option<u32> {
+        let input = estimated.saturating_mul(self.per_mille) / 1_000;
+        let room = self.tokens.checked_sub(input.saturating_add(MARGIN))?;
+        (room >= SHORTEST).then(|| u32::try_from(room).unwrap_or(u32::MAX))
+    }
+}
+
+/// What a refusal says: the window, and how many tokens the request itself takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) window: u64,
+    pub(super) input: u64,
+}
+
+/// Reads the numbers of a refusal in the words of vLLM, SGLang, OpenAI, OpenRouter and Anthropic.
+pub(super) fn told(message: &str) -> Option<Told> {
+    let lower = message.to_lowercase();
+    // `190000 + 20000 > 200000`, as Anthropic writes it.
+    if let Some((sum, window)) = lower.split_once(" > ")
+        && let Some((input, _)) = sum.rsplit_once(" + ")
+        && lower.contains("exceed context limit")
+    {
+        return Some(Told { window: first_number(window)?, input: last_number(input)? });
+    }
+    let window = ["context length is only ", "context length is ", "context length of ", "context window of ", "context size of "]
+        .iter()
+        .find_map(|words| first_number(lower.split_once(words)?.1))?;
+    let before = ["in the messages", "of text input", "input tokens", "tokens from the input messages", "in the prompt", "prompt tokens"];
+    let input = before.iter().find_map(|words| last_number(lower.split_once(words)?.0))?;
+    Some(Told { window, input })
+}
+
+/// The number at the beginning of a text.
+fn first_number(text: &str) -> Option<u64> {
+    let digits: String = text
+        .trim_start_matches(|c: char| c.is_whitespace() || c == '`')
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == ',')
+        .filter(|c| *c != ',')
+        .collect();
+    digits.parse().ok()
+}
+
+/// The number at the end of a text, or before its last word.
+fn last_number(text: &str) -> Option<u64> {
+    let number = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).replace(',', "").parse().ok();
+    text.split_whitespace().rev().take(2).find_map(number)
+}
+
+/// The longest answer that a server names: `supports at most 16384 completion tokens`, `must be less than or equal to 8192`.
+pub(super) fn longest_answer(message: &str) -> Option<u32> {
+    let lower = message.to_lowercase();
+    let words = [
+        "at most ",
+        "less than or equal to ",
+        "valid range of max_tokens is [1, ",
+        "range: [1, ",
+        "maximum allowed number of output tokens of ",
+        "maximum value is ",
+        "> ",
+    ];
+    words
+        .iter()
+        .find_map(|words| first_number(lower.split_once(words)?.1))
+        .and_then(|number| u32::try_from(number).ok())
+        .filter(|number| *number > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_read_in_every_wording() {
+        let cases = [
+            (
+                "This model's maximum context length is 4096 tokens. However, you requested 4608 tokens (512 in the messages, 4096 in the completion). Please reduce the length of the messages or completion.",
+                Some((4096, 512)),
+            ),
+            (
+                "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 512 input tokens (4096 > 4096 - 512).",
+                Some((4096, 512)),
+            ),
+            (
+                "You passed 512 input tokens and requested 4096 output tokens. However, the model's context length is only 4096 tokens, resulting in a maximum input length of 0 tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=512)",
+                Some((4096, 512)),
+            ),
+            (
+                "Requested token count exceeds the model's maximum context length of 32768 tokens. You requested a total of 33000 tokens: 30000 tokens from the input messages and 3000 tokens for the completion.",
+                Some((32768, 30000)),
+            ),
+            (
+                "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens (130000 of text input, 10000 in the output).",
+                Some((131_072, 130_000)),
+            ),
+            (
+                "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length or `max_tokens` and try again",
+                Some((200_000, 190_000)),
+            ),
+            ("the request exceeds the available context size. try increasing the context size or enable context shift", None),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(told(message).map(|told| (told.window, told.input)), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn longest_answers_are_read() {
+        let cases = [
+            (
+                "max_tokens is too large: 100000. This model supports at most 16384 completion tokens, whereas you provided 100000.",
+                Some(16_384),
+            ),
+            ("`max_tokens` must be less than or equal to `8192`", Some(8_192)),
+            ("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", Some(8_192)),
+            ("max_tokens: 64000 > 8192, which is the maximum allowed number of output tokens", Some(8_192)),
+            ("max_tokens is not supported", None),
+        ];
+        for (message, expected) in cases {
+            assert_eq!(longest_answer(message), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn an_answer_gets_what_is_left_of_the_window() {
+        let window = KnownWindow::new(Told { window: 4_096, input: 512 }, 256);
+        assert_eq!(window.room_beside(256), Some(4_096 - 512 - 64));
+        assert_eq!(window.room_beside(2_000), None);
+    }
+}

@@ -1,0 +1,153 @@
+//! Conversations in the order of roles that a server takes, and with calls as text where it has no tools.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::openai::dialect::MessageForm;
+use crate::{ChatRequest, Message, ToolCall, ToolDefinition};
+
+/// The messages of a request as they are to be written. The same messages always become the same ones, so that requests of a conversation
+/// still grow at their end alone.
+pub(in crate::openai) fn arranged<'a>(request: &'a ChatRequest, form: &MessageForm) -> Cow<'a, [Arc<Message>]> {
+    let tools = request.tool_choice.of(&request.tools);
+    match (form.calls_as_text, form.alternate) {
+        (true, _) => Cow::Owned(joined(with_tools(request.messages.iter().map(|message| in_words(message)), &tools))),
+        (false, true) => Cow::Owned(joined(request.messages.iter().cloned())),
+        (false, false) => Cow::Borrowed(&request.messages),
+    }
+}
+
+/// Joins what follows one another in a way that templates refuse: words of the user after results or after other words of the user, and two
+/// answers in a row.
+fn joined(messages: impl IntoIterator<Item = Arc<Message>>) -> Vec<Arc<Message>> {
+    let mut out: Vec<Arc<Message>> = Vec::new();
+    for message in messages {
+        let joined = match (out.last().map(AsRef::as_ref), message.as_ref()) {
+            (Some(Message::User { content: before }), Message::User { content }) => Some(Message::user(format!("{before}\n\n{content}"))),
+            (Some(Message::Tool { call_id, name, content: before, is_error }), Message::User { content }) => Some(Message::Tool {
+                call_id: call_id.clone(),
+                name: name.clone(),
+                content: format!("{before}\n\n{content}"),
+                is_error: *is_error,
+            }),
+            (Some(Message::Assistant { content: before, tool_calls: none, .. }), Message::Assistant { content, tool_calls, .. })
+                if none.is_empty() =>
+            {
+                Some(Message::assistant(format!("{before}\n\n{content}"), tool_calls.clone()))
+            }
+            _ => None,
+        };
+        match (joined, out.last_mut()) {
+            (Some(joined), Some(last)) => *last = Arc::new(joined),
+            _ => out.push(message),
+        }
+    }
+    out
+}
+
+/// The tools, described at the end of the standing instructions.
+fn with_tools(messages: impl Iterator<Item = Arc<Message>>, tools: &[ToolDefinition]) -> Vec<Arc<Message>> {
+    let mut messages: Vec<Arc<Message>> = messages.collect();
+    if tools.is_empty() {
+        return messages;
+    }
+    let mut text = "You can call tools. To call one, write a block of this form, and nothing after it:\n<tool_call>\n{\"name\": \"TOOL\", \
+                    \"arguments\": {\"PARAMETER\": \"VALUE\"}}\n</tool_call>\nThe result comes with the next message. The tools, with the JSON \
+                    Schema of their parameters:\n"
+        .to_owned();
+    for tool in tools {
+        let described = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
+        let _ = writeln!(text, "{described}");
+    }
+    match messages.first_mut() {
+        Some(first) if matches!(first.as_ref(), Message::System { .. }) => {
+            if let Message::System { content } = first.as_ref() {
+                *first = Arc::new(Message::system(format!("{content}\n\n{text}")));
+            }
+        }
+        _ => messages.insert(0, Arc::new(Message::system(text))),
+    }
+    messages
+}
+
+/// A message without calls of the protocol: they stand in its text.
+fn in_words(message: &Arc<Message>) -> Arc<Message> {
+    match message.as_ref() {
+        Message::Assistant { content, tool_calls, .. } if !tool_calls.is_empty() => {
+            let mut text = content.clone();
+            for ToolCall { name, arguments, .. } in tool_calls {
+                let arguments: Value = serde_json::from_str(arguments).unwrap_or_else(|_| json!(arguments));
+                let _ = write!(text, "\n<tool_call>\n{}\n</tool_call>", json!({"name": name, "arguments": arguments}));
+            }
+            Arc::new(Message::assistant(text.trim_start().to_owned(), Vec::new()))
+        }
+        Message::Tool { name, content, .. } => {
+            Arc::new(Message::user(format!("<tool_response name=\"{name}\">\n{content}\n</tool_response>")))
+        }
+        _ => Arc::clone(message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::openai::dialect::Dialect;
+    use crate::{Protocol, Provider};
+
+    fn shown(messages: &[Arc<Message>]) -> Vec<String> {
+        let one = |message: &Arc<Message>| match message.as_ref() {
+            Message::System { content } => format!("system: {content}"),
+            Message::User { content } => format!("user: {content}"),
+            Message::Assistant { content, tool_calls, .. } => format!("assistant: {content} +{}", tool_calls.len()),
+            Message::Tool { content, .. } => format!("tool: {content}"),
+        };
+        messages.iter().map(one).collect()
+    }
+
+    fn request() -> ChatRequest {
+        let call = |id: &str| ToolCall { id: id.into(), name: "t".into(), arguments: "{\"a\":1}".into() };
+        let messages = [
+            Message::system("s"),
+            Message::user("one"),
+            Message::user("two"),
+            Message::assistant("", vec![call("1"), call("2")]),
+            Message::tool("1", "t", "r1"),
+            Message::tool("2", "t", "r2"),
+            Message::user("note"),
+            Message::assistant("a", Vec::new()),
+            Message::assistant("b", Vec::new()),
+        ];
+        let tool = ToolDefinition { name: "t".into(), description: "d".into(), parameters: Arc::new(json!({})) };
+        ChatRequest { messages: messages.map(Arc::new).to_vec(), tools: [tool].into(), ..ChatRequest::default() }
+    }
+
+    #[test]
+    fn roles_alternate_for_servers_that_insist() {
+        let mut form = Dialect::new(Provider::Mistral, Protocol::Chat, "m", true).form;
+        let request = request();
+        let expected = ["system: s", "user: one\n\ntwo", "assistant:  +2", "tool: r1", "tool: r2\n\nnote", "assistant: a\n\nb +0"];
+        assert_eq!(shown(&arranged(&request, &form)), expected);
+        form.alternate = false;
+        assert_eq!(arranged(&request, &form).len(), request.messages.len());
+    }
+
+    #[test]
+    fn calls_are_words_for_servers_without_tools() {
+        let mut form = Dialect::new(Provider::Other, Protocol::Chat, "m", true).form;
+        form.calls_as_text = true;
+        let words = shown(&arranged(&request(), &form));
+        assert_eq!(words.len(), 5);
+        assert!(
+            words[0].starts_with("system: s\n\nYou can call tools.")
+                && words[0].contains(r#"{"name":"t","description":"d","parameters":{}}"#)
+        );
+        assert_eq!(words[2].matches("<tool_call>\n{\"name\":\"t\",\"arguments\":{\"a\":1}}\n</tool_call>").count(), 2);
+        assert_eq!(
+            words[3],
+            "user: <tool_response name=\"t\">\nr1\n</tool_response>\n\n<tool_response name=\"t\">\nr2\n</tool_response>\n\nnote"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! Answers that a server packs with gzip although nobody asked for it.
+
+use std::io::Write;
+
+use flate2::write::MultiGzDecoder;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+
+/// How gzip data begins (RFC 1952 section 2.3.1).
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+type Pieces = BoxStream<'static, Result<Vec<u8>, String>>;
+
+/// Unpacks a body that begins as gzip does, and hands on any other as it is. The header that should announce it is not needed: proxies lose it.
+pub(super) fn unpacked(body: Pieces) -> Pieces {
+    stream::unfold(Unpacking { body, head: Vec::new(), decoder: None, over: false }, |mut unpacking| async move {
+        unpacking.next().await.map(|piece| (piece, unpacking))
+    })
+    .boxed()
+}
+
+struct Unpacking {
+    body: Pieces,
+    /// The first bytes, until there are enough to tell.
+    head: Vec<u8>,
+    decoder: Option<Option<MultiGzDecoder<Vec<u8>>>>,
+    over: bool,
+}
+
+impl Unpacking {
+    async fn next(&mut self) -> Option<Result<Vec<u8>, String>> {
+        loop {
+            if self.over {
+                return None;
+            }
+            let piece = match self.body.next().await {
+                Some(Ok(piece)) => piece,
+                Some(Err(reason)) => {
+                    self.over = true;
+                    return Some(Err(reason));
+                }
+                None => {
+                    self.over = true;
+                    return match self.decoder.take() {
+                        Some(Some(decoder)) => Some(decoder.finish().map_err(|error| format!("the gzip data ends too early: {error}"))),
+                        Some(None) => None,
+                        None => Some(Ok(std::mem::take(&mut self.head))),
+                    };
+                }
+            };
+            let piece = match &self.decoder {
+                Some(_) => piece,
+                None => {
+                    self.head.extend(piece);
+                    if self.head.len() < MAGIC.len() {
+                        continue;
+                    }
+                    let packed = self.head.starts_with(&MAGIC);
+                    self.decoder = Some(packed.then(|| MultiGzDecoder::new(Vec::new())));
+                    std::mem::take(&mut self.head)
+                }
+            };
+            let Some(Some(decoder)) = &mut self.decoder else { return Some(Ok(piece)) };
+            if let Err(error) = decoder.write_all(&piece).and_then(|()| decoder.flush()) {
+                self.over = true;
+                return Some(Err(format!("the gzip data is damaged: {error}")));
+            }
+            let out = std::mem::take(decoder.get_mut());
+            if !out.is_empty() {
+                return Some(Ok(out));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn read(bytes: &[u8], size: usize) -> Result<Vec<u8>, String> {
+        let pieces: Vec<_> = bytes.chunks(size.max(1)).map(|piece| Ok(piece.to_vec())).collect();
+        let pieces: Vec<Result<Vec<u8>, String>> = unpacked(stream::iter(pieces).boxed()).collect().await;
+        pieces.into_iter().collect::<Result<Vec<_>, _>>().map(|pieces| pieces.concat())
+    }
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[tokio::test]
+    async fn packed_bodies_are_unpacked_and_others_stay() {
+        let text = b"data: {\"choices\": []}\n\n".repeat(50);
+        for size in [1, 2, 7, 10_000] {
+            assert_eq!(read(&packed(&text), size).await, Ok(text.clone()), "{size}");
+            assert_eq!(read(&text, size).await, Ok(text.clone()), "{size}");
+            assert_eq!(read(b"", size).await, Ok(Vec::new()));
+            assert_eq!(read(b"\x1f", size).await, Ok(vec![0x1f]));
+        }
+        let whole = packed(&text);
+        assert!(read(&whole[..whole.len() - 9], 5).await.is_err(), "a cut body is no whole one");
+    }
+}

@@ -1,0 +1,249 @@
+//! Whole conversations with servers that check every request as the real ones do.
+
+use std::sync::Arc;
+
+use aime_scripted_server::{Provider as Server, Reply, Script, ScriptedServer, When};
+use serde_json::{Value, json};
+
+use super::client;
+use crate::{
+    ChatModel, ChatRequest, ChatResponse, FallbackModel, FinishReason, Message, OpenAiModel, Protocol, Provider, ResponseFormat, ToolCall,
+    ToolChoice, ToolDefinition,
+};
+
+/// Each server, the model it is asked for, and whether its address tells whose it is.
+const SERVERS: [(Server, &str, Option<Provider>); 6] = [
+    (Server::OpenAi, "gpt-5.6-terra", None),
+    (Server::DeepSeek, "deepseek-v4", None),
+    (Server::OpenRouter, "anthropic/claude-5", Some(Provider::OpenRouter)),
+    (Server::Gemini, "gemini-3-pro", Some(Provider::Gemini)),
+    (Server::Mistral, "devstral-2", Some(Provider::Mistral)),
+    (Server::Generic, "qwen4", None),
+];
+
+fn tools() -> Arc<[ToolDefinition]> {
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    Arc::new([ToolDefinition { name: "read_file".into(), description: "Reads a file.".into(), parameters: schema.into() }])
+}
+
+fn read(path: &str) -> (&'static str, Value) {
+    ("read_file", json!({"path": path}))
+}
+
+/// A server that looks twice, at two files at once and at a third, and then answers.
+fn script(server: Server) -> Script {
+    Script::new()
+        .provider(server)
+        .on(When::any().and_turn(0), [Reply::tool_calls([read("a"), read("b")]).with_reasoning("Both at once.")])
+        .on(
+            When::any().and_turn(1),
+            [Reply::call("read_file", json!({"path": "c"})).with_reasoning("And the third.").with_text("One more.")],
+        )
+        .on(When::any().and_turn(2), [Reply::text("All read.").with_reasoning("That is all.")])
+        .on(When::any().and_turn(3), [Reply::text("Still there.")])
+}
+
+fn model(server: &ScriptedServer, name: &str, provider: Option<Provider>) -> OpenAiModel {
+    client(server, |settings| {
+        name.clone_into(&mut settings.model);
+        settings.provider = provider;
+        settings.retry.max_retries = 0;
+    })
+}
+
+fn request(messages: &[Arc<Message>]) -> ChatRequest {
+    let (temperature, seed) = (Some(0.2), Some(7));
+    ChatRequest {
+        messages: messages.to_vec(),
+        tools: tools(),
+        temperature,
+        seed,
+        max_output_tokens: Some(4_096),
+        cache_key: Some("run-1".into()),
+        ..ChatRequest::default()
+    }
+}
+
+fn begin() -> Vec<Arc<Message>> {
+    vec![Arc::new(Message::system("You read files.")), Arc::new(Message::user("Read a, b and c."))]
+}
+
+/// One turn: the answer, and the results of its calls behind it.
+async fn turn(model: &dyn ChatModel, messages: &mut Vec<Arc<Message>>) -> ChatResponse {
+    let answer = model.complete(request(messages)).await.unwrap();
+    let (content, tool_calls, native) = (answer.content.clone(), answer.tool_calls.clone(), answer.native.clone());
+    messages.push(Arc::new(Message::Assistant { content, tool_calls, native }));
+    messages.extend(
+        answer.tool_calls.iter().map(|call| Arc::new(Message::tool(&call.id, &call.name, format!("content of {}", call.arguments)))),
+    );
+    answer
+}
+
+/// The messages as a journal gives them back.
+fn from_journal(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    serde_json::from_str(&serde_json::to_string(messages).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_over_turns_and_restarts() {
+    for (kind, name, provider) in SERVERS {
+        for streaming in [true, false] {
+            let server = ScriptedServer::start(script(kind)).await;
+            let made = || {
+                client(&server, |settings| {
+                    name.clone_into(&mut settings.model);
+                    settings.provider = provider;
+                    settings.streaming = streaming;
+                    settings.retry.max_retries = 0;
+                })
+            };
+            let mut messages = begin();
+            let first = made();
+            assert_eq!(turn(&first, &mut messages).await.tool_calls.len(), 2, "{kind:?}");
+            turn(&first, &mut messages).await;
+            // A restart: what is known is what the journal holds.
+            let second = made();
+            messages = from_journal(&messages);
+            let last = turn(&second, &mut messages).await;
+            assert_eq!((last.content.as_str(), &last.finish), ("All read.", &FinishReason::Stop), "{kind:?}");
+            messages.push(Arc::new(Message::user("Are you there?")));
+            assert_eq!(turn(&second, &mut messages).await.content, "Still there.", "{kind:?}");
+            assert_eq!(server.unmatched(), Vec::<String>::new());
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_learned_is_remembered() {
+    let server = ScriptedServer::start(script(Server::OpenAi)).await;
+    let model = model(&server, "gpt-5.6-terra", None);
+    let mut messages = begin();
+    assert_eq!(model.protocol(), Protocol::Chat, "the address tells nothing of OpenAI");
+    for _ in 0..3 {
+        turn(&model, &mut messages).await;
+    }
+    assert_eq!(model.protocol(), Protocol::Responses);
+    let paths: Vec<String> = server.received().iter().map(|received| received.path.clone()).collect();
+    let switched = paths.iter().position(|path| path.ends_with("/responses")).unwrap();
+    assert!(paths[switched..].iter().all(|path| path.ends_with("/responses")), "{paths:?}");
+    assert_eq!(paths.len() - switched, 3, "{paths:?}");
+}
+
+#[tokio::test]
+async fn the_requests_of_a_task() {
+    for (kind, name, provider) in SERVERS {
+        let server = ScriptedServer::start(script(kind)).await;
+        let model = model(&server, name, provider);
+        let mut messages = begin();
+        for _ in 0..3 {
+            turn(&model, &mut messages).await;
+        }
+        let last = server.requests().pop().unwrap();
+        insta::assert_json_snapshot!(format!("the_last_request_to_{kind:?}").to_lowercase(), last);
+    }
+}
+
+#[tokio::test]
+async fn each_request_grows_at_its_end() {
+    for (kind, name, provider) in SERVERS {
+        let server = ScriptedServer::start(script(kind)).await;
+        let model = model(&server, name, provider);
+        let mut messages = begin();
+        for _ in 0..3 {
+            turn(&model, &mut messages).await;
+        }
+        let held = |body: &Value| body.get("messages").or_else(|| body.get("input")).and_then(Value::as_array).cloned().unwrap();
+        let sent: Vec<Vec<Value>> = server.requests().iter().rev().take(3).map(held).collect();
+        for pair in sent.windows(2) {
+            assert_eq!(pair[0][..pair[1].len()], pair[1][..], "{kind:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_task_goes_on_with_another_provider() {
+    for (first, first_name, first_provider) in SERVERS {
+        // Two servers of one kind give their calls the same ids.
+        for (other, other_name, other_provider) in SERVERS.into_iter().filter(|(other, ..)| *other != first) {
+            let begun = ScriptedServer::start(
+                Script::new()
+                    .provider(first)
+                    .once(When::any(), [Reply::tool_calls([read("a"), read("b")]).with_reasoning("Both at once.")])
+                    .on(When::any(), [Reply::status(503, json!({"error": {"message": "down"}}), [])]),
+            )
+            .await;
+            let taken_over = ScriptedServer::start(script(other)).await;
+            let fallback = FallbackModel::new(
+                Arc::new(model(&begun, first_name, first_provider)),
+                vec![Arc::new(model(&taken_over, other_name, other_provider))],
+            );
+            println!("{first:?} to {other:?}");
+            let mut messages = begin();
+            for _ in 0..2 {
+                turn(&fallback, &mut messages).await;
+            }
+            let last = turn(&fallback, &mut messages).await;
+            assert_eq!(last.content, "All read.", "{first:?} to {other:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_shortened_history_is_taken() {
+    for (kind, name, provider) in SERVERS {
+        let server = ScriptedServer::start(script(kind)).await;
+        let model = model(&server, name, provider);
+        let mut messages = begin();
+        for _ in 0..2 {
+            turn(&model, &mut messages).await;
+        }
+        // A compaction drops the first turn with its results, and shortens the result of the second.
+        messages.drain(2..5);
+        let Message::Tool { call_id, name, .. } = messages[3].as_ref() else { panic!("{messages:?}") };
+        messages[3] = Arc::new(Message::tool(call_id, name, "[removed]"));
+        model.complete(request(&messages)).await.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+    }
+}
+
+#[tokio::test]
+async fn an_edited_turn_is_rebuilt_from_its_text() {
+    for (kind, name, provider) in SERVERS {
+        let server = ScriptedServer::start(script(kind)).await;
+        let model = model(&server, name, provider);
+        let mut messages = begin();
+        turn(&model, &mut messages).await;
+        let Message::Assistant { content, tool_calls, native } = messages[2].as_ref().clone() else { panic!() };
+        let edited = ToolCall { arguments: r#"{"path":"[redacted]"}"#.into(), ..tool_calls[0].clone() };
+        let tool_calls = vec![edited, tool_calls[1].clone()];
+        messages[2] = Arc::new(Message::Assistant { content, tool_calls, native });
+        // Gemini and DeepSeek check that the very turn comes back; others take a rebuilt one.
+        let answer = model.complete(request(&messages)).await;
+        let sent = server.requests().pop().unwrap().to_string();
+        assert!(sent.contains("[redacted]"), "{kind:?}: {sent}");
+        assert!(!sent.contains("Both at once."), "{kind:?}: {sent}");
+        drop(answer);
+    }
+}
+
+#[tokio::test]
+async fn a_structured_answer_is_given_by_every_server() {
+    let schema =
+        json!({"type": "object", "properties": {"passed": {"type": "boolean"}}, "required": ["passed"], "additionalProperties": false});
+    for (kind, name, provider) in SERVERS {
+        let script =
+            Script::new().provider(kind).on(When::schema("aime_verdict"), [Reply::json(json!({"passed": true})).with_reasoning("Yes.")]);
+        let server = ScriptedServer::start(script).await;
+        let format = ResponseFormat::JsonSchema { name: "aime_verdict".into(), schema: schema.clone() };
+        let asked = ChatRequest { messages: vec![Arc::new(Message::user("Did it pass?"))], format, ..ChatRequest::default() };
+        let answer = model(&server, name, provider).complete(asked).await.unwrap();
+        assert_eq!(answer.content, r#"{"passed":true}"#, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn one_tool_can_be_demanded() {
+    let server = ScriptedServer::start(script(Server::OpenAi)).await;
+    let asked = ChatRequest { tool_choice: ToolChoice::Only("read_file".into()), ..request(&begin()) };
+    model(&server, "gpt-5.6-terra", None).complete(asked).await.unwrap();
+    assert_eq!(server.requests().pop().unwrap()["tool_choice"], json!({"type": "function", "name": "read_file"}));
+}
