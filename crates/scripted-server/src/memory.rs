@@ -1,10 +1,10 @@
-//! What a server sent and wants back unchanged: reasoning texts, signatures and encrypted items.
+//! Memory of what a server sent and wants back unchanged: reasoning texts, signatures and encrypted items.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// What one reply sent that must come back unchanged.
+/// The opaque state of one reply, which must come back unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     turn: Option<(String, Value)>,
@@ -30,13 +30,13 @@ pub(crate) struct SentItem {
     pub(crate) kind: &'static str,
     /// The `call_id` of a call.
     pub(crate) call_id: Option<String>,
-    /// What a reasoning item carried in `response.output_item.done`.
+    /// The encrypted content of a reasoning item in `response.output_item.done`.
     pub(crate) encrypted: Option<String>,
     /// The id of the item after a reasoning item.
     pub(crate) following: Option<String>,
     /// The id of the reasoning item before another item.
     pub(crate) reasoning: Option<String>,
-    /// Whether the request let the server store its items.
+    /// True if the request let the server store its items.
     pub(crate) stored: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a model's name tells of it, for checks that depend on the model.
+//! Facts that checks read from the name of a model.
 
 /// Returns the major and minor version of a GPT, wherever in the name it is: `openai/gpt-5.6-terra` is (5, 6).
 pub(crate) fn gpt_version(model: &str) -> Option<(u32, u32)> {

@@ -11,7 +11,7 @@ use crate::provider::Provider;
 use crate::reply::{Odd, Reply, ScriptedUsage};
 use crate::view::{Protocol, View};
 
-/// What goes over the wire: the content type and the pieces of the body.
+/// The content type and the pieces of a body.
 pub(crate) struct Rendered {
     pub(crate) content_type: &'static str,
     pub(crate) pieces: Vec<Vec<u8>>,

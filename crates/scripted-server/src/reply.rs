@@ -197,28 +197,28 @@ impl Reply {
         Self { hang: true, ..Self::default() }
     }
 
-    /// With a text beside the tool calls.
+    /// Adds a text beside the tool calls.
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = Some(text.into());
         self
     }
 
-    /// With reasoning.
+    /// Adds reasoning.
     #[must_use]
     pub fn with_reasoning(mut self, text: impl Into<String>) -> Self {
         self.reasoning = Some(text.into());
         self
     }
 
-    /// With a refusal in place of a text.
+    /// Adds a refusal in place of a text.
     #[must_use]
     pub fn with_refusal(mut self, text: impl Into<String>) -> Self {
         self.refusal = Some(text.into());
         self
     }
 
-    /// With a response header.
+    /// Adds a response header.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.insert(name.into(), value.into());
@@ -268,7 +268,8 @@ impl Reply {
         self
     }
 
-    /// The last so many pieces of the body are held back until the server is told to let them go. After 60 s the connection is dropped instead.
+    /// Holds back the last so many pieces of the body until [`ScriptedServer::release`](crate::ScriptedServer::release). After 60 s the
+    /// connection is dropped instead.
     #[must_use]
     pub fn held_back(mut self, pieces: usize) -> Self {
         self.held_back = Some(pieces);
@@ -289,52 +290,52 @@ impl Reply {
         self
     }
 
-    /// With these tokens reported.
+    /// Reports these tokens.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Self {
         self.usage = Some(ScriptedUsage { input, cached: 0, output, reasoning: 0 });
         self
     }
 
-    /// With this finish reason.
+    /// Sets the finish reason.
     #[must_use]
     pub fn finish(mut self, reason: impl Into<String>) -> Self {
         self.finish = Some(reason.into());
         self
     }
 
-    /// With a deviation.
+    /// Adds a deviation.
     #[must_use]
     pub fn odd(mut self, odd: Odd) -> Self {
         self.odd.insert(odd);
         self
     }
 
-    /// Without usage.
+    /// Sends no usage.
     #[must_use]
     pub fn without_usage(self) -> Self {
         self.odd(Odd::NoUsage)
     }
 
-    /// With arguments that are objects.
+    /// Sends arguments as objects.
     #[must_use]
     pub fn object_arguments(self) -> Self {
         self.odd(Odd::ObjectArguments)
     }
 
-    /// With `null` for an empty content.
+    /// Sends `null` for an empty content.
     #[must_use]
     pub fn null_content(self) -> Self {
         self.odd(Odd::NullContent)
     }
 
-    /// Without ids.
+    /// Sends no ids.
     #[must_use]
     pub fn no_ids(self) -> Self {
         self.odd(Odd::NoIds)
     }
 
-    /// With fields nobody asked for.
+    /// Adds unknown fields.
     #[must_use]
     pub fn extra_fields(self) -> Self {
         self.odd(Odd::ExtraFields)

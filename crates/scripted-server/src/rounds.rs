@@ -1,4 +1,4 @@
-//! Rounds for benchmarks: as little as can be is done with a request, since it is timed together with whoever sent it.
+//! Rounds for benchmarks. The server does as little as it can with a request, since its time is part of what is measured.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ use crate::view::View;
 /// A server of think-act rounds: each conversation gets a call of the tool `look` for each answer, and then its end, which is a call of
 /// `terminate` where that tool is offered and a text elsewhere.
 ///
-/// How many rounds that are stands in the address: `URL/rounds/ROUNDS/v1`. What comes to `URL/warm/ROUNDS/v1` is answered alike and not kept.
+/// The address names the number of rounds: `URL/rounds/ROUNDS/v1`. Requests to `URL/warm/ROUNDS/v1` get the same answers and are not kept.
 /// Requests are not checked, and not read beyond counting their answers, so the time of an answer hardly grows with the conversation.
 pub struct RoundsServer {
     shared: Arc<Shared>,
@@ -77,7 +77,7 @@ async fn answer(State(shared): State<Arc<Shared>>, Path(rounds): Path<usize>, bo
     response
 }
 
-/// Within a text of JSON each quote has a backslash before it, so what is looked for can only be a key or a value.
+/// In a JSON string each quote has a backslash before it, so a quoted match can only be a key or a value.
 fn rendered(request: &[u8], rounds: usize) -> Rendered {
     let has = |text: &str| memmem::find(request, text.as_bytes()).is_some();
     let given = memmem::find_iter(request, br#""assistant""#).count();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Provider, Reply, When};
 
-/// What the server answers: the first rule that fits a request and has a reply left gives it.
+/// A script. The first rule that fits a request and has a reply left answers it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
@@ -27,7 +27,7 @@ impl Default for Script {
     }
 }
 
-/// Why a script cannot be used.
+/// The error of a script that cannot be used.
 #[derive(Debug)]
 pub struct ScriptError {
     reason: String,
@@ -101,12 +101,12 @@ impl Script {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Which requests.
+    /// The conditions on a request.
     #[serde(default)]
     pub when: When,
     /// The replies, used in turn.
     pub replies: Vec<Reply>,
-    /// Whether the rule ends with its last reply; otherwise the last reply is repeated.
+    /// The rule ends with its last reply; otherwise the last reply is repeated.
     #[serde(default)]
     pub once: bool,
 }

@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use crate::render::Rendered;
 use crate::reply::Reply;
 
-/// How long the rest of an answer is held back before the connection is dropped.
+/// The time after which the connection of a held back answer is dropped.
 const HELD_BACK_LIMIT: Duration = Duration::from_secs(60);
 
-/// What is still to be sent of a body.
+/// A step that is left in the sending of a body.
 enum Rest {
     Piece(Vec<u8>),
     Delay(Duration),
@@ -25,7 +25,7 @@ enum Rest {
     Hang,
 }
 
-/// Sends a reply. `released` tells when what is held back may go; `flight` is dropped before the last piece.
+/// Sends a reply. `released` becomes true when the held back end may go; `flight` is dropped before the last piece.
 pub(crate) fn send<F: Send + 'static>(reply: &Reply, rendered: Rendered, released: watch::Receiver<bool>, flight: F) -> Response {
     let length: usize = rendered.pieces.iter().map(Vec::len).sum();
     let (limit, end) = match (reply.cut_after, reply.hang_after, reply.end_after) {

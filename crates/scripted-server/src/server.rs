@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::gate::Gates;
 use crate::memory::Memory;
+use crate::provider::Provider;
 use crate::render::render;
 use crate::reply::Reply;
 use crate::rules::{Asked, Refusal, refusal};
@@ -23,7 +24,7 @@ use crate::sending::send;
 use crate::serving::Serving;
 use crate::view::{Protocol, View};
 
-/// How long a held request waits before it is refused.
+/// The time after which a held request is refused.
 const HOLD_LIMIT: Duration = Duration::from_secs(30);
 
 /// A request as it arrived.
@@ -31,7 +32,7 @@ const HOLD_LIMIT: Duration = Duration::from_secs(30);
 pub struct Received {
     /// The path, such as `/v1/chat/completions`.
     pub path: String,
-    /// What follows `?` in the address, undecoded; empty where nothing does.
+    /// The query after `?`, undecoded; empty without one.
     pub query: String,
     /// The body; a JSON string where it was no JSON.
     pub body: Value,
@@ -56,7 +57,7 @@ struct Shared {
     record: Mutex<Record>,
     gates: Gates,
     arrived: watch::Sender<usize>,
-    /// Whether what is held back of answers may go.
+    /// True once the held back ends of answers may go.
     released: watch::Sender<bool>,
 }
 
@@ -81,7 +82,7 @@ impl ScriptedServer {
         Self::start_blocking(script)
     }
 
-    /// The same, for tests without a runtime.
+    /// Starts a server as [`start`](Self::start) does, for tests without a runtime.
     ///
     /// # Panics
     /// As [`start`](Self::start).
@@ -151,7 +152,7 @@ impl ScriptedServer {
         let _ = self.shared.arrived.subscribe().wait_for(|arrived| *arrived >= count).await;
     }
 
-    /// The same for tests without a runtime: false when the time runs out before.
+    /// Waits as [`wait_for_requests`](Self::wait_for_requests) does, for tests without a runtime. Returns false after `limit`.
     #[must_use]
     pub fn wait_for_requests_blocking(&self, count: usize, limit: Duration) -> bool {
         let start = std::time::Instant::now();
@@ -230,7 +231,9 @@ async fn generate(shared: Arc<Shared>, protocol: Protocol, uri: &Uri, headers: &
         Ok((_, reply)) => match hold(&shared, &reply).await {
             Ok(()) => {
                 let (rendered, sent) = render(&reply, request, shared.script.provider, request.wants_stream(), number);
-                shared.record().memory.keep(sent);
+                if shared.script.strict && shared.script.provider != Provider::Generic {
+                    shared.record().memory.keep(sent);
+                }
                 send(&reply, rendered, shared.released.subscribe(), flight)
             }
             Err(reason) => refused(StatusCode::BAD_REQUEST, "held_in_vain", reason),

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::sync::oneshot;
 
-/// What serves; it ends, with all its connections, when this is dropped.
+/// A serving thread. It ends, with all its connections, when this is dropped.
 pub(crate) struct Serving {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,

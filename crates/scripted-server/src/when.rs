@@ -1,4 +1,4 @@
-//! Which requests a rule answers.
+//! Conditions on the requests that a rule answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub struct When {
     /// The name of the schema: `response_format.json_schema.name`, or `text.format.name` in the Responses API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// Whether tools are offered.
+    /// The request offers tools, or none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
     /// A tool of this name is offered.
@@ -31,7 +31,7 @@ pub struct When {
     /// consecutive items that the model made are one turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<usize>,
-    /// Whether a stream is asked for.
+    /// The request asks for a stream, or for a whole answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
     /// The model asked for.
@@ -94,49 +94,49 @@ impl When {
         Self { field: Some(pointer.into()), ..Self::default() }
     }
 
-    /// And with this text in any message.
+    /// Adds a text that must be in some message.
     #[must_use]
     pub fn and_contains(mut self, text: impl Into<String>) -> Self {
         self.contains.push(text.into());
         self
     }
 
-    /// And with this text in the last message.
+    /// Adds a text that must be in the last message.
     #[must_use]
     pub fn and_last_contains(mut self, text: impl Into<String>) -> Self {
         self.last_contains = Some(text.into());
         self
     }
 
-    /// And with this many assistant messages before.
+    /// Adds the number of turns of the model before.
     #[must_use]
     pub fn and_turn(mut self, turn: usize) -> Self {
         self.turn = Some(turn);
         self
     }
 
-    /// And for this model.
+    /// Adds the model.
     #[must_use]
     pub fn and_model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// And with, or without, a stream asked for.
+    /// Adds that a stream must, or must not, be asked for.
     #[must_use]
     pub fn and_stream(mut self, stream: bool) -> Self {
         self.stream = Some(stream);
         self
     }
 
-    /// And at a path that ends with this text.
+    /// Adds the end of the path.
     #[must_use]
     pub fn and_path(mut self, end: impl Into<String>) -> Self {
         self.path = Some(end.into());
         self
     }
 
-    /// Returns whether the body of a request fits. The protocol is told from the body, and a condition on the path never holds.
+    /// Returns whether the body of a request fits. The body decides the protocol, and a condition on the path never holds.
     #[must_use]
     pub fn fits(&self, request: &Value) -> bool {
         self.holds(&View::of_body(request))

@@ -1,4 +1,4 @@
-//! How reasoning is carried in chat completions. Each service has its own form.
+//! The forms of reasoning in chat completions. Each service has its own.
 
 use serde_json::{Map, Value, json};
 

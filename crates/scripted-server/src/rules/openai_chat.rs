@@ -99,13 +99,13 @@ fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// What reasoning models never take. Words and form: see [`openai_form`](super::openai_form).
+/// Reasoning models never take these parameters. Words and form: see [`openai_form`](super::openai_form).
 fn never_taken(asked: &Asked<'_>) -> Option<Refusal> {
     let refused = ["stop", "logit_bias", "prediction"].into_iter().find(|key| is_set(asked.request.body, key));
     refused.filter(|_| reasons(asked.request.model())).map(|key| unsupported(key, Some("unsupported_parameter")))
 }
 
-/// What reasoning models take only when the effort is `none`. Words and form: see [`openai_form`](super::openai_form).
+/// Reasoning models take these parameters only when the effort is `none`. Words and form: see [`openai_form`](super::openai_form).
 fn not_while_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     let refused = ["frequency_penalty", "presence_penalty", "logprobs", "top_logprobs"].into_iter().find(|key| is_set(body, key));

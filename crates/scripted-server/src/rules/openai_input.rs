@@ -1,6 +1,6 @@
 //! OpenAI's Responses API: the form of the items of `input`.
 //!
-//! Where a rule names no other source, see [`openai_form`](super::openai_form).
+//! Rules without a source of their own take their words from [`openai_form`](super::openai_form).
 
 use serde_json::Value;
 

@@ -11,7 +11,7 @@ fn reasoning<'a>(asked: &Asked<'a>) -> impl Iterator<Item = (usize, &'a Value)> 
     asked.request.entries().iter().enumerate().filter(|(_, item)| item_type(item) == "reasoning")
 }
 
-/// Returns the item that the server sent, told by its encrypted content or its id.
+/// Returns the sent item that has the encrypted content or the id of this one.
 fn sent<'a>(asked: &Asked<'a>, item: &Value) -> Option<&'a SentItem> {
     let by_content = text(item, "encrypted_content").and_then(|content| asked.memory.encrypted(content));
     by_content.or_else(|| text(item, "id").and_then(|id| asked.memory.item(id)))
@@ -62,9 +62,9 @@ pub(super) fn duplicate(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// A reasoning item is followed by the item that followed it when it was sent.
 ///
-/// Words and form: <https://github.com/continuedev/continue/issues/8933>. That the item is told by its id:
-/// <https://github.com/OpenHands/software-agent-sdk/pull/1754>. A call without an id is told by its `call_id`, and a
-/// reasoning item without an id may have any item of the model behind it, as Codex sends them.
+/// Words and form: <https://github.com/continuedev/continue/issues/8933>. The server knows the item by its
+/// id (<https://github.com/OpenHands/software-agent-sdk/pull/1754>). The fake knows a call without an id by its `call_id`,
+/// and lets any item of the model follow a reasoning item without an id, as Codex sends them.
 pub(super) fn following(asked: &Asked<'_>) -> Option<Refusal> {
     let entries = asked.request.entries();
     let alone = |place: usize, item: &Value| {

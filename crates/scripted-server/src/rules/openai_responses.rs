@@ -72,7 +72,7 @@ const BODY: &[&str] = &[
     "user",
 ];
 
-/// A request of chat completions is told where its messages belong. Words and form: see [`openai_form`](super::openai_form).
+/// `messages` belongs to chat completions; the refusal names its new place. Words and form: see [`openai_form`](super::openai_form).
 fn chat_messages(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.body.get("messages").map(|_| {
         let message = "Unsupported parameter: 'messages'. In the Responses API, this parameter has moved to 'input'. Try again with the new \

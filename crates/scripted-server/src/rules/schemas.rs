@@ -1,4 +1,4 @@
-//! What OpenAI demands of the schema of a tool, in both of its protocols.
+//! OpenAI's demands on the schema of a tool, the same in both of its protocols.
 
 use serde_json::Value;
 

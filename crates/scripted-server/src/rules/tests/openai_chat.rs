@@ -25,6 +25,7 @@ fn refusals() {
     let schema = "Invalid schema for function 'draft': schema must have type 'object' and not have \
                   'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.";
     let schemas = |parameters: Value| with(asking("gpt-4.1"), "/tools", tool(parameters));
+    let strict = with(with_tool("gpt-4.1"), "/tools/0/function/strict", json!(true));
     let calling = |id: &str| {
         let call = json!({"id": id, "type": "function", "function": {"name": "bash", "arguments": "{}"}});
         let messages = json!([
@@ -73,6 +74,7 @@ fn refusals() {
         ("a schema of no object", schemas(json!({"type": "string"})), schema),
         ("a schema without type", schemas(json!({"properties": {}})), schema),
         ("a nested anyOf", schemas(json!({"type": "object", "properties": {"a": {"anyOf": [{"type": "string"}]}}})), ""),
+        ("a strict tool that is open", strict, "'additionalProperties' is required to be supplied and to be false."),
         (
             "no calls",
             saying(json!({"role": "assistant", "content": "hi", "tool_calls": []})),
