@@ -57,12 +57,18 @@ pub(crate) struct BudgetedModel {
     inner: Arc<dyn ChatModel>,
     budget: Arc<Budget>,
     on_bound: OnBound,
+    /// The requests of a run share what a server may keep of their beginning.
+    cache_key: Arc<str>,
     counted: Mutex<RequestTokens>,
 }
 
 impl BudgetedModel {
-    pub(crate) fn new(inner: Arc<dyn ChatModel>, budget: Arc<Budget>, on_bound: OnBound) -> Self {
-        Self { inner, budget, on_bound, counted: Mutex::default() }
+    pub(crate) fn new(inner: Arc<dyn ChatModel>, budget: Arc<Budget>, on_bound: OnBound, cache_key: Arc<str>) -> Self {
+        Self { inner, budget, on_bound, cache_key, counted: Mutex::default() }
+    }
+
+    fn keyed(&self, request: ChatRequest) -> ChatRequest {
+        ChatRequest { cache_key: Some(Arc::clone(&self.cache_key)), ..request }
     }
 
     fn estimate(&self, request: &ChatRequest) -> Estimate {
@@ -94,7 +100,7 @@ impl ChatModel for BudgetedModel {
                         std::future::pending().await
                     }
                 });
-                self.inner.stream(request).inspect(move |part| {
+                self.inner.stream(self.keyed(request)).inspect(move |part| {
                     if let Ok(StreamPart::Done(response)) = part
                         && let Some(reservation) = reservation.take()
                     {
@@ -115,7 +121,7 @@ impl ChatModel for BudgetedModel {
                     std::future::pending().await
                 }
             };
-            let response = self.inner.complete(request).await?;
+            let response = self.inner.complete(self.keyed(request)).await?;
             reservation.settle(&spent(&response));
             Ok(response)
         })

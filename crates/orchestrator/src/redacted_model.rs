@@ -195,6 +195,9 @@ impl ChatModel for RedactedModel {
 #[cfg(test)]
 mod tests {
     use aime_llm::scripted::{Reply, ScriptedModel, When};
+    use aime_llm::{Protocol, TurnSource};
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -250,6 +253,38 @@ mod tests {
             model.request(ChatRequest { messages: vec![said], ..ChatRequest::default() });
         }
         assert!(model.clean.lock().unwrap().messages.len() <= REMEMBERED);
+    }
+
+    /// Items of a turn, with a text somewhere inside.
+    fn items(text: &str, depth: usize, as_key: bool) -> Vec<Value> {
+        let mut inner = if as_key { json!({text: 1}) } else { json!({"text": text}) };
+        for level in 0..depth {
+            inner = if level % 2 == 0 { json!([inner, {"encrypted_content": "gAAA"}]) } else { json!({"summary": inner}) };
+        }
+        vec![json!({"type": "reasoning"}), inner]
+    }
+
+    proptest! {
+        #[test]
+        fn no_secret_in_a_native_turn_is_passed_on(before in "\\PC{0,12}", after in "\\PC{0,12}", depth in 0_usize..5, as_key: bool) {
+            let source = TurnSource { protocol: Protocol::Responses, host: "h", model: "m" };
+            let native = |text: &str| NativeTurn::new(source, items(text, depth, as_key), "hi", &[]);
+            let (inner, model) = redacted("");
+            let response = |text: &str| ChatResponse { native: native(text), ..ChatResponse::text("m", "hi") };
+            // What an actor gets is what its journal holds.
+            let passed = model.response(response(&format!("{before}hunter22{after}")));
+            prop_assert!(!serde_json::to_string(&passed).unwrap().contains("hunter22"));
+            prop_assert_eq!(passed.native, None, "it is dropped and not edited");
+            let clean = format!("{before}swordfish{after}");
+            prop_assert_eq!(model.response(response(&clean)).native, native(&clean));
+            // A value that becomes known later is in no later request.
+            let turn = Arc::new(Message::Assistant { content: "hi".to_owned(), tool_calls: Vec::new(), native: native(&clean) });
+            let request = ChatRequest { messages: vec![turn], ..ChatRequest::default() };
+            prop_assert!(format!("{:?}", model.request(request.clone())).contains("swordfish"));
+            model.redactor.learn(["swordfish"]);
+            prop_assert!(!format!("{:?}", model.request(request)).contains("swordfish"));
+            drop(inner);
+        }
     }
 
     #[tokio::test]

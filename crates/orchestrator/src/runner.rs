@@ -109,7 +109,7 @@ impl RunRunner {
     /// The same, with what is told when the budget leaves no room.
     fn model_bounded(&self, role: &str, on_bound: OnBound) -> Option<Arc<dyn ChatModel>> {
         let inner = self.parts.models.as_ref()?.role(role);
-        Some(Arc::new(BudgetedModel::new(inner, Arc::clone(&self.budget), on_bound)))
+        Some(Arc::new(BudgetedModel::new(inner, Arc::clone(&self.budget), on_bound, self.run.as_str().into())))
     }
 }
 
