@@ -41,6 +41,7 @@ mod people;
 mod permissions;
 mod planning;
 mod plans;
+mod providers;
 #[cfg(unix)]
 mod pty;
 mod replan;

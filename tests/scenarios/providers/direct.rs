@@ -1,0 +1,52 @@
+//! One actor works on the goal, over several turns.
+
+use aime_scripted_server::{Provider, Reply, Script, When};
+use serde_json::json;
+
+use super::{SERVICES, accepted, acts, calls, entries, opaque, paths, refused, results, thought};
+use crate::harness::{done, write};
+
+const ANSWER: &str = "notes.txt says what is to be done.";
+
+/// A model that writes a file, reads it together with two other things, looks for a file that is not there, and ends.
+fn script() -> Script {
+    let at_once =
+        [("read_file", json!({"path": "notes.txt"})), ("read_file", json!({"path": "todo.txt"})), ("list_dir", json!({"path": "."}))];
+    Script::new()
+        .on(When::tools().and_turn(0), [thought(0, write("notes.txt", "water the plants\n"))])
+        .on(When::tools().and_turn(1), [thought(1, Reply::tool_calls(at_once)).with_text("I look at all of it.")])
+        .on(When::tools().and_turn(2), [thought(2, Reply::call("read_file", json!({"path": "missing.txt"})))])
+        .on(When::tools().and_turn(3), [thought(3, done(ANSWER))])
+}
+
+#[test]
+fn a_goal_is_reached_over_several_turns() {
+    for service in SERVICES {
+        println!("{}", service.name);
+        let world = service.world(script(), "", "");
+        world.file("todo.txt", "the roses\n");
+        let ended = world.aime(["run", "Write down what is to be done", "--mode", "direct", "--output", "json"]).must(0);
+        assert_eq!(ended.json()["answer"], ANSWER, "{ended}");
+        assert_eq!(world.read("notes.txt"), "water the plants\n");
+        let refused = refused(&world);
+        assert_eq!(refused.len(), service.lessons().0, "{}: {refused:#?}", service.name);
+        let requests = accepted(&world);
+        assert_eq!(requests.len(), 4, "{ended}");
+        assert!(requests.iter().all(acts));
+        let last = &requests[3];
+        assert_eq!(calls(last), ["write_file", "read_file", "read_file", "list_dir", "read_file"]);
+        let results = results(last);
+        assert!(results[1].contains("water the plants") && results[2].contains("the roses"), "{results:#?}");
+        assert!(results[4].contains("missing.txt"), "{results:#?}");
+        // What the model thought goes back with each turn, unless the service signs nothing.
+        assert!(opaque(last).len() >= 3, "{}: {last:#}", service.name);
+        // Requests grow at their end alone: the service can use its cache.
+        for pair in requests.windows(2) {
+            assert_eq!(entries(&pair[0])[..], entries(&pair[1])[..entries(&pair[0]).len()], "{}", service.name);
+        }
+        if service.provider == Provider::OpenAi && service.address.is_some() {
+            assert_eq!(paths(&world).into_iter().collect::<Vec<_>>(), ["/v1/responses"]);
+        }
+        println!("{}", ended.json()["usage"]);
+    }
+}

@@ -1,0 +1,51 @@
+//! A plan whose first task fails, a patch, and a verdict, all of them answers in a form.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use super::{SERVICES, accepted, refused, schema, thought};
+use crate::harness::{actor, done, gives_up, plan, task, write};
+
+fn script() -> Script {
+    let mut tasks = plan(&[actor("flaky", "FLAKY-WAY", &[]), actor("after", "AFTER-ALL", &["flaky"])]);
+    tasks["strategic"]["success_criteria"] = json!(["the fish is a trout"]);
+    let patch = json!({"reasoning": "another net", "changes": [
+        {"op": "add_task", "task": actor("other", "OTHER-WAY", &[]), "replaces": ["flaky"]}
+    ]});
+    let verdict = json!({"reason": "a trout it is", "passed": true, "score": 1.0, "feedback": "", "suggestions": []});
+    // The words of one task are in the requests of the next: the last task is looked for first.
+    Script::new()
+        .on(When::schema("aime_plan"), [thought(0, Reply::json(tasks))])
+        .on(When::schema("aime_patch"), [thought(1, Reply::json(patch))])
+        .on(When::schema("aime_verdict"), [thought(2, Reply::json(verdict))])
+        .on(When::tools().and_contains("AFTER-ALL").and_turn(0), [thought(3, Reply::call("read_file", json!({"path": "fish.txt"})))])
+        .on(When::tools().and_contains("AFTER-ALL").and_turn(1), [thought(4, done("it is a trout"))])
+        .on(When::tools().and_contains("OTHER-WAY").and_turn(0), [thought(5, write("fish.txt", "a trout\n"))])
+        .on(When::tools().and_contains("OTHER-WAY").and_turn(1), [thought(6, done("the fish is in fish.txt"))])
+        .on(When::tools().and_contains("FLAKY-WAY").and_turn(0), [thought(7, Reply::call("list_dir", json!({"path": "."})))])
+        .on(When::tools().and_contains("FLAKY-WAY").and_turn(1), [thought(8, gives_up("the net is torn"))])
+        .on(When::plain(), [thought(9, Reply::text("A trout was caught."))])
+}
+
+#[test]
+fn a_failed_task_is_replanned_and_the_end_is_judged() {
+    for service in SERVICES {
+        println!("{}", service.name);
+        let world = service.world(script(), "", "[triggers]\nmax_retries = 0\n");
+        let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
+        let result = ended.last();
+        assert_eq!((&result["status"], &result["replans"]), (&json!("completed"), &json!(1)), "{ended}");
+        assert_eq!(result["answer"], "A trout was caught.", "{ended}");
+        assert_eq!(task(&result, "other")["status"], "completed", "{ended}");
+        assert_eq!(world.read("fish.txt"), "a trout\n");
+        let refused = refused(&world);
+        assert_eq!(refused.len(), service.lessons().1, "{}: {refused:#?}", service.name);
+        let requests = accepted(&world);
+        let schemas: Vec<Option<&str>> = requests.iter().map(schema).filter(Option::is_some).collect();
+        assert_eq!(schemas, [Some("aime_plan"), Some("aime_patch"), Some("aime_verdict")], "{ended}");
+        assert_eq!(requests.len(), 10, "{ended}");
+        // Each request of the run is for one cache, where the service has one by name.
+        let keys: Vec<&Value> = requests.iter().filter_map(|request| request.get("prompt_cache_key")).collect();
+        assert!(keys.windows(2).all(|pair| pair[0] == pair[1]), "{keys:?}");
+    }
+}
