@@ -1,4 +1,4 @@
-//! The client for servers that speak OpenAI's Responses or chat completions.
+//! The client for model servers, over each of the protocols that they speak.
 
 mod address;
 mod answer;
@@ -11,10 +11,13 @@ mod events;
 mod fault;
 mod finish;
 mod form;
+mod gemini;
 mod gzip;
 mod lenient;
+mod messages;
 mod provider;
 mod responses;
+mod served;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -25,4 +28,5 @@ mod written;
 pub use carrier::{CarriedAnswer, Carrier};
 pub use client::{OpenAiModel, check_base_url};
 pub use provider::Provider;
+pub use served::served_window;
 pub use settings::{OpenAiSettings, SettingsError, Timeouts};

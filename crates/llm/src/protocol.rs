@@ -11,6 +11,10 @@ pub enum Protocol {
     Responses,
     /// Chat completions, as OpenAI introduced them and most servers speak them: `POST /chat/completions`.
     Chat,
+    /// Anthropic's Messages: `POST /v1/messages`.
+    Messages,
+    /// Gemini's generateContent: `POST /v1beta/models/MODEL:generateContent`.
+    Gemini,
 }
 
 impl Protocol {
@@ -20,20 +24,15 @@ impl Protocol {
         match self {
             Self::Responses => "responses",
             Self::Chat => "chat",
-        }
-    }
-
-    /// The path below the base address.
-    pub(crate) const fn path(self) -> &'static str {
-        match self {
-            Self::Responses => "/responses",
-            Self::Chat => "/chat/completions",
+            Self::Messages => "messages",
+            Self::Gemini => "gemini",
         }
     }
 
     /// The protocol of a full address that someone pasted, and the address without its last part.
     pub(crate) fn of_address(address: &str) -> Option<(Self, &str)> {
-        [Self::Responses, Self::Chat].into_iter().find_map(|protocol| Some((protocol, address.strip_suffix(protocol.path())?)))
+        let ends = [("/responses", Self::Responses), ("/chat/completions", Self::Chat), ("/messages", Self::Messages)];
+        ends.into_iter().find_map(|(end, protocol)| Some((protocol, address.strip_suffix(end)?)))
     }
 
     /// The protocol for a model at a host, where neither the configuration nor the address names one.
@@ -45,6 +44,12 @@ impl Protocol {
             || host.ends_with(".openai.com")
             || (host.ends_with(".azure.com") && path.contains("/openai/v1"))
             || host.starts_with("bedrock-mantle");
+        if host == "anthropic.com" || host.ends_with(".anthropic.com") || path.split('/').any(|part| part == "anthropic") {
+            return Self::Messages;
+        }
+        if host.ends_with("googleapis.com") && !path.contains("/openai") {
+            return Self::Gemini;
+        }
         if host == "api.x.ai" || (of_openai && reasons(model)) { Self::Responses } else { Self::Chat }
     }
 }
@@ -83,6 +88,11 @@ mod tests {
             ("openrouter.ai", "/api/v1", "openai/gpt-5.6-sol", Protocol::Chat),
             ("api.deepseek.com", "/v1", "deepseek-v4", Protocol::Chat),
             ("127.0.0.1", "/v1", "gpt-5.6-terra", Protocol::Chat),
+            ("api.anthropic.com", "", "claude-opus-5", Protocol::Messages),
+            ("api.deepseek.com", "/anthropic", "deepseek-v4", Protocol::Messages),
+            ("generativelanguage.googleapis.com", "/v1beta", "gemini-3-pro", Protocol::Gemini),
+            ("generativelanguage.googleapis.com", "/v1beta/openai", "gemini-3-pro", Protocol::Chat),
+            ("us-central1-aiplatform.googleapis.com", "/v1/projects/p/locations/l", "gemini-3-pro", Protocol::Gemini),
         ];
         for (host, path, model, expected) in cases {
             assert_eq!(Protocol::for_model(host, path, model), expected, "{host}{path} {model}");

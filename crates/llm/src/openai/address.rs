@@ -19,6 +19,15 @@ pub(super) struct Address {
     pub(super) url: Url,
 }
 
+/// A header that carries the key of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KeyHeader {
+    /// `Authorization: Bearer KEY`.
+    Bearer,
+    /// A header of this name, with nothing but the key.
+    Own(&'static str),
+}
+
 impl Address {
     /// Reads an address, also a full one such as `https://host/v1/chat/completions?api-version=1`.
     ///
@@ -58,9 +67,16 @@ impl Address {
         }
     }
 
-    /// Whether the server takes its key in Azure's header.
-    pub(super) fn is_azure(&self) -> bool {
-        self.host().ends_with(".azure.com")
+    /// The headers that carry a key. Azure, Anthropic and Google have one of their own; gateways that speak Anthropic's protocol want one or
+    /// the other.
+    pub(super) fn key_headers(&self, protocol: Protocol) -> &'static [KeyHeader] {
+        match protocol {
+            Protocol::Messages if self.host().ends_with("anthropic.com") => &[KeyHeader::Own("x-api-key")],
+            Protocol::Messages => &[KeyHeader::Own("x-api-key"), KeyHeader::Bearer],
+            Protocol::Gemini => &[KeyHeader::Own("x-goog-api-key")],
+            Protocol::Chat | Protocol::Responses if self.host().ends_with(".azure.com") => &[KeyHeader::Own("api-key")],
+            Protocol::Chat | Protocol::Responses => &[KeyHeader::Bearer],
+        }
     }
 
     /// The protocol for a model here, where no setting names one.

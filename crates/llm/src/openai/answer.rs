@@ -5,10 +5,10 @@ use std::collections::{HashSet, VecDeque};
 use serde_json::{Map, Value};
 
 use super::finish::{self, Ending};
-use super::{chat, responses};
+use super::{chat, gemini, messages, responses};
 use crate::{
     ChatRequest, ChatResponse, FinishReason, Message, ModelError, NativeTurn, Prices, Protocol, StreamPart, ToolCall, TurnSource, Usage,
-    estimate_request_tokens, estimate_tokens,
+    calls_in_text, clean_tool_name, estimate_request_tokens, estimate_tokens,
 };
 
 /// An answer in the making.
@@ -16,6 +16,8 @@ use crate::{
 pub(super) enum Answer {
     Chat(chat::Answer),
     Responses(responses::Answer),
+    Messages(messages::Answer),
+    Gemini(gemini::Answer),
 }
 
 /// A call as the server wrote it.
@@ -64,6 +66,8 @@ impl Answer {
         match protocol {
             Protocol::Responses => Self::Responses(responses::Answer::default()),
             Protocol::Chat => Self::Chat(chat::Answer::default()),
+            Protocol::Messages => Self::Messages(messages::Answer::default()),
+            Protocol::Gemini => Self::Gemini(gemini::Answer::default()),
         }
     }
 
@@ -72,6 +76,8 @@ impl Answer {
         match self {
             Self::Chat(answer) => answer.absorb(event, out),
             Self::Responses(answer) => answer.absorb(event, out),
+            Self::Messages(answer) => answer.absorb(event, out),
+            Self::Gemini(answer) => answer.absorb(event, out),
         }
     }
 
@@ -80,14 +86,17 @@ impl Answer {
         match self {
             Self::Chat(answer) => answer.has_finish(),
             Self::Responses(answer) => answer.is_over(),
+            Self::Messages(answer) => answer.has_finish(),
+            Self::Gemini(answer) => answer.has_finish(),
         }
     }
 
     /// Whether nothing more can come.
     pub(super) fn is_over(&self) -> bool {
         match self {
-            Self::Chat(_) => false,
+            Self::Chat(_) | Self::Gemini(_) => false,
             Self::Responses(answer) => answer.is_over(),
+            Self::Messages(answer) => answer.is_over(),
         }
     }
 
@@ -96,6 +105,8 @@ impl Answer {
         match self {
             Self::Chat(answer) => answer.has_begun(),
             Self::Responses(answer) => answer.has_begun(),
+            Self::Messages(answer) => answer.has_begun(),
+            Self::Gemini(answer) => answer.has_begun(),
         }
     }
 
@@ -104,6 +115,8 @@ impl Answer {
         match self {
             Self::Chat(answer) => answer.into_turn().into_response(asking),
             Self::Responses(answer) => answer.into_turn().into_response(asking),
+            Self::Messages(answer) => answer.into_turn().into_response(asking),
+            Self::Gemini(answer) => answer.into_turn().into_response(asking),
         }
     }
 }
@@ -229,7 +242,7 @@ pub(super) fn read_usage(value: &Value) -> Option<Usage> {
 const LARGEST_COUNT: u64 = 1_000_000_000;
 
 /// A count as an integer, a float or a text; one that cannot be true counts as none.
-fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> {
+pub(super) fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> {
     let found = names.iter().find_map(|name| match object.get(*name)? {
         Value::Number(number) => number.as_u64().or_else(|| {
             let float = number.as_f64().filter(|float| *float >= 0.0)?;
@@ -240,16 +253,4 @@ fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> {
         _ => None,
     });
     found.filter(|count| *count <= LARGEST_COUNT)
-}
-
-// TEMPORARY until calls_in_text moves here.
-struct Found {
-    text: String,
-    calls: Vec<ToolCall>,
-}
-fn calls_in_text(text: &str, _: &[&str]) -> Found {
-    Found { text: text.to_owned(), calls: Vec::new() }
-}
-fn clean_tool_name<'a>(_: &str, _: &[&'a str]) -> Option<&'a str> {
-    None
 }

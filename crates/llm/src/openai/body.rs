@@ -1,22 +1,23 @@
 //! The body of a request in the server's protocol and dialect.
 
-use serde::{Serialize, Serializer, ser::SerializeMap as _};
-use serde_json::value::RawValue;
+use std::sync::Arc;
+
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
 use super::form::{Writing, arranged};
 use super::written::{Items, Written, WrittenTools};
-use super::{chat, responses};
-use crate::{ChatRequest, Protocol, ResponseFormat, ToolChoice};
+use super::{chat, gemini, messages, responses};
+use crate::{ChatRequest, Message, Protocol, ResponseFormat, ToolChoice};
 
 /// A body that is ready to be sent.
 #[derive(Debug)]
 pub(super) struct Body {
-    model: String,
-    messages: Vec<Items>,
-    /// The name of the field that holds them.
-    field: &'static str,
+    /// The model, and what was said, under the names that the protocol has for them.
+    head: Vec<(&'static str, Box<RawValue>)>,
     pub(super) tools: Option<WrittenTools>,
     /// Everything else.
     pub(super) settings: Map<String, Value>,
@@ -34,36 +35,167 @@ impl Body {
         writing: &Writing<'_>,
         written: &mut Written,
     ) -> serde_json::Result<Self> {
-        let messages = written.messages(&arranged(request, &dialect.form), dialect, writing)?;
+        let arranged = arranged(request, &dialect.form);
+        let items = written.messages(&arranged, dialect, writing)?;
         let tools = written.tools(&request.tools, dialect)?;
-        let (field, settings) = match dialect.protocol {
-            Protocol::Chat => ("messages", chat::settings(request, dialect, writing, tools.is_some())),
-            Protocol::Responses => ("input", responses::settings(request, dialect, writing, tools.is_some())),
+        let offers = tools.is_some();
+        let model = to_raw_value(model)?;
+        let (head, mut settings) = match dialect.protocol {
+            Protocol::Chat => (vec![("model", model), ("messages", in_a_row(&items)?)], chat::settings(request, dialect, writing, offers)),
+            Protocol::Responses => {
+                (vec![("model", model), ("input", in_a_row(&items)?)], responses::settings(request, dialect, writing, offers))
+            }
+            Protocol::Messages => {
+                let mut head = vec![("model", model)];
+                let (system, turns) = turns(&arranged, &items);
+                if let Some((last, rest)) = system.split_last() {
+                    let mut blocks: Vec<Box<RawValue>> = rest.iter().map(|block| (*block).to_owned()).collect();
+                    blocks.push(marked(last)?);
+                    head.push(("system", to_raw_value(&blocks)?));
+                }
+                head.push(("messages", with_marks(&turns)?));
+                (head, messages::settings(request, dialect, writing, offers))
+            }
+            Protocol::Gemini => {
+                let mut head = Vec::new();
+                let (system, turns) = turns(&arranged, &items);
+                if !system.is_empty() {
+                    head.push(("systemInstruction", to_raw_value(&Named("parts", &system))?));
+                }
+                let contents: Vec<_> =
+                    turns.iter().map(|turn| Content { role: turn.role.of_gemini(), field: "parts", items: &turn.items }).collect();
+                head.push(("contents", to_raw_value(&contents)?));
+                (head, gemini::settings(request, dialect, writing, offers))
+            }
         };
         // A tool that is left out cannot be demanded.
-        let named = match &request.tool_choice {
-            ToolChoice::Only(name) => tools.as_ref().is_none_or(|tools| tools.names.contains(name)),
-            _ => true,
-        };
-        let mut settings = settings;
-        if !named {
+        if let ToolChoice::Only(name) = &request.tool_choice
+            && tools.as_ref().is_some_and(|tools| !tools.names.contains(name))
+        {
             settings.remove("tool_choice");
+            settings.remove("toolConfig");
         }
         let open_form = request.format == ResponseFormat::Text;
-        Ok(Self { model: model.to_owned(), messages, field, tools, settings, open_form, bound: writing.bound })
+        Ok(Self { head, tools, settings, open_form, bound: writing.bound })
     }
 }
 
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let messages: Vec<&RawValue> = self.messages.iter().flat_map(|items| items.iter().map(AsRef::as_ref)).collect();
         let mut body = serializer.serialize_map(None)?;
-        body.serialize_entry("model", &self.model)?;
-        body.serialize_entry(self.field, &messages)?;
+        self.head.iter().try_for_each(|(name, value)| body.serialize_entry(name, value))?;
         if let Some(tools) = &self.tools {
             body.serialize_entry("tools", tools.raw.as_ref())?;
         }
         self.settings.iter().try_for_each(|(name, value)| body.serialize_entry(name, value))?;
         body.end()
+    }
+}
+
+/// All items, one after the other.
+fn in_a_row(items: &[Items]) -> serde_json::Result<Box<RawValue>> {
+    let items: Vec<&RawValue> = items.iter().flat_map(|items| items.iter().map(AsRef::as_ref)).collect();
+    to_raw_value(&items)
+}
+
+/// Who speaks, for protocols with two sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    User,
+    Model,
+}
+
+impl Side {
+    const fn of_gemini(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Model => "model",
+        }
+    }
+
+    const fn of_anthropic(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Model => "assistant",
+        }
+    }
+}
+
+/// What one side says until the other one speaks: results of tools and words of the user are one turn.
+struct SideTurn<'a> {
+    role: Side,
+    items: Vec<&'a RawValue>,
+}
+
+/// The standing instructions, and the turns of a conversation.
+fn turns<'a>(messages: &[Arc<Message>], items: &'a [Items]) -> (Vec<&'a RawValue>, Vec<SideTurn<'a>>) {
+    let (mut system, mut turns): (Vec<&RawValue>, Vec<SideTurn<'_>>) = (Vec::new(), Vec::new());
+    for (message, items) in messages.iter().zip(items) {
+        let items = items.iter().map(AsRef::as_ref);
+        let role = match message.as_ref() {
+            Message::System { .. } => {
+                system.extend(items);
+                continue;
+            }
+            Message::User { .. } | Message::Tool { .. } => Side::User,
+            Message::Assistant { .. } => Side::Model,
+        };
+        match turns.last_mut().filter(|turn| turn.role == role) {
+            Some(turn) => turn.items.extend(items),
+            None => turns.push(SideTurn { role, items: items.collect() }),
+        }
+    }
+    turns.retain(|turn| !turn.items.is_empty());
+    (system, turns)
+}
+
+/// The turns for Anthropic, with marks at the end of the last two of the user's: up to there the provider keeps the request in its cache.
+fn with_marks(turns: &[SideTurn<'_>]) -> serde_json::Result<Box<RawValue>> {
+    let users = turns.iter().enumerate().rev().filter(|(_, turn)| turn.role == Side::User);
+    let marked_turns: Vec<usize> = users.map(|(at, _)| at).take(2).collect();
+    let mut written = Vec::with_capacity(turns.len());
+    for (at, turn) in turns.iter().enumerate() {
+        let content = |items: &[&RawValue]| to_raw_value(&Content { role: turn.role.of_anthropic(), field: "content", items });
+        let turn = match turn.items.split_last() {
+            Some((last, rest)) if marked_turns.contains(&at) => {
+                let last = marked(last)?;
+                let items: Vec<&RawValue> = rest.iter().copied().chain([last.as_ref()]).collect();
+                content(&items)?
+            }
+            _ => content(&turn.items)?,
+        };
+        written.push(turn);
+    }
+    to_raw_value(&written)
+}
+
+fn marked(block: &RawValue) -> serde_json::Result<Box<RawValue>> {
+    to_raw_value(&messages::marked(&serde_json::from_str(block.get())?))
+}
+
+/// A turn on the wire.
+struct Content<'a> {
+    role: &'static str,
+    field: &'static str,
+    items: &'a [&'a RawValue],
+}
+
+impl Serialize for Content<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut content = serializer.serialize_map(Some(2))?;
+        content.serialize_entry("role", self.role)?;
+        content.serialize_entry(self.field, self.items)?;
+        content.end()
+    }
+}
+
+/// An object with one member.
+struct Named<'a>(&'static str, &'a [&'a RawValue]);
+
+impl Serialize for Named<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut named = serializer.serialize_map(Some(1))?;
+        named.serialize_entry(self.0, self.1)?;
+        named.end()
     }
 }

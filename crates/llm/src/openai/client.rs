@@ -10,7 +10,7 @@ use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::address::Address;
+use super::address::{Address, KeyHeader};
 use super::carrier::Carrier;
 use super::dialect::Dialect;
 use super::settings::{OpenAiSettings, SettingsError};
@@ -19,8 +19,8 @@ use super::wire::{Endpoint, Learned, Wire};
 use crate::throttle::ThrottledModel;
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, Protocol, RetryingModel, StreamPart};
 
-/// A model behind a server that speaks OpenAI's Responses or chat completions: OpenAI, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM,
-/// llama.cpp, Ollama, LiteLLM, and the compatible faces of Gemini, Anthropic and others.
+/// A model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM, llama.cpp, Ollama, LiteLLM and others,
+/// over whichever [`Protocol`] it speaks.
 ///
 /// It reads answers in all the forms that these are known to send, and learns which forms of a request the server refuses. Failures
 /// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. A server that has too many requests is asked fewer at once,
@@ -59,9 +59,9 @@ impl OpenAiModel {
 
     fn on(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
-        let headers = headers(&settings, &address, key)?;
         let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
         let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model));
+        let headers = headers(&settings, protocol, address.key_headers(protocol), key)?;
         let mut dialect = Dialect::new(provider, protocol, &settings.model, settings.streaming);
         dialect.may_switch = settings.protocol.is_none();
         let wire = Wire {
@@ -120,18 +120,28 @@ pub fn check_base_url(text: &str) -> Result<(), SettingsError> {
     Address::parse(text).map(drop)
 }
 
-/// The headers of every request. Azure takes the key in a header of its own; a header that the settings name wins.
-fn headers(settings: &OpenAiSettings, address: &Address, key: &str) -> Result<HeaderMap, SettingsError> {
+/// The headers of every request; one that the settings name wins.
+pub(super) fn headers(
+    settings: &OpenAiSettings,
+    protocol: Protocol,
+    with_key: &[KeyHeader],
+    key: &str,
+) -> Result<HeaderMap, SettingsError> {
     let mut headers = HeaderMap::new();
+    if protocol == Protocol::Messages {
+        headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+    }
     if !key.is_empty() {
         let bad = |_| SettingsError::ApiKey { model: settings.name.clone() };
-        let (name, value) = match address.is_azure() {
-            true => (HeaderName::from_static("api-key"), key.to_owned()),
-            false => (AUTHORIZATION, format!("Bearer {key}")),
-        };
-        let mut value = HeaderValue::try_from(value).map_err(bad)?;
-        value.set_sensitive(true);
-        headers.insert(name, value);
+        for header in with_key {
+            let (name, value) = match header {
+                KeyHeader::Own(name) => (HeaderName::from_static(name), key.to_owned()),
+                KeyHeader::Bearer => (AUTHORIZATION, format!("Bearer {key}")),
+            };
+            let mut value = HeaderValue::try_from(value).map_err(bad)?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
     }
     for (name, value) in &settings.headers {
         let bad = || SettingsError::Header { model: settings.name.clone(), name: name.clone() };
@@ -143,7 +153,7 @@ fn headers(settings: &OpenAiSettings, address: &Address, key: &str) -> Result<He
     Ok(headers)
 }
 
-fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwest::Client, SettingsError> {
+pub(super) fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwest::Client, SettingsError> {
     provide_crypto();
     let builder = || {
         let builder = reqwest::Client::builder()

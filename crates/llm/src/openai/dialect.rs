@@ -23,6 +23,10 @@ pub(super) struct Dialect {
     pub(super) form: MessageForm,
     pub(super) tools: ToolForms,
     pub(super) optional: Optional,
+    /// How Claude is told to think.
+    pub(super) thinking: ThinkingForm,
+    /// The other way was refused too.
+    thinking_switched: bool,
     /// The name of the bound on the answer.
     pub(super) max_tokens: Option<MaxTokens>,
     /// The other name was refused too.
@@ -62,6 +66,8 @@ pub(super) struct MessageForm {
     pub(super) reasoning: ReasoningForm,
     /// Calls that have no signature of Gemini's get its word for that.
     pub(super) skip_signature: bool,
+    /// Gemini's calls and results carry ids.
+    pub(super) ids_in_calls: bool,
     /// Tools are described in words, and calls are text.
     pub(super) calls_as_text: bool,
 }
@@ -94,6 +100,15 @@ pub(super) enum ReasoningForm {
     Demanded,
     /// None goes back.
     Refused,
+}
+
+/// How a model of Anthropic's is told how long to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ThinkingForm {
+    /// By a word, from Claude 4.6 on.
+    Adaptive,
+    /// By a number of tokens.
+    Budget,
 }
 
 /// In which form tools are offered: most as they are, some simplified, some not at all.
@@ -156,7 +171,8 @@ impl Dialect {
             alternate: mistral,
             empty_content: if mistral { EmptyContent::Empty } else { EmptyContent::Null },
             reasoning,
-            skip_signature: provider == Provider::Gemini && gemini_3,
+            skip_signature: (provider == Provider::Gemini || protocol == Protocol::Gemini) && gemini_3,
+            ids_in_calls: true,
             calls_as_text: false,
         };
         let optional = Optional {
@@ -177,6 +193,12 @@ impl Dialect {
             form,
             tools: ToolForms::default(),
             optional,
+            thinking: if claude_version(model).is_some_and(|version| version < (4, 6)) {
+                ThinkingForm::Budget
+            } else {
+                ThinkingForm::Adaptive
+            },
+            thinking_switched: false,
             max_tokens: Some(if openai { MaxTokens::Completion } else { MaxTokens::Classic }),
             both_refused: false,
             longest_answer: None,
@@ -187,7 +209,7 @@ impl Dialect {
         dialect
     }
 
-    /// Goes over to a protocol.
+    /// Goes over to a protocol. Which models of Anthropic take a temperature is known by their number.
     pub(super) fn speak(&mut self, protocol: Protocol, model: &str) {
         self.protocol = protocol;
         if protocol == Protocol::Responses {
@@ -199,5 +221,23 @@ impl Dialect {
             self.optional.include = reasons;
             self.optional.temperature &= !reasons;
         }
+        if protocol == Protocol::Messages {
+            self.form.ids = self.form.ids.max(IdForm::Forty);
+            self.optional.temperature &= claude_version(model).is_none_or(|version| version < (4, 7));
+        }
+        if protocol == Protocol::Gemini {
+            let name = model.rsplit('/').next().unwrap_or_default();
+            self.optional.summary = ["gemini-2.5", "gemini-3"].iter().any(|family| name.starts_with(family));
+        }
     }
+}
+
+/// The number of a Claude: `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-5`.
+fn claude_version(model: &str) -> Option<(u32, u32)> {
+    let name = model.rsplit('/').next()?.to_ascii_lowercase();
+    let (_, rest) = name.split_once("claude-")?;
+    // Dates are longer.
+    let mut numbers = rest.split(['-', '.', '@']).filter(|part| part.len() <= 2).filter_map(|part| part.parse().ok());
+    let major = numbers.next()?;
+    Some((major, numbers.next().unwrap_or(0)))
 }

@@ -22,6 +22,8 @@ pub(super) struct Writing<'a> {
     pub(super) effort: Option<Effort>,
     /// The bound on the answer, as far as the server allows it.
     pub(super) bound: Option<u32>,
+    /// The longest answer of the model, in tokens.
+    pub(super) longest: u32,
     /// The ids of turns in the provider's own form that the server refused to take back.
     pub(super) refused: &'a HashSet<String>,
 }

@@ -18,7 +18,9 @@ pub enum Provider {
     OpenRouter,
     /// Mistral.
     Mistral,
-    /// Gemini behind its OpenAI-compatible address.
+    /// Anthropic.
+    Anthropic,
+    /// Google's Gemini.
     Gemini,
     /// Others that take the reasoning of a turn back under `reasoning_content`: Moonshot, Z.ai, DashScope, MiniMax.
     Thinking,
@@ -33,6 +35,9 @@ impl Provider {
         let ends = |names: &[&str]| names.iter().any(|name| host == *name || host.ends_with(&format!(".{name}")));
         if ends(&["openai.com", "openai.azure.com"]) {
             return Self::OpenAi;
+        }
+        if ends(&["anthropic.com"]) {
+            return Self::Anthropic;
         }
         if ends(&["deepseek.com"]) {
             return Self::DeepSeek;

@@ -22,13 +22,13 @@ use super::body::Body;
 use super::dialect::{Dialect, Lesson, Sent};
 use super::fault::{self, Asked, Fault};
 use super::form::Writing;
-use super::lenient;
 use super::provider::Provider;
 use super::transport::{Attempt, Probe, Sender, Way};
 use super::written::Written;
+use super::{gemini, lenient, messages};
 use crate::{
-    ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, StreamPart, Timeouts, ToolCall,
-    TurnSource, estimate_request_tokens,
+    ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, ResponseFormat, StreamPart, Timeouts,
+    ToolCall, TurnSource, estimate_request_tokens,
 };
 
 /// How long the tokens of an answer are waited for once the answer itself is whole.
@@ -183,6 +183,13 @@ impl Wire {
 
     fn prepare(&self, request: &ChatRequest, learned: &Learned) -> Result<Prepared, ModelError> {
         let dialect = &learned.dialect;
+        if let (Protocol::Messages, ResponseFormat::JsonSchema { schema, .. }) = (dialect.protocol, &request.format)
+            && !messages::fits_a_schema(schema)
+        {
+            // Who asks goes on with the schema in words.
+            let message = "structured output is not to be had for this schema: an object in it has open members".to_owned();
+            return Err(ModelError::Refused { model: self.name.clone(), status: 400, message });
+        }
         let estimated = estimate_request_tokens(request);
         let room = dialect.window.and_then(|window| window.room_beside(estimated));
         let bound = [request.max_output_tokens, dialect.longest_answer, room];
@@ -192,6 +199,7 @@ impl Wire {
             provider: self.provider,
             effort: request.effort.or(self.effort),
             bound,
+            longest: self.limits.max_output_tokens,
             refused: &learned.refused,
         };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,10 +225,24 @@ impl Wire {
         })
     }
 
+    /// The path below the base address.
+    fn path(&self, protocol: Protocol, streams: bool) -> String {
+        let base = &self.client.config().base_url;
+        match protocol {
+            Protocol::Responses => "/responses".to_owned(),
+            Protocol::Chat => "/chat/completions".to_owned(),
+            // Anthropic's address is configured with and without the version.
+            Protocol::Messages if base.ends_with("/v1") => "/messages".to_owned(),
+            Protocol::Messages => "/v1/messages".to_owned(),
+            Protocol::Gemini => gemini::path(base, &self.model, streams),
+        }
+    }
+
     async fn events(&self, body: &Body, protocol: Protocol, sender: Sender) -> Result<Events, OpenAIError> {
         let streams = sender.attempt.streams;
         let client = self.client.clone().with_http_service(sender);
-        let requests = client.chat().path(protocol.path())?;
+        let requests = client.chat().path(self.path(protocol, streams))?;
+        let requests = if protocol == Protocol::Gemini && streams { requests.query(&[("alt", "sse")])? } else { requests };
         if streams {
             return requests.create_stream_byot::<_, Box<RawValue>>(body).await;
         }

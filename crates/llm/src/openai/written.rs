@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
 use super::dialect::{Dialect, MessageForm, ToolForm, ToolForms};
 use super::form::{Writing, parameters, simplified};
-use super::{chat, responses};
+use super::{chat, gemini, messages, responses};
 use crate::{Message, Protocol, ToolDefinition};
 
 /// The most bytes that are kept for later requests. Beyond that, messages are written anew each time: many small conversations at once would
@@ -65,6 +65,8 @@ impl Written {
         let items = match dialect.protocol {
             Protocol::Chat => vec![chat::message(message, &dialect.form, writing)],
             Protocol::Responses => responses::items(message, &dialect.form, writing),
+            Protocol::Messages => messages::blocks(message, &dialect.form, writing),
+            Protocol::Gemini => gemini::parts(message, &dialect.form, writing),
         };
         let written: Items = items.iter().map(to_raw_value).collect::<serde_json::Result<_>>()?;
         let length = length(&written);
@@ -109,6 +111,8 @@ impl Written {
             let offered = match dialect.protocol {
                 Protocol::Chat => chat::tool,
                 Protocol::Responses => responses::tool,
+                Protocol::Messages => messages::tool,
+                Protocol::Gemini => gemini::tool,
             };
             written.push(offered(&tool.name, &tool.description, parameters(&schema)));
             names.push(tool.name.clone());
@@ -116,7 +120,18 @@ impl Written {
         if written.is_empty() {
             return Ok(None);
         }
-        let written = WrittenTools { raw: to_raw_value(&written)?.into(), names: names.into() };
+        let raw = match dialect.protocol {
+            Protocol::Chat | Protocol::Responses => to_raw_value(&written)?,
+            Protocol::Messages => {
+                // The tools come first in what the provider caches.
+                if let Some(last) = written.last_mut() {
+                    *last = messages::marked(last);
+                }
+                to_raw_value(&written)?
+            }
+            Protocol::Gemini => to_raw_value(&[json!({"functionDeclarations": written})])?,
+        };
+        let written = WrittenTools { raw: raw.into(), names: names.into() };
         self.tools = Some((place, dialect.protocol, dialect.tools.clone(), written.clone()));
         Ok(Some(written))
     }
@@ -136,7 +151,7 @@ mod tests {
     fn write(written: &mut Written, messages: &[Arc<Message>]) -> Vec<Items> {
         let source = TurnSource { protocol: Protocol::Chat, host: "h", model: "m" };
         let refused = HashSet::new();
-        let writing = Writing { source, provider: Provider::Other, effort: None, bound: None, refused: &refused };
+        let writing = Writing { source, provider: Provider::Other, effort: None, bound: None, longest: 1, refused: &refused };
         written.messages(messages, &dialect(), &writing).unwrap()
     }
 

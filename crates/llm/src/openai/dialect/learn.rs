@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::window::{self, KnownWindow};
-use super::{Dialect, EmptyContent, IdForm, ReasoningForm, ToolForm};
+use super::{Dialect, EmptyContent, IdForm, ReasoningForm, ThinkingForm, ToolForm};
 use crate::Protocol;
 use crate::openai::fault::Refusal;
 
@@ -113,7 +113,7 @@ impl Dialect {
             (was_sent("seed") || was_sent("random_seed"), &mut optional.seed),
             (was_sent("stream_options"), &mut optional.stream_options),
             (was_sent("parallel_tool_calls"), &mut optional.parallel_calls),
-            (was_sent("tool_choice"), &mut optional.tool_choice),
+            (was_sent("tool_choice") || was_sent("toolConfig"), &mut optional.tool_choice),
             (was_sent("prompt_cache_key"), &mut optional.cache_key),
             (
                 was_sent("include")
@@ -131,6 +131,24 @@ impl Dialect {
                 *known = false;
                 return true;
             }
+        }
+        if self.protocol == Protocol::Messages && (sent.settings.contains_key("thinking") || sent.settings.contains_key("output_config")) {
+            let other = match self.thinking {
+                ThinkingForm::Adaptive if refusal.lower.contains("adaptive") || refusal.lower.contains("effort") => ThinkingForm::Budget,
+                ThinkingForm::Budget if refusal.lower.contains("adaptive") || refusal.lower.contains("thinking.type.enabled") => {
+                    ThinkingForm::Adaptive
+                }
+                same => same,
+            };
+            if optional.effort && other != self.thinking && !std::mem::replace(&mut self.thinking_switched, true) {
+                self.thinking = other;
+                return true;
+            }
+        }
+        if self.protocol == Protocol::Gemini && refusal.lower.contains("thinking") && (optional.summary || optional.effort) {
+            optional.summary = false;
+            optional.effort = false;
+            return true;
         }
         // All that is left of it.
         if was_sent("reasoning") && (optional.summary || optional.effort) {
@@ -166,6 +184,10 @@ impl Dialect {
                 form.ids = wanted;
                 return true;
             }
+        }
+        if self.protocol == Protocol::Gemini && form.ids_in_calls && lower.contains("unknown name \"id\"") {
+            form.ids_in_calls = false;
+            return true;
         }
         if lower.contains("thought_signature") && lower.contains("missing") && !form.skip_signature {
             form.skip_signature = true;

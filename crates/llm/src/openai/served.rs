@@ -1,0 +1,148 @@
+//! Asking a server what it serves, for servers whose models no catalog knows.
+
+use std::time::Duration;
+
+use reqwest::{Client, RequestBuilder};
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::client::{headers, http_client};
+use super::settings::OpenAiSettings;
+
+/// A server on this machine or in its network answers within that, or is taken not to know.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// A smaller or larger number is no window.
+const BELIEVED: std::ops::RangeInclusive<u64> = 512..=100_000_000;
+
+/// Asks the server how many tokens a request and its answer may take together: vLLM, SGLang and LiteLLM tell it in their list of models,
+/// llama.cpp under `/props`, Ollama under `/api/ps` and `/api/show`, LM Studio under `/api/v0/models`.
+///
+/// Returns `None` where the server does not tell, or does not answer within two seconds.
+pub async fn served_window(settings: &OpenAiSettings) -> Option<u32> {
+    let asked = async {
+        let address = Address::parse(&settings.base_url).ok()?;
+        let key = settings.api_key.as_ref().map_or("", |key| secrecy::ExposeSecret::expose_secret(key).trim());
+        let protocol = address.protocol_for(&settings.model);
+        let server = Server {
+            http: http_client(settings, &address.url).ok()?,
+            headers: headers(settings, protocol, address.key_headers(protocol), key).ok()?,
+            root: root(&address.base),
+            base: address.base,
+        };
+        server.window(&settings.model).await
+    };
+    tokio::time::timeout(PATIENCE, asked).await.ok().flatten()
+}
+
+struct Server {
+    http: Client,
+    headers: reqwest::header::HeaderMap,
+    base: String,
+    /// The address without the version of the compatible face.
+    root: String,
+}
+
+impl Server {
+    async fn window(&self, model: &str) -> Option<u32> {
+        let list = self.ask(self.http.get(format!("{}/models", self.base))).await;
+        let listed = list.as_ref().and_then(|list| in_list(list, model));
+        if listed.is_some() {
+            return listed;
+        }
+        let props = self.ask(self.http.get(format!("{}/props", self.root))).await;
+        if let Some(window) = props.as_ref().and_then(of_llama_cpp) {
+            return Some(window);
+        }
+        let running = self.ask(self.http.get(format!("{}/api/ps", self.root))).await;
+        if let Some(window) = running.as_ref().and_then(|running| of_running(running, model)) {
+            return Some(window);
+        }
+        let shown = self.ask(self.http.post(format!("{}/api/show", self.root)).json(&json!({"model": model}))).await;
+        if let Some(window) = shown.as_ref().and_then(of_ollama) {
+            return Some(window);
+        }
+        let studio = self.ask(self.http.get(format!("{}/api/v0/models", self.root))).await;
+        studio.as_ref().and_then(|list| in_list(list, model))
+    }
+
+    async fn ask(&self, request: RequestBuilder) -> Option<Value> {
+        let answer = request.headers(self.headers.clone()).send().await.ok()?;
+        if !answer.status().is_success() {
+            return None;
+        }
+        serde_json::from_slice(&answer.bytes().await.ok()?).ok()
+    }
+}
+
+fn root(base: &str) -> String {
+    base.strip_suffix("/v1").unwrap_or(base).to_owned()
+}
+
+fn believed(value: &Value) -> Option<u32> {
+    value.as_u64().filter(|tokens| BELIEVED.contains(tokens)).and_then(|tokens| u32::try_from(tokens).ok())
+}
+
+/// Of the entry with the model's name, or of the only one. A window that is loaded says more than the longest possible one.
+fn in_list(list: &Value, model: &str) -> Option<u32> {
+    let entries = list.get("data")?.as_array()?;
+    let named = entries.iter().find(|entry| entry.get("id").and_then(Value::as_str) == Some(model));
+    let entry = match (named, entries.as_slice()) {
+        (Some(entry), _) | (None, [entry]) => entry,
+        _ => return None,
+    };
+    let names = ["loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length"];
+    names.iter().find_map(|name| entry.get(*name).and_then(believed))
+}
+
+fn of_llama_cpp(props: &Value) -> Option<u32> {
+    [props.pointer("/default_generation_settings/n_ctx"), props.get("n_ctx")].into_iter().flatten().find_map(believed)
+}
+
+fn of_running(running: &Value, model: &str) -> Option<u32> {
+    let entry = running.get("models")?.as_array()?.iter().find(|entry| {
+        let name = entry.get("name").or_else(|| entry.get("model")).and_then(Value::as_str).unwrap_or_default();
+        name == model || name.strip_suffix(":latest") == Some(model)
+    })?;
+    entry.get("context_length").and_then(believed)
+}
+
+/// The window that the model's file sets, else the longest one that it was trained for.
+fn of_ollama(shown: &Value) -> Option<u32> {
+    let set = shown.get("parameters").and_then(Value::as_str).and_then(|parameters| {
+        let line = parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx"))?;
+        line.trim().parse::<u64>().ok().and_then(|tokens| believed(&json!(tokens)))
+    });
+    set.or_else(|| {
+        let facts = shown.get("model_info")?.as_object()?;
+        facts.iter().find(|(name, _)| name.ends_with(".context_length")).and_then(|(_, value)| believed(value))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_found_in_the_words_of_each_server() {
+        let vllm = json!({"object": "list", "data": [{"id": "other", "max_model_len": 1_024}, {"id": "m", "max_model_len": 32_768}]});
+        assert_eq!(in_list(&vllm, "m"), Some(32_768));
+        assert_eq!(in_list(&vllm, "unknown"), None);
+        let studio = json!({"data": [{"id": "m", "max_context_length": 131_072, "loaded_context_length": 8_192}]});
+        assert_eq!(in_list(&studio, "any name"), Some(8_192));
+        assert_eq!(of_llama_cpp(&json!({"default_generation_settings": {"n_ctx": 4_096}})), Some(4_096));
+        assert_eq!(of_running(&json!({"models": [{"name": "qwen3:latest", "context_length": 16_384}]}), "qwen3"), Some(16_384));
+        assert_eq!(
+            of_ollama(&json!({"parameters": "stop \"x\"\nnum_ctx    8192", "model_info": {"qwen3.context_length": 40_960}})),
+            Some(8_192)
+        );
+        assert_eq!(of_ollama(&json!({"model_info": {"qwen3.context_length": 40_960}})), Some(40_960));
+        assert_eq!(in_list(&json!({"data": [{"id": "m", "max_model_len": 0}]}), "m"), None);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_does_not_tell_is_no_fault() {
+        let server = aime_scripted_server::ScriptedServer::start(aime_scripted_server::Script::new()).await;
+        assert_eq!(served_window(&OpenAiSettings::new("m", server.url())).await, None);
+        assert_eq!(served_window(&OpenAiSettings::new("m", "http://127.0.0.1:1/v1")).await, None);
+    }
+}
