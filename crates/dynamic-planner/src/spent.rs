@@ -7,17 +7,14 @@ pub(crate) fn of(spent: aime_llm::Spent) -> Spent {
         requests: u64::from(spent.requests),
         input_tokens: spent.usage.input_tokens,
         cached_input_tokens: spent.usage.cached_input_tokens,
+        cache_write_tokens: spent.usage.cache_write_tokens,
         output_tokens: spent.usage.output_tokens,
+        reasoning_tokens: spent.usage.reasoning_tokens,
         cost_usd: spent.cost_usd,
     }
 }
 
-pub(crate) fn sum(a: Spent, b: Spent) -> Spent {
-    Spent {
-        requests: a.requests + b.requests,
-        input_tokens: a.input_tokens + b.input_tokens,
-        cached_input_tokens: a.cached_input_tokens + b.cached_input_tokens,
-        output_tokens: a.output_tokens + b.output_tokens,
-        cost_usd: a.cost_usd + b.cost_usd,
-    }
+pub(crate) fn sum(mut a: Spent, b: Spent) -> Spent {
+    a.add(&b);
+    a
 }

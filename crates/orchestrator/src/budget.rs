@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn spent(tokens: u64, cost_usd: f64) -> Spent {
-        Spent { requests: 1, input_tokens: tokens, cached_input_tokens: 0, output_tokens: 0, cost_usd }
+        Spent { requests: 1, input_tokens: tokens, cost_usd, ..Spent::default() }
     }
 
     #[test]

@@ -135,7 +135,9 @@ pub(crate) fn spent(response: &ChatResponse) -> Spent {
         requests: 1,
         input_tokens: usage.input_tokens,
         cached_input_tokens: usage.cached_input_tokens,
+        cache_write_tokens: usage.cache_write_tokens,
         output_tokens: usage.output_tokens,
+        reasoning_tokens: usage.reasoning_tokens,
         cost_usd: response.cost_usd,
     }
 }

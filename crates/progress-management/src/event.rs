@@ -49,8 +49,12 @@ pub struct Spent {
     pub input_tokens: u64,
     /// Tokens sent that the server had in its cache.
     pub cached_input_tokens: u64,
-    /// Tokens received.
+    /// Tokens sent that the server wrote into its cache.
+    pub cache_write_tokens: u64,
+    /// Tokens received, reasoning included.
     pub output_tokens: u64,
+    /// Tokens of reasoning among those received.
+    pub reasoning_tokens: u64,
     /// US dollars; 0 for models without a price.
     pub cost_usd: f64,
 }

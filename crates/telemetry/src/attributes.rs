@@ -19,6 +19,7 @@ pub(crate) const TOOL_RESULT: &str = "gen_ai.tool.call.result";
 pub(crate) const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub(crate) const CACHED_TOKENS: &str = "gen_ai.usage.cache_read.input_tokens";
+pub(crate) const CACHE_WRITE_TOKENS: &str = "gen_ai.usage.cache_creation.input_tokens";
 pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 pub(crate) const TOKEN_TYPE: &str = "gen_ai.token.type";
 pub(crate) const INPUT_MESSAGES: &str = "gen_ai.input.messages";

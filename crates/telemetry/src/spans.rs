@@ -272,6 +272,7 @@ pub(crate) fn chat(event: &ProgressEvent, provider: &str) -> Vec<KeyValue> {
         text(known::RESPONSE_MODEL, model.as_str()),
         count(known::INPUT_TOKENS, spent.input_tokens),
         count(known::CACHED_TOKENS, spent.cached_input_tokens),
+        count(known::CACHE_WRITE_TOKENS, spent.cache_write_tokens),
         count(known::OUTPUT_TOKENS, spent.output_tokens),
         count("aime.requests", spent.requests),
         text("aime.purpose", purpose.as_str()),

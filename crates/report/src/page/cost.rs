@@ -27,7 +27,7 @@ fn table(caption: &str, what: &str, rows: &[(String, Spent)], total: &Spent) -> 
                 thead {
                     tr {
                         th scope="col" { (what) }
-                        @for head in ["Requests", "Sent", "of it cached", "Received", "US dollars"] { th.figure scope="col" { (head) } }
+                        @for head in ["Requests", "Sent", "from the cache", "into the cache", "Received", "US dollars"] { th.figure scope="col" { (head) } }
                         th scope="col" aria-label="Share" {}
                     }
                 }
@@ -48,7 +48,9 @@ fn line(head: &Markup, spent: &Spent, share: Option<u64>) -> Markup {
     html! {
         tr data-item[share.is_some()] {
             th scope="row" { (head) }
-            @for figure in [spent.requests, spent.input_tokens, spent.cached_input_tokens, spent.output_tokens] { td.figure { (number(figure)) } }
+            @for figure in [spent.requests, spent.input_tokens, spent.cached_input_tokens, spent.cache_write_tokens, spent.output_tokens] {
+                td.figure { (number(figure)) }
+            }
             td.figure { (format!("{:.4}", spent.cost_usd)) }
             td { @if let Some(share) = share { svg.share viewBox="0 0 100 10" aria-hidden="true" { rect width=(share) height="10" rx="2" {} } } }
         }

@@ -154,7 +154,7 @@ fn no_bound_at_all_is_reached_at_once() {
 fn what_was_spent_is_summed() {
     let mut world = World::new();
     world.routed(aime_progress::PlanMode::Simple).planned("a");
-    let spent = Spent { requests: 1, input_tokens: 5, cached_input_tokens: 1, output_tokens: 2, cost_usd: 0.5 };
+    let spent = Spent { requests: 1, input_tokens: 5, cached_input_tokens: 1, output_tokens: 2, cost_usd: 0.5, ..Spent::default() };
     let called = ProgressEvent::ModelCalled {
         task: Some(id("a")),
         purpose: "act".into(),
