@@ -187,6 +187,9 @@ pub struct ChatRequest {
     /// Whether one answer may hold several calls; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
+    /// Whether the provider may search the web for the answer, where it offers that. Others answer from what they know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub web_search: bool,
     /// Requests with the same key share a beginning that the server may keep in its cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_key: Option<Arc<str>>,
@@ -267,6 +270,9 @@ pub struct ChatResponse {
     /// The turn in the provider's own form; belongs into the conversation with the text and the calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<Arc<NativeTurn>>,
+    /// The pages that the answer names as its sources, in the order in which they are named; each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<Citation>,
     /// Why it stopped.
     pub finish: FinishReason,
     /// Tokens, counted by the server, or estimated where it gave none.
@@ -279,6 +285,16 @@ pub struct ChatResponse {
     /// US dollars, where the model has a price.
     #[serde(default)]
     pub cost_usd: f64,
+}
+
+/// A page that an answer names as a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Citation {
+    /// The address.
+    pub url: String,
+    /// The title; empty where the provider gives none.
+    #[serde(default)]
+    pub title: String,
 }
 
 /// A part of an answer, as it arrives.
@@ -343,6 +359,7 @@ impl ChatResponse {
             reasoning: String::new(),
             tool_calls: Vec::new(),
             native: None,
+            citations: Vec::new(),
             finish: FinishReason::Stop,
             usage: Usage::default(),
             usage_estimated: true,

@@ -29,7 +29,14 @@ impl Protocol {
         }
     }
 
+    /// Whether providers that speak it search the web for an answer when a request allows it.
+    #[must_use]
+    pub const fn searches_the_web(self) -> bool {
+        matches!(self, Self::Responses | Self::Messages | Self::Gemini)
+    }
+
     /// The protocol of a full address that someone pasted, and the address without its last part.
+    #[cfg(feature = "openai")]
     pub(crate) fn of_address(address: &str) -> Option<(Self, &str)> {
         let ends = [("/responses", Self::Responses), ("/chat/completions", Self::Chat), ("/messages", Self::Messages)];
         ends.into_iter().find_map(|(end, protocol)| Some((protocol, address.strip_suffix(end)?)))

@@ -145,6 +145,7 @@ impl Looker {
             reasoning: String::new(),
             tool_calls,
             native: None,
+            citations: Vec::new(),
             finish,
             usage: Usage::new(estimate_request_tokens(request), 20),
             usage_estimated: true,

@@ -105,6 +105,7 @@ impl WorldModel {
             reasoning: String::new(),
             tool_calls,
             native: None,
+            citations: Vec::new(),
             finish,
             usage,
             usage_estimated: true,

@@ -31,6 +31,7 @@ fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
         reasoning: String::new(),
         tool_calls,
         native: None,
+        citations: Vec::new(),
         finish: FinishReason::Stop,
         usage: Usage::default(),
         usage_estimated: true,

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::finish::{self, Ending};
 use super::{chat, gemini, messages, responses};
 use crate::{
-    ChatRequest, ChatResponse, FinishReason, Message, ModelError, NativeTurn, Prices, Protocol, StreamPart, ToolCall, TurnSource, Usage,
-    calls_in_text, clean_tool_name, estimate_request_tokens, estimate_tokens,
+    ChatRequest, ChatResponse, Citation, FinishReason, Message, ModelError, NativeTurn, Prices, Protocol, StreamPart, ToolCall, TurnSource,
+    Usage, calls_in_text, clean_tool_name, estimate_request_tokens, estimate_tokens,
 };
 
 /// An answer in the making.
@@ -45,6 +45,8 @@ pub(super) struct Turn {
     pub(super) finish: Option<String>,
     pub(super) usage: Option<Usage>,
     pub(super) model: String,
+    /// The sources that it names.
+    pub(super) citations: Vec<Citation>,
     /// The turn in the provider's own form, where that holds more than can be read.
     pub(super) items: Vec<Value>,
 }
@@ -122,6 +124,15 @@ impl Answer {
 }
 
 impl Turn {
+    /// Adds a source, unless it was named before.
+    pub(super) fn cite(&mut self, url: Option<&Value>, title: Option<&Value>) {
+        let Some(url) = url.and_then(Value::as_str).filter(|url| !url.is_empty()) else { return };
+        if self.citations.iter().all(|known| known.url != url) {
+            let title = title.and_then(Value::as_str).unwrap_or_default().to_owned();
+            self.citations.push(Citation { url: url.to_owned(), title });
+        }
+    }
+
     fn into_response(mut self, asking: Asking<'_>) -> Result<ChatResponse, ModelError> {
         let Asking { request, .. } = asking;
         self.read_calls(asking);
@@ -148,6 +159,7 @@ impl Turn {
             reasoning: self.reasoning,
             tool_calls,
             native,
+            citations: self.citations,
             finish,
             usage: self.usage.unwrap_or_default(),
             usage_estimated: self.usage.is_none(),

@@ -37,7 +37,7 @@ impl Body {
     ) -> serde_json::Result<Self> {
         let arranged = arranged(request, &dialect.form);
         let items = written.messages(&arranged, dialect, writing)?;
-        let tools = written.tools(&request.tools, dialect)?;
+        let tools = written.tools(request, dialect)?;
         let offers = tools.is_some();
         let model = to_raw_value(model)?;
         let (head, mut settings) = match dialect.protocol {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::dialect::{Dialect, MessageForm, ToolForm, ToolForms};
 use super::form::{Writing, parameters, simplified};
 use super::{chat, gemini, messages, responses};
-use crate::{Message, Protocol, ToolDefinition};
+use crate::{ChatRequest, Message, Protocol, ToolDefinition};
 
 /// The most bytes that are kept for later requests. Beyond that, messages are written anew each time: many small conversations at once would
 /// take twice their memory else.
@@ -88,7 +88,14 @@ impl Written {
     }
 
     /// The tools of a request; nothing where it offers none.
-    pub(super) fn tools(&mut self, tools: &Arc<[ToolDefinition]>, dialect: &Dialect) -> serde_json::Result<Option<WrittenTools>> {
+    pub(super) fn tools(&mut self, request: &ChatRequest, dialect: &Dialect) -> serde_json::Result<Option<WrittenTools>> {
+        if request.web_search && request.tools.is_empty() {
+            return hosted_search(dialect.protocol);
+        }
+        self.offered(&request.tools, dialect)
+    }
+
+    fn offered(&mut self, tools: &Arc<[ToolDefinition]>, dialect: &Dialect) -> serde_json::Result<Option<WrittenTools>> {
         if tools.is_empty() || dialect.form.calls_as_text {
             return Ok(None);
         }
@@ -137,6 +144,17 @@ impl Written {
     }
 }
 
+/// The provider's own search of the web; it cannot be mixed with other tools everywhere, so it is offered alone.
+fn hosted_search(protocol: Protocol) -> serde_json::Result<Option<WrittenTools>> {
+    let tool = match protocol {
+        Protocol::Responses => json!({"type": "web_search"}),
+        Protocol::Messages => json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 5}),
+        Protocol::Gemini => json!({"googleSearch": {}}),
+        Protocol::Chat => return Ok(None),
+    };
+    Ok(Some(WrittenTools { raw: to_raw_value(&[tool])?.into(), names: Arc::from([]) }))
+}
+
 fn length(items: &Items) -> usize {
     items.iter().map(|item| item.get().len()).sum()
 }
@@ -176,7 +194,10 @@ mod tests {
         assert_eq!((same, second.len()), (vec![true; 3], 4));
         let tools: Arc<[ToolDefinition]> =
             [ToolDefinition { name: "t".to_owned(), description: String::new(), parameters: Arc::default() }].into();
-        let mut write = |tools: &Arc<[ToolDefinition]>| written.tools(tools, &dialect()).unwrap();
+        let mut write = |tools: &Arc<[ToolDefinition]>| {
+            let request = ChatRequest { tools: Arc::clone(tools), ..ChatRequest::default() };
+            written.tools(&request, &dialect()).unwrap()
+        };
         let (one, again) = (write(&tools).unwrap(), write(&tools).unwrap());
         assert!(Arc::ptr_eq(&one.raw, &again.raw));
         assert!(write(&Arc::from([])).is_none());

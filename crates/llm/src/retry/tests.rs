@@ -31,6 +31,7 @@ fn answer() -> StreamPart {
         reasoning: String::new(),
         tool_calls: Vec::new(),
         native: None,
+        citations: Vec::new(),
         finish: FinishReason::Stop,
         usage: Usage::default(),
         usage_estimated: false,

@@ -144,6 +144,7 @@ impl Reply {
             reasoning: self.reasoning,
             tool_calls: calls,
             native: None,
+            citations: Vec::new(),
             finish: self.finish.unwrap_or(usual),
             usage: self.usage.unwrap_or(Usage::new(100, 20)),
             usage_estimated: false,

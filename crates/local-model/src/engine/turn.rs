@@ -263,6 +263,7 @@ impl Turn {
             reasoning: String::new(),
             tool_calls,
             native: None,
+            citations: Vec::new(),
             finish,
             usage: Usage {
                 input_tokens: self.prompt as u64,

@@ -44,6 +44,9 @@ impl Answer {
             model.clone_into(&mut self.turn.model);
         }
         let choice = choice(event);
+        for source in event.get("search_results").and_then(Value::as_array).into_iter().flatten() {
+            self.turn.cite(source.get("url"), source.get("title"));
+        }
         let usages = [event.get("usage"), choice.and_then(|choice| choice.get("usage")), event.pointer("/x_groq/usage")];
         if let Some(usage) = usages.into_iter().flatten().find_map(read_usage) {
             self.turn.usage = Some(usage);
@@ -140,6 +143,9 @@ impl Answer {
         }
         if let Some(refusal) = message.get("refusal").and_then(Value::as_str) {
             self.refuse(refusal, out);
+        }
+        for source in message.get("annotations").and_then(Value::as_array).into_iter().flatten() {
+            self.turn.cite(source.pointer("/url_citation/url"), source.pointer("/url_citation/title"));
         }
         match message.get("tool_calls") {
             Some(Value::Array(calls)) => calls.iter().for_each(|call| self.absorb_call(call, whole, out)),

@@ -41,6 +41,9 @@ impl Answer {
         for part in candidate.pointer("/content/parts").and_then(Value::as_array).into_iter().flatten() {
             self.part(part, out);
         }
+        for source in candidate.pointer("/groundingMetadata/groundingChunks").and_then(Value::as_array).into_iter().flatten() {
+            self.turn.cite(source.pointer("/web/uri"), source.pointer("/web/title"));
+        }
         if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str).filter(|reason| *reason != "FINISH_REASON_UNSPECIFIED")
         {
             self.turn.finish = Some(match reason {

@@ -117,6 +117,14 @@ impl Answer {
                 block.append("thinking", &more);
                 pass(out, more, StreamPart::Reasoning);
             }
+            "citations_delta" => {
+                if let Some(source) = delta.get("citation") {
+                    match block.fields.get_mut("citations") {
+                        Some(Value::Array(sources)) => sources.push(source.clone()),
+                        _ => drop(block.fields.insert("citations".to_owned(), json!([source]))),
+                    }
+                }
+            }
             "signature_delta" => block.append("signature", text("signature")),
             "input_json_delta" => block.input.push_str(text("partial_json")),
             _ => {}
@@ -146,7 +154,12 @@ impl Answer {
         for block in self.blocks.into_values() {
             let text = |name: &str| block.fields.get(name).and_then(Value::as_str).unwrap_or_default();
             match text("type") {
-                "text" => turn.content.push_str(text("text")),
+                "text" => {
+                    turn.content.push_str(text("text"));
+                    for source in block.fields.get("citations").and_then(Value::as_array).into_iter().flatten() {
+                        turn.cite(source.get("url"), source.get("title"));
+                    }
+                }
                 "tool_use" => {
                     turn.calls.push(RawCall { id: text("id").to_owned(), name: text("name").to_owned(), arguments: block.arguments() })
                 }

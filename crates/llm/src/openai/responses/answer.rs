@@ -145,6 +145,9 @@ impl Answer {
                         turn.content.push_str("\n\n");
                     }
                     turn.content.push_str(&text);
+                    for source in list(item, "content").flat_map(|part| list(part, "annotations")) {
+                        turn.cite(source.get("url"), source.get("title"));
+                    }
                 }
                 "reasoning" => {
                     let texts = list(item, "summary").chain(list(item, "content"));
