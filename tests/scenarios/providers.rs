@@ -2,11 +2,16 @@
 //!
 //! Each situation is tried with each provider. A refusal that the client learns from must not end a run, and nothing else may be refused.
 
+mod compaction;
 mod direct;
+mod fallback;
+mod forms;
 mod killed;
 mod planned;
-
-use std::collections::BTreeSet;
+mod refusals;
+#[cfg(feature = "mcp")]
+mod refused_tools;
+mod secrets;
 
 use aime_scripted_server::{Provider, Received, Reply, Script};
 use serde_json::Value;
@@ -139,9 +144,4 @@ fn calls(request: &Value) -> Vec<String> {
         chat.chain(item).filter_map(Value::as_str).map(str::to_owned).collect()
     };
     entries(request).iter().flat_map(of).collect()
-}
-
-/// The paths that were asked, without repetitions.
-fn paths(world: &World) -> BTreeSet<String> {
-    world.server().received().into_iter().map(|received| received.path).collect()
 }

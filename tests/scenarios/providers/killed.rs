@@ -31,7 +31,6 @@ fn same_state(service: Service, before: &Value, after: &Value) {
 #[test]
 fn a_kill_in_a_model_call_loses_no_turn() {
     for service in SERVICES {
-        println!("{}", service.name);
         let script = begun()
             .once(When::tools().and_turn(2), [Reply::hang()])
             .on(When::tools().and_turn(2), [thought(2, Reply::call("read_file", json!({"path": "log"})))])
@@ -62,7 +61,6 @@ const WAITS: &str = "echo $$ > began; echo cut >> log; for i in $(seq 300); do [
 #[test]
 fn a_kill_in_a_command_loses_no_turn() {
     for service in SERVICES {
-        println!("{}", service.name);
         let at_once = [("read_file", json!({"path": "log"})), ("bash", json!({"command": WAITS}))];
         let script = begun()
             .on(When::tools().and_turn(2), [thought(2, Reply::tool_calls(at_once))])

@@ -30,7 +30,6 @@ fn script() -> Script {
 #[test]
 fn a_failed_task_is_replanned_and_the_end_is_judged() {
     for service in SERVICES {
-        println!("{}", service.name);
         let world = service.world(script(), "", "[triggers]\nmax_retries = 0\n");
         let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
         let result = ended.last();
