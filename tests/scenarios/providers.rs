@@ -5,6 +5,7 @@
 mod compaction;
 mod direct;
 mod fallback;
+mod faults;
 mod forms;
 mod killed;
 mod planned;
@@ -12,6 +13,7 @@ mod refusals;
 #[cfg(feature = "mcp")]
 mod refused_tools;
 mod secrets;
+mod talks;
 
 use aime_scripted_server::{Provider, Received, Reply, Script};
 use serde_json::Value;
