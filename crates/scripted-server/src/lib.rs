@@ -1,8 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod cache;
+mod errors;
 mod gate;
 mod memory;
 mod model;
+mod models;
 mod provider;
 mod render;
 mod reply;

@@ -1,24 +1,45 @@
-//! Memory of what a server sent and wants back unchanged: reasoning texts, signatures and encrypted items.
+//! Memory of what a server sent and wants back unchanged: reasoning texts, signatures and encrypted items. It also remembers cached prompts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
+
+use crate::view::text;
 
 /// The opaque state of one reply, which must come back unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     turn: Option<(String, Value)>,
     items: Vec<SentItem>,
+    blocks: Vec<SentBlock>,
+    prompts: Vec<u64>,
 }
 
 impl Sent {
     /// A turn of a chat with its opaque state; `Value::Null` where it had none.
     pub(crate) fn turn(key: Option<String>, state: Value) -> Self {
-        Self { turn: key.map(|key| (key, state)), items: Vec::new() }
+        Self { turn: key.map(|key| (key, state)), ..Self::default() }
     }
 
     pub(crate) fn items(items: Vec<SentItem>) -> Self {
-        Self { turn: None, items }
+        Self { items, ..Self::default() }
+    }
+
+    /// Adds the thinking blocks of a turn.
+    pub(crate) fn with_blocks(mut self, blocks: Vec<SentBlock>) -> Self {
+        self.blocks = blocks;
+        self
+    }
+
+    /// Adds prompts that are cached from now on.
+    pub(crate) fn with_prompts(mut self, prompts: Vec<u64>) -> Self {
+        self.prompts = prompts;
+        self
+    }
+
+    /// Leaves out all that only checks need.
+    pub(crate) fn prompts_only(self) -> Self {
+        Self { prompts: self.prompts, ..Self::default() }
     }
 }
 
@@ -40,11 +61,28 @@ pub(crate) struct SentItem {
     pub(crate) stored: bool,
 }
 
+/// A thinking block that a server sent in Anthropic's Messages.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SentBlock {
+    pub(crate) block: Value,
+    /// The model that thought.
+    pub(crate) model: String,
+    /// The prompt that it thought about, see [`prompt_before`](crate::cache::prompt_before).
+    pub(crate) prompt: u64,
+}
+
+/// Returns what tells a thinking block apart: its signature, or its encrypted data.
+pub(crate) fn block_key(block: &Value) -> Option<&str> {
+    text(block, "signature").or_else(|| text(block, "data"))
+}
+
 /// Everything that a server sent.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     turns: HashMap<String, Vec<Value>>,
     items: HashMap<String, SentItem>,
+    blocks: HashMap<String, SentBlock>,
+    prompts: HashSet<u64>,
 }
 
 impl Memory {
@@ -53,6 +91,18 @@ impl Memory {
             self.turns.entry(key).or_default().push(state);
         }
         self.items.extend(sent.items.into_iter().map(|item| (item.id.clone(), item)));
+        self.blocks.extend(sent.blocks.into_iter().filter_map(|sent| Some((block_key(&sent.block)?.to_owned(), sent))));
+        self.prompts.extend(sent.prompts);
+    }
+
+    /// Returns the thinking block that was sent with this signature or these data.
+    pub(crate) fn block(&self, key: &str) -> Option<&SentBlock> {
+        self.blocks.get(key)
+    }
+
+    /// Returns the prompts that are cached.
+    pub(crate) fn prompts(&self) -> &HashSet<u64> {
+        &self.prompts
     }
 
     /// Returns the states of the turns with this key, of which there are several where a script repeats itself; empty

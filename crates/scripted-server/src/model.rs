@@ -28,6 +28,58 @@ pub(crate) fn is_gemini_3(model: &str) -> bool {
     })
 }
 
+/// A Claude, as its name tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Claude<'a> {
+    /// `opus`, `sonnet`, `haiku`, `fable` or `mythos`.
+    pub(crate) family: &'a str,
+    pub(crate) version: (u32, u32),
+}
+
+impl<'a> Claude<'a> {
+    /// Reads a name: `claude-opus-4-7`, `anthropic/claude-opus-4.7` and `claude-3-7-sonnet-latest` have a version.
+    pub(crate) fn named(model: &'a str) -> Option<Self> {
+        let (_, name) = model.split_once("claude-")?;
+        let words = || name.split(['-', '.']);
+        let family = words().find(|word| matches!(*word, "opus" | "sonnet" | "haiku" | "fable" | "mythos"))?;
+        // Longer numbers are dates.
+        let mut numbers = words().filter(|word| word.len() <= 2).filter_map(|word| word.parse().ok());
+        Some(Self { family, version: (numbers.next()?, numbers.next().unwrap_or(0)) })
+    }
+
+    /// Returns whether the model takes no sampling parameters and no budget of thinking, and omits the text of its
+    /// thinking unless asked (<https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7>).
+    pub(crate) fn only_adapts(self) -> bool {
+        self.version >= (4, 7)
+    }
+
+    /// Returns whether the model can decide itself how much to think
+    /// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>).
+    pub(crate) fn adapts(self) -> bool {
+        self.version >= (4, 6)
+    }
+
+    /// Returns whether the model refuses forced calls and binds its thinking to the prompt
+    /// (<https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>).
+    pub(crate) fn binds(self) -> bool {
+        match self.family {
+            "fable" | "mythos" => self.version >= (5, 1),
+            _ => self.version >= (5, 5),
+        }
+    }
+
+    /// Returns the most tokens of an answer (<https://platform.claude.com/docs/en/about-claude/models/overview>).
+    pub(crate) fn most_tokens(self) -> u64 {
+        match (self.family, self.version) {
+            (_, (..=2, _)) | ("haiku" | "opus", (3, 0)) => 4_096,
+            (_, (3, ..=5)) => 8_192,
+            ("opus", (4, ..=1)) => 32_000,
+            ("opus", (4, 6..)) | (_, (4, 7..) | (5.., _)) => 128_000,
+            _ => 64_000,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +102,24 @@ mod tests {
             assert_eq!((gpt_version(name), reasons(name)), (version, thinks), "{name}");
         }
         assert!(is_gemini_3("models/gemini-3.1-pro-preview") && !is_gemini_3("gemini-2.5-pro"));
+    }
+
+    #[test]
+    fn names_tell_claudes() {
+        let cases = [
+            ("claude-opus-4-7", "opus", (4, 7), 128_000),
+            ("anthropic/claude-sonnet-4.5", "sonnet", (4, 5), 64_000),
+            ("claude-opus-4-1-20250805", "opus", (4, 1), 32_000),
+            ("claude-sonnet-4-20250514", "sonnet", (4, 0), 64_000),
+            ("claude-3-7-sonnet-latest", "sonnet", (3, 7), 64_000),
+            ("claude-3-haiku-20240307", "haiku", (3, 0), 4_096),
+            ("us.anthropic.claude-fable-5-1", "fable", (5, 1), 128_000),
+            ("claude-opus-5", "opus", (5, 0), 128_000),
+        ];
+        for (name, family, version, most) in cases {
+            let claude = Claude::named(name).unwrap();
+            assert_eq!((claude.family, claude.version, claude.most_tokens()), (family, version, most), "{name}");
+        }
+        assert_eq!((Claude::named("scripted"), Claude::named("gpt-5")), (None, None));
     }
 }

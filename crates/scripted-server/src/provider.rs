@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::view::Protocol;
+
 /// A model service whose forms and checks the server imitates.
 ///
-/// The provider decides how reasoning is carried in chat completions, which ids calls get, and which requests are refused.
+/// The provider decides which protocols are served, how reasoning is carried in chat completions, which ids calls get, and which requests are refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -21,16 +23,25 @@ pub enum Provider {
     /// OpenRouter in front of Claude: reasoning in `reasoning` and `reasoning_details`.
     #[serde(rename = "openrouter")]
     OpenRouter,
-    /// Gemini's compatible endpoint: thought signatures in `extra_content`.
+    /// Gemini: its own protocol, and its compatible endpoint with thought signatures in `extra_content`.
     Gemini,
+    /// Anthropic's Messages: signed thinking blocks.
+    Anthropic,
     /// Mistral: thinking parts in the content.
     Mistral,
 }
 
 impl Provider {
-    /// Returns whether the service has a Responses API.
-    pub(crate) fn has_responses(self) -> bool {
-        matches!(self, Self::Generic | Self::OpenAi | Self::OpenRouter)
+    /// Returns whether the service speaks a protocol.
+    ///
+    /// DeepSeek and OpenRouter have Anthropic's Messages, too, and Anthropic has chat completions.
+    pub(crate) fn speaks(self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::Chat => true,
+            Protocol::Responses => matches!(self, Self::Generic | Self::OpenAi | Self::OpenRouter),
+            Protocol::Messages => matches!(self, Self::Generic | Self::Anthropic | Self::DeepSeek | Self::OpenRouter),
+            Protocol::Gemini => matches!(self, Self::Generic | Self::Gemini),
+        }
     }
 
     /// Returns the id of a call whose script gives none. All but the generic server give each call of a server its own id.
@@ -39,7 +50,7 @@ impl Provider {
             Self::Generic => format!("call_{turn}_{index}"),
             Self::Mistral => format!("c{:06}{:02}", reply % 1_000_000, index % 100),
             Self::Gemini => format!("function-call-{reply}{index:02}"),
-            Self::OpenRouter => format!("toolu_{reply}_{index}"),
+            Self::OpenRouter | Self::Anthropic => format!("toolu_{reply}_{index}"),
             Self::OpenAi | Self::DeepSeek => format!("call_{reply}_{index}"),
         }
     }

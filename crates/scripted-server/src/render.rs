@@ -1,15 +1,18 @@
 //! The bytes of a reply: one JSON document, or the events of a stream.
 
 mod chat;
+mod gemini;
+mod messages;
 mod responses;
 mod thinking;
 
 use serde_json::{Map, Value, json};
 
-use crate::memory::Sent;
+use crate::cache::{self, CacheUse};
+use crate::memory::{Memory, Sent};
 use crate::provider::Provider;
-use crate::reply::{Odd, Reply, ScriptedUsage};
-use crate::view::{Protocol, View};
+use crate::reply::{Odd, Reply, ScriptedCall, ScriptedUsage};
+use crate::view::{self, Protocol, View};
 
 /// The content type and the pieces of a body.
 pub(crate) struct Rendered {
@@ -23,20 +26,33 @@ const PIECE_CHARS: usize = 12;
 
 /// Renders a reply in the protocol of its request, and returns what the client must send back unchanged.
 ///
-/// `number` tells the replies of a server apart: it makes ids and opaque texts.
-pub(crate) fn render(reply: &Reply, request: View<'_>, provider: Provider, stream: bool, number: usize) -> (Rendered, Sent) {
+/// `number` tells the replies of a server apart: it makes ids and opaque texts. `memory` has the cached prompts.
+pub(crate) fn render(
+    reply: &Reply,
+    request: View<'_>,
+    provider: Provider,
+    stream: bool,
+    number: usize,
+    memory: &Memory,
+) -> (Rendered, Sent) {
     let stream = stream && !reply.is_odd(Odd::IgnoreStream);
-    let answer = Answer { reply, request, provider, number };
+    let caching = (request.protocol == Protocol::Messages).then(|| cache::usage(request.body, memory.prompts()));
+    let answer = Answer { reply, request, provider, number, cache: caching.unwrap_or_default() };
+    // Only Gemini streams otherwise: as a list unless events are asked for.
+    let events = stream && (request.protocol != Protocol::Gemini || view::gemini::wants_events(request.query));
+    let content_type = if events { EVENTS } else { JSON };
     let (rendered, sent) = if let Some(raw) = &reply.raw {
-        (Rendered { content_type: if stream { EVENTS } else { JSON }, pieces: vec![raw.clone()] }, Sent::default())
+        (Rendered { content_type, pieces: vec![raw.clone()] }, Sent::default())
     } else if reply.body.is_some() || reply.status.is_some_and(|status| status != 200) {
         (instead(reply.body.as_ref()), Sent::default())
     } else {
         let (pieces, sent) = match request.protocol {
             Protocol::Chat => chat::pieces(&answer, stream),
             Protocol::Responses => responses::pieces(&answer, stream),
+            Protocol::Messages => messages::pieces(&answer, stream),
+            Protocol::Gemini => gemini::pieces(&answer, stream, events),
         };
-        (Rendered { content_type: if stream { EVENTS } else { JSON }, pieces }, sent)
+        (Rendered { content_type, pieces }, sent)
     };
     match reply.piece_bytes {
         Some(size) if size > 0 => {
@@ -62,6 +78,7 @@ struct Answer<'a> {
     request: View<'a>,
     provider: Provider,
     number: usize,
+    cache: CacheUse,
 }
 
 /// A call of an answer, with the id that it got.
@@ -79,14 +96,24 @@ impl Answer<'_> {
     fn text(&self) -> String {
         let text = self.reply.text.clone().unwrap_or_default();
         match &self.reply.json {
-            Some(value) => text + &value.to_string(),
-            None => text,
+            Some(value) if self.answering_tool().is_none() => text + &value.to_string(),
+            _ => text,
         }
+    }
+
+    /// Returns the tool that must be called with the JSON of the reply. So Anthropic's Messages gave structured answers
+    /// before they had a format for them.
+    fn answering_tool(&self) -> Option<&str> {
+        let body = self.request.body;
+        let by_tool = self.request.protocol == Protocol::Messages && self.reply.tool_calls.is_empty() && self.reply.json.is_some();
+        view::messages::forced_tool(body).filter(|_| by_tool && view::messages::format(body).is_none())
     }
 
     fn calls(&self) -> Vec<Call> {
         let turn = self.request.turns();
-        let calls = self.reply.tool_calls.iter().enumerate().map(|(index, call)| Call {
+        let by_tool = self.answering_tool().zip(self.reply.json.clone());
+        let answer = by_tool.map(|(name, arguments)| ScriptedCall { name: name.to_owned(), arguments, id: None });
+        let calls = self.reply.tool_calls.iter().chain(&answer).enumerate().map(|(index, call)| Call {
             id: (!self.is_odd(Odd::NoIds)).then(|| call.id.clone().unwrap_or_else(|| self.provider.call_id(turn, self.number, index))),
             name: call.name.clone(),
             arguments: match &call.arguments {

@@ -15,10 +15,11 @@ pub struct Reply {
     /// A value whose JSON is the text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
-    /// The reasoning, sent in the form of the [`Provider`](crate::Provider): `reasoning_content` for the generic one.
+    /// The reasoning, sent in the form of the protocol and the [`Provider`](crate::Provider): `reasoning_content` in chat
+    /// completions of the generic one. Anthropic's Messages and Gemini show it only if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Why the model refuses, sent as `refusal` instead of a text.
+    /// Why the model refuses, sent as `refusal` instead of a text. Gemini blocks the prompt, and gives no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
     /// The generation fails after HTTP 200 and whatever else the reply has.
@@ -39,13 +40,13 @@ pub struct Reply {
     /// Bytes sent instead of an answer, as they are.
     #[serde(skip)]
     pub raw: Option<Vec<u8>>,
-    /// The finish reason; `stop` or `tool_calls` when absent.
+    /// The finish reason, in the words of chat completions or of the protocol; `stop` or `tool_calls` when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
     /// The tokens reported; 100 in and 20 out when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<ScriptedUsage>,
-    /// Deviations from OpenAI's form.
+    /// Deviations from the usual form of the protocol.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub odd: BTreeSet<Odd>,
     /// Hold the reply until this many requests are held at once, then let all of them go.
@@ -119,7 +120,7 @@ pub struct ScriptedFailure {
     pub message: String,
 }
 
-/// A deviation from OpenAI's form.
+/// A deviation from the usual form of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -138,12 +139,18 @@ pub enum Odd {
     NoUsage,
     /// No finish reason.
     NoFinish,
-    /// A stream without `[DONE]`.
+    /// A stream without `[DONE]`, or without `message_stop`.
     NoDone,
     /// Stream chunks of tool calls without an index.
     NoIndex,
     /// JSON instead of a stream although a stream was asked for.
     IgnoreStream,
+    /// Anthropic's thinking is followed by a block of encrypted thinking.
+    RedactedThinking,
+    /// Gemini's stream has the signature of a text in a part after the finish reason.
+    LateParts,
+    /// Gemini's counts of tokens are texts.
+    TextCounts,
 }
 
 impl Reply {
@@ -185,7 +192,8 @@ impl Reply {
         Self { raw: Some(bytes.into()), ..Self::default() }
     }
 
-    /// An answer that fails after HTTP 200: `response.failed` in the Responses API, an `error` object in chat completions.
+    /// An answer that fails after HTTP 200: `response.failed` in the Responses API, an event `error` in Anthropic's Messages, and an
+    /// `error` object in the others.
     #[must_use]
     pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { failed: Some(ScriptedFailure { code: code.into(), message: message.into() }), ..Self::default() }

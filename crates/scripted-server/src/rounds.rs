@@ -13,6 +13,7 @@ use axum::routing::post;
 use memchr::memmem;
 use serde_json::json;
 
+use crate::memory::Memory;
 use crate::provider::Provider;
 use crate::render::{Rendered, render};
 use crate::reply::Reply;
@@ -94,5 +95,5 @@ fn rendered(request: &[u8], rounds: usize) -> Rendered {
     }
     let stream = has(r#""stream":true"#) || has(r#""stream": true"#);
     let request = json!({"model": "scripted", "stream_options": {"include_usage": true}});
-    render(&reply, View::of_body(&request), Provider::Generic, stream, given).0
+    render(&reply, View::of_body(&request), Provider::Generic, stream, given, &Memory::default()).0
 }

@@ -3,8 +3,19 @@
 //! Each rule is a function from a request to a refusal. It names the public source of its wording, and says so where it
 //! is stricter than the real server.
 
+mod anthropic;
+mod anthropic_form;
+mod anthropic_messages;
+mod anthropic_schemas;
+mod anthropic_thinking;
+mod anthropic_tools;
 mod deepseek;
 mod gemini;
+mod gemini_contents;
+mod gemini_fields;
+mod gemini_native;
+mod gemini_schemas;
+mod gemini_signatures;
 mod mistral;
 mod openai_chat;
 mod openai_form;
@@ -17,6 +28,8 @@ mod schemas;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::memory::{Memory, turn_key};
@@ -26,6 +39,8 @@ use crate::view::{Protocol, View, content_text, list, role, text};
 /// A request together with what the server sent before.
 pub(crate) struct Asked<'a> {
     pub(crate) request: View<'a>,
+    /// The headers, with lower-case names.
+    pub(crate) headers: &'a BTreeMap<String, String>,
     pub(crate) memory: &'a Memory,
 }
 
@@ -47,6 +62,8 @@ pub(crate) fn refusal(provider: Provider, asked: &Asked<'_>) -> Option<Refusal> 
         (Provider::DeepSeek, Protocol::Chat) => deepseek::RULES,
         (Provider::OpenRouter, Protocol::Chat) => openrouter::RULES,
         (Provider::Gemini, Protocol::Chat) => gemini::RULES,
+        (Provider::Gemini, Protocol::Gemini) => gemini_native::RULES,
+        (Provider::Anthropic, Protocol::Messages) => anthropic::RULES,
         (Provider::Mistral, Protocol::Chat) => mistral::RULES,
         (_, _) => &[],
     };

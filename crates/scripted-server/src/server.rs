@@ -13,8 +13,10 @@ use axum::response::Response;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::errors;
 use crate::gate::Gates;
 use crate::memory::Memory;
+use crate::models;
 use crate::provider::Provider;
 use crate::render::render;
 use crate::reply::Reply;
@@ -40,6 +42,13 @@ pub struct Received {
     pub headers: BTreeMap<String, String>,
     /// The place of the rule that answered it; `None` where it was refused.
     pub rule: Option<usize>,
+}
+
+impl Received {
+    fn view(&self) -> View<'_> {
+        let known = View::of_body(&self.body);
+        View { protocol: Protocol::of_path(&self.path).unwrap_or(known.protocol), path: &self.path, query: &self.query, ..known }
+    }
 }
 
 #[derive(Default)]
@@ -117,6 +126,12 @@ impl ScriptedServer {
         format!("http://{}/v1", self.serving.address)
     }
 
+    /// The address without a path, `http://127.0.0.1:PORT`, for services that have another path than `/v1`.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.serving.address)
+    }
+
     /// The bodies of all requests, in the order of their arrival.
     #[must_use]
     pub fn requests(&self) -> Vec<Value> {
@@ -172,21 +187,19 @@ fn routes(shared: Arc<Shared>) -> Router {
 
 /// Answers any request. Real services and gateways have their routes below paths of their own, so only the end of a path counts.
 async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
-    let provider = shared.script.provider;
-    let served = |protocol: &Protocol| !shared.script.strict || *protocol == Protocol::Chat || provider.has_responses();
+    let served = |protocol: &Protocol| !shared.script.strict || shared.script.provider.speaks(*protocol);
     match Protocol::of_path(uri.path()).filter(served) {
         Some(protocol) if method == Method::POST => generate(shared, protocol, &uri, &headers, &bytes).await,
-        Some(_) => refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", format!("{method} is not allowed at {uri}")),
-        None if method == Method::GET && uri.path().ends_with("/models") => models(&shared),
+        Some(protocol) => {
+            refused(protocol, StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", &format!("{method} is not allowed at {uri}"))
+        }
+        None if method == Method::GET && uri.path().ends_with("/models") => {
+            plain(StatusCode::OK, &models::list(&shared.script, uri.path()))
+        }
         None => {
             plain(StatusCode::NOT_FOUND, &json!({"error": {"message": format!("no such path: {uri}"), "type": "invalid_request_error"}}))
         }
     }
-}
-
-fn models(shared: &Shared) -> Response {
-    let list: Vec<Value> = shared.script.models.iter().map(|name| json!({"id": name, "object": "model", "owned_by": "script"})).collect();
-    plain(StatusCode::OK, &json!({"object": "list", "data": list}))
 }
 
 fn plain(status: StatusCode, body: &Value) -> Response {
@@ -196,8 +209,8 @@ fn plain(status: StatusCode, body: &Value) -> Response {
     response
 }
 
-fn refused(status: StatusCode, code: &str, message: String) -> Response {
-    plain(status, &json!({"error": {"message": message, "type": "invalid_request_error", "code": code}}))
+fn refused(protocol: Protocol, status: StatusCode, code: &str, message: &str) -> Response {
+    plain(status, &errors::body(protocol, status.as_u16(), code, message))
 }
 
 /// Counts a request as in flight until it is dropped.
@@ -212,16 +225,16 @@ impl Drop for InFlight {
 
 async fn generate(shared: Arc<Shared>, protocol: Protocol, uri: &Uri, headers: &HeaderMap, bytes: &Bytes) -> Response {
     let body: Value = serde_json::from_slice(bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(bytes)));
-    let headers =
+    let headers: BTreeMap<String, String> =
         headers.iter().map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect();
-    let request = View { protocol, path: uri.path(), body: &body };
+    let request = View { protocol, path: uri.path(), query: uri.query().unwrap_or_default(), body: &body };
     let flight = InFlight(Arc::clone(&shared));
     let (number, found) = {
         let mut record = shared.record();
         record.in_flight += 1;
         record.max_concurrent = record.max_concurrent.max(record.in_flight);
-        let found = find(&shared.script, &mut record, &request);
-        let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned());
+        let found = find(&shared.script, &mut record, &request, &headers);
+        let (path, query) = (request.path.to_owned(), request.query.to_owned());
         let rule = found.as_ref().ok().map(|(rule, _)| *rule);
         record.received.push(Received { path, query, body: body.clone(), headers, rule });
         (record.received.len(), found)
@@ -230,21 +243,24 @@ async fn generate(shared: Arc<Shared>, protocol: Protocol, uri: &Uri, headers: &
     match found {
         Ok((_, reply)) => match hold(&shared, &reply).await {
             Ok(()) => {
-                let (rendered, sent) = render(&reply, request, shared.script.provider, request.wants_stream(), number);
-                if shared.script.strict && shared.script.provider != Provider::Generic {
-                    shared.record().memory.keep(sent);
-                }
+                let rendered = {
+                    let memory = &mut shared.record().memory;
+                    let (rendered, sent) = render(&reply, request, shared.script.provider, request.wants_stream(), number, memory);
+                    let checks = shared.script.strict && shared.script.provider != Provider::Generic;
+                    memory.keep(if checks { sent } else { sent.prompts_only() });
+                    rendered
+                };
                 send(&reply, rendered, shared.released.subscribe(), flight)
             }
-            Err(reason) => refused(StatusCode::BAD_REQUEST, "held_in_vain", reason),
+            Err(reason) => refused(protocol, StatusCode::BAD_REQUEST, "held_in_vain", &reason),
         },
         Err(refusal) => plain(StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST), &refusal.body),
     }
 }
 
 /// Finds the rule and the reply of a request, unless the provider refuses it or no rule fits.
-fn find(script: &Script, record: &mut Record, request: &View<'_>) -> Result<(usize, Reply), Refusal> {
-    let asked = Asked { request: *request, memory: &record.memory };
+fn find(script: &Script, record: &mut Record, request: &View<'_>, headers: &BTreeMap<String, String>) -> Result<(usize, Reply), Refusal> {
+    let asked = Asked { request: *request, headers, memory: &record.memory };
     if let Some(refusal) = script.strict.then(|| refusal(script.provider, &asked)).flatten() {
         return Err(refusal);
     }
@@ -252,8 +268,7 @@ fn find(script: &Script, record: &mut Record, request: &View<'_>) -> Result<(usi
         let short = request.in_short();
         let message = format!("no rule of the script answers this request: {short}");
         record.unmatched.push(short);
-        let error = json!({"message": message, "type": "invalid_request_error", "code": "no_rule"});
-        Refusal { status: 404, body: json!({"error": error}) }
+        Refusal { status: 404, body: errors::body(request.protocol, 404, "no_rule", &message) }
     })
 }
 
@@ -286,7 +301,7 @@ async fn hold(shared: &Shared, reply: &Reply) -> Result<(), String> {
         let mut arrivals = shared.arrived.subscribe();
         let arrived = |_: &usize| {
             let record = shared.record();
-            record.received.iter().any(|one| View::of_body(&one.body).texts().iter().any(|said| said.contains(text)))
+            record.received.iter().any(|one| one.view().texts().iter().any(|said| said.contains(text)))
         };
         let in_vain = |_| format!("held in vain: no request with {text:?} arrived within 30 s");
         // The sender lives in `shared`, so only the time can run out.

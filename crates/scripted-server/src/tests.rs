@@ -1,5 +1,7 @@
 //! The server against a bare TCP client.
 
+mod gemini;
+mod messages;
 mod providers;
 mod responses;
 
@@ -10,6 +12,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+/// What Anthropic and Gemini want in a request.
+const KEYS: &str = "x-api-key: k\r\nanthropic-version: 2023-06-01\r\nx-goog-api-key: k\r\n";
+
 async fn post_raw(server: &ScriptedServer, body: &Value) -> String {
     post_to(&server.url(), body).await
 }
@@ -17,6 +22,17 @@ async fn post_raw(server: &ScriptedServer, body: &Value) -> String {
 async fn post_to(base_url: &str, body: &Value) -> String {
     let (authority, path) = base_url.trim_start_matches("http://").split_once('/').unwrap();
     send(authority, &format!("/{path}/chat/completions"), body).await
+}
+
+/// Gets a path, and returns the body.
+async fn get(server: &ScriptedServer, path: &str) -> Value {
+    let origin = server.origin();
+    let authority = origin.trim_start_matches("http://");
+    let mut socket = TcpStream::connect(authority).await.unwrap();
+    socket.write_all(format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
 /// Sends one request to a path, and returns the status and the body with its chunks joined.
@@ -38,7 +54,7 @@ async fn send(authority: &str, path: &str, body: &Value) -> String {
     let body = body.to_string();
     let mut socket = TcpStream::connect(authority).await.unwrap();
     let head = format!(
-        "POST {path} HTTP/1.1\r\nhost: {authority}\r\nauthorization: Bearer k\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        "POST {path} HTTP/1.1\r\nhost: {authority}\r\nauthorization: Bearer k\r\n{KEYS}connection: close\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     socket.write_all(head.as_bytes()).await.unwrap();

@@ -1,4 +1,7 @@
-//! One view of a request for both protocols.
+//! One view of a request for all protocols.
+
+pub(crate) mod gemini;
+pub(crate) mod messages;
 
 use serde_json::Value;
 
@@ -9,6 +12,10 @@ pub(crate) enum Protocol {
     Chat,
     /// `…/responses`
     Responses,
+    /// `…/messages`, of Anthropic
+    Messages,
+    /// `…:generateContent` and `…:streamGenerateContent`, of Gemini
+    Gemini,
 }
 
 impl Protocol {
@@ -18,8 +25,25 @@ impl Protocol {
             Some(Self::Chat)
         } else if path.ends_with("/responses") {
             Some(Self::Responses)
+        } else if path.ends_with("/messages") {
+            Some(Self::Messages)
+        } else if path.ends_with(":generateContent") || path.ends_with(gemini::STREAM) {
+            Some(Self::Gemini)
         } else {
             None
+        }
+    }
+
+    /// Tells the protocol from the members that only it has.
+    fn of_body(body: &Value) -> Self {
+        if body.get("contents").is_some() {
+            Self::Gemini
+        } else if body.get("messages").is_none() && body.get("input").is_some() {
+            Self::Responses
+        } else if messages::fits(body) {
+            Self::Messages
+        } else {
+            Self::Chat
         }
     }
 }
@@ -30,91 +54,122 @@ pub(crate) struct View<'a> {
     pub(crate) protocol: Protocol,
     /// The path; empty where it is not known.
     pub(crate) path: &'a str,
+    /// The query after `?`.
+    pub(crate) query: &'a str,
     pub(crate) body: &'a Value,
 }
 
 impl<'a> View<'a> {
-    /// Tells the protocol from the body: only the Responses API has `input` and no `messages`.
+    /// Views a body whose path is not known.
     pub(crate) fn of_body(body: &'a Value) -> Self {
-        let responses = body.get("input").is_some() && body.get("messages").is_none();
-        Self { protocol: if responses { Protocol::Responses } else { Protocol::Chat }, path: "", body }
+        Self { protocol: Protocol::of_body(body), path: "", query: "", body }
     }
 
-    /// Returns the messages of a chat, or the items of `input`; a plain text as `input` is no list.
+    /// Returns the messages of a chat, the items of `input`, or `contents`; a plain text as `input` is no list.
     pub(crate) fn entries(&self) -> &'a [Value] {
-        let key = match self.protocol {
-            Protocol::Chat => "messages",
+        list(self.body.get(match self.protocol {
+            Protocol::Chat | Protocol::Messages => "messages",
             Protocol::Responses => "input",
-        };
-        list(self.body.get(key))
+            Protocol::Gemini => "contents",
+        }))
     }
 
-    /// Returns the text of each message or item, calls included, in order. `instructions` come first.
+    /// Returns the text of each message or item, calls and results included, in order. The system text comes first.
     pub(crate) fn texts(&self) -> Vec<String> {
-        let mut texts: Vec<String> = Vec::new();
-        if self.protocol == Protocol::Responses {
-            texts.extend(["instructions", "input"].into_iter().filter_map(|key| text(self.body, key)).map(str::to_owned));
-        }
-        texts.extend(self.entries().iter().map(entry_text));
-        texts
-    }
-
-    /// Returns the turns of the model: assistant messages, or groups of consecutive items that the model made.
-    pub(crate) fn turns(&self) -> usize {
-        let made = |entry: &&Value| match self.protocol {
-            Protocol::Chat => role(entry) == "assistant",
-            Protocol::Responses => made_by_model(entry),
-        };
+        let entries = self.entries().iter();
         match self.protocol {
-            Protocol::Chat => self.entries().iter().filter(made).count(),
+            Protocol::Chat => entries.map(entry_text).collect(),
             Protocol::Responses => {
-                let groups = self.entries().chunk_by(|one, next| made_by_model(one) == made_by_model(next));
-                groups.filter(|group| group.first().as_ref().is_some_and(made)).count()
+                let plain = ["instructions", "input"].into_iter().filter_map(|key| text(self.body, key)).map(str::to_owned);
+                plain.chain(entries.map(entry_text)).collect()
+            }
+            Protocol::Messages => {
+                let system = self.body.get("system").map(|system| content_text(Some(system)));
+                system.into_iter().chain(entries.map(messages::entry_text)).collect()
+            }
+            Protocol::Gemini => {
+                let system = gemini::member(self.body, "systemInstruction").map(gemini::entry_text);
+                system.into_iter().chain(entries.map(gemini::entry_text)).collect()
             }
         }
     }
 
+    /// Returns the turns of the model: assistant messages of a chat, or groups of consecutive entries that the model made.
+    pub(crate) fn turns(&self) -> usize {
+        let made = |entry: &Value| match self.protocol {
+            Protocol::Chat | Protocol::Messages => role(entry) == "assistant",
+            Protocol::Responses => made_by_model(entry),
+            Protocol::Gemini => role(entry) == "model",
+        };
+        if self.protocol == Protocol::Chat {
+            return self.entries().iter().filter(|entry| made(entry)).count();
+        }
+        let groups = self.entries().chunk_by(|one, next| made(one) == made(next));
+        groups.filter(|group| group.first().is_some_and(made)).count()
+    }
+
     /// Returns the names of the offered tools.
     pub(crate) fn tool_names(&self) -> Vec<&'a str> {
-        self.tools().iter().filter_map(|tool| text(self.function(tool), "name")).collect()
+        self.tools().into_iter().filter_map(|tool| text(self.function(tool), "name")).collect()
     }
 
-    pub(crate) fn tools(&self) -> &'a [Value] {
-        list(self.body.get("tools"))
+    /// Returns the offered tools. In Gemini's protocol these are the function declarations of all tools.
+    pub(crate) fn tools(&self) -> Vec<&'a Value> {
+        let tools = list(self.body.get("tools"));
+        match self.protocol {
+            Protocol::Gemini => tools.iter().flat_map(|tool| list(gemini::member(tool, "functionDeclarations"))).collect(),
+            _ => tools.iter().collect(),
+        }
     }
 
-    /// Returns the object that holds a tool's `name` and `parameters`.
+    /// Returns the object that holds a tool's `name` and its schema.
     pub(crate) fn function(&self, tool: &'a Value) -> &'a Value {
         match self.protocol {
             Protocol::Chat => tool.get("function").unwrap_or(tool),
-            Protocol::Responses => tool,
+            Protocol::Responses | Protocol::Messages | Protocol::Gemini => tool,
         }
     }
 
     /// Returns the name of the schema that the answer must follow.
+    ///
+    /// Anthropic and Gemini have no member for the name, so there it is the `title` of the schema. A tool that must be
+    /// called counts as a schema of Anthropic's, too: so structured answers were asked for before `output_config.format`.
     pub(crate) fn schema_name(&self) -> Option<&'a str> {
-        let pointer = match self.protocol {
-            Protocol::Chat => "/response_format/json_schema/name",
-            Protocol::Responses => "/text/format/name",
-        };
-        self.body.pointer(pointer).and_then(Value::as_str)
+        match self.protocol {
+            Protocol::Chat => self.body.pointer("/response_format/json_schema/name").and_then(Value::as_str),
+            Protocol::Responses => self.body.pointer("/text/format/name").and_then(Value::as_str),
+            Protocol::Messages => {
+                let title = messages::format(self.body).and_then(|format| text(format.get("schema")?, "title"));
+                title.or_else(|| messages::forced_tool(self.body))
+            }
+            Protocol::Gemini => gemini::response_schema(self.body).and_then(|schema| text(schema, "title")),
+        }
     }
 
     /// Returns whether the answer is free text, without a schema or JSON mode.
     pub(crate) fn wants_plain_text(&self) -> bool {
-        let pointer = match self.protocol {
-            Protocol::Chat => "/response_format/type",
-            Protocol::Responses => "/text/format/type",
-        };
-        self.body.pointer(pointer).and_then(Value::as_str).unwrap_or("text") == "text"
+        let plain = |pointer: &str| self.body.pointer(pointer).and_then(Value::as_str).unwrap_or("text") == "text";
+        match self.protocol {
+            Protocol::Chat => plain("/response_format/type"),
+            Protocol::Responses => plain("/text/format/type"),
+            Protocol::Messages => messages::format(self.body).is_none(),
+            Protocol::Gemini => gemini::generation(self.body, "responseMimeType").is_none_or(|kind| kind == "text/plain"),
+        }
     }
 
     pub(crate) fn wants_stream(&self) -> bool {
-        self.body.get("stream").and_then(Value::as_bool).unwrap_or(false)
+        match self.protocol {
+            Protocol::Gemini => self.path.ends_with(gemini::STREAM),
+            _ => self.body.get("stream").and_then(Value::as_bool).unwrap_or(false),
+        }
     }
 
+    /// Returns the model, which Gemini's protocol names in the path.
     pub(crate) fn model(&self) -> &'a str {
-        text(self.body, "model").unwrap_or_default()
+        match self.protocol {
+            Protocol::Gemini => gemini::model(self.path).unwrap_or_default(),
+            _ => text(self.body, "model").unwrap_or_default(),
+        }
     }
 
     /// Returns the effort of reasoning that the request names.
@@ -122,6 +177,8 @@ impl<'a> View<'a> {
         let pointer = match self.protocol {
             Protocol::Chat => "/reasoning_effort",
             Protocol::Responses => "/reasoning/effort",
+            Protocol::Messages => "/output_config/effort",
+            Protocol::Gemini => "/generationConfig/thinkingConfig/thinkingLevel",
         };
         self.body.pointer(pointer).and_then(Value::as_str)
     }
@@ -177,16 +234,21 @@ pub(crate) fn content_text(content: Option<&Value>) -> String {
     }
 }
 
-/// Returns the text of a message or an item, its tool calls included.
+/// Returns the text of a message of a chat or of an item, its tool calls included.
 fn entry_text(entry: &Value) -> String {
     let mut said = content_text(entry.get("content"));
     said.push_str(&content_text(entry.get("output")));
     let calls = list(entry.get("tool_calls")).iter().filter_map(|call| call.get("function"));
     for function in calls.chain((item_type(entry) == "function_call").then_some(entry)) {
         for part in ["name", "arguments"].into_iter().filter_map(|key| text(function, key)) {
-            said.push('\n');
-            said.push_str(part);
+            push_line(&mut said, part);
         }
     }
     said
+}
+
+/// Adds a line to what an entry says.
+fn push_line(said: &mut String, line: &str) {
+    said.push('\n');
+    said.push_str(line);
 }

@@ -9,7 +9,8 @@ use crate::view::View;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The name of the schema: `response_format.json_schema.name`, or `text.format.name` in the Responses API.
+    /// The name of the schema: `response_format.json_schema.name`, or `text.format.name` in the Responses API. Anthropic's
+    /// Messages and Gemini have no name, so there it is the `title` of the schema, or the tool that Anthropic must call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
     /// The request offers tools, or none.
@@ -27,14 +28,14 @@ pub struct When {
     /// This text is in the last message or item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_contains: Option<String>,
-    /// The request has this many turns of the model: 0 for the first request of a conversation. In the Responses API
-    /// consecutive items that the model made are one turn.
+    /// The request has this many turns of the model: 0 for the first request of a conversation. In all
+    /// protocols but chat completions, consecutive entries that the model made are one turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<usize>,
     /// The request asks for a stream, or for a whole answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// The model asked for.
+    /// The model asked for; Gemini's protocol has it in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// A JSON pointer such as `/stream_options` that the request has.
@@ -136,7 +137,8 @@ impl When {
         self
     }
 
-    /// Returns whether the body of a request fits. The body decides the protocol, and a condition on the path never holds.
+    /// Returns whether the body of a request fits. The body decides the protocol; conditions on the path
+    /// never hold, nor do those on what Gemini's protocol has in its path, the model and the stream.
     #[must_use]
     pub fn fits(&self, request: &Value) -> bool {
         self.holds(&View::of_body(request))

@@ -45,7 +45,7 @@ impl Answer<'_> {
                 deltas
             }
             Provider::Gemini if self.reply.tool_calls.is_empty() => vec![json!({"extra_content": self.thought_signature()})],
-            Provider::Gemini | Provider::OpenAi => Vec::new(),
+            Provider::Gemini | Provider::OpenAi | Provider::Anthropic => Vec::new(),
         }
     }
 

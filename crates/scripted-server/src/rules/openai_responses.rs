@@ -102,7 +102,7 @@ fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
 /// The name: see [`openai_form`](super::openai_form). Stricter than the real server in `strict`: there it may be left
 /// out, and the schema is silently made strict (<https://github.com/0xPlaygrounds/rig/issues/2477>).
 fn tool_form(asked: &Asked<'_>) -> Option<Refusal> {
-    asked.request.tools().iter().enumerate().find_map(|(place, tool)| {
+    asked.request.tools().into_iter().enumerate().find_map(|(place, tool)| {
         let kind = text(tool, "type");
         if kind.is_none() {
             return Some(missing(&format!("tools[{place}].type")));

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Refusal, openai_error};
+use super::{Refusal, anthropic_messages, gemini_contents, openai_error};
 use crate::view::{Protocol, View, item_type, list, role, text};
 
 /// Returns the first call without a result, or result without a call.
@@ -13,6 +13,8 @@ pub(super) fn refusal(request: &View<'_>) -> Option<Refusal> {
             Refusal { status: 400, body: json!({"error": error}) }
         }),
         Protocol::Responses => responses(request),
+        Protocol::Messages => anthropic_messages::unpaired(request),
+        Protocol::Gemini => gemini_contents::unpaired(request.body),
     }
 }
 

@@ -34,12 +34,12 @@ pub(super) fn strict(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Calls `fault` with the name and the function of each tool, and refuses the first with a fault.
 fn each_tool(request: &View<'_>, fault: impl Fn(&str, &Value) -> Option<String>) -> Option<Refusal> {
-    request.tools().iter().enumerate().filter(|(_, tool)| text(tool, "type") == Some("function")).find_map(|(place, tool)| {
+    request.tools().into_iter().enumerate().filter(|(_, tool)| text(tool, "type") == Some("function")).find_map(|(place, tool)| {
         let function = request.function(tool);
         let message = fault(text(function, "name").unwrap_or_default(), function)?;
         let param = match request.protocol {
             Protocol::Chat => format!("tools[{place}].function.parameters"),
-            Protocol::Responses => format!("tools[{place}].parameters"),
+            _ => format!("tools[{place}].parameters"),
         };
         Some(openai_error(400, message, Some(&param), Some("invalid_function_parameters")))
     })

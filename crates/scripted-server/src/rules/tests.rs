@@ -1,8 +1,13 @@
 //! Tables of requests with the refusal of each, or none.
 
+mod anthropic;
+mod anthropic_thinking;
 mod chat;
+mod gemini;
 mod openai_chat;
 mod openai_responses;
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -18,31 +23,52 @@ struct Service {
     provider: Provider,
     protocol: Protocol,
     memory: Memory,
+    path: &'static str,
+    headers: BTreeMap<String, String>,
 }
 
 impl Service {
     fn new(provider: Provider, protocol: Protocol) -> Self {
-        Self { provider, protocol, memory: Memory::default() }
+        let headers = [("x-api-key", "k"), ("anthropic-version", "2023-06-01"), ("x-goog-api-key", "k")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        Self { provider, protocol, memory: Memory::default(), path: "/v1beta/models/gemini-3.1-pro-preview:generateContent", headers }
+    }
+
+    fn with_header(mut self, name: &str, value: &str) -> Self {
+        self.headers.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    fn without_header(mut self, name: &str) -> Self {
+        self.headers.remove(name);
+        self
+    }
+
+    fn at(mut self, path: &'static str) -> Self {
+        self.path = path;
+        self
     }
 
     /// Answers a request, and returns the message or the items of the answer.
     fn answer(&mut self, number: usize, reply: &Reply, request: &Value) -> Value {
-        let (rendered, sent) = render(reply, self.view(request), self.provider, false, number);
+        let (rendered, sent) = render(reply, self.view(request), self.provider, false, number, &self.memory);
         self.memory.keep(sent);
         let document: Value = serde_json::from_slice(&rendered.pieces.concat()).unwrap();
         match self.protocol {
             Protocol::Chat => document["choices"][0]["message"].clone(),
             Protocol::Responses => document["output"].clone(),
+            Protocol::Messages => json!({"role": "assistant", "content": document["content"]}),
+            Protocol::Gemini => document["candidates"][0]["content"].clone(),
         }
     }
 
     fn view<'a>(&self, request: &'a Value) -> View<'a> {
-        View { protocol: self.protocol, path: "", body: request }
+        View { protocol: self.protocol, path: self.path, query: "", body: request }
     }
 
     /// Returns the status and the body of the refusal; 200 and null where there is none.
     fn refusal(&self, request: &Value) -> (u16, Value) {
-        let asked = Asked { request: self.view(request), memory: &self.memory };
+        let asked = Asked { request: self.view(request), headers: &self.headers, memory: &self.memory };
         refusal(self.provider, &asked).map_or((200, Value::Null), |refusal| (refusal.status, refusal.body))
     }
 
@@ -72,6 +98,13 @@ fn with(mut value: Value, pointer: &str, member: Value) -> Value {
 
 fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
+}
+
+/// Returns a request with an entry added at the end of `messages` or `contents`.
+fn then(mut request: Value, entry: Value) -> Value {
+    let key = if request.get("contents").is_some() { "contents" } else { "messages" };
+    request[key].as_array_mut().unwrap().push(entry);
+    request
 }
 
 /// Returns the results of all calls of an assistant message, or of all items that are calls.

@@ -116,8 +116,16 @@ async fn a_lenient_server_checks_nothing() {
 
 #[test]
 fn scripts_name_their_provider() {
-    let names = ["generic", "openai", "deepseek", "openrouter", "gemini", "mistral"];
-    let providers = [Provider::Generic, Provider::OpenAi, Provider::DeepSeek, Provider::OpenRouter, Provider::Gemini, Provider::Mistral];
+    let names = ["generic", "openai", "deepseek", "openrouter", "gemini", "mistral", "anthropic"];
+    let providers = [
+        Provider::Generic,
+        Provider::OpenAi,
+        Provider::DeepSeek,
+        Provider::OpenRouter,
+        Provider::Gemini,
+        Provider::Mistral,
+        Provider::Anthropic,
+    ];
     for (name, provider) in names.iter().zip(providers) {
         let text = format!(
             r#"{{"provider": "{name}", "rules": [{{"when": {{"path": "/responses"}}, "replies": [

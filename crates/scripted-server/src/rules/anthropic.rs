@@ -1,0 +1,180 @@
+//! Anthropic's Messages.
+
+use serde_json::Value;
+
+use super::{Asked, Refusal, Rule, anthropic_form, anthropic_messages, anthropic_schemas, anthropic_thinking, anthropic_tools};
+use crate::errors;
+use crate::model::Claude;
+use crate::view::messages::{forced_tool, thinking_type, thinks};
+use crate::view::{role, text};
+
+pub(super) const RULES: &[Rule] = &[
+    api_key,
+    version,
+    anthropic_form::required,
+    anthropic_form::old_format,
+    anthropic_form::unknown_members,
+    anthropic_form::blocks,
+    anthropic_messages::roles,
+    anthropic_messages::first_role,
+    anthropic_messages::cache_marks,
+    anthropic_messages::empty,
+    anthropic_messages::call_ids,
+    anthropic_tools::names,
+    anthropic_tools::schemas,
+    anthropic_schemas::strict,
+    max_tokens,
+    thinking_mode,
+    thinking_budget,
+    effort,
+    sampling,
+    sampling_with_thinking,
+    both_samplings,
+    forced_call,
+    forced_call_with_thinking,
+    prefill,
+    anthropic_messages::pairs,
+    anthropic_thinking::signatures,
+    anthropic_thinking::latest,
+    anthropic_thinking::missing,
+];
+
+/// Returns a refusal in Anthropic's form.
+pub(super) fn refuse(message: impl AsRef<str>) -> Refusal {
+    Refusal { status: 400, body: errors::anthropic("invalid_request_error", message.as_ref()) }
+}
+
+/// Returns whether the request names a beta, whatever its date.
+pub(super) fn has_beta(asked: &Asked<'_>, name: &str) -> bool {
+    let named = asked.headers.get("anthropic-beta").map(String::as_str).unwrap_or_default();
+    named.split(',').any(|beta| beta.trim().starts_with(name))
+}
+
+fn claude<'a>(asked: &Asked<'a>) -> Option<Claude<'a>> {
+    Claude::named(asked.request.model())
+}
+
+/// Words and form: <https://github.com/n8n-io/n8n/issues/37930>.
+fn api_key(asked: &Asked<'_>) -> Option<Refusal> {
+    let missing = asked.headers.get("x-api-key").is_none_or(String::is_empty);
+    missing.then(|| Refusal { status: 401, body: errors::anthropic("authentication_error", "x-api-key header is required") })
+}
+
+/// Words and form: <https://github.com/envoyproxy/ai-gateway/pull/1909>.
+fn version(asked: &Asked<'_>) -> Option<Refusal> {
+    asked.headers.get("anthropic-version").is_none_or(String::is_empty).then(|| refuse("anthropic-version: header is required"))
+}
+
+/// Words: <https://github.com/anomalyco/opencode/issues/2055>.
+fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
+    let (model, asked_for) = (asked.request.model(), asked.request.body.get("max_tokens")?.as_u64()?);
+    let most = claude(asked)?.most_tokens();
+    (asked_for > most)
+        .then(|| refuse(format!("max_tokens: {asked_for} > {most}, which is the maximum allowed number of output tokens for {model}")))
+}
+
+/// Claude 4.7 and later only adapt their thinking, and models before 4.6 cannot.
+///
+/// Words: <https://platform.claude.com/docs/en/api/errors>.
+fn thinking_mode(asked: &Asked<'_>) -> Option<Refusal> {
+    let claude = claude(asked)?;
+    match thinking_type(asked.request.body)? {
+        "enabled" if claude.only_adapts() => Some(refuse(
+            "\"thinking.type.enabled\" is not supported for this model. Use \"thinking.type.adaptive\" and \"output_config.effort\" to \
+             control thinking behavior.",
+        )),
+        "adaptive" if !claude.adapts() => Some(refuse("adaptive thinking is not supported on this model")),
+        _ => None,
+    }
+}
+
+/// A budget is at least 1,024 tokens, and less than all tokens of the answer.
+///
+/// Words: <https://github.com/themaximalist/llm.js/issues/30> and
+/// <https://platform.claude.com/docs/en/build-with-claude/extended-thinking>.
+fn thinking_budget(asked: &Asked<'_>) -> Option<Refusal> {
+    let body = asked.request.body;
+    if thinking_type(body) != Some("enabled") {
+        return None;
+    }
+    let Some(budget) = body.pointer("/thinking/budget_tokens").and_then(Value::as_u64) else {
+        return Some(refuse("thinking.enabled.budget_tokens: Field required"));
+    };
+    if budget < 1_024 {
+        return Some(refuse("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"));
+    }
+    let all = body.get("max_tokens").and_then(Value::as_u64)?;
+    (budget >= all).then(|| {
+        refuse(
+            "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at \
+             https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size",
+        )
+    })
+}
+
+/// Models before 4.6 take no effort, Opus 4.5 aside.
+///
+/// Which models do: <https://platform.claude.com/docs/en/build-with-claude/effort>.
+fn effort(asked: &Asked<'_>) -> Option<Refusal> {
+    asked.request.effort()?;
+    let claude = claude(asked)?;
+    let takes = claude.adapts() || (claude.family == "opus" && claude.version == (4, 5));
+    (!takes).then(|| refuse("This model does not support the effort parameter."))
+}
+
+/// Claude 4.7 and later take no sampling parameters. Stricter than the real server, which is said to take the default of 1
+/// (<https://platform.claude.com/docs/en/api/messages/create#create.temperature>).
+///
+/// Words: <https://github.com/vierisid/jarvis/pull/217>.
+fn sampling(asked: &Asked<'_>) -> Option<Refusal> {
+    let given = ["temperature", "top_p", "top_k"].into_iter().find(|key| asked.request.body.get(key).is_some())?;
+    claude(asked)?.only_adapts().then(|| refuse(format!("`{given}` is deprecated for this model.")))
+}
+
+/// Words: <https://github.com/MayDay-wpf/snow-app/issues/42>.
+fn sampling_with_thinking(asked: &Asked<'_>) -> Option<Refusal> {
+    let temperature = asked.request.body.get("temperature")?;
+    (thinks(asked.request.body) && temperature.as_f64() != Some(1.0)).then(|| {
+        refuse(
+            "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode. Please consult our documentation at \
+             https://platform.claude.com/docs/en/build-with-claude/extended-thinking",
+        )
+    })
+}
+
+/// From Claude 4.1 on. Words: <https://github.com/SalesforceAIResearch/MCP-Universe/issues/49>.
+fn both_samplings(asked: &Asked<'_>) -> Option<Refusal> {
+    let both = ["temperature", "top_p"].iter().all(|key| asked.request.body.get(key).is_some());
+    (both && claude(asked)?.version >= (4, 1))
+        .then(|| refuse("`temperature` and `top_p` cannot both be specified for this model. Please use only one."))
+}
+
+/// The newest models cannot be forced to call. Words: <https://github.com/can1357/oh-my-pi/issues/12939>; which models:
+/// <https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>.
+fn forced_call(asked: &Asked<'_>) -> Option<Refusal> {
+    let forced = claude(asked)?.binds() && is_forced(asked.request.body);
+    forced.then(|| refuse("tool_choice: type \"tool\" and \"any\" are not supported for this model."))
+}
+
+/// Words: <https://github.com/can1357/oh-my-pi/issues/341>.
+fn forced_call_with_thinking(asked: &Asked<'_>) -> Option<Refusal> {
+    let body = asked.request.body;
+    (thinks(body) && is_forced(body)).then(|| refuse("Thinking may not be enabled when tool_choice forces tool use."))
+}
+
+fn is_forced(body: &Value) -> bool {
+    forced_tool(body).is_some() || body.pointer("/tool_choice/type").is_some_and(|kind| kind == "any")
+}
+
+/// Claude 4.6 and later answer no begun answer. Words: <https://github.com/smallmain/vscode-unify-chat-provider/issues/249>;
+/// which models: <https://platform.claude.com/docs/en/api/errors>.
+fn prefill(asked: &Asked<'_>) -> Option<Refusal> {
+    let last = asked.request.entries().last()?;
+    (role(last) == "assistant" && claude(asked)?.adapts())
+        .then(|| refuse("This model does not support assistant message prefill. The conversation must end with a user message."))
+}
+
+/// Returns whether a block or a tool is of this type.
+pub(super) fn is(value: &Value, kind: &str) -> bool {
+    text(value, "type") == Some(kind)
+}
