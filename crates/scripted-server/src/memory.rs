@@ -1,4 +1,6 @@
-//! Memory of what a server sent and wants back unchanged: reasoning texts, signatures and encrypted items. It also remembers cached prompts.
+//! Memory of what a server sent and wants back unchanged: reasoning texts, signatures and encrypted items.
+//!
+//! It also remembers cached prompts.
 
 use std::collections::{HashMap, HashSet};
 

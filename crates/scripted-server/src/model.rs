@@ -22,10 +22,17 @@ pub(crate) fn never_reasons(model: &str) -> bool {
 
 /// Returns whether the model is a Gemini from 3 on.
 pub(crate) fn is_gemini_3(model: &str) -> bool {
-    model.split_once("gemini-").is_some_and(|(_, version)| {
-        let major: String = version.chars().take_while(char::is_ascii_digit).collect();
-        major.parse::<u32>().is_ok_and(|major| major >= 3)
-    })
+    gemini_version(model).is_some_and(|major| major >= 3)
+}
+
+/// Returns whether the model is a Gemini before 3. Names without a version, such as `gemini-flash-latest`, tell nothing.
+pub(crate) fn is_before_gemini_3(model: &str) -> bool {
+    gemini_version(model).is_some_and(|major| major < 3)
+}
+
+fn gemini_version(model: &str) -> Option<u32> {
+    let (_, version) = model.split_once("gemini-")?;
+    version.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// A Claude, as its name tells it.
@@ -101,7 +108,8 @@ mod tests {
         for (name, version, thinks) in cases {
             assert_eq!((gpt_version(name), reasons(name)), (version, thinks), "{name}");
         }
-        assert!(is_gemini_3("models/gemini-3.1-pro-preview") && !is_gemini_3("gemini-2.5-pro"));
+        assert!(is_gemini_3("models/gemini-3.1-pro-preview") && !is_gemini_3("gemini-2.5-pro") && is_before_gemini_3("gemini-2.5-pro"));
+        assert!(!is_gemini_3("gemini-flash-latest") && !is_before_gemini_3("gemini-flash-latest"));
     }
 
     #[test]

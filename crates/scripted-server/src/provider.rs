@@ -6,7 +6,8 @@ use crate::view::Protocol;
 
 /// A model service whose forms and checks the server imitates.
 ///
-/// The provider decides which protocols are served, how reasoning is carried in chat completions, which ids calls get, and which requests are refused.
+/// The provider decides which protocols are served, how reasoning is carried in chat completions, which ids calls get, and
+/// which requests are refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

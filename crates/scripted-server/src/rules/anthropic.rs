@@ -24,6 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     anthropic_tools::schemas,
     anthropic_schemas::strict,
     max_tokens,
+    known_values,
     thinking_mode,
     thinking_budget,
     effort,
@@ -32,8 +33,8 @@ pub(super) const RULES: &[Rule] = &[
     both_samplings,
     forced_call,
     forced_call_with_thinking,
-    prefill,
     anthropic_messages::pairs,
+    prefill,
     anthropic_thinking::signatures,
     anthropic_thinking::latest,
     anthropic_thinking::missing,
@@ -71,6 +72,19 @@ fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
     let most = claude(asked)?.most_tokens();
     (asked_for > most)
         .then(|| refuse(format!("max_tokens: {asked_for} > {most}, which is the maximum allowed number of output tokens for {model}")))
+}
+
+/// Kinds of thinking and efforts have names of a fixed list (<https://platform.claude.com/docs/en/build-with-claude/effort>), in
+/// the words of Pydantic.
+fn known_values(asked: &Asked<'_>) -> Option<Refusal> {
+    if let Some(kind) = thinking_type(asked.request.body).filter(|kind| !matches!(*kind, "adaptive" | "disabled" | "enabled")) {
+        let expected = "'adaptive', 'disabled', 'enabled'";
+        return Some(refuse(format!(
+            "thinking: Input tag '{kind}' found using 'type' does not match any of the expected tags: {expected}"
+        )));
+    }
+    let unknown = asked.request.effort().filter(|effort| !matches!(*effort, "low" | "medium" | "high" | "xhigh" | "max"));
+    unknown.map(|_| refuse("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'"))
 }
 
 /// Claude 4.7 and later only adapt their thinking, and models before 4.6 cannot.

@@ -94,6 +94,11 @@ pub(super) fn unknown_members(asked: &Asked<'_>) -> Option<Refusal> {
         .or_else(|| extra("metadata", body.get("metadata"), &["user_id"]))
         .or_else(|| extra("tool_choice", body.get("tool_choice"), &["type", "name", "disable_parallel_tool_use"]))
         .or_else(|| {
+            let mut system = list(body.get("system")).iter().enumerate();
+            system
+                .find_map(|(place, block)| extra(&format!("system.{place}"), Some(block), &["type", "text", "cache_control", "citations"]))
+        })
+        .or_else(|| {
             // Tools of the service have members of their own.
             let mut tools = list(body.get("tools")).iter().enumerate().filter(|(_, tool)| is_custom(tool));
             tools.find_map(|(place, tool)| extra(&format!("tools.{place}.custom"), Some(tool), TOOL))

@@ -105,7 +105,10 @@ pub(super) fn unpaired(body: &Value) -> Option<Refusal> {
         calls(content) != next.map_or(0, results)
     };
     (orphaned || contents.iter().enumerate().any(unequal)).then(|| {
-        refuse("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+        refuse(
+            "Please ensure that the number of function response parts is equal to the number of function call parts of the function call \
+             turn.",
+        )
     })
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Asked, Refusal, Rule, gemini_contents, gemini_fields, gemini_schemas, gemini_signatures};
 use crate::errors;
-use crate::model::is_gemini_3;
+use crate::model::is_before_gemini_3;
 use crate::view::gemini::{generation, member, thinking};
 use crate::view::text;
 
@@ -70,7 +70,7 @@ fn choice_without_functions(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Only Gemini 3 has levels; earlier models have budgets. Source: <https://ai.google.dev/gemini-api/docs/thinking>.
 fn thinking_level(asked: &Asked<'_>) -> Option<Refusal> {
-    let earlier = asked.request.model().contains("gemini-") && !is_gemini_3(asked.request.model());
+    let earlier = is_before_gemini_3(asked.request.model());
     thinking(asked.request.body, "thinkingLevel").filter(|_| earlier).map(|_| refuse("Thinking level is not supported for this model."))
 }
 
@@ -84,7 +84,7 @@ fn two_thinking_settings(asked: &Asked<'_>) -> Option<Refusal> {
 ///
 /// Source: <https://ai.google.dev/gemini-api/docs/structured-output>, which names Gemini 3 for both together.
 fn functions_with_json(asked: &Asked<'_>) -> Option<Refusal> {
-    let earlier = asked.request.model().contains("gemini-") && !is_gemini_3(asked.request.model());
+    let earlier = is_before_gemini_3(asked.request.model());
     let json = generation(asked.request.body, "responseMimeType").and_then(Value::as_str) == Some("application/json");
     (earlier && json && !asked.request.tools().is_empty())
         .then(|| refuse("Function calling with a response mime type: 'application/json' is unsupported"))

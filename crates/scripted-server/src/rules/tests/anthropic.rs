@@ -109,6 +109,7 @@ fn members() {
             message(assistant(json!([{"type": "tool_use", "id": "a", "name": "b"}]))),
             "messages.1.content.0.tool_use.input: Field required",
         ),
+        ("a member of a system block", set("system", json!([{"type": "text", "text": "x", "id": 1}])), "system.0.id: Extra inputs"),
         ("block_binding", set("thinking", json!({"type": "adaptive", "block_binding": {}})), "block_binding: Extra inputs"),
         ("a function of a chat", set("tools", json!([{"type": "custom", "function": {}}])), "tools.0.custom.function: Extra inputs"),
         ("a tool of the service", set("tools", json!([{"type": "web_search_20260209", "name": "web_search", "max_uses": 2}])), ""),
@@ -186,7 +187,7 @@ fn calls_and_results() {
         ("one result", after(two.clone(), json!([result("a")])), open),
         ("a text before a result", after(two.clone(), json!([result("a"), text("x"), result("b")])), open),
         ("no results", after(json!([call("b")]), json!("x")), open),
-        ("at the end", then(asking("claude-sonnet-4-5"), assistant(json!([call("b")]))), open),
+        ("at the end", then(asking("claude-sonnet-4-6"), assistant(json!([call("b")]))), open),
         (
             "a result without its call",
             after(json!([text("x")]), json!([result("c")])),
@@ -362,6 +363,12 @@ fn models() {
             of("claude-haiku-4-5", "output_config", json!({"effort": "high"})),
             "This model does not support the effort parameter.",
         ),
+        (
+            "an unknown effort",
+            of("scripted", "output_config", json!({"effort": "minimal"})),
+            "output_config.effort: Input should be 'low',",
+        ),
+        ("an unknown kind of thinking", of("scripted", "thinking", json!({"type": "auto"})), "thinking: Input tag 'auto' found"),
         ("a forced call", forced("claude-opus-4-7", named.clone()), ""),
         (
             "a forced call of the newest",
