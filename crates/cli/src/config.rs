@@ -19,11 +19,13 @@ mod tests;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use aime_actors::ActorSettings;
+use aime_llm::Effort;
 use aime_orchestrator::{EagerStart, Reflect};
 use aime_planner::{Adaptive, BypassSettings, ClassifierSettings, GrowthSettings, PlanLimits, PlannerSettings, Strategy};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::words::LanguageChoice;
 
@@ -93,11 +95,38 @@ pub(crate) struct Config {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Provider {
-    /// A server that speaks OpenAI's chat completions.
+    /// OpenAI, or any server that speaks one of its protocols.
     #[default]
     Openai,
+    /// Anthropic.
+    Anthropic,
+    /// Google's Gemini.
+    Gemini,
+    /// DeepSeek.
+    Deepseek,
+    /// OpenRouter.
+    Openrouter,
+    /// Mistral.
+    Mistral,
     /// A model in this process.
     Local,
+}
+
+/// How requests are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ProtocolConfig {
+    /// By provider, address and model; the server may ask for another one.
+    #[default]
+    Auto,
+    /// OpenAI's Responses.
+    Responses,
+    /// Chat completions.
+    Chat,
+    /// Anthropic's Messages.
+    Messages,
+    /// Gemini's generateContent.
+    Gemini,
 }
 
 /// One model.
@@ -106,6 +135,9 @@ pub(crate) enum Provider {
 pub(crate) struct ModelConfig {
     /// Who serves it.
     pub(crate) provider: Provider,
+    /// How requests to it are written.
+    #[serde(skip_serializing_if = "is_auto")]
+    pub(crate) protocol: ProtocolConfig,
     /// The server's name for it; of a local one, its name in `aime models list`.
     pub(crate) model: String,
     /// The GGUF file of a local model of one's own, relative to the file that this stands in.
@@ -117,6 +149,15 @@ pub(crate) struct ModelConfig {
     /// The environment variable that holds the key. The key itself never stands in a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) api_key_env: Option<String>,
+    /// Further request headers. They go to the server that the same file names, or to the provider's own.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Further members of the body of each request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) extra_body: BTreeMap<String, Value>,
+    /// How long it thinks before it answers; its own default when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) effort: Option<Effort>,
     /// Names of models that are asked when this one cannot be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fallback: Vec<String>,
@@ -149,8 +190,15 @@ pub(crate) struct PriceConfig {
     /// Tokens sent that were cached; the price of `input` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cached_input: Option<f64>,
+    /// Tokens sent that were written into a cache; the price of `input` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cache_write: Option<f64>,
     /// Tokens received.
     pub(crate) output: f64,
+}
+
+const fn is_auto(protocol: &ProtocolConfig) -> bool {
+    matches!(protocol, ProtocolConfig::Auto)
 }
 
 /// How goals are planned.

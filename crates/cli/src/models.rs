@@ -7,6 +7,7 @@ pub(crate) mod local;
 #[cfg(not(feature = "local-model"))]
 #[path = "models/no_local.rs"]
 pub(crate) mod local;
+mod providers;
 #[cfg(test)]
 mod tests;
 
@@ -17,9 +18,12 @@ use std::{
 };
 
 use aime_evaluation::ModelInUse;
-use aime_llm::{ChatModel, FallbackModel, ModelLimits, OpenAiModel, OpenAiSettings, Prices, SettingsError};
+use aime_llm::{ChatModel, FallbackModel, ModelFacts, ModelLimits, OpenAiModel, OpenAiSettings, Prices, SettingsError, model_facts};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
+
+use providers::is_near;
+pub(crate) use providers::{SERVED, Served, key_variables};
 
 use crate::{
     config::{Config, Environment, ModelConfig, Provider},
@@ -27,13 +31,12 @@ use crate::{
     wiring::Setup,
 };
 
-pub(crate) const OPENAI: &str = "https://api.openai.com/v1";
-pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
 /// The names that mean a model also where none of that name is configured.
 pub(crate) const ROLES: [&str; 3] = ["default", "planner", "classifier"];
-const DEFAULT_MODEL: &str = "gpt-5.6-terra";
-/// The least that OpenAI's current models hold. The bound on an answer counts its reasoning, so it is far above the longest answer.
-const OPENAI_LIMITS: ModelLimits = ModelLimits { context_tokens: 128_000, max_output_tokens: 32_768, small: false };
+/// What a server on this machine is taken to hold where it does not say.
+const NEAR_WINDOW: u32 = 32_768;
+/// The longest answer of a small model on this machine, in tokens; others may think first.
+const NEAR_ANSWER: u32 = 4_096;
 
 /// Why the local model is the default.
 pub(crate) const NO_OTHER: &str = "no other is configured";
@@ -53,8 +56,14 @@ pub(crate) struct Choice {
 pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&str>) -> Result<Option<Choice>, Failure> {
     let named = flag.map(|name| (name, "--model")).or_else(|| environment.text("AIME_MODEL").map(|name| (name, "AIME_MODEL")));
     let configured = config.models.get("default");
-    let served = environment.text("OPENAI_BASE_URL").is_some() || configured.is_some_and(|model| model.provider == Provider::Openai);
-    let from_environment = environment.text("OPENAI_BASE_URL").is_some() || environment.text("OPENAI_API_KEY").is_some();
+    let served = SERVED.iter().any(|served| environment.text(served.address_variable).is_some())
+        || configured.is_some_and(|model| model.provider != Provider::Local);
+    let from_environment = Served::in_environment(environment);
+    let remote = |model: &str| ModelConfig {
+        provider: from_environment.map_or_else(Provider::default, |served| served.provider),
+        model: model.to_owned(),
+        ..ModelConfig::default()
+    };
     let local = |model: &str| ModelConfig { provider: Provider::Local, model: model.to_owned(), ..ModelConfig::default() };
     let (default, because) = match (named, configured) {
         (Some((name, source)), _) if config.models.contains_key(name) => {
@@ -65,11 +74,13 @@ pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&s
             let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
             (Some(named), format!("{source} names it, [models.default] says where"))
         }
-        (Some((name, source)), None) => (Some(ModelConfig { model: name.to_owned(), ..ModelConfig::default() }), source.to_owned()),
+        (Some((name, source)), None) => (Some(remote(name)), source.to_owned()),
         (None, Some(base)) => (Some(base.clone()), "[models.default]".to_owned()),
-        (None, None) if from_environment => (Some(ModelConfig::default()), "OPENAI_BASE_URL or OPENAI_API_KEY".to_owned()),
-        (None, None) if local::AVAILABLE => (Some(local("")), NO_OTHER.to_owned()),
-        (None, None) => (None, String::new()),
+        (None, None) => match from_environment {
+            Some(served) => (Some(remote("")), served.because(environment)),
+            None if local::AVAILABLE => (Some(local("")), NO_OTHER.to_owned()),
+            None => (None, String::new()),
+        },
     };
     let Some(default) = default else { return Ok(None) };
     let mut models = config.models.clone();
@@ -80,15 +91,33 @@ pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&s
 /// What to say when no model is configured.
 pub(crate) fn none_configured() -> Failure {
     Failure::new(code::MODEL, "no model is configured").hint(
-        "set OPENAI_BASE_URL to a server that speaks OpenAI's chat completions (llama.cpp, Ollama, vLLM, …), or OPENAI_API_KEY; or write \
-         [models.default] into aime.toml (`aime config init`)",
+        "set OPENAI_BASE_URL to a server that speaks OpenAI's chat completions (llama.cpp, Ollama, vLLM, …), or one of OPENAI_API_KEY, \
+         ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY, MISTRAL_API_KEY; or write [models.default] into aime.toml \
+         (`aime config init`)",
     )
 }
 
 /// Makes the models of a choice, and fetches the local ones that are used and not here.
 pub(crate) async fn ready(choice: &Choice, setup: &Setup) -> Result<Models, Failure> {
-    local::prepare(choice, &used(choice, setup)?, setup).await?;
-    build(choice, setup)
+    let used = used(choice, setup)?;
+    local::prepare(choice, &used, setup).await?;
+    let mut choice = choice.clone();
+    for name in &used {
+        if let Some(config) = choice.models.get_mut(name) {
+            ask_for_window(name, config, &setup.environment).await;
+        }
+    }
+    build(&choice, setup)
+}
+
+/// Fills in the window of a model on a server nearby, where no file gives one and the server tells it.
+async fn ask_for_window(name: &str, config: &mut ModelConfig, environment: &Environment) {
+    if config.provider == Provider::Local || config.context_tokens.is_some() || !is_near(&server(config, environment).0) {
+        return;
+    }
+    if let Ok(settings) = settings(name, config, environment) {
+        config.context_tokens = aime_llm::served_window(&settings).await;
+    }
 }
 
 /// Makes the models of a choice. Local ones that nothing uses are left out: they need not be here.
@@ -100,7 +129,7 @@ pub(crate) fn build(choice: &Choice, setup: &Setup) -> Result<Models, Failure> {
         let made: Arc<dyn ChatModel> = match model.provider {
             Provider::Local if !used.contains(name) => continue,
             Provider::Local => opened.open(name, model, choice, setup)?,
-            Provider::Openai => Arc::new(client(name, model, &setup.environment)?),
+            _ => Arc::new(client(name, model, &setup.environment)?),
         };
         single.insert(name, made);
     }
@@ -132,23 +161,28 @@ fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, Failure> {
 
 /// The models that a run may ask and that have no prices: what they answer counts as 0. One in this process costs nothing.
 pub(crate) fn unpriced(choice: &Choice, setup: &Setup) -> Result<Vec<String>, Failure> {
-    let costs = |name: &String| choice.models.get(name).is_some_and(|model| model.provider != Provider::Local && model.prices.is_none());
+    let known = |model: &ModelConfig| model.provider == Provider::Local || prices(model, &setup.environment).is_some();
+    let costs = |name: &String| choice.models.get(name).is_some_and(|model| !known(model));
     Ok(used(choice, setup)?.into_iter().filter(costs).collect())
 }
 
-/// Where a model is served, and whether a file says so. OpenAI's own address is no news.
+/// Where a model is served, and whether a file says so. The provider's own address is no news.
 pub(crate) fn server(config: &ModelConfig, environment: &Environment) -> (String, bool) {
-    match (&config.base_url, environment.text("OPENAI_BASE_URL")) {
-        (Some(url), _) => (url.clone(), url.trim_end_matches('/') != OPENAI),
+    let served = Served::of(config.provider);
+    let own = served.map_or("", |served| served.address);
+    let set = served.and_then(|served| environment.text(served.address_variable));
+    match (&config.base_url, set) {
+        (Some(url), _) => (url.clone(), url.trim_end_matches('/') != own),
         (None, Some(url)) => (url.to_owned(), false),
-        (None, None) => (OPENAI.to_owned(), false),
+        (None, None) => (own.to_owned(), false),
     }
 }
 
 /// The variable in which the key of a model is looked for; none where no key is sent.
 pub(crate) fn key_variable(config: &ModelConfig, environment: &Environment) -> Option<String> {
     let named = server(config, environment).1;
-    config.api_key_env.clone().or_else(|| (!named).then(|| OPENAI_KEY.to_owned()))
+    let own = || Served::of(config.provider).map(|served| served.key_variable(environment).to_owned());
+    config.api_key_env.clone().or_else(|| own().filter(|_| !named))
 }
 
 /// What only all models together show: fallbacks that are not there.
@@ -174,7 +208,7 @@ pub(crate) fn single(
 ) -> Result<Arc<dyn ChatModel>, Failure> {
     match config.provider {
         Provider::Local => opened.open(name, config, choice, setup),
-        Provider::Openai => Ok(Arc::new(client(name, config, &setup.environment)?)),
+        _ => Ok(Arc::new(client(name, config, &setup.environment)?)),
     }
 }
 
@@ -182,21 +216,31 @@ pub(crate) fn single(
 pub(crate) fn place(config: &ModelConfig, environment: &Environment) -> String {
     match config.provider {
         Provider::Local => "in this process".to_owned(),
-        Provider::Openai => format!("at {}", server(config, environment).0),
+        _ => format!("at {}", server(config, environment).0),
     }
 }
 
-fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiModel, Failure> {
+/// The client of a model behind a server.
+pub(crate) fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiModel, Failure> {
+    OpenAiModel::new(settings(name, config, environment)?).map_err(|error| {
+        let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
+        let variable = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
+        let mend = if from_environment { format!("mend {variable}") } else { format!("mend [models.{name}]") };
+        Failure::caused(code::USAGE, &error).hint(mend)
+    })
+}
+
+fn settings(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiSettings, Failure> {
     let base_url = server(config, environment).0;
     let mut settings = OpenAiSettings::new(model_name(config), base_url.clone());
     settings.api_key = key(name, config, environment, &base_url)?;
-    let default = if base_url == OPENAI { OPENAI_LIMITS } else { ModelLimits::default() };
-    settings.limits = ModelLimits {
-        context_tokens: config.context_tokens.unwrap_or(default.context_tokens),
-        max_output_tokens: config.max_output_tokens.unwrap_or(default.max_output_tokens),
-        small: config.small.unwrap_or(default.small),
-    };
-    settings.prices = config.prices.map(|prices| Prices { input: prices.input, cached_input: prices.cached_input, output: prices.output });
+    settings.provider = Served::of(config.provider).and_then(|served| served.client);
+    settings.protocol = providers::protocol(config.protocol);
+    settings.effort = config.effort;
+    settings.headers = config.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone()))).collect();
+    settings.extra_body = config.extra_body.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    settings.limits = limits(config, environment);
+    settings.prices = prices(config, environment);
     if let Some(seconds) = config.timeout_seconds {
         settings.timeouts.idle = Duration::from_secs(seconds);
         settings.retry.deadline = settings.retry.deadline.max(Duration::from_secs(seconds));
@@ -204,16 +248,55 @@ fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result
     if let Some(retries) = config.max_retries {
         settings.retry.max_retries = retries;
     }
-    OpenAiModel::new(settings).map_err(|error| {
-        let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
-        let mend = if from_environment { "mend OPENAI_BASE_URL".to_owned() } else { format!("mend [models.{name}]") };
-        Failure::caused(code::USAGE, &error).hint(mend)
-    })
+    Ok(settings)
+}
+
+/// What the catalog knows of a model.
+pub(crate) fn facts(config: &ModelConfig, environment: &Environment) -> ModelFacts {
+    let provider = match Served::of(config.provider) {
+        Some(served) if served.client.is_some() => Some(served.catalog),
+        _ => {
+            let url = server(config, environment).0;
+            let host = url.split_once("://").map_or("", |(_, rest)| rest).split(['/', ':']).next().unwrap_or_default().to_owned();
+            aime_llm::provider_of_host(&host)
+        }
+    };
+    model_facts(provider, &model_name(config))
+}
+
+/// Whether a model is on a server of one's own, of which only the server knows.
+fn is_own_server(config: &ModelConfig, environment: &Environment) -> bool {
+    config.provider == Provider::Openai && is_near(&server(config, environment).0)
+}
+
+/// Files win over the catalog. The bound on an answer counts what the model thinks before it.
+pub(crate) fn limits(config: &ModelConfig, environment: &Environment) -> ModelLimits {
+    let facts = facts(config, environment).limits;
+    let small = config.small.unwrap_or(facts.small);
+    let near = is_own_server(config, environment);
+    let context_tokens = config.context_tokens.unwrap_or(if near { NEAR_WINDOW } else { facts.context_tokens });
+    let answer = match near {
+        true if small => NEAR_ANSWER,
+        true => (context_tokens / 4).clamp(NEAR_ANSWER, 16_384),
+        false => facts.max_output_tokens.min(context_tokens),
+    };
+    ModelLimits { context_tokens, max_output_tokens: config.max_output_tokens.unwrap_or(answer), small }
+}
+
+/// Prices that a file names, else those of the catalog. What a server of one's own costs, only its owner knows.
+pub(crate) fn prices(config: &ModelConfig, environment: &Environment) -> Option<Prices> {
+    let named = config.prices.map(|prices| Prices {
+        input: prices.input,
+        cached_input: prices.cached_input,
+        cache_write: prices.cache_write,
+        output: prices.output,
+    });
+    named.or_else(|| facts(config, environment).prices.filter(|_| !is_own_server(config, environment)))
 }
 
 /// A model as other programs reach it. The key of one goes to its own server, as aime sends it.
 pub(crate) fn in_use(config: &ModelConfig, environment: &Environment) -> ModelInUse {
-    let base_url = (config.provider == Provider::Openai).then(|| server(config, environment).0);
+    let base_url = (config.provider != Provider::Local).then(|| server(config, environment).0);
     let key = key_variable(config, environment).filter(|_| base_url.is_some()).and_then(|name| environment.text(&name)).map(Into::into);
     ModelInUse { name: model_name(config), base_url, key, max_output_tokens: config.max_output_tokens }
 }
@@ -222,10 +305,21 @@ pub(crate) fn model_name(config: &ModelConfig) -> String {
     if config.provider == Provider::Local {
         return local::shown_name(config);
     }
-    if config.model.is_empty() { DEFAULT_MODEL.to_owned() } else { config.model.clone() }
+    let usual = || Served::of(config.provider).map_or("", |served| served.model).to_owned();
+    if config.model.is_empty() { usual() } else { config.model.clone() }
 }
 
-/// The key for a server. OpenAI's key never goes to a server that a file names, unless the file says so.
+/// Whether a model is at its provider's own address.
+pub(crate) fn asks_for_a_key(config: &ModelConfig, environment: &Environment) -> bool {
+    is_own_address(config, &server(config, environment).0)
+}
+
+/// Whether an address is the provider's own, which asks for a key.
+fn is_own_address(config: &ModelConfig, url: &str) -> bool {
+    Served::of(config.provider).is_some_and(|served| served.address == url.trim_end_matches('/'))
+}
+
+/// The key for a server. A provider's key never goes to a server that a file names, unless the file says so.
 fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -> Result<Option<SecretString>, Failure> {
     let missing = |variable: &str| {
         Failure::new(code::MODEL, format!("no key for models.{name}: {variable} is not set"))
@@ -234,7 +328,7 @@ fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -
     let Some(variable) = key_variable(config, environment) else { return Ok(None) };
     match environment.text(&variable) {
         Some(key) => Ok(Some(SecretString::from(key.to_owned()))),
-        None if config.api_key_env.is_some() || url == OPENAI => Err(missing(&variable)),
+        None if config.api_key_env.is_some() || is_own_address(config, url) => Err(missing(&variable)),
         None => Ok(None),
     }
 }

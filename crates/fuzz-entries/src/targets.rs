@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aime_actors::{ProfileCatalog, calls_in_text};
+use aime_actors::ProfileCatalog;
+use aime_llm::calls_in_text;
 use aime_durable::Journal;
 use aime_llm::{
     CarriedAnswer, Carrier, ChatModel, ChatRequest, ChatResponse, ModelError, OpenAiModel, OpenAiSettings, coerce_to_schema,

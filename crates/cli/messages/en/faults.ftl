@@ -62,13 +62,13 @@ said-say-yes = say --yes
 
 # Models.
 said-none-configured = no model is configured
-said-none-configured-mend = set OPENAI_BASE_URL to a server that speaks OpenAI's chat completions (llama.cpp, Ollama, vLLM, …), or OPENAI_API_KEY; or write [models.default] into aime.toml (`aime config init`)
+said-none-configured-mend = set OPENAI_BASE_URL to a server that speaks OpenAI's chat completions (llama.cpp, Ollama, vLLM, …), or one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY, MISTRAL_API_KEY; or write [models.default] into aime.toml (`aime config init`)
 said-no-key = no key for models.{$name}: {$variable} is not set
 said-no-key-mend = export {$variable}=…, or set OPENAI_BASE_URL to a server that needs no key
 said-fallback = models.{$name}.fallback names {$other}, which is not configured
 said-fallback-mend = add [models.{$other}], or take the name out
 said-model-section = mend [models.{$name}]
-said-base-url-mend = mend OPENAI_BASE_URL
+said-base-url-mend = mend {$word-variable}
 said-no-local = this build has no local models
 said-no-local-mend = build aime with its feature local-model, or use a server: provider = "openai" with a base_url
 said-no-local-model = there is no local model {$name}

@@ -77,6 +77,10 @@ said-init-best = model: {$model}, since {$software} listens on 127.0.0.1:{$numbe
 
 # `aime models`, and fetching one.
 models-no-key = no key
+models-window = window {$number}
+models-prices = ${$input} in, ${$output} out
+models-small = small
+models-caches = caches prompts
 models-key = key in {$variable}
 models-key-missing = no key: {$variable} is not set
 models-catalog = local models, fetched when they are first used:

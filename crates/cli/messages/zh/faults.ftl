@@ -62,13 +62,13 @@ said-say-yes = 请加 --yes
 
 # 模型。
 said-none-configured = 没有配置模型
-said-none-configured-mend = 把 OPENAI_BASE_URL 设为支持 OpenAI chat completions 的服务器（llama.cpp、Ollama、vLLM 等），或设置 OPENAI_API_KEY；也可以在 aime.toml 中写 [models.default]（`aime config init`）
+said-none-configured-mend = 把 OPENAI_BASE_URL 设为支持 OpenAI chat completions 的服务器（llama.cpp、Ollama、vLLM 等），或设置 OPENAI_API_KEY、ANTHROPIC_API_KEY、GEMINI_API_KEY、DEEPSEEK_API_KEY、OPENROUTER_API_KEY、MISTRAL_API_KEY 之一；也可以在 aime.toml 中写 [models.default]（`aime config init`）
 said-no-key = models.{$name} 没有密钥：{$variable} 未设置
 said-no-key-mend = 请 export {$variable}=…，或把 OPENAI_BASE_URL 设为不需要密钥的服务器
 said-fallback = models.{$name}.fallback 指定的 {$other} 没有配置
 said-fallback-mend = 请添加 [models.{$other}]，或去掉这个名字
 said-model-section = 请修正 [models.{$name}]
-said-base-url-mend = 请修正 OPENAI_BASE_URL
+said-base-url-mend = 请修正 {$word-variable}
 said-no-local = 这个版本没有内置本地模型
 said-no-local-mend = 请用特性 `local-model` 构建 aime，或使用服务器：provider = "openai" 并设 base_url
 said-no-local-model = 没有本地模型 {$name}

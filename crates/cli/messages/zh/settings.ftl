@@ -77,6 +77,10 @@ said-init-best = 模型：{$model}，因为 {$software} 在 127.0.0.1:{$number} 
 
 # `aime models`，以及下载模型。
 models-no-key = 无需密钥
+models-window = 窗口 {$number}
+models-prices = 输入 ${$input}，输出 ${$output}
+models-small = 小模型
+models-caches = 缓存提示词
 models-key = 密钥在 {$variable}
 models-key-missing = 没有密钥：{$variable} 未设置
 models-catalog = 本地模型，首次使用时下载：

@@ -7,7 +7,7 @@ use crate::{
     args::{ConfigCommand, Global},
     config::{Environment, Places, TEMPLATE, check_each, project_files, show},
     failure::{Failure, code},
-    models,
+    models::{self, SERVED, Served},
     output::{self, GREEN, RED},
     screen::column,
     wiring::working_folder,
@@ -43,12 +43,19 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
 
 /// The settings to begin with: the commented ones, with a model that this machine has where none is chosen yet. What was found is told.
 fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
-    let keys = find::keys(&environment);
-    let chosen = ["OPENAI_BASE_URL", "OPENAI_API_KEY", "AIME_MODEL"].into_iter().find(|name| environment.text(name).is_some());
+    let variables = || SERVED.iter().flat_map(Served::variables).chain(["AIME_MODEL"]);
+    let chosen = variables().find(|name| environment.text(name).is_some());
+    let keys = find::keys(&environment, chosen.unwrap_or_default());
     // A file of the user's own that is broken is told by every other command.
     let setup = setup_of(global, environment).ok();
     if let Some(name) = chosen {
         output::note(&format!("model: {name} is set, and needs no line"));
+        for (variable, settings) in keys {
+            let own =
+                setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
+            let own = own.unwrap_or_else(|| msg!("init-own-file"));
+            output::note(&format!("{}\n{}", msg!("init-key", variable = variable, file = own), settings.trim_end()));
+        }
         return Ok(TEMPLATE.to_owned());
     }
     if let Some(setup) = setup.as_ref().filter(|setup| setup.config.models.contains_key("default")) {
@@ -59,13 +66,6 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     let running = runtime.block_on(find::running());
     for found in running.iter().skip(1) {
         output::note(&format!("also there: {} at 127.0.0.1:{} with {}", found.software, found.port, output::plain(&found.model)));
-    }
-    for (variable, settings) in keys {
-        let own =
-            setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
-        let own = own.unwrap_or_else(|| msg!("init-own-file"));
-        // A key goes only to a server that the user's own file names.
-        output::note(&format!("{}\n{}", msg!("init-key", variable = variable, file = own), settings.trim_end()));
     }
     let Some(best) = running.first() else {
         output::note(&format!(

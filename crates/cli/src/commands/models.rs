@@ -47,12 +47,33 @@ fn list_configured(choice: &Choice, setup: &Setup) {
     let row = |(name, model): (&String, &ModelConfig)| {
         let because = if name == "default" { format!(" {DIM}({}){DIM:#}", said(&choice.because)) } else { String::new() };
         let place = models::place(model, &setup.environment);
-        let key = if model.provider == Provider::Local { String::new() } else { format!("{}{}", msg!("view-comma"), key(model, setup)) };
-        [name.clone(), models::model_name(model), format!("{}{key}{because}", said(&place))]
+        let local = model.provider == Provider::Local;
+        let key = if local { String::new() } else { format!("{}{}", msg!("view-comma"), key(model, setup)) };
+        let facts = if local { String::new() } else { facts(name, model, setup) };
+        [name.clone(), models::model_name(model), facts, format!("{}{key}{because}", said(&place))]
     };
-    for [name, model, place] in aligned(choice.models.iter().map(row).collect()) {
-        output::result(&format!("{BOLD}{name}{BOLD:#}{model}{place}"));
+    for [name, model, facts, place] in aligned(choice.models.iter().map(row).collect()) {
+        output::result(&format!("{BOLD}{name}{BOLD:#}{model}{DIM}{facts}{DIM:#}{place}"));
     }
+}
+
+/// The protocol, the window, the prices, the class and whether beginnings of requests are cached.
+fn facts(name: &str, model: &ModelConfig, setup: &Setup) -> String {
+    let environment = &setup.environment;
+    let limits = models::limits(model, environment);
+    let protocol = models::client(name, model, environment).map(|client| client.protocol().as_str());
+    let mut facts: Vec<String> = protocol.into_iter().map(str::to_owned).collect();
+    facts.push(msg!("models-window", number = limits.context_tokens));
+    if let Some(prices) = models::prices(model, environment) {
+        facts.push(msg!("models-prices", input = format!("{:.2}", prices.input), output = format!("{:.2}", prices.output)));
+    }
+    if limits.small {
+        facts.push(msg!("models-small"));
+    }
+    if models::facts(model, environment).prompt_caching {
+        facts.push(msg!("models-caches"));
+    }
+    facts.join(&msg!("view-comma"))
 }
 
 /// Fills up all columns but the last, with two spaces between them.
@@ -72,7 +93,7 @@ fn key(model: &ModelConfig, setup: &Setup) -> String {
         None => msg!("models-no-key"),
         Some(variable) if setup.environment.text(&variable).is_some() => msg!("models-key", variable = variable),
         // Servers of one's own mostly need none.
-        Some(_) if model.api_key_env.is_none() && models::server(model, &setup.environment).0 != models::OPENAI => msg!("models-no-key"),
+        Some(_) if model.api_key_env.is_none() && !models::asks_for_a_key(model, &setup.environment) => msg!("models-no-key"),
         Some(variable) => format!("{YELLOW}{}{YELLOW:#}", msg!("models-key-missing", variable = variable)),
     }
 }

@@ -109,7 +109,7 @@ fn of_model(model: &ModelConfig) -> Vec<String> {
             found.push(format!("{key} is 0: write at least 1, or leave it out"));
         }
     }
-    let address = model.base_url.as_deref().filter(|_| model.provider == Provider::Openai);
+    let address = model.base_url.as_deref().filter(|_| model.provider != Provider::Local);
     found.extend(address.and_then(|address| check_base_url(address).err()).map(|error| error.to_string()));
     if model.path.is_some() && model.provider != Provider::Local {
         found.push("path is of a local model: write provider = \"local\" beside it".to_owned());
@@ -118,7 +118,12 @@ fn of_model(model: &ModelConfig) -> Vec<String> {
         found.push("timeout_seconds is 0: write at least 1, or leave it out".to_owned());
     }
     if let Some(prices) = &model.prices {
-        let all = [("input", Some(prices.input)), ("cached_input", prices.cached_input), ("output", Some(prices.output))];
+        let all = [
+            ("input", Some(prices.input)),
+            ("cached_input", prices.cached_input),
+            ("cache_write", prices.cache_write),
+            ("output", Some(prices.output)),
+        ];
         for (key, price) in all {
             if let Some(price) = price.filter(|price| !(price.is_finite() && *price >= 0.0)) {
                 found.push(format!("prices.{key} is {price}: write 0 or more, US dollars for a million tokens"));

@@ -74,7 +74,14 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
     let mut config: Config = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
     config.hooks = hooks;
     for name in keyless {
-        let Some(variable) = config.models.get_mut(&name).and_then(|model| model.api_key_env.take()) else { continue };
+        let Some(model) = config.models.get_mut(&name) else { continue };
+        if !std::mem::take(&mut model.headers).is_empty() {
+            notes.push(format!(
+                "models.{name}: its headers are not sent, because {} names the server: name the server yourself, or trust the folder",
+                places.project.display()
+            ));
+        }
+        let Some(variable) = model.api_key_env.take() else { continue };
         notes.push(format!(
             "models.{name}: the key in {variable} is not sent, because {} names the server: name the server yourself, or trust the folder",
             places.project.display()

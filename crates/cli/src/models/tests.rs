@@ -7,6 +7,8 @@ pub(super) fn config(text: &str) -> Config {
     toml::from_str(text).unwrap()
 }
 
+const OPENAI: &str = "https://api.openai.com/v1";
+
 const FILES: &str = "[models.default]\nmodel = \"from-file\"\nbase_url = \"http://mine.example/v1\"\n[models.fast]\nmodel = \"small\"\n[models.planner]\nmodel = \"thinker\"\n";
 
 /// The default model, where it is, and why.
@@ -52,6 +54,53 @@ fn it_is_said_why() {
     assert_eq!(because(FILES, &[], Some("fast")), "--model names [models.fast]");
     assert_eq!(because(FILES, &[("AIME_MODEL", "x")], None), "AIME_MODEL names it, [models.default] says where");
     assert_eq!(because("", &[("OPENAI_BASE_URL", "http://x/v1")], None), "OPENAI_BASE_URL or OPENAI_API_KEY");
+}
+
+#[test]
+fn any_one_key_chooses_its_provider() {
+    let key = |name: &'static str| (name, "k");
+    let cases: &[(&[(&str, &str)], &str, &str, &str)] = &[
+        (&[key("ANTHROPIC_API_KEY")], "claude-sonnet-5-5", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
+        (&[key("GEMINI_API_KEY")], "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"),
+        (&[key("GOOGLE_API_KEY")], "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta", "GOOGLE_API_KEY"),
+        (&[key("DEEPSEEK_API_KEY")], "deepseek-v4-pro", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+        (&[key("OPENROUTER_API_KEY")], "openai/gpt-5.6-terra", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+        (&[key("MISTRAL_API_KEY")], "mistral-medium-latest", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+        (
+            &[key("MISTRAL_API_KEY"), key("DEEPSEEK_API_KEY"), key("OPENROUTER_API_KEY")],
+            "deepseek-v4-pro",
+            "https://api.deepseek.com/v1",
+            "DEEPSEEK_API_KEY",
+        ),
+        (&[key("ANTHROPIC_API_KEY"), key("OPENAI_API_KEY")], "gpt-5.6-terra", OPENAI, "OPENAI_BASE_URL or OPENAI_API_KEY"),
+        (&[("DEEPSEEK_BASE_URL", "http://x/v1"), key("DEEPSEEK_API_KEY")], "deepseek-v4-pro", "http://x/v1", "DEEPSEEK_API_KEY"),
+        (&[key("MISTRAL_API_KEY"), ("AIME_MODEL", "devstral-latest")], "devstral-latest", "https://api.mistral.ai/v1", "AIME_MODEL"),
+    ];
+    for (variables, model, address, because) in cases {
+        let found = chosen("", variables, None).unwrap();
+        assert_eq!(found, ((*model).to_owned(), (*address).to_owned(), (*because).to_owned()), "{variables:?}");
+    }
+}
+
+#[test]
+fn the_catalog_fills_in_what_no_file_says() {
+    let environment = Environment::of([("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")]);
+    let of = |text: &str| {
+        let model = config(text).models.remove("default").unwrap();
+        (limits(&model, &environment), prices(&model, &environment).map(|prices| prices.input))
+    };
+    let (claude, price) = of("[models.default]\nprovider = \"anthropic\"\nmodel = \"claude-opus-5\"\n");
+    assert!(claude.context_tokens > 100_000 && claude.max_output_tokens >= 32_000 && !claude.small && price.is_some(), "{claude:?}");
+    let (own, price) = of("[models.default]\nmodel = \"claude-opus-5\"\n");
+    assert_eq!((own.context_tokens, own.max_output_tokens, price), (32_768, 8_192, None), "a server of one's own says for itself");
+    let (small, _) = of("[models.default]\nmodel = \"qwen2.5-coder:1.5b\"\n");
+    assert_eq!((small.max_output_tokens, small.small), (4_096, true));
+    let (set, price) = of(
+        "[models.default]\nprovider = \"anthropic\"\nmodel = \"claude-opus-5\"\ncontext_tokens = 9000\nsmall = true\nprices = { input = 1, output = 2 }\n",
+    );
+    assert_eq!((set.context_tokens, set.small, price), (9_000, true, Some(1.0)), "files win");
+    let unknown = of("[models.default]\nmodel = \"acme-9\"\nbase_url = \"https://api.acme.example/v1\"\n");
+    assert_eq!((unknown.0.context_tokens, unknown.0.max_output_tokens, unknown.1), (128_000, 16_384, None));
 }
 
 #[test]
@@ -124,14 +173,16 @@ fn every_model_that_a_run_may_ask_needs_prices() {
     let prices = "prices = { input = 1, output = 2 }\n";
     let priced = |more: &str| format!("[models.default]\nbase_url = \"http://x/v1\"\n{prices}{more}");
     for (files, expected) in [
-        (String::new(), &["default"][..]),
+        (String::new(), &[][..]),
+        ("[models.default]\nmodel = \"acme-9\"\n".to_owned(), &["default"]),
         (priced(""), &[]),
-        (priced("[models.planner]\n"), &["planner"]),
+        (priced("[models.planner]\nbase_url = \"http://x/v1\"\n"), &["planner"]),
         (priced(&format!("[models.planner]\n{prices}[models.classifier]\n{prices}")), &[]),
-        (priced("fallback = [\"other\"]\n[models.other]\n"), &["other"]),
+        ("[models.default]\nprovider = \"anthropic\"\n".to_owned(), &[]),
+        (priced("fallback = [\"other\"]\n[models.other]\nmodel = \"acme-9\"\n"), &["other"]),
         (priced("[models.nobody-asks-it]\n"), &[]),
         (priced("[models.planner]\nprovider = \"local\"\n"), &[]),
-        ("[models.default]\n[models.planner]\n".to_owned(), &["default", "planner"]),
+        ("[models.default]\nmodel = \"acme-9\"\n[models.planner]\nmodel = \"acme-9\"\n".to_owned(), &["default", "planner"]),
     ] {
         let setup = setup(config(&files), &[("OPENAI_API_KEY", "k")]);
         let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();

@@ -8,7 +8,7 @@ use aime_sandbox::looks_secret;
 use super::telemetry;
 use crate::{
     config::{Config, Environment},
-    models::OPENAI_KEY,
+    models::key_variables,
 };
 
 /// What the environment holds that nobody must see: what settings name as keys and tokens, and what looks like one.
@@ -18,13 +18,14 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
     let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
     let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
     // Also the key that is sent where no setting names another.
-    let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).chain([OPENAI_KEY]).collect();
+    let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).collect();
+    let is_key = |name: &str| keys.contains(&name) || key_variables().any(|key| key == name);
     let text = || environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut found: Vec<String> = text()
         .filter_map(|(name, value)| match name {
             name if config.secrets.environment.contains(&name) => Some(value),
             // Servers that look at no key are given one all the same.
-            name if keys.contains(&name.as_str()) => (!is_placeholder(&value)).then_some(value),
+            name if is_key(&name) => (!is_placeholder(&value)).then_some(value),
             name => secret_in(&name, &value),
         })
         .collect();
@@ -38,7 +39,8 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
     );
     found.extend(telemetry::secrets(environment));
     // Headers of servers often hold tokens, and stand in the user's own file.
-    found.extend(servers().flat_map(|server| server.headers.values()).map(|value| {
+    let of_models = config.models.values().flat_map(|model| model.headers.values());
+    found.extend(servers().flat_map(|server| server.headers.values()).chain(of_models).map(|value| {
         let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
         if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token.to_owned() } else { value.clone() }
     }));

@@ -80,8 +80,13 @@ impl Address {
     }
 
     /// The protocol for a model here, where no setting names one.
-    pub(super) fn protocol_for(&self, model: &str) -> Protocol {
-        self.protocol.unwrap_or_else(|| Protocol::for_model(self.host(), self.url.path(), model))
+    pub(super) fn protocol_for(&self, model: &str, provider: Option<Provider>) -> Protocol {
+        let path = self.url.path();
+        self.protocol.unwrap_or_else(|| match provider {
+            Some(Provider::Anthropic) => Protocol::Messages,
+            Some(Provider::Gemini) if !path.contains("/openai") => Protocol::Gemini,
+            _ => Protocol::for_model(self.host(), path, model),
+        })
     }
 
     /// Whose rules the server follows.

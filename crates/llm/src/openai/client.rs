@@ -60,7 +60,7 @@ impl OpenAiModel {
     fn on(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
-        let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model));
+        let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model, settings.provider));
         let headers = headers(&settings, protocol, address.key_headers(protocol), key)?;
         let mut dialect = Dialect::new(provider, protocol, &settings.model, settings.streaming);
         dialect.may_switch = settings.protocol.is_none();
@@ -73,6 +73,7 @@ impl OpenAiModel {
             way,
             provider,
             effort: settings.effort,
+            extra_body: settings.extra_body,
             name: settings.name,
             model: settings.model,
             limits: settings.limits,

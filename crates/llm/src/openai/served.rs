@@ -22,7 +22,7 @@ pub async fn served_window(settings: &OpenAiSettings) -> Option<u32> {
     let asked = async {
         let address = Address::parse(&settings.base_url).ok()?;
         let key = settings.api_key.as_ref().map_or("", |key| secrecy::ExposeSecret::expose_secret(key).trim());
-        let protocol = address.protocol_for(&settings.model);
+        let protocol = address.protocol_for(&settings.model, settings.provider);
         let server = Server {
             http: http_client(settings, &address.url).ok()?,
             headers: headers(settings, protocol, address.key_headers(protocol), key).ok()?,

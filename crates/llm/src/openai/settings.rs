@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use secrecy::SecretString;
+use serde_json::Value;
 
 use super::provider::Provider;
 use crate::{Effort, ModelLimits, Prices, Protocol, RetrySettings};
@@ -31,6 +32,8 @@ pub struct OpenAiSettings {
     pub prices: Option<Prices>,
     /// Further request headers.
     pub headers: Vec<(String, SecretString)>,
+    /// Further members of the body of each request; they win over those that the client writes.
+    pub extra_body: Vec<(String, Value)>,
     /// How long to wait.
     pub timeouts: Timeouts,
     /// How often to try.
@@ -56,6 +59,7 @@ impl OpenAiSettings {
             limits: ModelLimits::default(),
             prices: None,
             headers: Vec::new(),
+            extra_body: Vec::new(),
             timeouts: Timeouts::default(),
             retry: RetrySettings::default(),
             streaming: true,

@@ -76,6 +76,8 @@ pub(super) struct Wire {
     pub(super) shown_url: String,
     pub(super) provider: Provider,
     pub(super) effort: Option<Effort>,
+    /// Further members of each body.
+    pub(super) extra_body: Vec<(String, Value)>,
     pub(super) limits: ModelLimits,
     pub(super) prices: Option<Prices>,
     pub(super) timeouts: Timeouts,
@@ -207,6 +209,8 @@ impl Wire {
             model: self.name.clone(),
             reason: format!("the request cannot be written: {error}"),
         })?;
+        let mut body = body;
+        body.settings.extend(self.extra_body.iter().cloned());
         let turns = || {
             request.messages.iter().filter_map(|message| match message.as_ref() {
                 Message::Assistant { content, tool_calls, native } => Some((content, tool_calls, native)),

@@ -14,6 +14,7 @@ use tokio::{
 };
 
 use crate::config::Environment;
+use crate::models::{SERVED, Served};
 
 /// Servers of models on this machine, where they usually listen.
 const SERVERS: [(&str, u16); 4] = [("llama.cpp", 8080), ("Ollama", 11434), ("vLLM", 8000), ("LM Studio", 1234)];
@@ -23,14 +24,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LONGEST: u64 = 1 << 20;
 /// What stands in names of models that cannot talk.
 const NO_CHAT: [&str; 3] = ["embed", "rerank", "whisper"];
-
-/// Keys of services that speak OpenAI's chat completions: the variable, the address, and a name of a model that the service keeps.
-const KEYS: [(&str, &str, &str); 4] = [
-    ("DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", "deepseek-chat"),
-    ("GEMINI_API_KEY", "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-flash-latest"),
-    ("MISTRAL_API_KEY", "https://api.mistral.ai/v1", "mistral-medium-latest"),
-    ("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "openrouter/auto"),
-];
 
 /// A server that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,12 +54,14 @@ pub(super) fn looked_at() -> String {
     SERVERS.map(|(software, port)| format!("{software} {port}")).join(", ")
 }
 
-/// Settings for the keys that are there: the variable, and what to write.
-pub(super) fn keys(environment: &Environment) -> Vec<(&'static str, String)> {
-    let there = KEYS.iter().filter(|(variable, ..)| environment.text(variable).is_some());
-    there
-        .map(|(variable, url, model)| {
-            (*variable, format!("[models.default]\nmodel = \"{model}\"\nbase_url = \"{url}\"\napi_key_env = \"{variable}\"\n"))
+/// Settings for the keys of providers that are there beside the one that is used: the variable, and what to write.
+pub(super) fn keys(environment: &Environment, used: &str) -> Vec<(&'static str, String)> {
+    let set = |served: &&Served| served.keys.iter().any(|name| environment.text(name).is_some());
+    let others = SERVED.iter().filter(set).filter(|served| !served.variables().any(|name| name == used));
+    others
+        .map(|served| {
+            let word = served.catalog;
+            (served.key_variable(environment), format!("[models.{word}]\nprovider = \"{word}\"\n"))
         })
         .collect()
 }

@@ -42,8 +42,8 @@ fn what_is_written_is_read_as_it_was() {
 
 #[test]
 fn keys_are_known_by_their_variables() {
-    let environment = Environment::of([("MISTRAL_API_KEY", "k"), ("OTHER_API_KEY", "k")]);
-    let [(variable, settings)] = keys(&environment).try_into().unwrap();
+    let environment = Environment::of([("ANTHROPIC_API_KEY", "k"), ("MISTRAL_API_KEY", "k"), ("OTHER_API_KEY", "k")]);
+    let [(variable, settings)] = keys(&environment, "ANTHROPIC_API_KEY").try_into().unwrap();
     let settings: toml::Table = settings.parse().unwrap();
-    assert_eq!((variable, settings["models"]["default"]["api_key_env"].as_str()), ("MISTRAL_API_KEY", Some("MISTRAL_API_KEY")));
+    assert_eq!((variable, settings["models"]["mistral"]["provider"].as_str()), ("MISTRAL_API_KEY", Some("mistral")));
 }
