@@ -14,6 +14,7 @@ mod refusals;
 mod refused_tools;
 mod secrets;
 mod talks;
+mod texts;
 
 use aime_scripted_server::{Provider, Received, Reply, Script};
 use serde_json::Value;
@@ -58,13 +59,24 @@ impl Service {
     /// A world whose default model this service serves, with further settings of that model and further sections.
     fn world(&self, script: Script, of_model: &str, sections: &str) -> World {
         let mut world = World::with(script.provider(self.provider));
+        self.configure(&mut world, of_model, sections);
+        world
+    }
+
+    /// Takes the place of the service before with a new server, which remembers nothing.
+    fn take_over(&self, world: &mut World, script: Script) {
+        world.serve(script.provider(self.provider));
+        self.configure(world, "", "");
+    }
+
+    fn configure(&self, world: &mut World, of_model: &str, sections: &str) {
         let mut model = format!("[models.default]\nmodel = {:?}\n{of_model}", self.model);
         if let Some(address) = self.address {
             let proxy = world.server().url().trim_end_matches("/v1").to_owned();
             world.set("http_proxy", &proxy);
             model += &format!("base_url = {address:?}\n");
         }
-        world.settings(&format!("{model}{sections}"))
+        world.file("aime.toml", &format!("{model}{sections}"));
     }
 
     /// The number of refusals from which a run learns that acts before it answers in a form, and of one that answers in a form first.
@@ -82,6 +94,16 @@ impl Service {
 /// A reply in which the model has thought first. Each thought is another one.
 fn thought(number: usize, reply: Reply) -> Reply {
     reply.with_reasoning(format!("Thought number {number} is about the task."))
+}
+
+/// The services that are reached by an address of this machine, which tells nothing of them.
+fn local_services() -> impl Iterator<Item = Service> {
+    SERVICES.into_iter().filter(|service| service.address.is_none())
+}
+
+/// Each local service before each other one.
+fn pairs() -> impl Iterator<Item = (Service, Service)> {
+    local_services().flat_map(|first| local_services().filter(move |other| other.name != first.name).map(move |other| (first, other)))
 }
 
 /// The requests that the service refused.

@@ -48,3 +48,22 @@ fn a_goal_is_reached_over_several_turns() {
         }
     }
 }
+
+#[test]
+fn a_model_need_not_think_in_each_turn() {
+    for service in SERVICES {
+        let script = Script::new()
+            .on(When::tools().and_turn(0), [write("notes.txt", "water the plants\n")])
+            .on(When::tools().and_turn(1), [thought(1, Reply::call("read_file", json!({"path": "notes.txt"})))])
+            .on(When::tools().and_turn(2), [Reply::call("list_dir", json!({"path": "."})).with_text("One more look.")])
+            .on(When::tools().and_turn(3), [thought(3, Reply::call("read_file", json!({"path": "notes.txt"}))).with_text("And another.")])
+            .on(When::tools().and_turn(4), [done(ANSWER)]);
+        let world = service.world(script, "", "");
+        let ended = world.aime(["run", "Write down what is to be done", "--mode", "direct", "--output", "json"]);
+        let name = format!("{}\n{ended}", service.name);
+        assert_eq!((ended.code, &ended.json()["answer"]), (Some(0), &json!(ANSWER)), "{name}");
+        let refused = refused(&world);
+        assert_eq!(refused.len(), service.lessons().0, "{name}\n{refused:#?}");
+        assert_eq!(accepted(&world).len(), 5, "{name}");
+    }
+}

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Provider, Reply, Script, ScriptedCall, ScriptedServer, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, Service, calls, thought};
+use super::{Service, calls, pairs, thought};
 use crate::harness::{World, bash, done};
 
 /// The most refusals from which a client learns that gets the turns of another provider: to leave out `stream_options` and `reasoning_content`.
@@ -40,12 +40,6 @@ fn world(first: Service, script: Script, other: Service, taking_over: &ScriptedS
 }
 
 const RUN: [&str; 8] = ["run", "keep a log", "--mode", "direct", "--approve", "all", "--output", "json"];
-
-/// Each service that is reached by its own address, before each other one.
-fn pairs() -> impl Iterator<Item = (Service, Service)> {
-    let local = || SERVICES.into_iter().filter(|service| service.address.is_none());
-    local().flat_map(move |first| local().filter(move |other| other.name != first.name).map(move |other| (first, other)))
-}
 
 /// The requests that a server refused because of their form.
 fn refused(server: &ScriptedServer) -> usize {

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, accepted, refused, thought};
+use super::{SERVICES, accepted, local_services, refused, thought};
 use crate::harness::{actor, bash, done, plan};
 
 #[test]
@@ -15,7 +15,7 @@ fn an_answer_that_breaks_off_is_asked_for_again() {
         ("failed", |_| Reply::failed("server_error", "The server had an error while processing your request.")),
         ("busy", |_| Reply::status(429, json!({"error": {"message": "slow down"}}), [("retry-after", "0")])),
     ];
-    for service in SERVICES.into_iter().filter(|service| service.address.is_none()) {
+    for service in local_services() {
         for (fault, broken) in faults {
             let whole = || thought(1, bash("echo once >> log")).with_text("A line in the log says that I was here.");
             let script = Script::new()

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, Service, accepted, entries, opaque, refused, results, thought};
+use super::{SERVICES, Service, accepted, entries, opaque, pairs, refused, results, thought};
 use crate::harness::{Ended, World, bash, done};
 
 const RUN: [&str; 8] = ["run", "cut the tree", "--mode", "direct", "--approve", "all", "--output", "json"];
@@ -83,5 +83,56 @@ fn a_kill_in_a_command_loses_no_turn() {
         let results = results(&requests[3]);
         assert_eq!(results.len(), 5, "{results:#?}");
         assert!(results[4].contains("In doubt"), "{results:#?}");
+    }
+}
+
+/// A model that ends the task that the script [`begun`] began. Its calls have ids that no other server gives.
+fn ends() -> Script {
+    let named = |id: &str, mut reply: Reply| {
+        reply.tool_calls[0].id = Some(id.to_owned());
+        reply
+    };
+    Script::new()
+        .on(When::tools().and_turn(2), [named("later0001", thought(2, bash("echo last >> log")))])
+        .on(When::tools().and_turn(3), [named("later0002", thought(3, done("cut")))])
+}
+
+/// A run that was killed in its third request.
+fn killed(service: Service) -> World {
+    let world = service.world(begun().on(When::tools(), [Reply::hang()]), "", "");
+    let running = world.start(RUN);
+    world.wait_for_requests(3 + service.lessons().0);
+    running.kill();
+    world
+}
+
+#[test]
+fn a_service_that_no_longer_knows_its_turns_gets_them_in_words() {
+    for service in SERVICES.into_iter().filter(|service| service.address.is_some()) {
+        let mut world = killed(service);
+        // The address is the same one, but nothing is known there: as after a change of the keys that encrypt and sign.
+        service.take_over(&mut world, ends());
+        let ended = world.aime(["resume", "last", "--output", "json"]);
+        let name = format!("{}\n{ended}", service.name);
+        assert_eq!((ended.code, &ended.json()["answer"]), (Some(0), &json!("cut")), "{name}");
+        assert_eq!(world.read("log"), "once\nlast\n", "{name}");
+        let refused = refused(&world);
+        assert!(refused.len() <= 1, "{name}\n{refused:#?}");
+        assert_eq!(accepted(&world).len(), 2, "{name}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_with_another_service() {
+    for (service, other) in pairs() {
+        let mut world = killed(service);
+        other.take_over(&mut world, ends());
+        let ended = world.aime(["resume", "last", "--output", "json"]);
+        let name = format!("{} to {}\n{ended}", service.name, other.name);
+        assert_eq!((ended.code, &ended.json()["answer"]), (Some(0), &json!("cut")), "{name}");
+        assert_eq!(world.read("log"), "once\nlast\n", "{name}");
+        let last = accepted(&world).pop().unwrap();
+        assert!(!last.to_string().contains("Thought number 1"), "{name}\n{last:#}");
+        assert!(refused(&world).len() <= 2, "{name}\n{:#?}", refused(&world));
     }
 }
