@@ -18,6 +18,7 @@ mod install;
 mod instructions;
 mod mcp;
 mod model;
+mod models;
 mod packages;
 mod reliability;
 mod run;
@@ -60,6 +61,8 @@ enum Task {
     /// A real model behind an OpenAI-compatible server on this machine
     #[command(subcommand)]
     Model(model::ModelTask),
+    /// Write the catalog of facts on models from the table that the Python package litellm publishes; the package is fetched
+    Models(models::ModelsArguments),
     /// Build aime and run its scenarios against a scripted server; `local-model` and `modes` run on a real model, `mcp` drives real servers,
     /// `acp` is driven by an editor of the official library, `telemetry` tells a real collector, `temporal` kills the processes of an engine,
     /// `documents` types what the documents show
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Task::Fuzz(arguments) => fuzz::fuzz(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
+        Task::Models(arguments) => models::models(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Evaluate(arguments) => evaluate::evaluate(arguments),
         Task::Goals(arguments) => goals::try_goals(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Bench(arguments) => bench::bench(&arguments).map(|()| ExitCode::SUCCESS),

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod arguments;
+mod catalog;
 #[cfg(test)]
 mod corpus;
 mod fallback;
@@ -24,6 +25,7 @@ mod throttle;
 mod usage;
 
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
+pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
 pub use fallback::FallbackModel;
 pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{

@@ -15,6 +15,9 @@ pub struct Prices {
     /// Tokens sent that the server had in its cache; as `input` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<f64>,
+    /// Tokens sent that the server wrote into its cache; as `input` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
     /// Tokens received.
     pub output: f64,
 }
@@ -24,22 +27,31 @@ impl Prices {
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
-        let fresh = usage.input_tokens.saturating_sub(cached);
+        let written = usage.cache_write_tokens.min(usage.input_tokens - cached);
+        let fresh = usage.input_tokens - cached - written;
+        let parts = [(fresh, self.input), (cached, self.cached()), (written, self.written()), (usage.output_tokens, self.output)];
         #[expect(clippy::cast_precision_loss, reason = "counts of tokens stay far below 2^53")]
-        let sum =
-            fresh as f64 * self.input + cached as f64 * self.cached_input.unwrap_or(self.input) + usage.output_tokens as f64 * self.output;
+        let sum: f64 = parts.into_iter().map(|(tokens, price)| tokens as f64 * price).sum();
         sum / 1_000_000.0
     }
 
     /// Prices that neither of two models exceeds: for an estimate while it is not known which of them will answer.
     #[must_use]
     pub fn highest(self, other: Self) -> Self {
-        let cached = |prices: &Self| prices.cached_input.unwrap_or(prices.input);
         Self {
             input: self.input.max(other.input),
-            cached_input: Some(cached(&self).max(cached(&other))),
+            cached_input: Some(self.cached().max(other.cached())),
+            cache_write: Some(self.written().max(other.written())),
             output: self.output.max(other.output),
         }
+    }
+
+    fn cached(&self) -> f64 {
+        self.cached_input.unwrap_or(self.input)
+    }
+
+    fn written(&self) -> f64 {
+        self.cache_write.unwrap_or(self.input)
     }
 }
 
@@ -142,18 +154,33 @@ mod tests {
     }
 
     #[test]
-    fn cached_tokens_have_their_own_price() {
-        let usage = Usage { cached_input_tokens: 400_000, ..Usage::new(1_000_000, 100_000) };
+    fn cached_and_written_tokens_have_their_own_prices() {
+        let prices = |cached_input, cache_write| Prices { input: 1.0, cached_input, cache_write, output: 8.0 };
+        let cached = Usage { cached_input_tokens: 400_000, ..Usage::new(1_000_000, 100_000) };
+        let both = Usage { cache_write_tokens: 200_000, ..cached };
         let cases = [
-            (Prices { input: 1.0, cached_input: Some(0.1), output: 8.0 }, 0.6 + 0.04 + 0.8),
-            (Prices { input: 1.0, cached_input: None, output: 8.0 }, 1.0 + 0.8),
-            (Prices { input: 0.0, cached_input: None, output: 0.0 }, 0.0),
+            (prices(Some(0.1), Some(1.25)), cached, 0.6 + 0.04 + 0.8),
+            (prices(Some(0.1), Some(1.25)), both, 0.4 + 0.04 + 0.25 + 0.8),
+            (prices(Some(0.1), None), both, 0.6 + 0.04 + 0.8),
+            (prices(None, Some(1.25)), both, 0.8 + 0.25 + 0.8),
+            (prices(None, None), both, 1.0 + 0.8),
+            (Prices { input: 0.0, cached_input: None, cache_write: None, output: 0.0 }, both, 0.0),
         ];
-        for (prices, expected) in cases {
-            assert!((prices.cost(&usage) - expected).abs() < 1e-9, "{prices:?}");
+        for (prices, usage, expected) in cases {
+            assert!((prices.cost(&usage) - expected).abs() < 1e-9, "{prices:?} {usage:?}");
         }
-        // More cached than sent is a server's slip, not a discount.
-        let odd = Usage { cached_input_tokens: 20, ..Usage::new(10, 0) };
-        assert!(Prices { input: 1.0, cached_input: Some(0.0), output: 0.0 }.cost(&odd).abs() < f64::EPSILON);
+        // More cached or written than sent is a server's slip, not a discount and not a charge.
+        let free = Prices { input: 1.0, cached_input: Some(0.0), cache_write: Some(9.0), output: 0.0 };
+        let odd = Usage { cached_input_tokens: 20, cache_write_tokens: 20, ..Usage::new(10, 0) };
+        assert!(free.cost(&odd).abs() < f64::EPSILON);
+    }
+
+    #[test]
+    fn highest_prices_bound_both_models() {
+        let one = Prices { input: 1.0, cached_input: None, cache_write: Some(1.25), output: 8.0 };
+        let other = Prices { input: 2.0, cached_input: Some(0.2), cache_write: None, output: 4.0 };
+        let highest = Prices { input: 2.0, cached_input: Some(1.0), cache_write: Some(2.0), output: 8.0 };
+        assert_eq!(one.highest(other), highest);
+        assert_eq!(other.highest(one), highest);
     }
 }

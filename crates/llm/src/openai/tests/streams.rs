@@ -10,7 +10,8 @@ use crate::{ChatModel, ChatRequest, Message, Prices, StreamPart, ToolCall};
 async fn parts_come_as_they_arrive() {
     let reply = Reply::call("bash", json!({"command": "ls"})).with_reasoning("think").with_text("I look around first.").usage(1_000_000, 0);
     let server = serve([reply]).await;
-    let model = client(&server, |settings| settings.prices = Some(Prices { input: 2.5, cached_input: None, cache_write: None, output: 10.0 }));
+    let model =
+        client(&server, |settings| settings.prices = Some(Prices { input: 2.5, cached_input: None, cache_write: None, output: 10.0 }));
     let parts: Vec<StreamPart> = parts(&model, ask("hello")).await.into_iter().map(Result::unwrap).collect();
     let text: String = parts.iter().filter_map(|part| if let StreamPart::Text(text) = part { Some(text.as_str()) } else { None }).collect();
     assert_eq!(text, "I look around first.");
