@@ -28,7 +28,7 @@ const TABLE: &str = "litellm/model_prices_and_context_window_backup.json";
 /// Corrections by hand, read with the table.
 const OVERLAY: &str = "models_overlay.toml";
 
-/// Whether to write or to compare.
+/// Arguments of `cargo xtask models`.
 #[derive(Args)]
 pub(crate) struct ModelsArguments {
     /// Fail if the catalog is not what the pinned package gives, and write nothing

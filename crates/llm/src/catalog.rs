@@ -13,10 +13,10 @@ use names::{Name, Spelling};
 
 pub use names::provider_of_host;
 
-/// Providers whose models nobody else serves at another price: the price holds wherever the name is used.
+/// Vendors that keep their weights: their price holds wherever the name is used.
 const CLOSED: [&str; 4] = ["openai", "anthropic", "gemini", "xai"];
 
-/// Where a model's entry is looked for when its provider has none: vendors before those who host other people's weights.
+/// Every provider of the catalog, in the order in which a name alone is looked up: vendors before hosts of other people's weights.
 const PROVIDERS: [&str; 13] = [
     "openai",
     "anthropic",
@@ -33,45 +33,45 @@ const PROVIDERS: [&str; 13] = [
     "together",
 ];
 
-/// The longest answer where a server states none of its own, in tokens. Some servers reserve, or charge ahead, for the whole answer.
+/// The longest answer where a server states no bound below its window, in tokens. Some servers reserve credit for the whole answer.
 const LONGEST_ANSWER: u32 = 65_536;
 
-/// How facts were found.
+/// The kind of entry that facts come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactsSource {
-    /// An entry of this very model.
+    /// The entry of this model.
     Exact,
-    /// An entry of the same model under another date, or a rule for its family.
+    /// The entry of the model under another date or state, or the rule for its family.
     Family,
-    /// Nothing but the name's size, if it tells one: the facts are those of a hosted model that nobody knows.
+    /// No entry and no rule: the facts are the defaults, but for the size that the name may tell.
     Unknown,
 }
 
-/// What is known of a model. The user's settings are worth more.
+/// Limits, prices and abilities of a model. The user's settings come before them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelFacts {
-    /// Window, longest answer, and whether the model is small.
+    /// Window, longest answer and class.
     pub limits: ModelLimits,
-    /// What it costs, where that is known. A server on this machine costs nothing, whatever the name costs elsewhere.
+    /// The prices of the provider; none where they are unknown.
     pub prices: Option<Prices>,
-    /// Whether it can see images.
+    /// The model can see images.
     pub images: bool,
-    /// The efforts it can be asked for, in rising order; none where it has no such setting or none is known.
+    /// The efforts that a request may ask for, in rising order; empty where the model has no such setting or none is known.
     pub efforts: Vec<Effort>,
-    /// Whether it accepts `temperature` and its like.
+    /// The model accepts `temperature` and other sampling parameters.
     pub sampling: bool,
-    /// Whether it can be made to call a tool, or a certain one.
+    /// A request may force a tool call.
     pub forced_tool_choice: bool,
-    /// Whether it can call tools.
+    /// The model can call tools.
     pub tools: bool,
-    /// Whether the beginning of a request can be read from a cache.
+    /// The provider can read the beginning of a request from a cache.
     pub prompt_caching: bool,
-    /// How this was found.
+    /// The kind of entry that the facts come from.
     pub source: FactsSource,
 }
 
 impl Default for ModelFacts {
-    /// The facts of a hosted model that nobody knows.
+    /// Returns the facts of an unknown hosted model.
     fn default() -> Self {
         Self {
             limits: ModelLimits { context_tokens: 128_000, max_output_tokens: 16_384, small: false },
@@ -87,7 +87,7 @@ impl Default for ModelFacts {
     }
 }
 
-/// Returns what is known of a model.
+/// Looks up a model.
 ///
 /// The provider is a word such as `openai`, `azure`, `anthropic`, `gemini`, `openrouter` or `groq` (see [`provider_of_host`]); any other
 /// word counts as none. The name may be written as providers, gateways and local servers write it: `anthropic/claude-opus-4.7:thinking`,
@@ -122,7 +122,7 @@ pub fn model_facts(provider: Option<&str>, model: &str) -> ModelFacts {
 }
 
 impl ModelFacts {
-    /// Takes over all that a record states.
+    /// Takes over all that a record states; the rest stays as it is.
     fn add(&mut self, record: &Record<'_>) {
         let limits = &mut self.limits;
         limits.context_tokens = record.window.unwrap_or(limits.context_tokens);
@@ -138,7 +138,7 @@ impl ModelFacts {
     }
 }
 
-/// The longest answer. One of more than half of the window is no bound of the model's own: it would leave requests no room.
+/// The longest answer. A bound of more than half of the window would leave requests no room: the table repeats the window there.
 fn answer(limits: ModelLimits) -> u32 {
     let ModelLimits { context_tokens, max_output_tokens, .. } = limits;
     if max_output_tokens > context_tokens / 2 { (context_tokens / 4).min(LONGEST_ANSWER) } else { max_output_tokens }
@@ -147,13 +147,13 @@ fn answer(limits: ModelLimits) -> u32 {
 /// An entry of the catalog.
 struct Found {
     record: Record<'static>,
-    /// Whether it is of this very model.
+    /// No date or state was taken off the name to find it.
     same: bool,
-    /// Whether its prices hold for whoever serves the model.
+    /// Its prices hold for the provider that was asked for.
     priced: bool,
 }
 
-/// The entry of a model: of its provider, else of the vendor that its name tells, else of whoever serves a model of this name.
+/// Finds the entry of a model: of its provider, else of the vendor that its name tells, else of any provider.
 fn entry(provider: Option<&'static str>, name: &Name) -> Option<Found> {
     let find = |provider: &str, spelling: &Spelling| lines::entry(&format!("{provider}/{}", spelling.name));
     let among = |provider: &str| name.spellings.iter().find_map(|spelling| Some((find(provider, spelling)?, spelling.same)));
@@ -173,7 +173,7 @@ fn entry(provider: Option<&'static str>, name: &Name) -> Option<Found> {
     })
 }
 
-/// Whether a vendor keeps the weights of this model to itself.
+/// Returns true if the vendor keeps the weights of this model.
 fn closed(vendor: &str, name: &Name) -> bool {
     CLOSED.contains(&vendor)
         && !name.spellings.iter().any(|spelling| ["gemma", "gpt-oss"].iter().any(|open| spelling.name.starts_with(open)))

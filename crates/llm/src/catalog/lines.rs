@@ -13,10 +13,10 @@ pub(super) const MODELS: &str = include_str!("../../data/models.json");
 /// Rules for families of models, one a line.
 pub(super) const FAMILIES: &str = include_str!("../../data/families.json");
 
-/// How each entry and each rule begins.
+/// The text before the name in each line.
 const START: &str = "{\"model\":\"";
 
-/// One line of either file. What it does not state is unknown.
+/// One line of either file. Absent members are unknown.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Record<'a> {
@@ -48,12 +48,12 @@ impl Record<'_> {
     }
 }
 
-/// The entry of a model, by provider and name.
+/// Finds the entry of a model by `provider/name`.
 pub(super) fn entry(key: &str) -> Option<Record<'static>> {
     read(line_of(body(MODELS), key)?)
 }
 
-/// The rule that fits a name best: the one with the most letters.
+/// Finds the rule that fits a name best: the one with the most letters.
 pub(super) fn family(name: &Name) -> Option<Record<'static>> {
     let names = name.spellings.iter().map(|spelling| spelling.name.strip_prefix(TUNED).unwrap_or(&spelling.name));
     let fits = |pattern: &str| names.clone().any(|name| fits(pattern, name));
@@ -95,7 +95,7 @@ pub(super) fn line_of<'a>(lines: &'a str, wanted: &str) -> Option<&'a str> {
     None
 }
 
-/// Whether a pattern, in which `*` stands for any text, fits the whole of a name.
+/// Matches a whole name against a pattern, in which `*` stands for any text.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(start) else { return false };

@@ -1,4 +1,4 @@
-//! How providers, gateways and local servers write the name of the same model.
+//! The spellings of one model's name at providers, gateways and local servers.
 
 /// Hosts, and the provider of the catalog behind each.
 const HOSTS: [(&str, &str); 21] = [
@@ -67,10 +67,10 @@ const WORDS: [(&str, &str); 34] = [
 const FOLDERS: [&str; 5] =
     ["models/", "publishers/google/models/", "accounts/fireworks/models/", "accounts/fireworks/routers/", "openrouter/"];
 
-/// How the names of OpenAI's fine-tuned models begin. They have prices of their own.
+/// The start of the names of OpenAI's fine-tuned models, which have prices of their own.
 pub(super) const TUNED: &str = "ft:";
 
-/// Ends that name a state of the same model.
+/// Ends of names that tell a state of the same model.
 const STATES: [&str; 6] = ["-latest", "-preview", "-exp", "-experimental", "-beta", "-001"];
 
 /// Returns the word of the provider behind a host, as [`model_facts`](crate::model_facts) takes it; none for hosts that it does not know.
@@ -92,7 +92,7 @@ pub(super) fn provider(word: &str) -> Option<&'static str> {
 pub(super) struct Spelling {
     /// In small letters.
     pub(super) name: String,
-    /// Whether it is this very model: no date or state was taken off.
+    /// No date or state was taken off or added.
     pub(super) same: bool,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Name {
     pub(super) spellings: Vec<Spelling>,
     /// The vendor that the name tells.
     pub(super) vendor: Option<&'static str>,
-    /// Whether it is a variant that OpenRouter serves for nothing.
+    /// The name is a variant that OpenRouter serves for nothing.
     pub(super) free: bool,
 }
 
