@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod calls_in_text;
 mod factory;
 mod history;
 mod machine;
@@ -14,7 +13,6 @@ mod spec;
 mod text;
 mod tools;
 
-pub use calls_in_text::{CallsInText, calls_in_text};
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
 pub use machine::{ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind};
 pub use marks::marked;

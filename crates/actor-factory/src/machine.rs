@@ -84,6 +84,9 @@ pub struct ActorMachine {
     heard: Vec<Told>,
     /// Answers without a tool call, in a row.
     plain_in_row: u32,
+    /// Answers that were to be a tool call and could not be read, in a row.
+    #[serde(default)]
+    unread_in_row: u32,
     /// The last plain answers: part of the result, whatever the actor says when it ends.
     plain_text: String,
     /// The last request did not fit.
@@ -206,6 +209,7 @@ impl ActorMachine {
             said: input.told.clone(),
             heard: Vec::new(),
             plain_in_row: 0,
+            unread_in_row: 0,
             plain_text: String::new(),
             overflowed: false,
             references: Vec::new(),

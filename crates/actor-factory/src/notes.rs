@@ -9,6 +9,8 @@ pub(crate) enum Note {
     NoToolCall,
     /// An answer without a tool call that ran into the length limit.
     AnswerCut,
+    /// An answer that plainly was to be a tool call, and could not be read.
+    UnreadCall,
     /// After each round of tool results.
     EachStep,
     /// After a round of tool results with an error among them.
@@ -27,9 +29,10 @@ pub(crate) enum Note {
 
 impl Note {
     /// All of them.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::NoToolCall,
         Self::AnswerCut,
+        Self::UnreadCall,
         Self::EachStep,
         Self::AfterError,
         Self::StepsLeft,
@@ -44,6 +47,7 @@ impl Note {
         match self {
             Self::NoToolCall => "no_tool_call",
             Self::AnswerCut => "answer_cut",
+            Self::UnreadCall => "unread_call",
             Self::EachStep => "each_step",
             Self::AfterError => "after_error",
             Self::StepsLeft => "steps_left",
@@ -63,6 +67,7 @@ impl Note {
         match self {
             Self::NoToolCall => include_str!("../prompts/no_tool_call.md"),
             Self::AnswerCut => include_str!("../prompts/answer_cut.md"),
+            Self::UnreadCall => include_str!("../prompts/unread_call.md"),
             Self::EachStep => include_str!("../prompts/each_step.md"),
             Self::AfterError => include_str!("../prompts/after_error.md"),
             Self::StepsLeft => include_str!("../prompts/steps_left.md"),
@@ -88,7 +93,7 @@ impl Note {
             Self::StepsLeft => &["left"],
             Self::Told => &["text"],
             Self::Stuck | Self::Repeated => &["name", "count"],
-            Self::NoToolCall | Self::AnswerCut | Self::EachStep | Self::AfterError | Self::Conclude => &[],
+            Self::NoToolCall | Self::AnswerCut | Self::UnreadCall | Self::EachStep | Self::AfterError | Self::Conclude => &[],
         }
     }
 

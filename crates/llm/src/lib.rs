@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod arguments;
+mod calls_in_text;
 mod catalog;
 #[cfg(test)]
 mod corpus;
@@ -25,6 +26,7 @@ mod throttle;
 mod usage;
 
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
+pub use calls_in_text::{CallsInText, calls_in_text, clean_tool_name};
 pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
 pub use fallback::FallbackModel;
 pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};

@@ -44,6 +44,7 @@ impl ActorMachine {
         self.history.say(&parts.join("\n\n"), Speaker::Person);
         self.must_conclude = false;
         self.plain_in_row = 0;
+        self.unread_in_row = 0;
         self.plain_text.clear();
         true
     }

@@ -12,3 +12,4 @@ mod small;
 mod stop;
 mod support;
 mod transcripts;
+mod unread;

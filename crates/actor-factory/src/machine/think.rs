@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ToolCall, ToolChoice, ToolDefinition};
+use aime_llm::{CallsInText, ChatRequest, ChatResponse, FinishReason, Message, ToolChoice, ToolDefinition, calls_in_text};
 use aime_progress::{FailureCause, ProgressEvent, Spent, render_todos};
 
 use super::{
@@ -11,7 +11,6 @@ use super::{
     turn::{TERMINATE, Turn},
 };
 use crate::{
-    calls_in_text,
     history::{Removal, Speaker},
     notes::Note,
     text::cut,
@@ -25,6 +24,10 @@ const REFUSED: u64 = 60;
 pub(super) const SHOWN: usize = 2_000;
 /// So few steps are left that the actor is told.
 const LAST_STEPS: u32 = 2;
+/// How much of a call that cannot be read its error shows, in characters.
+const UNREAD: usize = 80;
+const WITHHELD: &str = "the provider withheld the answer (content filter)";
+const CUT: &str = "the answers of the model are cut by the length limit";
 
 /// A part, 0 to 1, of a number of tokens, to a thousandth.
 fn part(tokens: u64, part: f64) -> u64 {
@@ -81,7 +84,7 @@ impl ActorMachine {
         if self.must_conclude {
             return ToolChoice::Required;
         }
-        let only_words = self.input.must_write_files && self.calls_ok == 0 && self.plain_in_row > 0;
+        let only_words = self.input.must_write_files && self.calls_ok == 0 && self.plain_in_row + self.unread_in_row > 0;
         if only_words { ToolChoice::Required } else { ToolChoice::Auto }
     }
 
@@ -163,7 +166,7 @@ impl ActorMachine {
         if !response.usage_estimated {
             self.meter.learn(estimated, response.usage.input_tokens);
         }
-        let (content, calls) = self.read_answer(response);
+        let CallsInText { text: content, calls, attempted } = self.read_answer(response);
         let model = if response.model.is_empty() { &self.input.spec.model } else { &response.model };
         out.emit(ProgressEvent::ModelCalled {
             task: Some(self.input.spec.task.clone()),
@@ -182,13 +185,19 @@ impl ActorMachine {
             text: cut(&content, SHOWN),
             finish: response.finish.word(),
         });
-        if calls.is_empty() {
+        if calls.is_empty() && attempted {
+            self.unread_answer(at, content, response, out);
+        } else if calls.is_empty() {
             self.plain_answer(at, content, response, out);
         } else {
             self.plain_in_row = 0;
+            self.unread_in_row = 0;
+            if attempted {
+                self.notes.push(self.nudge(Note::UnreadCall, out));
+            }
             let cut_off = response.finish == FinishReason::Length;
             let turn = Turn::new(self.requests, calls, cut_off, &self.input.spec);
-            self.remember_beside(&content, &turn);
+            self.remember_beside(if attempted { "" } else { &content }, &turn);
             self.history.push(Message::Assistant { content, tool_calls: turn.spoken(), native: response.native.clone() });
             self.turn = Some(turn);
             self.go(ActorStep::Calls);
@@ -197,21 +206,19 @@ impl ActorMachine {
     }
 
     /// The text and the calls of an answer, each call with an id of its own.
-    fn read_answer(&mut self, response: &ChatResponse) -> (String, Vec<ToolCall>) {
-        let (content, mut calls) = if response.tool_calls.is_empty() {
-            let offered: Vec<&str> = self.input.spec.tool_names();
-            let found = calls_in_text(&response.content, &offered);
-            (found.text, found.calls)
+    fn read_answer(&mut self, response: &ChatResponse) -> CallsInText {
+        let mut read = if response.tool_calls.is_empty() {
+            calls_in_text(&response.content, &self.input.spec.tool_names())
         } else {
-            (response.content.clone(), response.tool_calls.clone())
+            CallsInText { text: response.content.clone(), calls: response.tool_calls.clone(), attempted: false }
         };
-        for (at, call) in calls.iter_mut().enumerate() {
+        for (at, call) in read.calls.iter_mut().enumerate() {
             if call.id.is_empty() || self.call_ids.contains(&call.id) {
                 call.id = format!("call-{}-{}", self.requests, at + 1);
             }
             self.call_ids.insert(call.id.clone());
         }
-        (content, calls)
+        read
     }
 
     /// Text beside the call that ends the task may be the result itself; text beside other calls is not.
@@ -240,30 +247,61 @@ impl ActorMachine {
     fn plain_answer(&mut self, at: UnixMillis, content: String, response: &ChatResponse, out: &mut Outbox<Self>) {
         let finish = &response.finish;
         self.plain_in_row += 1;
+        let unread = std::mem::take(&mut self.unread_in_row) > 0;
         let empty = content.trim().is_empty();
         let whole = !matches!(finish, FinishReason::Length | FinishReason::ContentFilter);
         self.remember(&content);
         // An empty message is refused by some servers.
-        let content = if empty { "(no answer)".to_owned() } else { content };
-        self.history.push(Message::Assistant { content, tool_calls: Vec::new(), native: response.native.clone() });
+        self.keep_words(if empty { "(no answer)".to_owned() } else { content }, response);
         if self.must_hear() && *finish != FinishReason::ContentFilter {
             return self.next_step(at, out);
         }
         let again = self.plain_in_row > 1;
-        let may_be_all = self.input.plain_answer_ends && (self.calls_ok > 0 || !self.input.must_write_files);
+        // After a call that was not run, words may claim what was not done.
+        let may_be_all = self.input.plain_answer_ends && !unread && (self.calls_ok > 0 || !self.input.must_write_files);
         match finish {
-            FinishReason::ContentFilter => self.fail("the provider withheld the answer (content filter)".to_owned(), None),
+            FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
             _ if whole && !self.plain_text.is_empty() && (again || (may_be_all && !empty)) => self.conclude_by_answer(),
-            FinishReason::Length if again => self.fail("the answers of the model are cut by the length limit".to_owned(), None),
+            FinishReason::Length if again => self.fail(CUT.to_owned(), None),
             _ if again => self.fail("the model gave an empty answer twice".to_owned(), None),
-            _ => {
-                let note = if *finish == FinishReason::Length { Note::AnswerCut } else { Note::NoToolCall };
-                let text = note.text(&self.input.notes, &[]);
-                self.history.say(&text, Speaker::Runtime);
-                self.nudged("no_tool_call", &text, out);
-                self.next_step(at, out);
-            }
+            FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
+            _ => self.answer_nudged(at, Note::NoToolCall, out),
         }
+    }
+
+    /// An answer that was to be a tool call and could not be read. It is never a result: the actor is told once, then the task fails.
+    fn unread_answer(&mut self, at: UnixMillis, content: String, response: &ChatResponse, out: &mut Outbox<Self>) {
+        self.unread_in_row += 1;
+        let again = self.unread_in_row > 1;
+        let beginning = cut(&content.split_whitespace().collect::<Vec<_>>().join(" "), UNREAD);
+        self.keep_words(content, response);
+        match response.finish {
+            FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
+            _ if self.must_hear() => self.next_step(at, out),
+            FinishReason::Length if again => self.fail(CUT.to_owned(), None),
+            _ if again => self.fail(format!("the model writes tool calls as text that cannot be read: {beginning}"), None),
+            FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
+            _ => self.answer_nudged(at, Note::UnreadCall, out),
+        }
+    }
+
+    fn keep_words(&mut self, content: String, response: &ChatResponse) {
+        self.history.push(Message::Assistant { content, tool_calls: Vec::new(), native: response.native.clone() });
+    }
+
+    /// Asks the model again after an answer without a tool call.
+    fn answer_nudged(&mut self, at: UnixMillis, note: Note, out: &mut Outbox<Self>) {
+        let text = self.nudge(note, out);
+        self.history.say(&text, Speaker::Runtime);
+        self.next_step(at, out);
+    }
+
+    /// The text of a note on an answer, of which people are told.
+    fn nudge(&self, note: Note, out: &mut Outbox<Self>) -> String {
+        let kind = if note == Note::UnreadCall { "unread_call" } else { "no_tool_call" };
+        let text = note.text(&self.input.notes, &[]);
+        self.nudged(kind, &text, out);
+        text
     }
 
     pub(super) fn nudged(&self, kind: &str, text: &str, out: &mut Outbox<Self>) {

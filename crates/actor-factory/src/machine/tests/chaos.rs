@@ -35,7 +35,7 @@ enum Move {
 
 fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
-        8 => (0usize..4, 0usize..12).prop_map(|(which, how)| Move::Answer { which, how }),
+        8 => (0usize..4, 0usize..13).prop_map(|(which, how)| Move::Answer { which, how }),
         1 => Just(Move::Stop),
         1 => Just(Move::Resume),
         1 => (0usize..3).prop_map(|which| Move::Tell { which }),
@@ -58,6 +58,7 @@ fn model_answer(how: usize) -> ModelAnswer {
         7 => answer("```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```", vec![]),
         8 => answer("", vec![read("a", "1")]),
         9 => return ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into() },
+        11 => answer("<function=write_file><parameter=path>a", vec![]),
         10 => answer("", vec![delegate("a", "x"), read("b", "2")]),
         _ => answer("", vec![write("a", "1")]),
     };
