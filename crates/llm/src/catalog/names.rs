@@ -174,8 +174,8 @@ impl Name {
     }
 }
 
-/// The size that a part of a name tells, in billions: `1.5b`, `135m`, `1p5b`, `e4b`. Not `a3b`, which counts the active parameters of a larger
-/// model. `e4b` is the size that a model works as, and how well it plans.
+/// The size that a part of a name tells, in billions: `1.5b`, `135m`, `1p5b`, `e4b`. `a3b` counts the active parameters of a larger model,
+/// so it tells none; `e4b` is the size that a model works as, and it plans no better than that.
 fn size(token: &str) -> Option<f64> {
     let number = |digits: &str| {
         let digits = digits.replacen('p', ".", 1);
