@@ -4,10 +4,9 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aime_actors::ProfileCatalog;
-use aime_llm::calls_in_text;
 use aime_durable::Journal;
 use aime_llm::{
-    CarriedAnswer, Carrier, ChatModel, ChatRequest, ChatResponse, ModelError, OpenAiModel, OpenAiSettings, coerce_to_schema,
+    CarriedAnswer, Carrier, ChatModel, ChatRequest, ChatResponse, ModelError, OpenAiModel, OpenAiSettings, calls_in_text, coerce_to_schema,
     read_arguments, read_json,
 };
 use aime_planner::{PlanChecker, parse_patch, parse_plan, read_categories};
@@ -30,7 +29,11 @@ pub struct Target {
 pub const TARGETS: [Target; 7] = [
     Target { name: "json", seeds: &["llm/tests/corpus/json", "llm/tests/corpus/arguments.toml"], run: json },
     Target { name: "sse", seeds: &["llm/tests/corpus/streams.toml", "llm/tests/corpus/documents.toml"], run: sse },
-    Target { name: "calls", seeds: &["actor-factory/tests/corpus"], run: calls },
+    Target {
+        name: "calls",
+        seeds: &["llm/tests/corpus/calls.toml", "llm/tests/corpus/calls_raw.toml", "llm/tests/corpus/calls_prose.toml"],
+        run: calls,
+    },
     Target { name: "plan", seeds: &["dynamic-planner/tests/corpus/plans.toml"], run: plan },
     Target { name: "patch", seeds: &["dynamic-planner/tests/corpus/patches.toml"], run: patch },
     Target { name: "journal", seeds: &[], run: journal },
