@@ -7,7 +7,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 
-use crate::json::{Ending, read_json, strict, unescaped, whole_text_ending};
+use crate::json::{Concern, Ending, read_json_with_concern, strict, unescaped, whole_text_ending};
 
 pub use self::coerce::coerce_to_schema;
 
@@ -42,6 +42,12 @@ pub enum ArgumentsError {
         /// How many.
         count: usize,
     },
+    /// The text around the object may hold parameters.
+    #[error("there may be parameters outside of the object; write one JSON object with all parameters by name")]
+    Outside,
+    /// A bracket closes too early, and it is uncertain what belongs to what.
+    #[error("the brackets of the arguments can be read in more than one way; close each object and each list once")]
+    Ambiguous,
     /// It cannot be read.
     #[error("the arguments are not JSON: {reason}; write one JSON object with the parameters by name")]
     Unreadable {
@@ -68,9 +74,10 @@ pub fn read_arguments(raw: &str, schema: Option<&Value>) -> Result<Map<String, V
 /// Reads the arguments of a tool call as a model wrote them.
 ///
 /// Nothing, `null` and `{}` are no arguments. An object inside a JSON string, and text that is nearly JSON, are read. Text that
-/// is cut off is never completed: half a command must not run. With the tool's JSON Schema, a bare JSON string stands for the only
-/// required parameter where that is a string, and harmless differences of type are evened out ([`coerce_to_schema`]). The result is
-/// not checked against the schema otherwise.
+/// is cut off is never completed: half a command must not run. If a bracket closes the object too early, the parameters behind it
+/// are read too, or the arguments are refused. With the tool's JSON Schema, a bare JSON string stands for the only required
+/// parameter where that is a string, and harmless differences of type are evened out ([`coerce_to_schema`]). The result is not
+/// checked against the schema otherwise.
 ///
 /// # Errors
 /// [`ArgumentsError`] says why the call must not run, in words for the model.
@@ -137,8 +144,10 @@ fn from_string(inner: String, schema: Option<&Value>) -> Result<ReadArguments, A
 
 fn from_nearly_json(text: &str) -> Result<ReadArguments, ArgumentsError> {
     let cut = || ArgumentsError::Cut { bytes: text.len() };
-    if let Some(inner) = unescaped(text)
-        && let Ok(Value::Object(values)) = strict(&inner)
+    // A text that begins with a quote and does not end with one is cut off.
+    if (!text.starts_with('"') || text.ends_with("}\""))
+        && let Some(escaped) = unescaped(text).filter(|escaped| !escaped.has_members_before)
+        && let Ok(Value::Object(values)) = strict(&escaped.text)
     {
         return Ok(ReadArguments { values, repairs: vec!["took away one level of escaping".to_owned()] });
     }
@@ -156,9 +165,13 @@ fn from_nearly_json(text: &str) -> Result<ReadArguments, ArgumentsError> {
             (Some(_), others) => Err(ArgumentsError::SeveralObjects { count: others + 1 }),
         };
     }
-    let read = read_json(text).map_err(|error| ArgumentsError::Unreadable { reason: error.to_string() })?;
-    if read.cut || read.repairs.iter().any(|repair| repair.starts_with("took one of")) {
-        return Err(if read.cut { cut() } else { ArgumentsError::SeveralObjects { count: 2 } });
+    let (read, concern) = read_json_with_concern(text).map_err(|error| ArgumentsError::Unreadable { reason: error.to_string() })?;
+    match concern {
+        _ if read.cut => return Err(cut()),
+        Some(Concern::Several { count }) => return Err(ArgumentsError::SeveralObjects { count }),
+        Some(Concern::Outside) => return Err(ArgumentsError::Outside),
+        Some(Concern::Ambiguous) => return Err(ArgumentsError::Ambiguous),
+        None => {}
     }
     match read.value {
         Value::Object(values) => Ok(ReadArguments { values, repairs: read.repairs }),

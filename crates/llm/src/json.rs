@@ -5,10 +5,16 @@
 //! What was mended is said in words, and a text whose end is missing says so, because a caller may refuse it.
 
 mod arriving;
+mod closers;
 mod cursor;
+#[cfg(test)]
+pub(crate) mod json_text;
 mod mend;
+mod outside;
 mod reasoning;
 mod scan;
+mod signs;
+mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -16,6 +22,8 @@ mod tests;
 use serde_json::Value;
 
 use self::{
+    closers::Doubt,
+    outside::{are_members_before, are_parts_behind},
     reasoning::without_reasoning,
     scan::{Span, spans},
 };
@@ -41,6 +49,27 @@ pub struct ReadJson {
     /// Whether something is missing: the text ended inside a value, or an ellipsis stands for a part. A lone missing bracket at
     /// the end is a repair and does not count.
     pub cut: bool,
+}
+
+/// A reason why a value may not be all that a text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Concern {
+    /// The text holds several values.
+    Several {
+        /// Their number.
+        count: usize,
+    },
+    /// The text around the value looks like parts of it.
+    Outside,
+    /// Its closing brackets can be read in more than one way.
+    Ambiguous,
+}
+
+/// A value, with the reason why it may not be all that the text says.
+#[derive(Debug, Clone)]
+struct Reading {
+    json: ReadJson,
+    concern: Option<Concern>,
 }
 
 /// Why no JSON could be read from a text.
@@ -99,10 +128,15 @@ pub fn read_json(text: &str) -> Result<ReadJson, UnreadableJson> {
 /// # Errors
 /// [`UnreadableJson`] says why there is nothing to read.
 pub fn read_json_where(text: &str, fits: impl Fn(&Value) -> bool) -> Result<ReadJson, UnreadableJson> {
-    read(text, &fits, WRAPPINGS)
+    read(text, &fits, WRAPPINGS).map(|reading| reading.json)
 }
 
-fn read(text: &str, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Result<ReadJson, UnreadableJson> {
+/// Like [`read_json`]; also returns the reason why the value may not be all that the text says.
+pub(crate) fn read_json_with_concern(text: &str) -> Result<(ReadJson, Option<Concern>), UnreadableJson> {
+    read(text, &|_| true, WRAPPINGS).map(|reading| (reading.json, reading.concern))
+}
+
+fn read(text: &str, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Result<Reading, UnreadableJson> {
     if text.len() > LIMIT {
         return Err(UnreadableJson::TooLong { bytes: text.len(), limit: LIMIT });
     }
@@ -131,43 +165,55 @@ fn read(text: &str, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Result<R
         return Ok(unwrapped(value, repairs, fits, wrappings));
     }
     if wrappings > 0
-        && let Some(inner) = unescaped(answer)
-        && let Ok(mut inner) = read(&inner, fits, wrappings - 1)
+        && let Some(escaped) = unescaped(answer)
+        && let Ok(mut inner) = read(&escaped.text, fits, wrappings - 1)
     {
+        inner.concern = inner.concern.or(escaped.has_members_before.then_some(Concern::Outside));
         repairs.push("took away one level of escaping".to_owned());
-        repairs.append(&mut inner.repairs);
-        return Ok(ReadJson { repairs, ..inner });
+        repairs.append(&mut inner.json.repairs);
+        inner.json.repairs = repairs;
+        return Ok(inner);
     }
     search(answer, repairs, fits)
 }
 
 /// Looks for the value inside the text.
-fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> Result<ReadJson, UnreadableJson> {
+fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> Result<Reading, UnreadableJson> {
     let found = spans(answer);
     if found.is_empty() {
         return Err(UnreadableJson::NoJson { start: answer.chars().take(60).collect() });
     }
-    let mut first: Option<ReadJson> = None;
+    let mut first: Option<Reading> = None;
     for group in groups(&found) {
         // What stands inside a value that was read is a part of it, not another answer.
         if first.is_some() && group.iter().any(|span| span.inner) {
             break;
         }
-        for candidate in candidates(answer, &group) {
-            let mut candidate = candidate;
+        for (mut json, span) in candidates(answer, &group) {
             if group.len() > 1 {
-                candidate.repairs.push(format!("took one of {} JSON values", group.len()));
+                json.repairs.push(format!("took one of {} JSON values", group.len()));
             } else if has_other_text(answer, &group) {
-                candidate.repairs.insert(0, "left out the text around the JSON".to_owned());
+                json.repairs.insert(0, "left out the text around the JSON".to_owned());
             }
-            candidate.repairs.splice(0..0, repairs.iter().cloned());
-            if fits(&candidate.value) {
+            json.repairs.splice(0..0, repairs.iter().cloned());
+            let candidate = Reading { json, concern: concern(answer, &found, span) };
+            if fits(&candidate.json.value) {
                 return Ok(candidate);
             }
             first.get_or_insert(candidate);
         }
     }
     first.ok_or_else(|| broken(answer, &found))
+}
+
+/// Returns the reason why the value of a span may not be all that the answer says.
+fn concern(answer: &str, found: &[Span], span: &Span) -> Option<Concern> {
+    let (head, tail) = (answer.get(..span.start).unwrap_or_default(), answer.get(span.end..).unwrap_or_default());
+    match found.len() {
+        2.. => Some(Concern::Several { count: found.len() }),
+        _ if are_members_before(head) || are_parts_behind(tail) => Some(Concern::Outside),
+        _ => (span.doubt > Doubt::None).then_some(Concern::Ambiguous),
+    }
 }
 
 /// The spans in the order of trust: in fences, in the open, inside something unclosed. Within a group: objects first, later first.
@@ -184,21 +230,24 @@ fn groups(found: &[Span]) -> Vec<Vec<Span>> {
 }
 
 /// The values of a group: all that are strict JSON, then those that can be mended.
-fn candidates<'t>(answer: &'t str, group: &'t [Span]) -> impl Iterator<Item = ReadJson> + 't {
+fn candidates<'t>(answer: &'t str, group: &'t [Span]) -> impl Iterator<Item = (ReadJson, &'t Span)> + 't {
     let strictly = group
         .iter()
         .filter(|span| span.ending == Ending::Whole)
-        .filter_map(move |span| strict(span.of(answer)).ok())
-        .map(|value| ReadJson { value, repairs: Vec::new(), cut: false });
+        .filter_map(move |span| strict(span.of(answer)).ok().filter(|value| span.keeps_parts(value)).map(|value| (value, span)))
+        .map(|(value, span)| (ReadJson { value, repairs: Vec::new(), cut: false }, span));
     let mut left = MENDED_BYTES;
     let mended = group.iter().take(MENDED).filter_map(move |span| {
+        if span.doubt == Doubt::Serious {
+            return None;
+        }
         let text = span.of(answer);
         left = left.checked_sub(text.len())?;
         if span.ending == Ending::Whole && strict(text).is_ok() {
             return None;
         }
         let (value, repairs) = mend::mend(text, span)?;
-        Some(ReadJson { value, repairs, cut: span.ending == Ending::Cut || span.elided() })
+        Some((ReadJson { value, repairs, cut: span.ending == Ending::Cut || span.elided() }, span))
     });
     strictly.chain(mended)
 }
@@ -217,29 +266,41 @@ fn broken(answer: &str, found: &[Span]) -> UnreadableJson {
 }
 
 /// JSON inside a JSON string is what was meant.
-fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> ReadJson {
+fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool, wrappings: usize) -> Reading {
     if let Value::String(inner) = &value
         && wrappings > 0
         && inner.trim_start_matches(is_blank).starts_with(['{', '[', '"', '`'])
         && let Ok(mut inner) = read(inner, fits, wrappings - 1)
-        && (inner.value.is_object() || inner.value.is_array())
+        && (inner.json.value.is_object() || inner.json.value.is_array())
     {
         repairs.push("read the JSON inside a JSON string".to_owned());
-        repairs.append(&mut inner.repairs);
-        return ReadJson { repairs, ..inner };
+        repairs.append(&mut inner.json.repairs);
+        inner.json.repairs = repairs;
+        return inner;
     }
-    ReadJson { value, repairs, cut: false }
+    Reading { json: ReadJson { value, repairs, cut: false }, concern: None }
 }
 
-/// `{\"a\": 1}`: JSON as it stands inside a string, without the quotes around it.
-pub(crate) fn unescaped(answer: &str) -> Option<String> {
+/// JSON as it is inside a string, without the quotes around it: `{\"a\": 1}`.
+#[derive(Debug)]
+pub(crate) struct EscapedJson {
+    /// Its text without the escapes.
+    pub(crate) text: String,
+    /// True if the text before it looks like members of it.
+    pub(crate) has_members_before: bool,
+}
+
+/// Takes one level of escaping away. Returns none if the text behind the last bracket looks like parts of the value.
+pub(crate) fn unescaped(answer: &str) -> Option<EscapedJson> {
     let start = ["{\\\"", "[\\\"", "{\\n", "[{\\\"", "[\\n"].iter().filter_map(|mark| answer.find(mark)).min()?;
-    if answer.get(..start)?.contains(['{', '[']) {
+    let head = answer.get(..start)?;
+    let end = answer.rfind(['}', ']'])? + 1;
+    if head.contains(['{', '[']) || are_parts_behind(answer.get(end..)?) {
         return None;
     }
-    let end = answer.rfind(['}', ']'])? + 1;
     let body = answer.get(start..end)?;
-    serde_json::from_str::<String>(&format!("\"{}\"", body.replace(['\n', '\r', '\t'], " "))).ok()
+    let text = serde_json::from_str(&format!("\"{}\"", body.replace(['\n', '\r', '\t'], " "))).ok()?;
+    Some(EscapedJson { text, has_members_before: are_members_before(head) })
 }
 
 pub(crate) fn strict(text: &str) -> Result<Value, serde_json::Error> {

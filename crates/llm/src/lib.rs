@@ -31,12 +31,13 @@ pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
 pub use fallback::FallbackModel;
 pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
-    ChatRequest, ChatResponse, Effort, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition, Usage,
+    ChatRequest, ChatResponse, Citation, Effort, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition,
+    Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
 pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
-pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url};
+pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window};
 pub use prices::{Prices, RequestTokens, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;
 pub use recording::{RecordingModel, ReplayError, ReplayModel};

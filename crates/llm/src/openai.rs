@@ -16,6 +16,7 @@ mod gzip;
 mod lenient;
 mod messages;
 mod provider;
+mod reading;
 mod responses;
 mod served;
 mod settings;

@@ -50,13 +50,20 @@ pub struct Spent {
     /// Tokens sent that the server had in its cache.
     pub cached_input_tokens: u64,
     /// Tokens sent that the server wrote into its cache.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
     /// Tokens received, reasoning included.
     pub output_tokens: u64,
     /// Tokens of reasoning among those received.
+    #[serde(skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
     /// US dollars; 0 for models without a price.
     pub cost_usd: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How a tool call ended.

@@ -1,10 +1,11 @@
 //! Which calls run, with what, and which must not.
 
-use proptest::prelude::*;
+use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 
 use super::{ArgumentsError, coerce_to_schema, read_arguments, read_arguments_with_repairs};
 use crate::corpus::{self, TextCase};
+use crate::json::json_text::{Place, any_value, json_text, leaves, object_of};
 
 fn bash() -> Value {
     json!({"type": "object", "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}}, "required": ["command"]})
@@ -96,6 +97,17 @@ fn a_schema_that_refers_to_itself_ends() {
     assert_eq!(value, json!({"next": {"next": {"n": 1}}}));
 }
 
+/// Arguments as models and proxies write them: bare, in a string, with their quotes escaped, in a fence.
+fn in_each_form(text: &str) -> [String; 5] {
+    let string = json!(text).to_string();
+    let escaped = string.trim_matches('"').to_owned();
+    [text.to_owned(), string, escaped, format!("```json\n{text}\n```"), format!("Arguments:\n```json\n{text}\n```\nDone.")]
+}
+
+fn closers() -> impl Strategy<Value = Vec<(Index, &'static str)>> {
+    prop::collection::vec((any::<Index>(), prop::sample::select(vec!["}", "]", "}}", "]]", "}]", "]}"])), 1..3)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -109,5 +121,28 @@ proptest! {
         let whole = json!({"command": text, "list": [number, {"x": text}], "last": number}).to_string();
         let at = 1 + ((whole.len() - 2) as f64 * at) as usize;
         prop_assert!(read_arguments(&whole[..at], None).is_err());
+    }
+
+    #[test]
+    fn no_call_runs_without_a_member(value in object_of(any_value(3), 1..5), surplus in closers()) {
+        let whole = json_text(&value);
+        let members: Vec<Place> = whole.places.iter().filter(|place| place.open == "}").cloned().collect();
+        let surplus: Vec<_> = surplus.iter().map(|(place, closers)| (place.get(&members).clone(), *closers)).collect();
+        for text in in_each_form(&whole.with(&surplus)) {
+            if let Ok(read) = read_arguments(&text, None) {
+                prop_assert_eq!(&Value::Object(read), &value, "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn no_call_loses_a_part(value in object_of(any_value(3), 1..5), surplus in closers()) {
+        let whole = json_text(&value);
+        let surplus: Vec<_> = surplus.iter().map(|(place, closers)| (place.get(&whole.places).clone(), *closers)).collect();
+        for text in in_each_form(&whole.with(&surplus)) {
+            if let Ok(read) = read_arguments(&text, None) {
+                prop_assert_eq!(leaves(&Value::Object(read)), leaves(&value), "{}", text);
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Walking over a text that is nearly JSON, and over the strings in it.
 
 /// A reader's place in a text.
+#[derive(Clone)]
 pub(super) struct Cursor<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,

@@ -30,7 +30,7 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
         text = without_half_an_escape(text.get(..span.dangling.unwrap_or(text.len())).unwrap_or(text));
     }
     let mut text = with_edits(text, &span.edits);
-    if span.edits.iter().any(|edit| !matches!(edit.old, ',' | ':' | '…')) {
+    if span.edits.iter().any(|edit| edit.full_width) {
         repairs.push("replaced full-width punctuation".to_owned());
     }
     if span.oddities.contains(&Oddity::TripleQuotes) {
@@ -56,7 +56,7 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     if repairs.is_empty() {
         repairs.push("mended quotes and punctuation".to_owned());
     }
-    same_kind.then_some((value, repairs))
+    (same_kind && span.keeps_parts(&value)).then_some((value, repairs))
 }
 
 fn words(oddity: Oddity) -> &'static str {
@@ -272,8 +272,8 @@ fn with_edits(text: &str, edits: &[Edit]) -> String {
     let mut done = 0;
     for edit in edits.iter().filter(|edit| edit.at < text.len()) {
         out.push_str(text.get(done..edit.at).unwrap_or_default());
-        out.push_str(edit.new);
-        done = edit.at + edit.old.len_utf8();
+        out.push_str(&edit.new);
+        done = edit.at + edit.len;
     }
     out.push_str(text.get(done..).unwrap_or_default());
     out

@@ -1,11 +1,15 @@
 //! Finding what looks like JSON in a text, without reading it.
 
-use std::collections::BTreeSet;
+use std::{borrow::Cow, collections::BTreeSet};
 
-use super::cursor::{Cursor, opens_string, pass_string};
+use serde_json::Value;
 
-/// The deepest nesting that is followed; a strict reader stops there too.
-const DEPTH: usize = 128;
+use super::{
+    closers::{BalanceCache, Doubt},
+    signs::is_word,
+    walk::{TooDeep, span_at},
+};
+
 /// How many brackets of one text are tried as a beginning.
 const STARTS: usize = 4_000;
 /// How many spans of one text are kept.
@@ -47,6 +51,8 @@ pub(super) enum Oddity {
 pub(super) struct Span {
     pub(super) start: usize,
     pub(super) end: usize,
+    /// The place up to which the scanner read, which may be behind the end.
+    pub(super) looked: usize,
     pub(super) ending: Ending,
     pub(super) oddities: BTreeSet<Oddity>,
     /// It begins a code fence.
@@ -59,23 +65,69 @@ pub(super) struct Span {
     pub(super) edits: Vec<Edit>,
     /// Where a member begins, in bytes from the span's start, whose value never came: it ends inside the key or behind it.
     pub(super) dangling: Option<usize>,
+    /// The doubt about its closing brackets.
+    pub(super) doubt: Doubt,
+    /// The parts that its value must have if closing brackets are misplaced. The reader refuses a repair that loses some.
+    pub(super) parts: Option<Parts>,
 }
 
 /// Something to be written in another way.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
-    /// Where it stands, in bytes from the span's start.
+    /// Its beginning, in bytes from the span's start.
     pub(super) at: usize,
-    /// What stands there.
-    pub(super) old: char,
-    /// What is meant.
-    pub(super) new: &'static str,
+    /// Its length in bytes.
+    pub(super) len: usize,
+    /// The text in its place.
+    pub(super) new: Cow<'static, str>,
+    /// True if it is full-width punctuation.
+    pub(super) full_width: bool,
+}
+
+/// The number of parts of a text or a value, nested ones included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Objects and lists.
+    pub(super) containers: usize,
+    /// Keys and texts.
+    pub(super) texts: usize,
+}
+
+impl Parts {
+    fn of(value: &Value) -> Self {
+        let mut parts = Self::default();
+        let mut left = vec![value];
+        while let Some(value) = left.pop() {
+            match value {
+                Value::Object(members) => {
+                    parts.containers += 1;
+                    parts.texts += members.len();
+                    left.extend(members.values());
+                }
+                Value::Array(items) => {
+                    parts.containers += 1;
+                    left.extend(items);
+                }
+                Value::String(_) => parts.texts += 1,
+                _ => {}
+            }
+        }
+        parts
+    }
 }
 
 impl Span {
     /// Its text.
     pub(super) fn of<'t>(&self, text: &'t str) -> &'t str {
         text.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Returns true if the value has all parts of the text, or no closing bracket is misplaced.
+    pub(super) fn keeps_parts(&self, value: &Value) -> bool {
+        self.parts.is_none_or(|parts| {
+            let found = Parts::of(value);
+            found.containers >= parts.containers && found.texts >= parts.texts
+        })
     }
 
     /// Whether the model left a part out.
@@ -90,6 +142,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
     let mut budget = text.len().saturating_mul(4).saturating_add(65_536);
     let mut unclosed = false;
     let mut at = 0;
+    let mut balance = BalanceCache::default();
     for _ in 0..STARTS {
         let Some(start) = text.get(at..).and_then(|rest| rest.find(['{', '[', '｛', '［'])).map(|offset| at + offset) else { break };
         let bracket = text.get(start..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
@@ -100,7 +153,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
         if !fenced && !whole_text && is_footnote(text, start, rank) {
             continue;
         }
-        let mut span = match span_at(text, start) {
+        let mut span = match span_at(text, start, &mut balance) {
             Ok(span) => span,
             Err(TooDeep { at }) => {
                 budget = budget.saturating_sub(at - start);
@@ -110,11 +163,11 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
                 continue;
             }
         };
-        budget = budget.saturating_sub(span.end - start);
+        budget = budget.saturating_sub(span.looked - start);
         span.fenced = fenced;
         span.inner = unclosed;
         span.rank = rank;
-        if span.ending == Ending::Whole {
+        if span.ending == Ending::Whole || span.doubt == Doubt::Serious {
             at = span.end;
         } else {
             unclosed = true;
@@ -133,7 +186,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
 /// How the object or array ends with which the text begins; none where it begins with something else.
 pub(crate) fn whole_text_ending(text: &str) -> Option<Ending> {
     text.starts_with(['{', '[', '｛', '［']).then_some(())?;
-    Some(span_at(text, 0).map_or(Ending::Cut, |span| span.ending))
+    Some(span_at(text, 0, &mut BalanceCache::default()).map_or(Ending::Cut, |span| span.ending))
 }
 
 /// Whether the text before ends with the opening line of a code fence.
@@ -196,184 +249,5 @@ fn skip_blank(mut text: &str) -> &str {
             _ => return text,
         };
         text = end.and_then(|end| text.get(end..)).unwrap_or_default();
-    }
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '$' | '-')
-}
-
-/// The brackets nest too deep to be followed further.
-struct TooDeep {
-    at: usize,
-}
-
-/// Follows the brackets from `start`.
-fn span_at(text: &str, start: usize) -> Result<Span, TooDeep> {
-    let mut cursor = Cursor { text, at: start };
-    let mut open: Vec<char> = Vec::new();
-    let mut oddities = BTreeSet::new();
-    let mut edits = Vec::new();
-    let mut dangling = None;
-    // The last character outside of strings, white space and comments; a string counts as its quote.
-    let mut before = '\0';
-    // Whether the last string stood where a value stands.
-    let mut after_value = false;
-    let span = |end, ending, oddities, edits, dangling| {
-        let dangling = if ending == Ending::Cut { dangling } else { None };
-        Span { start, end, ending, oddities, edits, dangling, fenced: false, inner: false, rank: 0 }
-    };
-    while let Some(c) = cursor.next() {
-        let at = cursor.at - c.len_utf8() - start;
-        let surplus = matches!((ascii(c), before), (',', ',') | (':', ':'));
-        if surplus {
-            oddities.insert(Oddity::Surplus);
-        }
-        if surplus || meant(c).is_some() {
-            edits.push(Edit { at, old: c, new: meant(c).filter(|_| !surplus).unwrap_or_default() });
-        }
-        // A key, or the beginning of what stands behind its colon.
-        let in_key = matches!(before, '{' | ',') && open.last() == Some(&'}');
-        if in_key && !matches!(ascii(c), '}' | ',') && !c.is_whitespace() {
-            dangling = Some(at);
-        } else if before == ':' && !c.is_whitespace() && !matches!(ascii(c), ':' | '-' | '+') || matches!(before, '-' | '+') {
-            dangling = None;
-        }
-        match c {
-            '{' | '[' | '｛' | '［' => {
-                open.push(closer(c));
-                if open.len() > DEPTH {
-                    return Err(TooDeep { at: cursor.at });
-                }
-            }
-            '}' | ']' | '｝' | '］' => {
-                let c = ascii(c);
-                if before == ',' {
-                    oddities.insert(Oddity::TrailingComma);
-                }
-                if let Some(level) = open.iter().rposition(|wanted| *wanted == c) {
-                    if level + 1 != open.len() {
-                        oddities.insert(Oddity::Bracket);
-                    }
-                    open.truncate(level);
-                } else {
-                    oddities.insert(Oddity::Bracket);
-                }
-                if open.is_empty() {
-                    return Ok(span(cursor.at, Ending::Whole, oddities, edits, None));
-                }
-            }
-            _ if opens_string(c, before) => {
-                after_value = matches!(before, ':' | '[' | ',') && !(before == ',' && open.last() == Some(&'}'));
-                if let Some(oddity) = quote_oddity(c, cursor.rest()) {
-                    oddities.insert(oddity);
-                }
-                if !pass_string(&mut cursor, c) {
-                    return Ok(span(text.len(), Ending::Cut, oddities, edits, dangling));
-                }
-                if text.get(..cursor.at).is_some_and(|read| read.ends_with('＂')) {
-                    edits.push(Edit { at: cursor.at - '＂'.len_utf8() - start, old: '＂', new: "\"" });
-                }
-                before = '"';
-                continue;
-            }
-            '/' if before != ':' && cursor.rest().starts_with('/') => {
-                oddities.extend(comment(cursor.rest()));
-                cursor.pass("\n");
-                continue;
-            }
-            '/' if cursor.rest().starts_with('*') => {
-                oddities.extend(comment(cursor.rest()));
-                cursor.pass("*/");
-                continue;
-            }
-            '#' => {
-                oddities.extend(comment(cursor.rest()));
-                cursor.pass("\n");
-                continue;
-            }
-            '.' if cursor.rest().starts_with("..") => {
-                oddities.insert(Oddity::Ellipsis);
-                cursor.pass("..");
-            }
-            '…' => {
-                oddities.insert(Oddity::Ellipsis);
-            }
-            _ if c.is_alphabetic() || c == '_' => word(&mut cursor, c, &mut oddities),
-            _ if c.is_whitespace() => continue,
-            _ => {}
-        }
-        before = ascii(c);
-    }
-    if !open.is_empty() {
-        oddities.insert(Oddity::Bracket);
-    }
-    let complete = matches!(before, '}' | ']') || (before == '"' && after_value);
-    Ok(span(text.len(), if complete { Ending::Brackets } else { Ending::Cut }, oddities, edits, dangling))
-}
-
-/// What a comment is: `// ... more tasks` stands for what was left out.
-fn comment(rest: &str) -> impl Iterator<Item = Oddity> {
-    let words = rest.trim_start_matches(['/', '*', '#', ' ']);
-    let elides = words.starts_with("...") || words.starts_with('…');
-    std::iter::once(Oddity::Comment).chain(elides.then_some(Oddity::Ellipsis))
-}
-
-/// Reads a word outside of strings and notes what it is.
-fn word(cursor: &mut Cursor<'_>, first: char, oddities: &mut BTreeSet<Oddity>) {
-    let rest = cursor.rest();
-    let tail = rest.len() - rest.trim_start_matches(is_word).len();
-    let mut word = String::from(first);
-    word.push_str(rest.get(..tail).unwrap_or_default());
-    cursor.at += tail;
-    match word.as_str() {
-        "true" | "false" | "null" | "e" | "E" => {}
-        "True" | "False" | "None" => {
-            oddities.insert(Oddity::PythonLiteral);
-        }
-        "NaN" | "Infinity" | "undefined" => {
-            oddities.insert(Oddity::NotANumber);
-        }
-        _ => {
-            oddities.insert(Oddity::Unquoted);
-        }
-    }
-}
-
-fn closer(c: char) -> char {
-    match c {
-        '{' | '｛' => '}',
-        _ => ']',
-    }
-}
-
-/// What a character outside of strings stands for, where that is another.
-fn meant(c: char) -> Option<&'static str> {
-    Some(match c {
-        '｛' => "{",
-        '｝' => "}",
-        '［' => "[",
-        '］' => "]",
-        '：' => ":",
-        '，' | '、' => ",",
-        '＂' => "\"",
-        '…' => "...",
-        _ => return None,
-    })
-}
-
-/// Full-width punctuation as its ASCII kin.
-fn ascii(c: char) -> char {
-    meant(c).and_then(|meant| meant.chars().next()).unwrap_or(c)
-}
-
-fn quote_oddity(quote: char, rest: &str) -> Option<Oddity> {
-    match quote {
-        '"' if rest.starts_with("\"\"") => Some(Oddity::TripleQuotes),
-        '\'' if rest.starts_with("''") => Some(Oddity::TripleQuotes),
-        '\'' => Some(Oddity::SingleQuotes),
-        '“' | '”' | '‘' => Some(Oddity::CurlyQuotes),
-        '`' => Some(Oddity::Backticks),
-        _ => None,
     }
 }

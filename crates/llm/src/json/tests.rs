@@ -2,6 +2,7 @@
 
 mod corpus;
 mod properties;
+mod surplus;
 
 use serde_json::json;
 
@@ -103,6 +104,13 @@ fn text_made_to_be_slow_ends() {
         "x{y:",
         "[/*",
         "{\"k\":\"\\d",
+        "}]",
+        "{\"a\":1}\"",
+        "{\"a\":1},\"b\":2},",
+        "[{\"a\":1}},",
+        "[{\"a\":1}],\"b\":",
+        "{\"a\":[1}},{\"b\":2}],",
+        "[[1],2],[3]],",
     ];
     for pattern in hostile {
         for head in ["x ", "{\"a\": '", "{\"a\": \""] {

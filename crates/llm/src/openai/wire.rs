@@ -3,7 +3,6 @@
 use std::collections::{HashSet, VecDeque};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use async_openai::Client;
 use async_openai::config::Config;
@@ -17,22 +16,20 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
-use super::answer::{Answer, Asking};
+use super::answer::Answer;
 use super::body::Body;
 use super::dialect::{Dialect, Lesson, Sent};
-use super::fault::{self, Asked, Fault};
+use super::fault::{Asked, Fault};
 use super::form::Writing;
 use super::provider::Provider;
+use super::reading::Reading;
 use super::transport::{Attempt, Probe, Sender, Way};
 use super::written::Written;
-use super::{gemini, lenient, messages};
+use super::{gemini, messages};
 use crate::{
     ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, ResponseFormat, StreamPart, Timeouts,
     ToolCall, TurnSource, estimate_request_tokens,
 };
-
-/// How long the tokens of an answer are waited for once the answer itself is whole.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// Where requests go. Unlike async-openai's own configuration it reads nothing from the environment, and sends no
 /// `Authorization` without a key.
@@ -95,7 +92,7 @@ pub(super) struct Learned {
     pub(super) refused: HashSet<String>,
 }
 
-type Events = Pin<Box<dyn Stream<Item = Result<Box<RawValue>, OpenAIError>> + Send>>;
+pub(super) type Events = Pin<Box<dyn Stream<Item = Result<Box<RawValue>, OpenAIError>> + Send>>;
 
 /// A request that was written, and what is known of it.
 struct Prepared {
@@ -119,7 +116,7 @@ impl Wire {
         TurnSource { protocol, host: &self.authority, model: &self.model }
     }
 
-    fn asked(&self) -> Asked<'_> {
+    pub(super) fn asked(&self) -> Asked<'_> {
         Asked { url: &self.shown_url, model: &self.name, key: self.client.config().key.expose_secret() }
     }
 
@@ -204,6 +201,10 @@ impl Wire {
             longest: self.limits.max_output_tokens,
             refused: &learned.refused,
         };
+        // Claude takes no thinking in the middle of calls that it did not begin itself.
+        let claude = dialect.protocol == Protocol::Messages || (self.provider == Provider::OpenRouter && self.model.contains("claude"));
+        let effort = writing.effort.filter(|_| !(claude && begun_elsewhere(request, &writing)));
+        let writing = Writing { effort, ..writing };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let body = Body::new(&self.model, request, dialect, &writing, &mut written).map_err(|error| ModelError::Unreadable {
             model: self.name.clone(),
@@ -255,7 +256,7 @@ impl Wire {
     }
 
     /// What failed: as the transport saw it, or else what async-openai says.
-    fn fault(&self, probe: &Probe, error: OpenAIError) -> Fault {
+    pub(super) fn fault(&self, probe: &Probe, error: OpenAIError) -> Fault {
         probe.take_fault().unwrap_or_else(|| {
             let reason = match error {
                 OpenAIError::JSONDeserialize(error, _) => format!("an event is no JSON: {error}"),
@@ -297,91 +298,13 @@ impl ChatModel for Wire {
     }
 }
 
-/// An answer that is arriving.
-struct Reading<'a> {
-    wire: &'a Wire,
-    request: ChatRequest,
-    source: TurnSource<'a>,
-    calls_as_text: bool,
-    events: Events,
-    probe: Arc<Probe>,
-    answer: Answer,
-    ready: VecDeque<StreamPart>,
-    over: bool,
-}
-
-impl Reading<'_> {
-    async fn next_part(&mut self) -> Result<StreamPart, ModelError> {
-        loop {
-            if let Some(part) = self.ready.pop_front() {
-                return Ok(part);
-            }
-            if self.over {
-                let empty = Answer::new(self.source.protocol);
-                let answer = std::mem::replace(&mut self.answer, empty);
-                let response = answer.finish(Asking {
-                    name: &self.wire.name,
-                    source: self.source,
-                    request: &self.request,
-                    prices: self.wire.prices.as_ref(),
-                    calls_as_text: self.calls_as_text,
-                })?;
-                return Ok(StreamPart::Done(Box::new(response)));
-            }
-            self.read().await?;
+/// Whether the calls since the last words of the user were made by another model.
+fn begun_elsewhere(request: &ChatRequest, writing: &Writing<'_>) -> bool {
+    let since = request.messages.iter().rev().take_while(|message| !matches!(message.as_ref(), Message::User { .. }));
+    since.into_iter().any(|message| match message.as_ref() {
+        Message::Assistant { content, tool_calls, native } if !tool_calls.is_empty() => {
+            native.as_ref().is_none_or(|native| writing.native(native, content, tool_calls).is_none())
         }
-    }
-
-    /// Takes in the next event.
-    async fn read(&mut self) -> Result<(), ModelError> {
-        let next = if self.answer.has_finish() {
-            // Only the tokens can still come. A server that keeps the connection open is not waited for.
-            tokio::time::timeout(GRACE.min(self.wire.timeouts.idle), self.events.next()).await.unwrap_or(None)
-        } else {
-            self.events.next().await
-        };
-        match next {
-            Some(Ok(event)) => match lenient::event(event.get()) {
-                // Some servers put an error, or all events, into a list.
-                Some(Value::Array(events)) => events.iter().try_for_each(|event| self.take_in(event)),
-                Some(event) => self.take_in(&event),
-                None => Err(ModelError::Unreadable { model: self.wire.name.clone(), reason: "an event is no JSON".to_owned() }),
-            },
-            Some(Err(OpenAIError::JSONDeserialize(_, text))) if is_nothing(&text) => Ok(()),
-            Some(Err(OpenAIError::JSONDeserialize(_, text))) if text.trim() == "[DONE]" => self.end(true),
-            Some(Err(_)) if self.answer.has_finish() => self.end(true),
-            Some(Err(error)) => Err(self.wire.fault(&self.probe, error).error),
-            None => self.end(self.probe.is_done()),
-        }
-    }
-
-    fn take_in(&mut self, event: &Value) -> Result<(), ModelError> {
-        if let Some(fault) = fault::from_answer(self.wire.asked(), event) {
-            return Err(fault.error);
-        }
-        self.answer.absorb(event, &mut self.ready);
-        if self.answer.is_over() { self.end(true) } else { Ok(()) }
-    }
-
-    /// The events are over. Without a finish reason and without the mark of the end, the answer was cut.
-    fn end(&mut self, marked: bool) -> Result<(), ModelError> {
-        if let Some(fault) = self.probe.take_fault().filter(|_| !self.answer.has_finish()) {
-            return Err(fault.error);
-        }
-        let model = || self.wire.name.clone();
-        if !self.answer.has_begun() {
-            return Err(ModelError::Unreadable { model: model(), reason: "the answer holds no choices".to_owned() });
-        }
-        if !(marked || self.answer.has_finish()) {
-            return Err(ModelError::Cut { model: model() });
-        }
-        self.over = true;
-        Ok(())
-    }
-}
-
-/// Whether the data of an event is none: empty, or a comment that was sent as data (`data: : OPENROUTER PROCESSING`).
-fn is_nothing(data: &str) -> bool {
-    let data = data.trim();
-    data.is_empty() || data.starts_with(':')
+        _ => false,
+    })
 }

@@ -121,6 +121,7 @@ pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
         reasoning: String::new(),
         tool_calls,
         native: None,
+        citations: Vec::new(),
         finish,
         usage: Usage { cached_input_tokens: 80, ..Usage::new(100, 10) },
         usage_estimated: true,

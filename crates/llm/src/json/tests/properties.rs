@@ -4,24 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::read_json;
-
-fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        "[ -~äß中文“”\\n\\t\"\\\\{}\\[\\],:<>`']{0,20}".prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 40, 6, |inner| {
-        prop_oneof![
-            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-            proptest::collection::vec(("[a-z_\" ]{0,8}", inner), 0..6).prop_map(|entries| Value::Object(Map::from_iter(entries))),
-        ]
-    })
-}
+use crate::json::json_text::any_value;
 
 fn object() -> impl Strategy<Value = Value> {
-    ("[a-z]{1,6}", any_json()).prop_map(|(key, value)| Value::Object(Map::from_iter([(key, value)])))
+    ("[a-z]{1,6}", any_value(4)).prop_map(|(key, value)| Value::Object(Map::from_iter([(key, value)])))
 }
 
 /// Text made of what the reader looks for.

@@ -73,6 +73,10 @@ impl Answer {
             self.turn.calls.push(RawCall { id: text("id"), name: text("name"), arguments });
         }
         let signed = |part: &Value| part.get("thoughtSignature").is_some();
+        // The last document of a stream often has an empty text, which the provider does not take back unless it is signed.
+        if part.get("text") == Some(&json!("")) && !signed(&part) {
+            return;
+        }
         let joins = |last: &Value| {
             let texts = last.get("text").is_some() && part.get("text").is_some();
             texts && !signed(last) && !signed(&part) && is_thought(last) == thought

@@ -3,23 +3,28 @@
 use std::sync::Arc;
 
 use aime_scripted_server::{Provider as Server, Reply, Script, ScriptedServer, When};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::client;
 use crate::{
-    ChatModel, ChatRequest, ChatResponse, FallbackModel, FinishReason, Message, OpenAiModel, Protocol, Provider, ResponseFormat, ToolCall,
-    ToolChoice, ToolDefinition,
+    ChatModel, ChatRequest, ChatResponse, Effort, FallbackModel, FinishReason, Message, OpenAiModel, Protocol, Provider, ResponseFormat,
+    ToolCall, ToolChoice, ToolDefinition,
 };
 
-/// Each server, the model it is asked for, and whether its address tells whose it is.
-const SERVERS: [(Server, &str, Option<Provider>); 6] = [
-    (Server::OpenAi, "gpt-5.6-terra", None),
-    (Server::DeepSeek, "deepseek-v4", None),
-    (Server::OpenRouter, "anthropic/claude-5", Some(Provider::OpenRouter)),
-    (Server::Gemini, "gemini-3-pro", Some(Provider::Gemini)),
-    (Server::Mistral, "devstral-2", Some(Provider::Mistral)),
-    (Server::Generic, "qwen4", None),
+/// Each server, the model it is asked for, and what the settings name.
+const SERVERS: [(Server, &str, Option<Provider>, Option<Protocol>); 8] = [
+    (Server::OpenAi, "gpt-5.6-terra", None, None),
+    (Server::Anthropic, "claude-opus-5", Some(Provider::Anthropic), None),
+    (Server::Gemini, "gemini-3-pro", Some(Provider::Gemini), None),
+    (Server::Gemini, "gemini-3-pro", Some(Provider::Gemini), Some(Protocol::Chat)),
+    (Server::DeepSeek, "deepseek-v4", None, None),
+    (Server::OpenRouter, "anthropic/claude-5", Some(Provider::OpenRouter), None),
+    (Server::Mistral, "devstral-2", Some(Provider::Mistral), None),
+    (Server::Generic, "qwen4", None, None),
 ];
+
+type Served = (Server, &'static str, Option<Provider>, Option<Protocol>);
 
 fn tools() -> Arc<[ToolDefinition]> {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
@@ -43,10 +48,18 @@ fn script(server: Server) -> Script {
         .on(When::any().and_turn(3), [Reply::text("Still there.")])
 }
 
-fn model(server: &ScriptedServer, name: &str, provider: Option<Provider>) -> OpenAiModel {
+fn model(server: &ScriptedServer, served: Served) -> OpenAiModel {
+    streaming(server, served, true)
+}
+
+fn streaming(server: &ScriptedServer, (_, name, provider, protocol): Served, streaming: bool) -> OpenAiModel {
     client(server, |settings| {
         name.clone_into(&mut settings.model);
         settings.provider = provider;
+        settings.protocol = protocol;
+        settings.streaming = streaming;
+        settings.api_key = Some(SecretString::from("key-1"));
+        settings.effort = Some(Effort::Medium);
         settings.retry.max_retries = 0;
     })
 }
@@ -86,17 +99,11 @@ fn from_journal(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
 
 #[tokio::test]
 async fn a_conversation_goes_on_over_turns_and_restarts() {
-    for (kind, name, provider) in SERVERS {
-        for streaming in [true, false] {
+    for served in SERVERS {
+        let kind = served.0;
+        for streams in [true, false] {
             let server = ScriptedServer::start(script(kind)).await;
-            let made = || {
-                client(&server, |settings| {
-                    name.clone_into(&mut settings.model);
-                    settings.provider = provider;
-                    settings.streaming = streaming;
-                    settings.retry.max_retries = 0;
-                })
-            };
+            let made = || streaming(&server, served, streams);
             let mut messages = begin();
             let first = made();
             assert_eq!(turn(&first, &mut messages).await.tool_calls.len(), 2, "{kind:?}");
@@ -116,7 +123,7 @@ async fn a_conversation_goes_on_over_turns_and_restarts() {
 #[tokio::test]
 async fn what_was_learned_is_remembered() {
     let server = ScriptedServer::start(script(Server::OpenAi)).await;
-    let model = model(&server, "gpt-5.6-terra", None);
+    let model = model(&server, SERVERS[0]);
     let mut messages = begin();
     assert_eq!(model.protocol(), Protocol::Chat, "the address tells nothing of OpenAI");
     for _ in 0..3 {
@@ -131,28 +138,35 @@ async fn what_was_learned_is_remembered() {
 
 #[tokio::test]
 async fn the_requests_of_a_task() {
-    for (kind, name, provider) in SERVERS {
+    for served in SERVERS {
+        let kind = served.0;
         let server = ScriptedServer::start(script(kind)).await;
-        let model = model(&server, name, provider);
+        let model = model(&server, served);
         let mut messages = begin();
         for _ in 0..3 {
             turn(&model, &mut messages).await;
         }
         let last = server.requests().pop().unwrap();
-        insta::assert_json_snapshot!(format!("the_last_request_to_{kind:?}").to_lowercase(), last);
+        insta::assert_json_snapshot!(format!("the_last_request_to_{kind:?}_over_{}", model.protocol().as_str()).to_lowercase(), last);
     }
 }
 
 #[tokio::test]
 async fn each_request_grows_at_its_end() {
-    for (kind, name, provider) in SERVERS {
+    for served in SERVERS {
+        let kind = served.0;
         let server = ScriptedServer::start(script(kind)).await;
-        let model = model(&server, name, provider);
+        let model = model(&server, served);
         let mut messages = begin();
         for _ in 0..3 {
             turn(&model, &mut messages).await;
         }
-        let held = |body: &Value| body.get("messages").or_else(|| body.get("input")).and_then(Value::as_array).cloned().unwrap();
+        let held = |body: &Value| {
+            let items = ["messages", "input", "contents"].iter().find_map(|name| body.get(name)?.as_array()).cloned().unwrap();
+            // The mark of a cache moves with the end and is no part of what is cached.
+            let text = serde_json::to_string(&items).unwrap().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+            serde_json::from_str::<Vec<Value>>(&text).unwrap()
+        };
         let sent: Vec<Vec<Value>> = server.requests().iter().rev().take(3).map(held).collect();
         for pair in sent.windows(2) {
             assert_eq!(pair[0][..pair[1].len()], pair[1][..], "{kind:?}");
@@ -162,22 +176,20 @@ async fn each_request_grows_at_its_end() {
 
 #[tokio::test]
 async fn a_task_goes_on_with_another_provider() {
-    for (first, first_name, first_provider) in SERVERS {
-        // Two servers of one kind give their calls the same ids.
-        for (other, other_name, other_provider) in SERVERS.into_iter().filter(|(other, ..)| *other != first) {
+    for first in SERVERS {
+        // Two servers of one kind give their calls the same ids; OpenRouter has those of Anthropic.
+        let alike =
+            |other: Server| other == first.0 || [other, first.0].iter().all(|kind| [Server::Anthropic, Server::OpenRouter].contains(kind));
+        for other in SERVERS.into_iter().filter(|other| !alike(other.0)) {
             let begun = ScriptedServer::start(
                 Script::new()
-                    .provider(first)
+                    .provider(first.0)
                     .once(When::any(), [Reply::tool_calls([read("a"), read("b")]).with_reasoning("Both at once.")])
                     .on(When::any(), [Reply::status(503, json!({"error": {"message": "down"}}), [])]),
             )
             .await;
-            let taken_over = ScriptedServer::start(script(other)).await;
-            let fallback = FallbackModel::new(
-                Arc::new(model(&begun, first_name, first_provider)),
-                vec![Arc::new(model(&taken_over, other_name, other_provider))],
-            );
-            println!("{first:?} to {other:?}");
+            let taken_over = ScriptedServer::start(script(other.0)).await;
+            let fallback = FallbackModel::new(Arc::new(model(&begun, first)), vec![Arc::new(model(&taken_over, other))]);
             let mut messages = begin();
             for _ in 0..2 {
                 turn(&fallback, &mut messages).await;
@@ -190,9 +202,10 @@ async fn a_task_goes_on_with_another_provider() {
 
 #[tokio::test]
 async fn a_shortened_history_is_taken() {
-    for (kind, name, provider) in SERVERS {
+    for served in SERVERS {
+        let kind = served.0;
         let server = ScriptedServer::start(script(kind)).await;
-        let model = model(&server, name, provider);
+        let model = model(&server, served);
         let mut messages = begin();
         for _ in 0..2 {
             turn(&model, &mut messages).await;
@@ -207,9 +220,10 @@ async fn a_shortened_history_is_taken() {
 
 #[tokio::test]
 async fn an_edited_turn_is_rebuilt_from_its_text() {
-    for (kind, name, provider) in SERVERS {
+    for served in SERVERS {
+        let kind = served.0;
         let server = ScriptedServer::start(script(kind)).await;
-        let model = model(&server, name, provider);
+        let model = model(&server, served);
         let mut messages = begin();
         turn(&model, &mut messages).await;
         let Message::Assistant { content, tool_calls, native } = messages[2].as_ref().clone() else { panic!() };
@@ -229,13 +243,14 @@ async fn an_edited_turn_is_rebuilt_from_its_text() {
 async fn a_structured_answer_is_given_by_every_server() {
     let schema =
         json!({"type": "object", "properties": {"passed": {"type": "boolean"}}, "required": ["passed"], "additionalProperties": false});
-    for (kind, name, provider) in SERVERS {
+    for served in SERVERS {
+        let kind = served.0;
         let script =
             Script::new().provider(kind).on(When::schema("aime_verdict"), [Reply::json(json!({"passed": true})).with_reasoning("Yes.")]);
         let server = ScriptedServer::start(script).await;
         let format = ResponseFormat::JsonSchema { name: "aime_verdict".into(), schema: schema.clone() };
         let asked = ChatRequest { messages: vec![Arc::new(Message::user("Did it pass?"))], format, ..ChatRequest::default() };
-        let answer = model(&server, name, provider).complete(asked).await.unwrap();
+        let answer = model(&server, served).complete(asked).await.unwrap();
         assert_eq!(answer.content, r#"{"passed":true}"#, "{kind:?}");
     }
 }
@@ -244,6 +259,6 @@ async fn a_structured_answer_is_given_by_every_server() {
 async fn one_tool_can_be_demanded() {
     let server = ScriptedServer::start(script(Server::OpenAi)).await;
     let asked = ChatRequest { tool_choice: ToolChoice::Only("read_file".into()), ..request(&begin()) };
-    model(&server, "gpt-5.6-terra", None).complete(asked).await.unwrap();
+    model(&server, SERVERS[0]).complete(asked).await.unwrap();
     assert_eq!(server.requests().pop().unwrap()["tool_choice"], json!({"type": "function", "name": "read_file"}));
 }

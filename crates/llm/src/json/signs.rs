@@ -1,0 +1,56 @@
+//! The signs of JSON and the signs that models write in their place.
+
+use super::scan::Oddity;
+
+/// Returns the oddities of a comment. With `// ... more tasks` a model leaves a part out.
+pub(super) fn comment(rest: &str) -> impl Iterator<Item = Oddity> + use<> {
+    let words = rest.trim_start_matches(['/', '*', '#', ' ']);
+    let elides = words.starts_with("...") || words.starts_with('…');
+    std::iter::once(Oddity::Comment).chain(elides.then_some(Oddity::Ellipsis))
+}
+
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$' | '-')
+}
+
+/// Returns the signs that a character outside of strings means, if they are others.
+pub(super) fn meant(c: char) -> Option<&'static str> {
+    Some(match c {
+        '｛' => "{",
+        '｝' => "}",
+        '［' => "[",
+        '］' => "]",
+        '：' => ":",
+        '，' | '、' => ",",
+        '＂' => "\"",
+        '…' => "...",
+        _ => return None,
+    })
+}
+
+/// Returns full-width punctuation as ASCII.
+pub(super) fn ascii(c: char) -> char {
+    meant(c).and_then(|meant| meant.chars().next()).unwrap_or(c)
+}
+
+/// Returns the oddity of a quote that is not a plain double quote.
+pub(super) fn quote_oddity(quote: char, rest: &str) -> Option<Oddity> {
+    match quote {
+        '"' if rest.starts_with("\"\"") => Some(Oddity::TripleQuotes),
+        '\'' if rest.starts_with("''") => Some(Oddity::TripleQuotes),
+        '\'' => Some(Oddity::SingleQuotes),
+        '“' | '”' | '‘' => Some(Oddity::CurlyQuotes),
+        '`' => Some(Oddity::Backticks),
+        _ => None,
+    }
+}
+
+/// Returns the oddity of a word outside of strings.
+pub(super) fn word_oddity(word: &str) -> Option<Oddity> {
+    match word {
+        "true" | "false" | "null" | "e" | "E" => None,
+        "True" | "False" | "None" => Some(Oddity::PythonLiteral),
+        "NaN" | "Infinity" | "undefined" => Some(Oddity::NotANumber),
+        _ => Some(Oddity::Unquoted),
+    }
+}
