@@ -86,9 +86,10 @@ fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
     assert_eq!(requests.len(), 2, "{ended}");
     let messages = requests[1]["messages"].as_array().unwrap();
     let roles: Vec<&str> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
-    assert_eq!(roles, ["system", "user", "assistant", "tool", "user"], "after the result, at the end\n{ended}");
-    let says = "The person you work for says: walk slowly";
-    assert!(messages[4]["content"].as_str().unwrap().starts_with(says), "{ended}");
+    assert_eq!(roles, ["system", "user", "assistant", "tool"], "no message of the user follows a result\n{ended}");
+    let result = messages[3]["content"].as_str().unwrap();
+    let (_, words) = result.split_once("[end ").unwrap();
+    assert!(words.contains("\n\nThe person you work for says: walk slowly"), "behind the data, at the end\n{result}\n{ended}");
     assert_eq!(requests[0]["messages"].as_array().unwrap()[..], messages[..2], "a request grows only at its end");
     let heard = ended.events("actor_told");
     assert_eq!(heard[0]["evidence"], ended.events("evidence_added")[0]["evidence"]["id"]);

@@ -85,7 +85,7 @@ pub struct ActorContext<'a> {
     pub limits: ModelLimits,
     /// How many answers of the model the actor may use at most. Its profile may say fewer.
     pub max_steps: u32,
-    /// Whether each round of results is followed by a short reminder of how to go on.
+    /// Whether each round of results of a small model is followed by a short reminder of how to go on. Others are not reminded.
     pub nudge_each_step: bool,
     /// Whether the first answer without a tool call may be the result: for goals that are plain questions.
     pub plain_answer_ends: bool,
@@ -275,7 +275,7 @@ impl ActorFactory {
             task: String::new(),
             limits: context.limits,
             attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
-            nudge_each_step: context.nudge_each_step,
+            nudge_each_step: context.nudge_each_step && context.limits.small,
             plain_answer_ends: context.plain_answer_ends,
             risks: Vec::new(),
             notes: self.prompts.notes_for(if context.goal.is_empty() { &task.description } else { context.goal }),

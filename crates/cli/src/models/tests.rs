@@ -59,7 +59,8 @@ fn it_is_said_why() {
 #[test]
 fn any_one_key_chooses_its_provider() {
     let key = |name: &'static str| (name, "k");
-    let cases: &[(&[(&str, &str)], &str, &str, &str)] = &[
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str, &'a str);
+    let cases: &[Row<'_>] = &[
         (&[key("ANTHROPIC_API_KEY")], "claude-sonnet-5-5", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
         (&[key("GEMINI_API_KEY")], "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"),
         (&[key("GOOGLE_API_KEY")], "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta", "GOOGLE_API_KEY"),

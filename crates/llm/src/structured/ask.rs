@@ -1,11 +1,13 @@
 //! The loop of asking, judging and asking again.
 
+use std::sync::Arc;
+
 use futures::StreamExt;
 use serde_json::Value;
 
 use crate::{
-    ChatModel, ChatRequest, ChatResponse, FinishReason, ModelError, ReadJson, SchemaChecker, StreamPart, UnreadableJson, coerce_to_schema,
-    read_json_where,
+    ChatModel, ChatRequest, ChatResponse, FinishReason, ModelError, NativeTurn, ReadJson, SchemaChecker, StreamPart, UnreadableJson,
+    coerce_to_schema, read_json_where,
 };
 
 use super::{
@@ -83,9 +85,10 @@ async fn ask_and<T>(
     let checker = SchemaChecker::new(&request.schema).map_err(|source| StructuredError::Schema { name: request.name.clone(), source })?;
     let mut spent = Spent::default();
     let mut refused: Vec<Refused> = Vec::new();
+    let mut natives: Vec<Option<Arc<NativeTurn>>> = Vec::new();
     let mut unreadable = Unreadable::default();
     for attempt in 1..=request.tries.max(1) {
-        let (tier, response) = match answer(model, tiers, unreadable.below, (&request, &refused), watch).await {
+        let (tier, response) = match answer(model, tiers, unreadable.below, (&request, &refused, &natives), watch).await {
             Ok(answer) => answer,
             Err(source) => return Err(StructuredError::Model { name: request.name, source, refused, spent }),
         };
@@ -106,6 +109,7 @@ async fn ask_and<T>(
             }
         };
         refused.push(Refused { attempt, faults, answer: cut(&response.content) });
+        natives.push(response.native);
     }
     Err(StructuredError::Refused { name: request.name, refused, spent })
 }
@@ -144,13 +148,13 @@ async fn answer(
     model: &dyn ChatModel,
     tiers: &Tiers,
     below: Option<Tier>,
-    (request, refused): (&StructuredRequest, &[Refused]),
+    (request, refused, natives): (&StructuredRequest, &[Refused], &[Option<Arc<NativeTurn>>]),
     watch: Option<Watch<'_>>,
 ) -> Result<(Tier, ChatResponse), ModelError> {
     let mut tier = below.unwrap_or_default().max(tiers.of(model.name()));
     loop {
         let chat = ChatRequest {
-            messages: messages(request, tier, refused),
+            messages: messages(request, tier, refused, natives),
             format: format(request, tier),
             temperature: request.temperature,
             max_output_tokens: request.max_output_tokens,

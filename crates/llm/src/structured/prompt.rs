@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::{Message, ResponseFormat};
+use crate::{Message, NativeTurn, ResponseFormat};
 
 use super::{Refused, StructuredRequest, Tier};
 
@@ -15,14 +15,21 @@ const FAULTS: usize = 20;
 
 /// The messages of a request at a tier: the conversation, the schema in words where the server does not hold to it, and each refused
 /// answer followed by its faults. Grows only at its end from try to try.
-pub(super) fn messages(request: &StructuredRequest, tier: Tier, refused: &[Refused]) -> Vec<Arc<Message>> {
+///
+/// A refused answer goes back in the provider's own form, unless it was cut.
+pub(super) fn messages(
+    request: &StructuredRequest,
+    tier: Tier,
+    refused: &[Refused],
+    natives: &[Option<Arc<NativeTurn>>],
+) -> Vec<Arc<Message>> {
     let mut messages = request.messages.clone();
     if tier != Tier::Schema {
         tell(&mut messages, &form(&request.schema));
     }
-    for refusal in refused {
+    for (refusal, native) in refused.iter().zip(natives) {
         let content = if refusal.answer.trim().is_empty() { "(no answer)".to_owned() } else { refusal.answer.clone() };
-        messages.push(Arc::new(Message::assistant(content, Vec::new())));
+        messages.push(Arc::new(Message::Assistant { content, tool_calls: Vec::new(), native: native.clone() }));
         messages.push(Arc::new(Message::User { content: faults(&refusal.faults) }));
     }
     messages

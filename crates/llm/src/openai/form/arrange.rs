@@ -14,7 +14,7 @@ use crate::{ChatRequest, Message, ToolCall, ToolDefinition};
 pub(in crate::openai) fn arranged<'a>(request: &'a ChatRequest, form: &MessageForm) -> Cow<'a, [Arc<Message>]> {
     let tools = request.tool_choice.of(&request.tools);
     match (form.calls_as_text, form.alternate) {
-        (true, _) => Cow::Owned(joined(with_tools(request.messages.iter().map(|message| in_words(message)), &tools))),
+        (true, _) => Cow::Owned(joined(with_tools(request.messages.iter().map(in_words), &tools))),
         (false, true) => Cow::Owned(joined(request.messages.iter().cloned())),
         (false, false) => Cow::Borrowed(&request.messages),
     }

@@ -141,7 +141,8 @@ mod tests {
         let call = json!({"type": "function_call", "id": "fc_1", "call_id": "a", "name": "t", "arguments": "{"});
         let calls = [ToolCall { id: "renamed".into(), name: "t".into(), arguments: "{\"x\":1}".into() }];
         let filled = json!({"type": "function_call", "id": "fc_1", "call_id": "renamed", "name": "t", "arguments": "{\"x\":1}"});
-        let cases: Vec<(Vec<Value>, &[ToolCall], Option<Vec<Value>>)> = vec![
+        type Row<'a> = (Vec<Value>, &'a [ToolCall], Option<Vec<Value>>);
+        let cases: Vec<Row<'_>> = vec![
             (vec![reasoning("rs_1", json!("gA")), message.clone()], &[], Some(vec![clean("rs_1"), message.clone()])),
             (
                 vec![reasoning("rs_1", json!("gA")), message.clone(), reasoning("rs_2", json!("gA"))],
