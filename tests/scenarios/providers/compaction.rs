@@ -3,7 +3,11 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, accepted, calls, refused, results, thought};
+use super::{
+    SERVICES, accepted,
+    reading::{calls, results},
+    refused, thought,
+};
 use crate::harness::done;
 
 /// How often the model looks at a long file.
@@ -33,7 +37,7 @@ fn a_shortened_conversation_is_taken() {
         assert_eq!(ended.code, Some(0), "{name}");
         assert!(ended.events("history_compacted").len() > 1, "{name}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons().0, "{name}\n{refused:#?}");
+        assert_eq!(refused.len(), service.lessons.0, "{name}\n{refused:#?}");
         let requests = accepted(&world);
         assert_eq!(requests.len(), LOOKS + 1, "{name}");
         let shorter = |what: fn(&Value) -> usize| requests.windows(2).any(|pair| what(&pair[1]) < what(&pair[0]));

@@ -3,7 +3,11 @@
 use aime_scripted_server::{Provider, Reply, Script, When};
 use serde_json::json;
 
-use super::{SERVICES, accepted, acts, calls, entries, opaque, refused, results, thought};
+use super::{
+    SERVICES, accepted,
+    reading::{acts, calls, entries, opaque, results},
+    refused, thought,
+};
 use crate::harness::{done, write};
 
 const ANSWER: &str = "notes.txt says what is to be done.";
@@ -28,7 +32,7 @@ fn a_goal_is_reached_over_several_turns() {
         assert_eq!(ended.json()["answer"], ANSWER, "{ended}");
         assert_eq!(world.read("notes.txt"), "water the plants\n");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons().0, "{}: {refused:#?}", service.name);
+        assert_eq!(refused.len(), service.lessons.0, "{}: {refused:#?}", service.name);
         let requests = accepted(&world);
         assert_eq!(requests.len(), 4, "{ended}");
         assert!(requests.iter().all(acts));
@@ -43,7 +47,7 @@ fn a_goal_is_reached_over_several_turns() {
         for pair in requests.windows(2) {
             assert_eq!(entries(&pair[0])[..], entries(&pair[1])[..entries(&pair[0]).len()], "{}", service.name);
         }
-        if service.provider == Provider::OpenAi && service.address.is_some() {
+        if service.provider == Provider::OpenAi && !service.is_here() {
             assert!(world.server().received().iter().all(|received| received.path == "/v1/responses"));
         }
     }
@@ -63,7 +67,7 @@ fn a_model_need_not_think_in_each_turn() {
         let name = format!("{}\n{ended}", service.name);
         assert_eq!((ended.code, &ended.json()["answer"]), (Some(0), &json!(ANSWER)), "{name}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons().0, "{name}\n{refused:#?}");
+        assert_eq!(refused.len(), service.lessons.0, "{name}\n{refused:#?}");
         assert_eq!(accepted(&world).len(), 5, "{name}");
     }
 }

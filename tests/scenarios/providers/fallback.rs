@@ -3,10 +3,10 @@
 use aime_scripted_server::{Provider, Reply, Script, ScriptedCall, ScriptedServer, When};
 use serde_json::{Value, json};
 
-use super::{Service, calls, pairs, thought};
+use super::{Service, pairs, reading::calls, thought};
 use crate::harness::{World, bash, done};
 
-/// The most refusals from which a client learns that gets the turns of another provider: to leave out `stream_options` and `reasoning_content`.
+/// The most refusals from which a client learns that has the turns of another provider: to leave out `stream_options` and `reasoning_content`.
 const MOST_LESSONS: usize = 2;
 
 /// Calls of the first service, whose ids are as long as those of some services: OpenAI takes 40 characters, Mistral nine. The scripted servers of
@@ -35,8 +35,7 @@ fn unavailable() -> Reply {
 
 /// A world whose default model is served by one service, and the model that takes over by another.
 fn world(first: Service, script: Script, other: Service, taking_over: &ScriptedServer) -> World {
-    let rest = format!("[models.other]\nmodel = {:?}\nbase_url = {:?}\n", other.model, taking_over.url());
-    first.world(script, "fallback = [\"other\"]\nmax_retries = 0\n", &rest)
+    first.world(script, "fallback = [\"other\"]\nmax_retries = 0\n", &other.section("other", taking_over))
 }
 
 const RUN: [&str; 8] = ["run", "keep a log", "--mode", "direct", "--approve", "all", "--output", "json"];
@@ -64,7 +63,7 @@ fn another_provider_takes_over() {
         assert_eq!(ended.json()["answer"], "kept", "{name}");
         assert_eq!(world.read("log"), "first\nsecond\n", "{name}");
         let lessons = (refused(world.server()), refused(&taking_over));
-        assert!(lessons.0 == first.lessons().0 && lessons.1 <= MOST_LESSONS, "{lessons:?} {name}");
+        assert!(lessons.0 == first.lessons.0 && lessons.1 <= MOST_LESSONS, "{lessons:?} {name}");
         let last = taking_over.requests().pop().unwrap();
         assert_eq!(calls(&last), ["bash", "list_dir", "bash", "read_file"], "{name}");
         // What the first service thought is its own.

@@ -3,19 +3,20 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, accepted, local_services, refused, thought};
+use super::{SERVICES, Service, accepted, refused, thought};
 use crate::harness::{actor, bash, done, plan};
 
 #[test]
 fn an_answer_that_breaks_off_is_asked_for_again() {
-    let faults: [(&str, fn(Reply) -> Reply); 5] = [
+    type Fault = fn(Reply) -> Reply;
+    let faults: [(&str, Fault); 5] = [
         ("cut at the beginning", |reply| reply.cut_after(200)),
         ("cut in the middle", |reply| reply.cut_after(1_500)),
         ("ended too early", |reply| reply.end_after(1_200)),
         ("failed", |_| Reply::failed("server_error", "The server had an error while processing your request.")),
         ("busy", |_| Reply::status(429, json!({"error": {"message": "slow down"}}), [("retry-after", "0")])),
     ];
-    for service in local_services() {
+    for service in SERVICES.into_iter().filter(Service::is_here) {
         for (fault, broken) in faults {
             let whole = || thought(1, bash("echo once >> log")).with_text("A line in the log says that I was here.");
             let script = Script::new()
@@ -29,7 +30,7 @@ fn an_answer_that_breaks_off_is_asked_for_again() {
             assert_eq!((ended.code, &ended.json()["answer"]), (Some(0), &json!("logged")), "{name}");
             assert_eq!(world.read("log"), "begun\nonce\n", "{name}");
             let refused = refused(&world);
-            assert_eq!(refused.len(), service.lessons().0, "{name}\n{refused:#?}");
+            assert_eq!(refused.len(), service.lessons.0, "{name}\n{refused:#?}");
             assert_eq!(accepted(&world).len(), 4, "{name}");
         }
     }
@@ -56,7 +57,7 @@ fn tasks_at_the_same_time_learn_together() {
         assert!(["one", "two", "three"].iter().all(|id| world.read(&format!("{id}.txt")) == format!("{id}\n")), "{name}");
         // Each of the first three requests may be refused before one of them has taught the form.
         let refused = refused(&world);
-        assert!(refused.len() <= 3 * service.lessons().0, "{name}\n{refused:#?}");
+        assert!(refused.len() <= 3 * service.lessons.0, "{name}\n{refused:#?}");
         assert_eq!(accepted(&world).len(), 10, "{name}");
     }
 }

@@ -3,7 +3,11 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, Service, accepted, entries, opaque, pairs, refused, results, thought};
+use super::{
+    SERVICES, Service, accepted, pairs,
+    reading::{entries, opaque, results},
+    refused, thought,
+};
 use crate::harness::{Ended, World, bash, done};
 
 const RUN: [&str; 8] = ["run", "cut the tree", "--mode", "direct", "--approve", "all", "--output", "json"];
@@ -37,7 +41,7 @@ fn a_kill_in_a_model_call_loses_no_turn() {
             .on(When::tools().and_turn(3), [thought(3, done("cut"))]);
         let world = service.world(script, "", "");
         let running = world.start(RUN);
-        world.wait_for_requests(3 + service.lessons().0);
+        world.wait_for_requests(3 + service.lessons.0);
         running.kill();
         let before = accepted(&world);
         assert_eq!(before.len(), 3);
@@ -46,7 +50,7 @@ fn a_kill_in_a_model_call_loses_no_turn() {
         assert_eq!(world.read("log"), "once\n", "a finished call is not made again");
         // A new process learns anew.
         let refused = refused(&world);
-        assert_eq!(refused.len(), 2 * service.lessons().0, "{}: {refused:#?}", service.name);
+        assert_eq!(refused.len(), 2 * service.lessons.0, "{}: {refused:#?}", service.name);
         let requests = accepted(&world);
         assert_eq!(requests.len(), 5, "{ended}");
         same_state(service, &requests[2], &requests[3]);
@@ -75,7 +79,7 @@ fn a_kill_in_a_command_loses_no_turn() {
         let log = world.read("log");
         assert_eq!((log.matches("once").count(), log.matches("cut").count()), (1, 1), "neither is repeated: {log}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), 2 * service.lessons().0, "{}: {refused:#?}", service.name);
+        assert_eq!(refused.len(), 2 * service.lessons.0, "{}: {refused:#?}", service.name);
         let requests = accepted(&world);
         assert_eq!(requests.len(), 4, "{ended}");
         same_state(service, &requests[2], &requests[3]);
@@ -101,14 +105,14 @@ fn ends() -> Script {
 fn killed(service: Service) -> World {
     let world = service.world(begun().on(When::tools(), [Reply::hang()]), "", "");
     let running = world.start(RUN);
-    world.wait_for_requests(3 + service.lessons().0);
+    world.wait_for_requests(3 + service.lessons.0);
     running.kill();
     world
 }
 
 #[test]
 fn a_service_that_no_longer_knows_its_turns_gets_them_in_words() {
-    for service in SERVICES.into_iter().filter(|service| service.address.is_some()) {
+    for service in SERVICES.into_iter().filter(|service| !service.is_here()) {
         let mut world = killed(service);
         // The address is the same one, but nothing is known there: as after a change of the keys that encrypt and sign.
         service.take_over(&mut world, ends());

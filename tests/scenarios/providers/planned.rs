@@ -3,7 +3,7 @@
 use aime_scripted_server::{Provider, Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, accepted, refused, schema, thought};
+use super::{SERVICES, accepted, reading::schema, refused, thought};
 use crate::harness::{actor, done, gives_up, plan, task, write};
 
 fn script() -> Script {
@@ -38,7 +38,7 @@ fn a_failed_task_is_replanned_and_the_end_is_judged() {
         assert_eq!(task(&result, "other")["status"], "completed", "{ended}");
         assert_eq!(world.read("fish.txt"), "a trout\n");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons().1, "{}: {refused:#?}", service.name);
+        assert_eq!(refused.len(), service.lessons.1, "{}: {refused:#?}", service.name);
         let requests = accepted(&world);
         let schemas: Vec<Option<&str>> = requests.iter().map(schema).filter(Option::is_some).collect();
         assert_eq!(schemas, [Some("aime_plan"), Some("aime_patch"), Some("aime_verdict")], "{ended}");
@@ -75,7 +75,7 @@ fn a_plan_grows_with_what_is_found() {
         assert_eq!((ended.code, &ended.last()["answer"]), (Some(0), &json!("A fish was seen twice.")), "{name}");
         assert_eq!(task(&ended.last(), "second")["status"], "completed", "{name}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons().1, "{name}\n{refused:#?}");
+        assert_eq!(refused.len(), service.lessons.1, "{name}\n{refused:#?}");
         let asked: Vec<String> = accepted(&world).iter().filter_map(|request| schema(request).map(str::to_owned)).collect();
         assert!(asked.contains(&"aime_patch".to_owned()) && asked.contains(&"aime_verdict".to_owned()), "{name}\n{asked:?}");
     }

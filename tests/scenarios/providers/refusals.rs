@@ -3,7 +3,10 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{accepted, calls, results};
+use super::{
+    accepted,
+    reading::{calls, results},
+};
 use crate::harness::{World, actor, done, plan, said, write};
 
 /// A server that this model name tells nothing of.

@@ -8,7 +8,7 @@ use super::{
     refusals::{offered, refusal, world},
     refused,
 };
-use crate::harness::{World, done};
+use crate::harness::done;
 use crate::mcp::CLOCK;
 
 /// A clock whose tool has a schema that OpenAI refuses, and whose other tool has none that anybody refuses.
@@ -20,11 +20,7 @@ fn clock() -> String {
 
 const ODD: &str = "mcp__clock__read";
 
-fn with_clock(mut world: World) -> World {
-    world.file("clock.sh", &clock());
-    world.user_settings("[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n");
-    world
-}
+const SERVER: &str = "[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n";
 
 /// A model that reads the clock with its odd tool.
 fn reads_the_clock() -> Script {
@@ -38,8 +34,9 @@ const ASKS: [&str; 8] = ["run", "what time is it in Paris?", "--mode", "direct",
 
 #[test]
 fn a_refused_tool_is_simplified() {
-    let service = SERVICES.into_iter().find(|service| service.name == "OpenAI").unwrap();
-    let world = with_clock(service.world(reads_the_clock(), "", ""));
+    let service = SERVICES.into_iter().find(|service| service.name == "OpenAI, Responses").unwrap();
+    let world = service.world(reads_the_clock(), "", SERVER);
+    world.file("clock.sh", &clock());
     let ended = world.aime(ASKS).must(0);
     assert_eq!(ended.json()["answer"], "it is noon", "{ended}");
     let refused = refused(&world);
@@ -61,7 +58,9 @@ fn a_tool_that_is_still_refused_is_left_out() {
     ];
     for words in words {
         let script = (0..2).fold(Script::new(), |script, _| script.once(When::tool(ODD), [refusal(&words)]));
-        let world = with_clock(world(reads_the_clock().rules.into_iter().fold(script, |script, rule| script.on(rule.when, rule.replies))));
+        let mut world = world(reads_the_clock().rules.into_iter().fold(script, |script, rule| script.on(rule.when, rule.replies)));
+        world.file("clock.sh", &clock());
+        world.user_settings(SERVER);
         let ended = world.aime(ASKS).must(0);
         assert_eq!(ended.json()["answer"], "there is no clock", "{words}\n{ended}");
         let requests = accepted(&world);

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use aime_scripted_server::{Provider, Reply, Script, ScriptedUsage, When};
 use serde_json::json;
 
-use super::{SERVICES, accepted, calls, thought};
+use super::{SERVICES, accepted, reading::calls, thought};
 use crate::harness::{actor, done, plan, write};
 
 const CANARY: &str = "sk-canary-4f1d7a90c2be";
@@ -32,7 +32,7 @@ fn a_key_that_a_model_repeats_is_not_kept() {
             .on(When::tools().and_turn(0), [leaks(write("a.txt", "a\n"))])
             .on(When::tools().and_turn(1), [leaks(write("b.txt", "b\n")).with_text(format!("I know {CANARY}."))])
             .on(When::tools().and_turn(2), [leaks(done("both are written"))]);
-        // A turn that holds a secret goes back without its thoughts. These three servers refuse that.
+        // A turn that holds a secret goes back without its thoughts, which these servers refuse.
         let script = match service.provider {
             Provider::DeepSeek | Provider::OpenRouter | Provider::Mistral => script.lenient(),
             _ => script,

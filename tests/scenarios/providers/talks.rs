@@ -3,7 +3,11 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 
-use super::{SERVICES, accepted, opaque, refused, results, thought};
+use super::{
+    SERVICES, accepted,
+    reading::{opaque, results},
+    refused, thought,
+};
 use crate::harness::{bash, done, wait_until, write};
 
 #[test]
@@ -25,7 +29,7 @@ fn words_of_a_person_come_with_the_next_request() {
         let name = format!("{}\n{ended}", service.name);
         assert_eq!((ended.code, &ended.last()["answer"]), (Some(0), &json!("walked slowly")), "{name}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons().0, "{name}\n{refused:#?}");
+        assert_eq!(refused.len(), service.lessons.0, "{name}\n{refused:#?}");
     }
 }
 
@@ -49,7 +53,7 @@ fn a_question_is_answered_after_the_process_has_ended() {
         assert_eq!(opaque(&requests[2])[..opaque(&requests[1]).len()], opaque(&requests[1])[..], "{name}");
         assert_eq!(opaque(&requests[2]).len(), 2 * opaque(&requests[1]).len(), "{name}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), 2 * service.lessons().0, "{name}\n{refused:#?}");
+        assert_eq!(refused.len(), 2 * service.lessons.0, "{name}\n{refused:#?}");
     }
 }
 
@@ -67,7 +71,7 @@ fn words_without_a_call_are_answered_by_the_runtime() {
         assert_eq!((ended.code, &ended.json()["answer"]), (Some(0), &json!("out.txt is written")), "{name}");
         assert_eq!(world.read("out.txt"), "out\n", "{name}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons().0, "{name}\n{refused:#?}");
+        assert_eq!(refused.len(), service.lessons.0, "{name}\n{refused:#?}");
     }
 }
 

@@ -1,20 +1,19 @@
 //! `aime doctor`: what works here, what does not, and the mend.
 
-use std::{collections::BTreeSet, env::consts::EXE_SUFFIX, path::Path, sync::Arc, time::Duration};
+mod models;
+mod trial;
 
-use aime_llm::{ChatModel, ChatRequest, Message};
+use std::{env::consts::EXE_SUFFIX, path::Path};
+
 use aime_sandbox::probe;
 use anstyle::Style;
 
 #[cfg(feature = "mcp")]
 use super::mcp;
 use super::memory;
-#[cfg(feature = "local-model")]
-use crate::config::{ModelConfig, Provider};
 use crate::{
     config::HookConfig,
     failure::{Failure, code},
-    models,
     output::{self, GREEN, RED, YELLOW},
     screen::column,
     wiring,
@@ -22,8 +21,6 @@ use crate::{
     words::{msg, named, said},
 };
 
-/// How long a model may take to say a word.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// The columns of what is looked at.
 const WIDTH: usize = 18;
 
@@ -75,7 +72,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     if let Some(code) = check_servers(setup).await? {
         worst = if worst == 0 { code } else { worst };
     }
-    if let Some(code) = check_models(setup).await {
+    if let Some(code) = models::check(setup).await {
         worst = if worst == 0 { code } else { worst };
     }
     Ok(worst)
@@ -232,97 +229,4 @@ async fn check_servers(setup: &Setup) -> Result<Option<u8>, Failure> {
     }
     servers.all.end().await;
     Ok(worst)
-}
-
-/// Asks each model for one word; the exit code of the worst.
-async fn check_models(setup: &Setup) -> Option<u8> {
-    let choice = models::choose(&setup.config, &setup.environment, None).and_then(|choice| choice.ok_or_else(models::none_configured));
-    let choice = match choice {
-        Ok(choice) => choice,
-        Err(failure) => {
-            broken("model", &failure, "see `aime models list`");
-            return Some(failure.code);
-        }
-    };
-    let mut worst = None;
-    let mut asked = BTreeSet::new();
-    let mut opened = models::local::Opened::default();
-    for (name, config) in &choice.models {
-        let what = format!("model {name}");
-        let place = models::place(config, &setup.environment);
-        #[cfg(feature = "local-model")]
-        if config.provider == Provider::Local {
-            match file_of(name, config, setup).await {
-                Ok(true) => {}
-                Ok(false) => continue,
-                Err(code) => {
-                    worst = worst.or(Some(code));
-                    continue;
-                }
-            }
-        }
-        let answer = match models::single(name, config, &choice, &mut opened, setup) {
-            // Two roles on one model are one question.
-            Ok(_) if !asked.insert((models::model_name(config), place.clone())) => {
-                good(&what, &msg!("doctor-as-above", model = models::model_name(config), place = said(&place)));
-                continue;
-            }
-            Ok(model) => ask(model.as_ref()).await,
-            Err(failure) => Err(failure),
-        };
-        match answer {
-            Ok(detail) => good(&what, &format!("{} {}{}", said(&detail), said(&place), because(name, &choice))),
-            Err(failure) => {
-                broken(&what, &failure, "see `aime models list`");
-                worst = worst.or(Some(failure.code));
-            }
-        }
-    }
-    worst
-}
-
-/// Tells whether the file of a local model is here, and where not, whether it can be fetched. An exit code where it cannot.
-#[cfg(feature = "local-model")]
-async fn file_of(name: &str, config: &ModelConfig, setup: &Setup) -> Result<bool, u8> {
-    use models::local::{Health, health};
-
-    let what = format!("file of {name}");
-    match health(config, setup).await {
-        Ok(Health::Here(detail)) => {
-            good(&what, &detail);
-            Ok(true)
-        }
-        Ok(Health::CanBeFetched(detail)) => {
-            let mend =
-                format!("none needed: it is fetched when it is first used; `aime models pull {}` does it now", models::model_name(config));
-            absent(&what, &detail, &mend);
-            Ok(false)
-        }
-        Ok(Health::Missing(failure)) | Err(failure) => {
-            broken(&what, &failure, "see `aime models list`");
-            Err(failure.code)
-        }
-    }
-}
-
-fn because(name: &str, choice: &models::Choice) -> String {
-    if name == "default" { format!(" ({})", said(&choice.because)) } else { String::new() }
-}
-
-async fn ask(model: &dyn ChatModel) -> Result<String, Failure> {
-    let request = ChatRequest {
-        messages: vec![Arc::new(Message::User { content: "Answer with the one word: ready".to_owned() })],
-        max_output_tokens: Some(16),
-        ..ChatRequest::default()
-    };
-    let answer = tokio::time::timeout(PATIENCE, model.complete(request)).await;
-    let answer = answer.map_err(|_| {
-        Failure::new(code::MODEL, format!("{} said nothing within {} s", model.name(), PATIENCE.as_secs()))
-            .hint("is the server busy? A smaller model answers sooner")
-    })?;
-    match answer {
-        Ok(response) if response.model == model.name() || response.model.is_empty() => Ok(format!("{} answers", model.name())),
-        Ok(response) => Ok(format!("{} answers as {}", model.name(), response.model)),
-        Err(error) => Err(Failure { hint: error.hint(), ..Failure::caused(code::MODEL, &error) }),
-    }
 }

@@ -1,0 +1,151 @@
+//! The models of a setup, each tried once.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_llm::{ChatModel, ChatRequest, Message};
+
+use super::{
+    absent, broken, good,
+    trial::{Trial, Verdict},
+};
+use crate::{
+    config::{ModelConfig, Provider},
+    failure::{Failure, code},
+    models::{self, Choice},
+    wiring::Setup,
+    words::{msg, said},
+};
+
+/// How long a model may take for one part of its trial.
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+
+const MEND: &str = "see `aime models list`";
+
+/// Tries each model and prints one line for it. Returns the exit code of the first model that cannot be used.
+pub(super) async fn check(setup: &Setup) -> Option<u8> {
+    let choice = models::choose(&setup.config, &setup.environment, None).and_then(|choice| choice.ok_or_else(models::none_configured));
+    let choice = match choice {
+        Ok(choice) => choice,
+        Err(failure) => {
+            broken("model", &failure, MEND);
+            return Some(failure.code);
+        }
+    };
+    let mut worst = None;
+    let mut asked: Vec<ModelConfig> = Vec::new();
+    let mut opened = models::local::Opened::default();
+    for (name, config) in &choice.models {
+        let what = format!("model {name}");
+        #[cfg(feature = "local-model")]
+        if config.provider == Provider::Local {
+            match check_file(name, config, setup).await {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(code) => {
+                    worst = worst.or(Some(code));
+                    continue;
+                }
+            }
+        }
+        // Two roles with the same model are tried once.
+        let same = as_asked(config, setup);
+        if asked.contains(&same) {
+            let place = models::place(config, &setup.environment);
+            good(&what, &msg!("doctor-as-above", model = models::model_name(config), place = said(&place)));
+            continue;
+        }
+        asked.push(same);
+        match verdict(name, config, &choice, &mut opened, setup).await {
+            Verdict::Works(detail) => good(&what, &detail),
+            Verdict::Limited { detail, mend } => absent(&what, &detail, &mend),
+            Verdict::Unusable(failure) => {
+                broken(&what, &failure, MEND);
+                worst = worst.or(Some(failure.code));
+            }
+        }
+    }
+    worst
+}
+
+async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut models::local::Opened, setup: &Setup) -> Verdict {
+    let place = models::place(config, &setup.environment);
+    let because = if name == "default" { format!(" ({})", said(&choice.because)) } else { String::new() };
+    if config.provider == Provider::Local {
+        let answer = match models::single(name, config, choice, opened, setup) {
+            Ok(model) => ask_for_a_word(model.as_ref()).await,
+            Err(failure) => Err(failure),
+        };
+        return match answer {
+            Ok(detail) => Verdict::Works(format!("{} {}{because}", said(&detail), said(&place))),
+            Err(failure) => Verdict::Unusable(failure),
+        };
+    }
+    match models::client(name, config, &setup.environment) {
+        Ok(model) => {
+            let trial = Trial::of(&model).await;
+            trial.verdict(name, |model, protocol| {
+                format!("{}{because}", msg!("doctor-model", model = model, place = said(&place), protocol = protocol))
+            })
+        }
+        Err(failure) => Verdict::Unusable(failure),
+    }
+}
+
+/// Returns the settings of a model as far as they change what its server is asked, with the defaults filled in.
+fn as_asked(config: &ModelConfig, setup: &Setup) -> ModelConfig {
+    let environment = &setup.environment;
+    let served = config.provider != Provider::Local;
+    ModelConfig {
+        model: models::model_name(config),
+        base_url: served.then(|| models::server(config, environment).0),
+        api_key_env: if served { models::key_variable(config, environment) } else { None },
+        fallback: Vec::new(),
+        prices: None,
+        ..config.clone()
+    }
+}
+
+/// Tells whether the file of a local model is here, and where not, whether it can be fetched. An exit code where it cannot.
+#[cfg(feature = "local-model")]
+async fn check_file(name: &str, config: &ModelConfig, setup: &Setup) -> Result<bool, u8> {
+    use models::local::{Health, health};
+
+    let what = format!("file of {name}");
+    match health(config, setup).await {
+        Ok(Health::Here(detail)) => {
+            good(&what, &detail);
+            Ok(true)
+        }
+        Ok(Health::CanBeFetched(detail)) => {
+            let mend =
+                format!("none needed: it is fetched when it is first used; `aime models pull {}` does it now", models::model_name(config));
+            absent(&what, &detail, &mend);
+            Ok(false)
+        }
+        Ok(Health::Missing(failure)) | Err(failure) => {
+            broken(&what, &failure, MEND);
+            Err(failure.code)
+        }
+    }
+}
+
+/// Asks a model in this process for one word.
+async fn ask_for_a_word(model: &dyn ChatModel) -> Result<String, Failure> {
+    let request = ChatRequest {
+        messages: vec![Arc::new(Message::user("Answer with the one word: ready"))],
+        max_output_tokens: Some(16),
+        ..ChatRequest::default()
+    };
+    let answer = tokio::time::timeout(PATIENCE, model.complete(request)).await.map_err(|_| silent(model.name()))?;
+    match answer {
+        Ok(response) if response.model == model.name() || response.model.is_empty() => Ok(format!("{} answers", model.name())),
+        Ok(response) => Ok(format!("{} answers as {}", model.name(), response.model)),
+        Err(error) => Err(Failure { hint: error.hint(), ..Failure::caused(code::MODEL, &error) }),
+    }
+}
+
+/// Returns the failure of a model that did not answer within [`PATIENCE`].
+pub(super) fn silent(model: &str) -> Failure {
+    Failure::new(code::MODEL, format!("{model} said nothing within {} s", PATIENCE.as_secs()))
+        .hint("is the server busy? A smaller model answers sooner")
+}
