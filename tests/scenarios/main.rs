@@ -33,6 +33,7 @@ mod mcp_login;
 #[cfg(feature = "mcp")]
 mod mcp_serve;
 mod memory;
+mod models;
 mod modes;
 mod new_user;
 mod output;

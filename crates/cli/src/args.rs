@@ -35,7 +35,7 @@ const ALL: &str = "Options of all commands";
 const BOUNDS: &str = "Bounds";
 
 const ABOUT: &str = "\
-Which model: --model, then AIME_MODEL, then [models.default] of the configuration, then OPENAI_BASE_URL and OPENAI_API_KEY;
+Which model: --model, then AIME_MODEL, then [models.default] of the configuration, then OPENAI_BASE_URL or the key of a provider, such as OPENAI_API_KEY;
 with none of these a small one in this process, which is fetched when it is first used.
 Exit codes: 0 reached, 1 not reached, 2 wrong use, 3 no model, 4 a bound, 5 waits for a person, 6 a fault in aime, 130 interrupted.";
 

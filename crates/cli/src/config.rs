@@ -8,6 +8,7 @@ mod network;
 mod permissions;
 mod places;
 mod read;
+mod redirected;
 mod sandbox;
 mod show;
 mod undo;

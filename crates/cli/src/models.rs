@@ -23,7 +23,7 @@ use aime_orchestrator::Models;
 use secrecy::SecretString;
 
 use providers::is_near;
-pub(crate) use providers::{SERVED, Served, key_variables};
+pub(crate) use providers::{Chosen, SERVED, Served, key_variables};
 
 use crate::{
     config::{Config, Environment, ModelConfig, Provider},
@@ -56,11 +56,10 @@ pub(crate) struct Choice {
 pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&str>) -> Result<Option<Choice>, Failure> {
     let named = flag.map(|name| (name, "--model")).or_else(|| environment.text("AIME_MODEL").map(|name| (name, "AIME_MODEL")));
     let configured = config.models.get("default");
-    let served = SERVED.iter().any(|served| environment.text(served.address_variable).is_some())
-        || configured.is_some_and(|model| model.provider != Provider::Local);
-    let from_environment = Served::in_environment(environment);
+    let chosen = Chosen::in_environment(environment);
+    let is_served = chosen.as_ref().is_some_and(Chosen::has_address) || configured.is_some_and(|model| model.provider != Provider::Local);
     let remote = |model: &str| ModelConfig {
-        provider: from_environment.map_or_else(Provider::default, |served| served.provider),
+        provider: chosen.as_ref().map_or_else(Provider::default, |chosen| chosen.served.provider),
         model: model.to_owned(),
         ..ModelConfig::default()
     };
@@ -69,15 +68,18 @@ pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&s
         (Some((name, source)), _) if config.models.contains_key(name) => {
             (config.models.get(name).cloned(), format!("{source} names [models.{name}]"))
         }
-        (Some((name, source)), None) if !served && local::is_local(name) => (Some(local(name)), source.to_owned()),
+        (Some((name, source)), None) if !is_served && local::is_local(name) => (Some(local(name)), source.to_owned()),
         (Some((name, source)), Some(base)) => {
             let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
             (Some(named), format!("{source} names it, [models.default] says where"))
         }
-        (Some((name, source)), None) => (Some(remote(name)), source.to_owned()),
+        (Some((name, source)), None) => {
+            let because = chosen.as_ref().map_or_else(|| source.to_owned(), |chosen| chosen.because_named(source));
+            (Some(remote(name)), because)
+        }
         (None, Some(base)) => (Some(base.clone()), "[models.default]".to_owned()),
-        (None, None) => match from_environment {
-            Some(served) => (Some(remote("")), served.because(environment)),
+        (None, None) => match &chosen {
+            Some(chosen) => (Some(remote("")), chosen.because()),
             None if local::AVAILABLE => (Some(local("")), NO_OTHER.to_owned()),
             None => (None, String::new()),
         },
@@ -90,11 +92,12 @@ pub(crate) fn choose(config: &Config, environment: &Environment, flag: Option<&s
 
 /// What to say when no model is configured.
 pub(crate) fn none_configured() -> Failure {
-    Failure::new(code::MODEL, "no model is configured").hint(
-        "set OPENAI_BASE_URL to a server that speaks OpenAI's chat completions (llama.cpp, Ollama, vLLM, …), or one of OPENAI_API_KEY, \
-         ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY, MISTRAL_API_KEY; or write [models.default] into aime.toml \
-         (`aime config init`)",
-    )
+    let keys: Vec<&str> = key_variables().collect();
+    Failure::new(code::MODEL, "no model is configured").hint(format!(
+        "set the key of a provider ({}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or \
+         write [models.default] into aime.toml (`aime config init`)",
+        keys.join(", ")
+    ))
 }
 
 /// Makes the models of a choice, and fetches the local ones that are used and not here.
@@ -321,14 +324,24 @@ fn is_own_address(config: &ModelConfig, url: &str) -> bool {
 
 /// The key for a server. A provider's key never goes to a server that a file names, unless the file says so.
 fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -> Result<Option<SecretString>, Failure> {
-    let missing = |variable: &str| {
-        Failure::new(code::MODEL, format!("no key for models.{name}: {variable} is not set"))
-            .hint(format!("export {variable}=…, or set OPENAI_BASE_URL to a server that needs no key"))
-    };
     let Some(variable) = key_variable(config, environment) else { return Ok(None) };
     match environment.text(&variable) {
         Some(key) => Ok(Some(SecretString::from(key.to_owned()))),
-        None if config.api_key_env.is_some() || is_own_address(config, url) => Err(missing(&variable)),
+        None if config.api_key_env.is_some() || is_own_address(config, url) => Err(missing_key(name, config, environment, &variable)),
         None => Ok(None),
+    }
+}
+
+/// Says which key is missing, and names the provider whose key is set, if one is.
+fn missing_key(name: &str, config: &ModelConfig, environment: &Environment, variable: &str) -> Failure {
+    let failure = Failure::new(code::MODEL, format!("no key for models.{name}: {variable} is not set"));
+    let other = SERVED.iter().find_map(|served| Some((served, served.set_key(environment)?)));
+    match other.filter(|(served, _)| config.api_key_env.is_none() && served.provider != config.provider) {
+        Some((served, key)) => failure
+            .hint(format!("{key} is set: write provider = \"{}\" into [models.{name}] to use it, or export {variable}=…", served.catalog)),
+        None => {
+            let address = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
+            failure.hint(format!("export {variable}=…, or set {address} to a server that needs no key"))
+        }
     }
 }

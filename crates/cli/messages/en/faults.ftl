@@ -62,9 +62,10 @@ said-say-yes = say --yes
 
 # Models.
 said-none-configured = no model is configured
-said-none-configured-mend = set OPENAI_BASE_URL to a server that speaks OpenAI's chat completions (llama.cpp, Ollama, vLLM, …), or one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY, MISTRAL_API_KEY; or write [models.default] into aime.toml (`aime config init`)
+said-none-configured-mend = set the key of a provider ({$keys}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or write [models.default] into aime.toml (`aime config init`)
 said-no-key = no key for models.{$name}: {$variable} is not set
-said-no-key-mend = export {$variable}=…, or set OPENAI_BASE_URL to a server that needs no key
+said-no-key-mend = export {$variable}=…, or set {$word-address} to a server that needs no key
+said-no-key-other = {$word-key} is set: write provider = "{$provider}" into [models.{$name}] to use it, or export {$variable}=…
 said-fallback = models.{$name}.fallback names {$other}, which is not configured
 said-fallback-mend = add [models.{$other}], or take the name out
 said-model-section = mend [models.{$name}]
@@ -80,6 +81,7 @@ said-unknown-key = {$place}: unknown key `{$key}`
 said-near-key = did you mean `{$key}`? The keys here are {$keys}
 said-keys = the keys here are {$keys}
 said-unknown-value = {$place}: unknown value `{$value}`
+said-near-value = did you mean `{$value}`? The values here are {$values}
 said-values = write one of {$values}
 said-wanted = {$place}: {$reason-kind} is wanted here, not {$reason-found}
 said-no-table = holds no table of keys

@@ -5,8 +5,12 @@ said-place-process = in this process
 said-place-server = at {$url}
 said-because-none = no other is configured
 said-because-named = {$source} names [models.{$name}]
-said-because-both = {$source} names it, [models.default] says where
-said-because-environment = OPENAI_BASE_URL or OPENAI_API_KEY
+said-because-both = {$source} names it, {$word-place} says where
+said-because-both-first = {$source} names it, {$word-variable} says where, and comes before {$variables}
+said-because-set = {$word-variable} is set
+said-because-sets = {$word-address} and {$word-variable} are set
+said-because-sets-first = {$word-address} and {$word-variable} are set, and come before {$variables}
+said-because-set-first = {$word-variable} is set, and comes before {$variables}
 
 # Why a goal is worked on as it is.
 said-route-length = length {$length} ({$points})

@@ -25,6 +25,9 @@ said-part = a part of the window, above 0 and up to 1
 said-a-folder = a folder, or leave it out
 said-price = 0 or more, US dollars for a million tokens
 said-local-path = {$word-key} is of a local model: write provider = "local" beside it
+said-header-name = {$setting} has the name {$quoted-name}: write letters, digits and hyphens, such as x-team
+said-header-connection = {$setting} is written by the connection itself: leave it out
+said-header-value = {$setting} cannot be sent: write a text of one line that is not empty
 said-hook-tools = {$word-key} is for before_tool and after_tool: leave it out here
 said-hook-no-tool = {$word-place}: {$quoted-pattern} names no tool, so the hook would never be asked: {$reason}
 said-hook-near = did you mean `{$word-near}`?
@@ -47,6 +50,9 @@ said-no-address-host = it names no host
 said-narrow = {$keys} in {$file} is left out, because a project may only narrow what is allowed: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
 said-knowledge-out = memory.knowledge in {$file} is left out, because it names a folder outside of the project: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
 said-key-kept = models.{$word-name}: the key in {$word-variable} is not sent, because {$file} names the server: name the server yourself, or trust the folder
+said-headers-kept = models.{$word-name}: the headers of your own settings are not sent, because {$file} names the server: name the server yourself, or trust the folder
+said-body-kept = models.{$word-name}: the extra_body of your own settings is not sent, because {$file} names the server: name the server yourself, or trust the folder
+said-additions-out = models.{$word-name}.{$word-key} in {$file} is left out, because the file does not name the server: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
 said-no-variable = the variable {$word-variable} is not set
 said-mend-in = mend it in {$place}
 said-mend-or-remove = mend or remove {$file}
@@ -138,9 +144,9 @@ said-fetch-offline-mend = with a network, unset AIME_OFFLINE (or local.offline) 
 said-fetch-room = make room, or set AIME_MODEL_DIR to a folder that has it; {$reason}
 said-fetch-mend = mend one of them and run it again; or get the file elsewhere and put it there as {$file}; {$reason}
 said-fetch-rights = mend its rights, or set AIME_MODEL_DIR to another folder; {$reason}
-said-fetch-server = or use a model behind a server: set OPENAI_BASE_URL or OPENAI_API_KEY
+said-fetch-server = or use a model behind a server: set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY
 said-fetch-pull = `aime models pull {$word-model}` fetches its {$size}
-said-models-known = `aime models list` shows models that are known to run; or set OPENAI_BASE_URL or OPENAI_API_KEY
+said-models-known = `aime models list` shows models that are known to run; or set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY
 said-models-absent = {$word-model}, {$word-size} {$word-unit}, is not here
 
 # `aime mcp`, and servers of tools.

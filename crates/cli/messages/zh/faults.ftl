@@ -62,9 +62,10 @@ said-say-yes = 请加 --yes
 
 # 模型。
 said-none-configured = 没有配置模型
-said-none-configured-mend = 把 OPENAI_BASE_URL 设为支持 OpenAI chat completions 的服务器（llama.cpp、Ollama、vLLM 等），或设置 OPENAI_API_KEY、ANTHROPIC_API_KEY、GEMINI_API_KEY、DEEPSEEK_API_KEY、OPENROUTER_API_KEY、MISTRAL_API_KEY 之一；也可以在 aime.toml 中写 [models.default]（`aime config init`）
+said-none-configured-mend = 请设置某个服务商的密钥（{$keys}），或把 OPENAI_BASE_URL 设为支持 OpenAI 协议的服务器（llama.cpp、Ollama、vLLM 等）；也可以在 aime.toml 中写 [models.default]（`aime config init`）
 said-no-key = models.{$name} 没有密钥：{$variable} 未设置
-said-no-key-mend = 请 export {$variable}=…，或把 OPENAI_BASE_URL 设为不需要密钥的服务器
+said-no-key-mend = 请 export {$variable}=…，或把 {$word-address} 设为不需要密钥的服务器
+said-no-key-other = 已设置 {$word-key}：要使用它，请在 [models.{$name}] 中写 provider = "{$provider}"；或 export {$variable}=…
 said-fallback = models.{$name}.fallback 指定的 {$other} 没有配置
 said-fallback-mend = 请添加 [models.{$other}]，或去掉这个名字
 said-model-section = 请修正 [models.{$name}]
@@ -80,6 +81,7 @@ said-unknown-key = {$place}：未知的键 `{$key}`
 said-near-key = 是不是 `{$key}`？这里的键有 {$keys}
 said-keys = 这里的键有 {$keys}
 said-unknown-value = {$place}：未知的值 `{$value}`
+said-near-value = 是不是 `{$value}`？这里的值有 {$values}
 said-values = 请写其中之一：{$values}
 said-wanted = {$place}：这里应为{$reason-kind}，而不是{$reason-found}
 said-no-table = 里面没有键的表

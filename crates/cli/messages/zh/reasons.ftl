@@ -5,8 +5,12 @@ said-place-process = 在本进程中
 said-place-server = 位于 {$url}
 said-because-none = 没有配置其他模型
 said-because-named = {$source} 指定了 [models.{$name}]
-said-because-both = {$source} 指定模型，[models.default] 指定位置
-said-because-environment = OPENAI_BASE_URL 或 OPENAI_API_KEY
+said-because-both = {$source} 指定模型，{$word-place} 指定位置
+said-because-both-first = {$source} 指定模型，{$word-variable} 指定位置，并优先于 {$variables}
+said-because-set = 已设置 {$word-variable}
+said-because-sets = 已设置 {$word-address} 和 {$word-variable}
+said-because-sets-first = 已设置 {$word-address} 和 {$word-variable}，它们优先于 {$variables}
+said-because-set-first = 已设置 {$word-variable}，它优先于 {$variables}
 
 # 为什么这样处理目标。
 said-route-length = 长度 {$length}（{$points}）

@@ -25,6 +25,9 @@ said-part = 窗口的一部分，大于 0，不超过 1
 said-a-folder = 文件夹，或不写
 said-price = 0 或更多，单位为每百万 token 的美元
 said-local-path = {$word-key} 属于本地模型：请在旁边写 provider = "local"
+said-header-name = {$setting} 中有名称 {$quoted-name}：请只用字母、数字和连字符，例如 x-team
+said-header-connection = {$setting} 由连接自己写入：请去掉它
+said-header-value = {$setting} 无法发送：请写一行不为空的文字
 said-hook-tools = {$word-key} 用于 before_tool 和 after_tool：这里请不要写
 said-hook-no-tool = {$word-place}：{$quoted-pattern} 不是任何工具的名称，因此永远不会询问这个钩子：{$reason}
 said-hook-near = 是不是 `{$word-near}`？
@@ -47,6 +50,9 @@ said-no-address-host = 它没有主机
 said-narrow = {$file} 中的 {$keys} 已略去，因为项目只能收窄许可：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
 said-knowledge-out = {$file} 中的 memory.knowledge 已略去，因为它指向项目之外的文件夹：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
 said-key-kept = models.{$word-name}：{$word-variable} 里的密钥不会发送，因为服务器由 {$file} 指定：请自己指定服务器，或信任这个文件夹
+said-headers-kept = models.{$word-name}：你自己设置的请求头不会发送，因为服务器由 {$file} 指定：请自己指定服务器，或信任这个文件夹
+said-body-kept = models.{$word-name}：你自己设置的 extra_body不会发送，因为服务器由 {$file} 指定：请自己指定服务器，或信任这个文件夹
+said-additions-out = {$file} 中的 models.{$word-name}.{$word-key} 已略去，因为该文件没有指定服务器：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
 said-no-variable = 变量 {$word-variable} 未设置
 said-mend-in = 请在 {$place} 中修正
 said-mend-or-remove = 请修正或删除 {$file}
@@ -138,9 +144,9 @@ said-fetch-offline-mend = 有网络时请取消 AIME_OFFLINE（或 local.offline
 said-fetch-room = 请腾出空间，或把 AIME_MODEL_DIR 设为有空间的文件夹；{$reason}
 said-fetch-mend = 请解决其中一个后再运行；或从别处取得文件，放为 {$file}；{$reason}
 said-fetch-rights = 请修正其权限，或把 AIME_MODEL_DIR 设为别的文件夹；{$reason}
-said-fetch-server = 或使用服务器上的模型：设置 OPENAI_BASE_URL 或 OPENAI_API_KEY
+said-fetch-server = 或使用服务器上的模型：设置 OPENAI_BASE_URL，或某个服务商的密钥，例如 OPENAI_API_KEY
 said-fetch-pull = `aime models pull {$word-model}` 下载它的 {$size}
-said-models-known = `aime models list` 列出已知可以运行的模型；也可以设置 OPENAI_BASE_URL 或 OPENAI_API_KEY
+said-models-known = `aime models list` 列出已知可以运行的模型；也可以设置 OPENAI_BASE_URL，或某个服务商的密钥，例如 OPENAI_API_KEY
 said-models-absent = {$word-model}，{$word-size} {$word-unit}，未下载
 
 # `aime mcp`，以及工具服务器。

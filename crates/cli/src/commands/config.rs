@@ -7,7 +7,7 @@ use crate::{
     args::{ConfigCommand, Global},
     config::{Environment, Places, TEMPLATE, check_each, project_files, show},
     failure::{Failure, code},
-    models::{self, SERVED, Served},
+    models::{self, Chosen},
     output::{self, GREEN, RED},
     screen::column,
     wiring::working_folder,
@@ -43,17 +43,17 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
 
 /// The settings to begin with: the commented ones, with a model that this machine has where none is chosen yet. What was found is told.
 fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
-    let variables = || SERVED.iter().flat_map(Served::variables).chain(["AIME_MODEL"]);
-    let chosen = variables().find(|name| environment.text(name).is_some());
-    let keys = find::keys(&environment, chosen.unwrap_or_default());
+    let keys = find::keys(&environment);
+    let chosen = Chosen::in_environment(&environment).and_then(|chosen| chosen.variables.first().copied());
+    let chosen = chosen.or_else(|| environment.text("AIME_MODEL").map(|_| "AIME_MODEL"));
     // A file of the user's own that is broken is told by every other command.
     let setup = setup_of(global, environment).ok();
     if let Some(name) = chosen {
         output::note(&format!("model: {name} is set, and needs no line"));
+        let own =
+            setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
+        let own = own.unwrap_or_else(|| msg!("init-own-file"));
         for (variable, settings) in keys {
-            let own =
-                setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
-            let own = own.unwrap_or_else(|| msg!("init-own-file"));
             output::note(&format!("{}\n{}", msg!("init-key", variable = variable, file = own), settings.trim_end()));
         }
         return Ok(TEMPLATE.to_owned());

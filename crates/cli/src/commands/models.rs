@@ -9,7 +9,7 @@ use crate::{
     args::ModelsCommand,
     config::{ModelConfig, Provider},
     failure::Failure,
-    models::{self, Choice},
+    models::{self, Choice, Served},
     output::{self, BOLD, DIM, YELLOW},
     screen::column,
     wiring::Setup,
@@ -50,10 +50,11 @@ fn list_configured(choice: &Choice, setup: &Setup) {
         let local = model.provider == Provider::Local;
         let key = if local { String::new() } else { format!("{}{}", msg!("view-comma"), key(model, setup)) };
         let facts = if local { String::new() } else { facts(name, model, setup) };
-        [name.clone(), models::model_name(model), facts, format!("{}{key}{because}", said(&place))]
+        let provider = Served::of(model.provider).map_or("local", |served| served.catalog).to_owned();
+        [name.clone(), models::model_name(model), provider, facts, format!("{}{key}{because}", said(&place))]
     };
-    for [name, model, facts, place] in aligned(choice.models.iter().map(row).collect()) {
-        output::result(&format!("{BOLD}{name}{BOLD:#}{model}{DIM}{facts}{DIM:#}{place}"));
+    for [name, model, provider, facts, place] in aligned(choice.models.iter().map(row).collect()) {
+        output::result(&format!("{BOLD}{name}{BOLD:#}{model}{provider}{DIM}{facts}{DIM:#}{place}"));
     }
 }
 

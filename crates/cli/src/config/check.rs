@@ -11,6 +11,10 @@ const LONGEST_CALL: u64 = 600;
 /// The most memories, and pieces of documents, that one prompt is given.
 const MOST_RECALLED: usize = 20;
 
+/// Headers that the connection itself writes: another value would break a request, or send it to another host.
+const OF_THE_CONNECTION: [&str; 8] =
+    ["connection", "content-encoding", "content-length", "content-type", "host", "te", "transfer-encoding", "upgrade"];
+
 /// Every value that cannot stand, with what would.
 pub(super) fn faults(config: &Config) -> Vec<String> {
     let mut found = Vec::new();
@@ -130,5 +134,48 @@ fn of_model(model: &ModelConfig) -> Vec<String> {
             }
         }
     }
+    found.extend(model.headers.iter().filter_map(|(name, value)| header_fault(name, value)));
     found
+}
+
+/// What is wrong with a header, if anything is. Its value may be a secret, and is not repeated.
+fn header_fault(name: &str, value: &str) -> Option<String> {
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_name) {
+        return Some(format!("headers has the name {name:?}: write letters, digits and hyphens, such as x-team"));
+    }
+    if OF_THE_CONNECTION.contains(&name.to_ascii_lowercase().as_str()) {
+        return Some(format!("headers.{name} is written by the connection itself: leave it out"));
+    }
+    let can_be_sent = |letter: char| letter == '\t' || (letter >= ' ' && letter != '\u{7f}');
+    (value.trim().is_empty() || !value.chars().all(can_be_sent))
+        .then(|| format!("headers.{name} cannot be sent: write a text of one line that is not empty"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_that_cannot_be_sent_are_refused_without_their_values() {
+        let fault = |name: &str, value: &str| {
+            let headers = [(name.to_owned(), value.to_owned())].into_iter().collect();
+            of_model(&ModelConfig { headers, ..ModelConfig::default() }).pop()
+        };
+        for (name, value) in [("x-team", "a"), ("Authorization", "Bearer s3cr3t-word"), ("x_a.b", "a\tb c"), ("x", "é")] {
+            assert_eq!(fault(name, value), None, "{name}: {value:?}");
+        }
+        for (name, value, word) in [
+            ("x team", "s3cr3t-word", "has the name \"x team\""),
+            ("", "s3cr3t-word", "has the name \"\""),
+            ("x-ä", "s3cr3t-word", "has the name"),
+            ("Host", "s3cr3t-word", "written by the connection itself"),
+            ("content-length", "s3cr3t-word", "written by the connection itself"),
+            ("x-team", "s3cr3t-word\nx: y", "cannot be sent"),
+            ("x-team", "  ", "cannot be sent"),
+        ] {
+            let fault = fault(name, value).unwrap();
+            assert!(fault.starts_with("headers") && fault.contains(word) && !fault.contains("s3cr3t"), "{fault}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use super::{
     permissions::Permissions,
     places::beside,
     read::{explain, read_file, read_variable},
+    redirected::{Redirected, drop_additions, redirected_by},
 };
 
 /// The settings in force.
@@ -43,7 +44,8 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
     let trusted = own.chain(variables.iter().map(|(_, document)| document)).any(|document| places.is_trusted_by(document, environment));
     let mut sources = vec!["defaults".to_owned()];
     let mut notes = Vec::new();
-    let mut keyless = Vec::new();
+    let mut redirected: Vec<Redirected> = Vec::new();
+    let mut before = Vec::new();
     let mut hooks = HooksConfig::default();
     let mut permissions = Permissions::default();
     let mut builder = config::Config::builder();
@@ -52,20 +54,22 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
             notes.extend(permissions.narrow(&mut document, file.path));
             notes.extend(drop_safety(&mut document, file.path));
             notes.extend(drop_outside(&mut document, file.path, environment));
-            keyless = with_server(&document);
+            redirected = redirected_by(&document, &before);
+            notes.extend(drop_additions(&mut document, file.path));
         } else {
-            keyless.retain(|name| !names_server(&document, name));
+            redirected.retain(|model| !model.is_ended_by(&document));
         }
         let place = file.path.display().to_string();
         hooks.take(&mut document, &place)?;
         permissions.take(&mut document, environment);
         builder = builder.add_source(source(&document, &place)?);
         sources.push(place);
+        before.push(document);
     }
     for (name, mut document) in variables {
         hooks.take(&mut document, name)?;
         permissions.take(&mut document, environment);
-        keyless.retain(|model| !names_server(&document, model));
+        redirected.retain(|model| !model.is_ended_by(&document));
         builder = builder.add_source(source(&document, name)?);
         sources.push(name.to_owned());
     }
@@ -73,19 +77,8 @@ pub(crate) fn load(places: &Places, environment: &Environment) -> Result<Loaded,
     let merged = builder.build().map_err(|error| explain("configuration", &error.to_string()))?;
     let mut config: Config = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
     config.hooks = hooks;
-    for name in keyless {
-        let Some(model) = config.models.get_mut(&name) else { continue };
-        if !std::mem::take(&mut model.headers).is_empty() {
-            notes.push(format!(
-                "models.{name}: its headers are not sent, because {} names the server: name the server yourself, or trust the folder",
-                places.project.display()
-            ));
-        }
-        let Some(variable) = model.api_key_env.take() else { continue };
-        notes.push(format!(
-            "models.{name}: the key in {variable} is not sent, because {} names the server: name the server yourself, or trust the folder",
-            places.project.display()
-        ));
+    for model in redirected {
+        notes.extend(model.keep_secrets(&mut config, &places.project));
     }
     Ok(Loaded { config, sources, notes })
 }
@@ -223,18 +216,4 @@ fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) ->
         "memory.knowledge in {} is left out, because it names a folder outside of the project: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
         path.display()
     ))
-}
-
-fn models(document: &Value) -> Option<&Map<String, Value>> {
-    document.get("models").and_then(Value::as_object)
-}
-
-/// The models for which a document names a server.
-fn with_server(document: &Value) -> Vec<String> {
-    let models = models(document).into_iter().flatten();
-    models.filter(|(name, _)| names_server(document, name)).map(|(name, _)| name.clone()).collect()
-}
-
-fn names_server(document: &Value, name: &str) -> bool {
-    models(document).and_then(|models| models.get(name)).is_some_and(|model| model.get("base_url").is_some())
 }

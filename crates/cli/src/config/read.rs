@@ -204,7 +204,11 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
         });
     }
     if let Some((unknown, known)) = unknown(message, "unknown variant `") {
-        return ConfigFault::new(place, format!("unknown value `{unknown}`")).hint(format!("write one of {}", listed(&known)));
+        let (fault, values) = (ConfigFault::new(place, format!("unknown value `{unknown}`")), listed(&known));
+        return fault.hint(match nearest(unknown, &known) {
+            Some(near) => format!("did you mean `{near}`? The values here are {values}"),
+            None => format!("write one of {values}"),
+        });
     }
     let other = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, wanted)) = other.and_then(|rest| rest.rsplit_once(", expected ")) {

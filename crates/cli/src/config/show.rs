@@ -1,12 +1,18 @@
 //! The settings in force, as a file that could be written so.
 
+use aime_redact::REDACTED;
+
 use super::{Config, ModelConfig, RunConfig};
 
-/// All settings as TOML; what is not set stands as a comment that says what that means.
+/// All settings as TOML; what is not set stands as a comment that says what that means. Values of headers to model servers are masked.
 pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
+    let mut masked = config.clone();
+    for value in masked.models.values_mut().flat_map(|model| model.headers.values_mut()) {
+        REDACTED.clone_into(value);
+    }
     let mut lines = Vec::new();
     let mut hooks = config.hooks.all();
-    for line in toml::to_string(config)?.lines() {
+    for line in toml::to_string(&masked)?.lines() {
         // A table of models or hooks that has none, or of tables alone, says nothing.
         if line == "[models]" || line == "[hooks]" {
             // Nor does the empty line before it.

@@ -2,6 +2,7 @@
 
 mod hooks;
 mod permissions;
+mod redirected;
 mod template;
 
 use std::{fs, path::PathBuf};
@@ -181,6 +182,14 @@ fn faults_name_the_place_and_the_mend() {
         ("aime.yaml", "planning:\n  mode: complicated\n"),
         ("aime.json", "{\"planning\": {\"mode\": \"complicated\"}}"),
         ("aime.toml", "[models.default]\nprovider = \"open-ai\"\n"),
+        ("aime.toml", "[models.default]\nprovider = \"deepsek\"\n"),
+        ("aime.toml", "[models.default]\neffort = \"medum\"\n"),
+        ("aime.yaml", "models:\n  default:\n    effort: extreme\n"),
+        ("aime.toml", "[models.default]\nprotocol = \"completions\"\n"),
+        ("aime.json", "{\"models\": {\"default\": {\"protocol\": \"response\"}}}"),
+        ("aime.toml", "[models.default]\nmodel = \"m\"\nheaders = { \"x team\" = \"a\" }\n"),
+        ("aime.toml", "[models.default.headers]\nhost = \"other.example\"\n"),
+        ("aime.toml", "[models.default]\nheaders = [\"x-team: a\"]\n"),
         ("aime.toml", "[models.default]\nprices = { input = 1 }\n"),
         ("aime.toml", "[models.default]\nfallback = \"other\"\n"),
         ("aime.toml", "[run\n"),

@@ -194,7 +194,7 @@ fn announce(model: &CatalogModel, store: &ModelStore) {
 }
 
 fn failure_of(error: &FetchError, model: &CatalogModel) -> Failure {
-    let another = "or use a model behind a server: set OPENAI_BASE_URL or OPENAI_API_KEY";
+    let another = "or use a model behind a server: set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY";
     let hint = match error {
         FetchError::Offline { .. } => format!(
             "with a network, unset AIME_OFFLINE (or local.offline) and run `aime models pull {}`; or put the file there; {another}",
@@ -311,7 +311,7 @@ fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<
     settings.threads = local.threads;
     LocalModel::open(settings).map_err(|error| {
         Failure::caused(code::MODEL, &error)
-            .hint("`aime models list` shows models that are known to run; or set OPENAI_BASE_URL or OPENAI_API_KEY")
+            .hint("`aime models list` shows models that are known to run; or set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY")
     })
 }
 

@@ -1,5 +1,8 @@
 //! The providers that a key in the environment is enough for. A new one is a row here.
 
+#[cfg(test)]
+mod tests;
+
 use aime_llm::Protocol;
 
 use crate::config::{Environment, Provider};
@@ -18,7 +21,7 @@ pub(crate) struct Served {
     pub(crate) model: &'static str,
     /// The client's word for it; none where the address tells.
     pub(crate) client: Option<aime_llm::Provider>,
-    /// Its name in the catalog of models.
+    /// Its name in settings and in the catalog of models.
     pub(crate) catalog: &'static str,
 }
 
@@ -56,7 +59,8 @@ pub(crate) const SERVED: [Served; 6] = [
         keys: &["DEEPSEEK_API_KEY"],
         address_variable: "DEEPSEEK_BASE_URL",
         address: "https://api.deepseek.com/v1",
-        model: "deepseek-v4-pro",
+        // DeepSeek's name for its current model, V4.1 Flash; it answers requests to `deepseek-v4-pro` too.
+        model: "deepseek-flash",
         client: Some(aime_llm::Provider::DeepSeek),
         catalog: "deepseek",
     },
@@ -86,31 +90,69 @@ impl Served {
         SERVED.iter().find(|served| served.provider == provider)
     }
 
-    /// The first provider for which the environment holds an address or a key.
-    pub(crate) fn in_environment(environment: &Environment) -> Option<&'static Self> {
-        SERVED.iter().find(|served| served.variables().any(|name| environment.text(name).is_some()))
+    /// The variable that holds its key here.
+    pub(crate) fn set_key(&self, environment: &Environment) -> Option<&'static str> {
+        self.keys.iter().copied().find(|name| environment.text(name).is_some())
     }
 
-    /// The variables that choose this provider.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = &'static str> + use<> {
-        std::iter::once(self.address_variable).chain(self.keys.iter().copied())
+    /// The variables by which the environment chooses this provider: its key, with its address. For OpenAI an address alone is enough, since
+    /// servers of one's own need no key.
+    fn chosen_by(&self, environment: &Environment) -> Vec<&'static str> {
+        let address = Some(self.address_variable).filter(|name| environment.text(name).is_some());
+        let key = self.set_key(environment);
+        if key.is_none() && self.provider != Provider::Openai {
+            return Vec::new();
+        }
+        address.into_iter().chain(key).collect()
     }
 
     /// The variable whose key is sent: the first that is set, else the first there is.
     pub(crate) fn key_variable(&self, environment: &Environment) -> &'static str {
-        let set = self.keys.iter().copied().find(|name| environment.text(name).is_some());
-        set.or(self.keys.first().copied()).unwrap_or_default()
+        self.set_key(environment).or(self.keys.first().copied()).unwrap_or_default()
+    }
+}
+
+/// The provider that the environment chooses where no file names a model.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) served: &'static Served,
+    /// The variables that chose it.
+    pub(crate) variables: Vec<&'static str>,
+    /// The variables that would have chosen later providers.
+    pub(crate) later: Vec<&'static str>,
+}
+
+impl Chosen {
+    /// The first provider of the table whose variables are set.
+    pub(crate) fn in_environment(environment: &Environment) -> Option<Self> {
+        let by_variables = |served: &'static Served| (served, served.chosen_by(environment));
+        let mut set = SERVED.iter().map(by_variables).filter(|(_, variables)| !variables.is_empty());
+        let (served, variables) = set.next()?;
+        Some(Self { served, variables, later: set.filter_map(|(_, variables)| variables.last().copied()).collect() })
     }
 
-    /// What chose it, for people: for OpenAI an address alone is enough, since servers of one's own ask for no key.
-    pub(crate) fn because(&self, environment: &Environment) -> String {
-        match self.provider {
-            Provider::Openai => format!("{} or {}", self.address_variable, self.keys.join(" or ")),
-            _ => self
-                .variables()
-                .find(|name| environment.text(name).is_some() && *name != self.address_variable)
-                .unwrap_or(self.address_variable)
-                .to_owned(),
+    /// Whether the environment names its address: a name of a model is then the server's own.
+    pub(crate) fn has_address(&self) -> bool {
+        self.variables.contains(&self.served.address_variable)
+    }
+
+    /// Why this provider, for people.
+    pub(crate) fn because(&self) -> String {
+        let (set, later) = (self.variables.join(" and "), self.later.join(", "));
+        match (self.variables.len(), later.is_empty()) {
+            (1, true) => format!("{set} is set"),
+            (1, false) => format!("{set} is set, and comes before {later}"),
+            (_, true) => format!("{set} are set"),
+            (_, false) => format!("{set} are set, and come before {later}"),
+        }
+    }
+
+    /// Why this provider, where `source` names the model.
+    pub(crate) fn because_named(&self, source: &str) -> String {
+        let (variable, later) = (self.variables.last().copied().unwrap_or_default(), self.later.join(", "));
+        match later.is_empty() {
+            true => format!("{source} names it, {variable} says where"),
+            false => format!("{source} names it, {variable} says where, and comes before {later}"),
         }
     }
 }
@@ -145,27 +187,5 @@ pub(crate) const fn protocol(configured: crate::config::ProtocolConfig) -> Optio
         crate::config::ProtocolConfig::Chat => Some(Protocol::Chat),
         crate::config::ProtocolConfig::Messages => Some(Protocol::Messages),
         crate::config::ProtocolConfig::Gemini => Some(Protocol::Gemini),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn near_servers_are_told_by_their_address() {
-        for near in [
-            "http://127.0.0.1:8080/v1",
-            "http://localhost/v1",
-            "http://[::1]:1/v1",
-            "http://10.0.0.7/v1",
-            "http://gpu-box:8000/v1",
-            "http://nas.local/v1",
-        ] {
-            assert!(is_near(near), "{near}");
-        }
-        for far in ["https://api.openai.com/v1", "http://8.8.8.8/v1", "https://u:p@host.example:8443/v1"] {
-            assert!(!is_near(far), "{far}");
-        }
     }
 }

@@ -53,33 +53,19 @@ fn it_is_said_why() {
     assert_eq!(because(FILES, &[], None), "[models.default]");
     assert_eq!(because(FILES, &[], Some("fast")), "--model names [models.fast]");
     assert_eq!(because(FILES, &[("AIME_MODEL", "x")], None), "AIME_MODEL names it, [models.default] says where");
-    assert_eq!(because("", &[("OPENAI_BASE_URL", "http://x/v1")], None), "OPENAI_BASE_URL or OPENAI_API_KEY");
-}
-
-#[test]
-fn any_one_key_chooses_its_provider() {
-    let key = |name: &'static str| (name, "k");
-    type Row<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str, &'a str);
-    let cases: &[Row<'_>] = &[
-        (&[key("ANTHROPIC_API_KEY")], "claude-sonnet-5-5", "https://api.anthropic.com", "ANTHROPIC_API_KEY"),
-        (&[key("GEMINI_API_KEY")], "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"),
-        (&[key("GOOGLE_API_KEY")], "gemini-3.8-flash", "https://generativelanguage.googleapis.com/v1beta", "GOOGLE_API_KEY"),
-        (&[key("DEEPSEEK_API_KEY")], "deepseek-v4-pro", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-        (&[key("OPENROUTER_API_KEY")], "openai/gpt-5.6-terra", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-        (&[key("MISTRAL_API_KEY")], "mistral-medium-latest", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
-        (
-            &[key("MISTRAL_API_KEY"), key("DEEPSEEK_API_KEY"), key("OPENROUTER_API_KEY")],
-            "deepseek-v4-pro",
-            "https://api.deepseek.com/v1",
-            "DEEPSEEK_API_KEY",
-        ),
-        (&[key("ANTHROPIC_API_KEY"), key("OPENAI_API_KEY")], "gpt-5.6-terra", OPENAI, "OPENAI_BASE_URL or OPENAI_API_KEY"),
-        (&[("DEEPSEEK_BASE_URL", "http://x/v1"), key("DEEPSEEK_API_KEY")], "deepseek-v4-pro", "http://x/v1", "DEEPSEEK_API_KEY"),
-        (&[key("MISTRAL_API_KEY"), ("AIME_MODEL", "devstral-latest")], "devstral-latest", "https://api.mistral.ai/v1", "AIME_MODEL"),
-    ];
-    for (variables, model, address, because) in cases {
-        let found = chosen("", variables, None).unwrap();
-        assert_eq!(found, ((*model).to_owned(), (*address).to_owned(), (*because).to_owned()), "{variables:?}");
+    let (url, key, other) = (("OPENAI_BASE_URL", "http://x/v1"), ("OPENAI_API_KEY", "k"), ("MISTRAL_API_KEY", "k"));
+    let last = ("GOOGLE_API_KEY", "k");
+    for (variables, flag, expected) in [
+        (&[url][..], None, "OPENAI_BASE_URL is set"),
+        (&[key], None, "OPENAI_API_KEY is set"),
+        (&[url, key], None, "OPENAI_BASE_URL and OPENAI_API_KEY are set"),
+        (&[key, other, last], None, "OPENAI_API_KEY is set, and comes before GOOGLE_API_KEY, MISTRAL_API_KEY"),
+        (&[url, key, other], None, "OPENAI_BASE_URL and OPENAI_API_KEY are set, and come before MISTRAL_API_KEY"),
+        (&[other, ("AIME_MODEL", "x")], None, "AIME_MODEL names it, MISTRAL_API_KEY says where"),
+        (&[other, last], Some("x"), "--model names it, GOOGLE_API_KEY says where, and comes before MISTRAL_API_KEY"),
+        (&[], Some("x"), "--model"),
+    ] {
+        assert_eq!(because("", variables, flag), expected);
     }
 }
 
@@ -130,7 +116,9 @@ fn a_key_goes_only_where_it_belongs() {
     let openai = ("OPENAI_API_KEY", "sk-secret");
     let named = "[models.default]\nmodel = \"m\"\nbase_url = \"http://other.example/v1\"\n";
     type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
-    let table: [Row<'_>; 7] = [
+    let deepseek = ("DEEPSEEK_API_KEY", "k");
+    let of_deepseek = "[models.default]\nprovider = \"deepseek\"\n";
+    let table: [Row<'_>; 12] = [
         ("[models.default]\nmodel = \"m\"\n", &[openai], Some("OPENAI_API_KEY")),
         ("", &[openai, ("OPENAI_BASE_URL", "http://x/v1")], Some("OPENAI_API_KEY")),
         ("", &[("OPENAI_BASE_URL", "http://x/v1")], None),
@@ -138,6 +126,12 @@ fn a_key_goes_only_where_it_belongs() {
         (&format!("{named}api_key_env = \"OPENAI_API_KEY\"\n"), &[openai], Some("OPENAI_API_KEY")),
         (&format!("{named}api_key_env = \"MINE\"\n"), &[openai, ("MINE", "k")], Some("MINE")),
         ("[models.default]\nbase_url = \"https://api.openai.com/v1/\"\n", &[openai], Some("OPENAI_API_KEY")),
+        // The same for every provider.
+        (of_deepseek, &[openai, deepseek], Some("DEEPSEEK_API_KEY")),
+        (of_deepseek, &[deepseek, ("DEEPSEEK_BASE_URL", "http://x/v1")], Some("DEEPSEEK_API_KEY")),
+        (of_deepseek, &[openai, ("DEEPSEEK_BASE_URL", "http://x/v1")], None),
+        (&format!("{of_deepseek}base_url = \"http://other.example/v1\"\n"), &[openai, deepseek], None),
+        (&format!("{of_deepseek}base_url = \"https://api.openai.com/v1\"\n"), &[openai, deepseek], None),
     ];
     for (files, variables, expected) in table {
         assert_eq!(key_of(files, variables), Ok(expected.map(ToOwned::to_owned)), "{files:?}");
@@ -155,6 +149,8 @@ fn a_missing_key_is_a_model_that_cannot_be_used() {
         assert_eq!(code, code::MODEL);
         assert!(said.contains(variable) && said.contains(&format!("export {variable}=")), "{said}");
     }
+    let (_, said) = key_of("[models.default]\nmodel = \"m\"\n", &[("MISTRAL_API_KEY", "k")]).unwrap_err();
+    assert!(said.contains("MISTRAL_API_KEY is set: write provider = \"mistral\" into [models.default]"), "{said}");
     assert_eq!(none_configured().code, code::MODEL);
 }
 

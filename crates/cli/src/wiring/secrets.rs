@@ -39,12 +39,24 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
     );
     found.extend(telemetry::secrets(environment));
     // Headers of servers often hold tokens, and stand in the user's own file.
-    let of_models = config.models.values().flat_map(|model| model.headers.values());
-    found.extend(servers().flat_map(|server| server.headers.values()).chain(of_models).map(|value| {
-        let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
-        if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token.to_owned() } else { value.clone() }
-    }));
+    found.extend(servers().flat_map(|server| server.headers.values()).map(|value| without_scheme(value).to_owned()));
+    // Those of models may also be the name of a program or of a team, and its address: these stand in other texts.
+    let of_models = config.models.values().flat_map(|model| &model.headers);
+    let secret = of_models.filter(|(name, value)| is_secret_name(name) || !is_public_value(value));
+    found.extend(secret.map(|(_, value)| without_scheme(value).to_owned()));
     found
+}
+
+/// The value of a header without `Bearer` or `Basic` before it.
+fn without_scheme(value: &str) -> &str {
+    let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
+    if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token } else { value }
+}
+
+/// Whether a value is plain words, or an address that holds no login and no parameters.
+fn is_public_value(value: &str) -> bool {
+    let is_address = value.starts_with("https://") || value.starts_with("http://");
+    is_ordinary(value) || (is_address && !looks_secret(OsStr::new(""), OsStr::new(value)) && !value.contains('?'))
 }
 
 /// The secret in a variable that only looks like one. Paths, numbers, words of settings and plain words are none: they stand in every other text.
@@ -80,6 +92,32 @@ mod tests {
         ] {
             assert_eq!(secret_in(name, value).as_deref(), secret, "{name}={value}");
         }
+    }
+
+    #[test]
+    fn keys_of_all_providers_are_secrets_whatever_they_are() {
+        for name in key_variables() {
+            let found = |value: &str| secrets(&Environment::of([(name, value)]), &Config::default());
+            assert_eq!(found("staging"), ["staging"], "{name}");
+            assert!(found("ollama").is_empty(), "{name}: a server that looks at no key");
+        }
+    }
+
+    #[test]
+    fn headers_of_models_hold_secrets_unless_they_are_words_or_addresses() {
+        let mut config = Config::default();
+        let headers = [
+            ("authorization", "Bearer a-token-of-7"),
+            ("api-key", "staging"),
+            ("http-referer", "https://example.org/aime"),
+            ("x-proxy", "https://me:hunter22@example.org"),
+            ("x-team", "hunter2!"),
+            ("x-title", "aime"),
+        ];
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        config.models.insert("default".to_owned(), crate::config::ModelConfig { headers, ..Default::default() });
+        let found = secrets(&Environment::default(), &config);
+        assert_eq!(found, ["staging", "a-token-of-7", "https://me:hunter22@example.org", "hunter2!"]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use crate::config::Environment;
-use crate::models::{SERVED, Served};
+use crate::models::{Chosen, SERVED};
 
 /// Servers of models on this machine, where they usually listen.
 const SERVERS: [(&str, u16); 4] = [("llama.cpp", 8080), ("Ollama", 11434), ("vLLM", 8000), ("LM Studio", 1234)];
@@ -54,14 +54,14 @@ pub(super) fn looked_at() -> String {
     SERVERS.map(|(software, port)| format!("{software} {port}")).join(", ")
 }
 
-/// Settings for the keys of providers that are there beside the one that is used: the variable, and what to write.
-pub(super) fn keys(environment: &Environment, used: &str) -> Vec<(&'static str, String)> {
-    let set = |served: &&Served| served.keys.iter().any(|name| environment.text(name).is_some());
-    let others = SERVED.iter().filter(set).filter(|served| !served.variables().any(|name| name == used));
+/// Settings for the keys of providers that are set beside those of the provider that the environment chooses: the variable, and what to write.
+pub(super) fn keys(environment: &Environment) -> Vec<(&'static str, String)> {
+    let chosen = Chosen::in_environment(environment).map(|chosen| chosen.served.provider);
+    let others = SERVED.iter().filter(|served| Some(served.provider) != chosen);
     others
-        .map(|served| {
-            let word = served.catalog;
-            (served.key_variable(environment), format!("[models.{word}]\nprovider = \"{word}\"\n"))
+        .filter_map(|served| {
+            let name = served.catalog;
+            Some((served.set_key(environment)?, format!("[models.{name}]\nprovider = \"{name}\"\n")))
         })
         .collect()
 }

@@ -90,6 +90,16 @@ fn what_is_shown_can_be_read_again() {
     insta::assert_snapshot!(shown);
 }
 
+#[test]
+fn values_of_headers_are_not_shown() {
+    let mut config = Config::default();
+    let headers = [("x-team".to_owned(), "s3cr3t-word".to_owned())].into_iter().collect();
+    config.models.insert("default".to_owned(), ModelConfig { headers, ..ModelConfig::default() });
+    let shown = show(&config).unwrap();
+    assert!(shown.contains("x-team = \"[redacted-secret]\"") && !shown.contains("s3cr3t-word"), "{shown}");
+    assert!(toml::from_str::<Config>(&shown).is_ok(), "{shown}");
+}
+
 /// Every file of a folder with this ending, by its name.
 fn files_of(folder: &str, ending: &str) -> BTreeMap<String, String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);

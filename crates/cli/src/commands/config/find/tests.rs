@@ -41,9 +41,11 @@ fn what_is_written_is_read_as_it_was() {
 }
 
 #[test]
-fn keys_are_known_by_their_variables() {
+fn keys_beside_the_chosen_one_are_offered() {
+    let alone = Environment::of([("MISTRAL_API_KEY", "k"), ("OTHER_API_KEY", "k")]);
+    assert!(keys(&alone).is_empty(), "the only one is used without any settings");
     let environment = Environment::of([("ANTHROPIC_API_KEY", "k"), ("MISTRAL_API_KEY", "k"), ("OTHER_API_KEY", "k")]);
-    let [(variable, settings)] = keys(&environment, "ANTHROPIC_API_KEY").try_into().unwrap();
+    let [(variable, settings)] = keys(&environment).try_into().unwrap();
     let settings: toml::Table = settings.parse().unwrap();
     assert_eq!((variable, settings["models"]["mistral"]["provider"].as_str()), ("MISTRAL_API_KEY", Some("mistral")));
 }

@@ -1,0 +1,108 @@
+//! Models whose server an untrusted project file names: the user's keys, headers and members of the body are not sent there.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+
+use super::{Config, Provider};
+
+/// A model that a project file sends to another server than the user's own files do.
+#[derive(Debug)]
+pub(super) struct Redirected {
+    name: String,
+    /// Whether the file names an address; otherwise it names another provider.
+    by_address: bool,
+    /// Whether the file names the key for the provider that it names.
+    has_own_key: bool,
+    /// The headers and the members of the body that the file itself names.
+    headers: BTreeMap<String, String>,
+    extra_body: BTreeMap<String, Value>,
+}
+
+/// The models whose server a project file decides, given the documents that were read before it.
+pub(super) fn redirected_by(document: &Value, before: &[Value]) -> Vec<Redirected> {
+    let models = models(document).into_iter().flatten();
+    let redirected = models.filter_map(|(name, model)| {
+        let by_address = model.get("base_url").is_some();
+        let known = before.iter().rev().find_map(|document| provider(document, name)).unwrap_or_default();
+        let has_address = before.iter().any(|document| model_of(document, name).is_some_and(|model| model.get("base_url").is_some()));
+        let other_provider = !has_address && provider(document, name).is_some_and(|provider| provider != known);
+        let has_own_key = !by_address && model.get("api_key_env").is_some();
+        let headers = table(model, "headers").filter(|_| by_address).unwrap_or_default();
+        let extra_body = table(model, "extra_body").filter(|_| by_address).unwrap_or_default();
+        let redirected = Redirected { name: name.clone(), by_address, has_own_key, headers, extra_body };
+        (by_address || other_provider).then_some(redirected)
+    });
+    redirected.collect()
+}
+
+impl Redirected {
+    /// Whether a later document of the user's own names the server.
+    pub(super) fn is_ended_by(&self, document: &Value) -> bool {
+        let model = model_of(document, &self.name);
+        model.is_some_and(|model| model.get("base_url").is_some() || (!self.by_address && model.get("provider").is_some()))
+    }
+
+    /// Takes the user's key and headers out of the model, and says so.
+    pub(super) fn keep_secrets(self, config: &mut Config, project: &Path) -> Vec<String> {
+        let Some(model) = config.models.get_mut(&self.name) else { return Vec::new() };
+        let (name, mut notes) = (&self.name, Vec::new());
+        let place = project.display();
+        if !self.has_own_key
+            && let Some(variable) = model.api_key_env.take()
+        {
+            notes.push(format!(
+                "models.{name}: the key in {variable} is not sent, because {place} names the server: name the server yourself, or trust the folder"
+            ));
+        }
+        if model.headers != self.headers {
+            notes.push(format!(
+                "models.{name}: the headers of your own settings are not sent, because {place} names the server: name the server yourself, or trust the folder"
+            ));
+            model.headers = self.headers;
+        }
+        if model.extra_body != self.extra_body {
+            notes.push(format!(
+                "models.{name}: the extra_body of your own settings is not sent, because {place} names the server: name the server yourself, or trust the folder"
+            ));
+            model.extra_body = self.extra_body;
+        }
+        notes
+    }
+}
+
+/// Leaves out the headers and the members of the body that a project file adds for servers that the file does not name: they would go along with
+/// the user's key, and be paid with it.
+pub(super) fn drop_additions(document: &mut Value, path: &Path) -> Vec<String> {
+    let models = document.get_mut("models").and_then(Value::as_object_mut);
+    let mut notes = Vec::new();
+    for (name, model) in models.into_iter().flatten() {
+        let Some(model) = model.as_object_mut().filter(|model| !model.contains_key("base_url")) else { continue };
+        for key in ["headers", "extra_body"] {
+            if model.shift_remove(key).is_some() {
+                notes.push(format!(
+                    "models.{name}.{key} in {} is left out, because the file does not name the server: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
+                    path.display()
+                ));
+            }
+        }
+    }
+    notes
+}
+
+fn table<T: DeserializeOwned>(model: &Value, key: &str) -> Option<BTreeMap<String, T>> {
+    BTreeMap::deserialize(model.get(key)?).ok()
+}
+
+fn provider(document: &Value, name: &str) -> Option<Provider> {
+    Provider::deserialize(model_of(document, name)?.get("provider")?).ok()
+}
+
+fn model_of<'a>(document: &'a Value, name: &str) -> Option<&'a Value> {
+    models(document)?.get(name)
+}
+
+fn models(document: &Value) -> Option<&Map<String, Value>> {
+    document.get("models").and_then(Value::as_object)
+}

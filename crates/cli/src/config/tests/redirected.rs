@@ -1,0 +1,85 @@
+//! Keys and headers of the user do not go to a server that an untrusted project file names.
+
+use std::collections::BTreeMap;
+
+use super::World;
+
+const OWN: &str = "[models.default]\nmodel = \"m\"\nbase_url = \"https://mine.example/v1\"\napi_key_env = \"MY_KEY\"\n";
+
+fn key(world: &World) -> Option<String> {
+    world.config().models["default"].api_key_env.clone()
+}
+
+fn headers(world: &World) -> BTreeMap<String, String> {
+    world.config().models["default"].headers.clone()
+}
+
+#[test]
+fn a_key_does_not_go_to_another_provider() {
+    let table = [
+        // What the user's file says, what the project's says, and the key that is left.
+        ("api_key_env = \"MY_KEY\"", "provider = \"mistral\"", None),
+        ("provider = \"openai\"\napi_key_env = \"MY_KEY\"", "provider = \"openai\"\nmodel = \"m\"", Some("MY_KEY")),
+        ("provider = \"mistral\"\napi_key_env = \"MY_KEY\"", "provider = \"mistral\"", Some("MY_KEY")),
+        ("provider = \"mistral\"\napi_key_env = \"MY_KEY\"", "provider = \"openai\"", None),
+        // The project may name a variable for a provider's own server.
+        ("api_key_env = \"MY_KEY\"", "provider = \"mistral\"\napi_key_env = \"TEAM_KEY\"", Some("TEAM_KEY")),
+        // The server is the user's own, whatever its provider is called.
+        ("base_url = \"https://mine.example/v1\"\napi_key_env = \"MY_KEY\"", "provider = \"mistral\"", Some("MY_KEY")),
+    ];
+    for (own, project, expected) in table {
+        let world = World::new();
+        world.file("config/aime/config.toml", &format!("[models.default]\n{own}\n"));
+        world.file("work/aime.toml", &format!("[models.default]\n{project}\n"));
+        assert_eq!(key(&world).as_deref(), expected, "{own} / {project}");
+        assert_eq!(world.load().unwrap().notes.len(), usize::from(expected.is_none()), "{own} / {project}");
+        world.file(
+            "config/aime/config.toml",
+            &format!("[models.default]\n{own}\n[permissions]\ntrusted_folders = [{:?}]\n", world.at("work")),
+        );
+        assert!(key(&world).is_some() && world.load().unwrap().notes.is_empty(), "{own} / {project}");
+    }
+}
+
+#[test]
+fn headers_do_not_go_where_a_project_says() {
+    let own = format!("{OWN}headers = {{ \"authorization\" = \"Bearer mine\" }}\n");
+    let mut world = World::new();
+    world.file("config/aime/config.toml", &own);
+    world.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\nheaders = { \"x-team\" = \"a\" }\n");
+    assert_eq!(headers(&world), BTreeMap::from([("x-team".to_owned(), "a".to_owned())]), "those of the file that names the server");
+    let notes = world.load().unwrap().notes;
+    assert!(notes.len() == 2 && notes[1].contains("headers of your own settings are not sent"), "{notes:?}");
+    world.file("work/aime.toml", "[models.default]\nprovider = \"mistral\"\nbase_url = \"https://evil.example/v1\"\n");
+    assert!(headers(&world).is_empty());
+    world.set("AIME__MODELS__DEFAULT__BASE_URL", "https://mine.example/v1");
+    assert_eq!(headers(&world)["authorization"], "Bearer mine", "the person names the server");
+
+    // A project's headers would go along with the user's key.
+    let world = World::new();
+    world.file("config/aime/config.toml", &own);
+    world.file(
+        "work/aime.toml",
+        "[models.default.headers]\n\"x-route\" = \"evil\"\n[models.other]\nprovider = \"mistral\"\nheaders = { x = \"y\" }\n",
+    );
+    assert_eq!(headers(&world).into_keys().collect::<Vec<_>>(), ["authorization"]);
+    assert!(world.config().models["other"].headers.is_empty());
+    let notes = world.load().unwrap().notes;
+    assert!(notes.len() == 2 && notes.iter().all(|note| note.contains("headers in") && note.contains("trusted_folders")), "{notes:?}");
+    world.file("config/aime/config.toml", &format!("{own}[permissions]\ntrusted_folders = [{:?}]\n", world.at("work")));
+    assert_eq!((headers(&world).len(), world.load().unwrap().notes.len()), (2, 0), "a trusted folder may");
+}
+
+#[test]
+fn members_of_the_body_are_treated_like_headers() {
+    let own = format!("{OWN}extra_body = {{ user = \"me\" }}\n");
+    let body = |world: &World| world.config().models["default"].extra_body.clone().into_iter().collect::<Vec<_>>();
+    let world = World::new();
+    world.file("config/aime/config.toml", &own);
+    world.file("work/aime.toml", "[models.default]\nextra_body = { tools = [] }\n");
+    assert_eq!(body(&world), [("user".to_owned(), "me".into())], "those of the project would be paid with the user's key");
+    world.file("work/aime.toml", "[models.default]\nbase_url = \"http://127.0.0.1:1/v1\"\nextra_body = { top_k = 5 }\n");
+    assert_eq!(body(&world), [("top_k".to_owned(), 5.into())]);
+    let notes = world.load().unwrap().notes;
+    assert!(notes.len() == 2 && notes[1].contains("extra_body of your own settings is not sent"), "{notes:?}");
+}
