@@ -1,6 +1,6 @@
 //! `aime doctor` in front of what is commonly wrong: each fault is found, and told with its mend.
 
-use aime_scripted_server::{Reply, Script, When};
+use aime_scripted_server::{Provider, Reply, Script, When};
 use serde_json::json;
 
 use crate::harness::{Ended, World};
@@ -29,6 +29,43 @@ fn tells(ended: &Ended, state: &str, thing: &str, words: &[&str]) {
     for word in words {
         assert!(told.contains(word), "{thing}: {word}\n{ended}");
     }
+}
+
+/// A server whose model does all that it is asked for.
+fn able(provider: Provider) -> Script {
+    Script::new()
+        .provider(provider)
+        .on(When::schema("aime_doctor"), [Reply::json(json!({"number": 5, "word": "five"}))])
+        .on(When::tools().and_turn(0), [Reply::call("add", json!({"a": 2, "b": 3})).with_reasoning("I call it.")])
+        .on(When::tools().and_turn(1), [Reply::text("The sum is 5.")])
+}
+
+#[test]
+fn each_part_of_a_model_is_tried() {
+    let named = |name: &str| format!("[models.default]\nmodel = \"{name}\"\nmax_retries = 0\n");
+    let works = "calls a tool, reads its result, keeps to a form";
+    for (provider, name, protocol) in [(Provider::Generic, "m", "over chat"), (Provider::OpenAi, "gpt-5.6-terra", "over responses")] {
+        let world = World::with(able(provider)).settings(&named(name));
+        tells(&world.aime(["doctor"]).must(0), "works", "model default", &[name, protocol, works]);
+    }
+    // A server without tools is asked in words.
+    let refused = json!({"error": {"message": "m does not support tools"}});
+    let call = "<tool_call>\n{\"name\": \"add\", \"arguments\": {\"a\": 2, \"b\": 3}}\n</tool_call>";
+    let script = Script::new()
+        .on(When::tools(), [Reply::status(400, refused, [])])
+        .on(When::schema("aime_doctor"), [Reply::json(json!({"number": 5, "word": "five"}))])
+        .on(When::any().and_turn(0), [Reply::text(call)])
+        .on(When::any().and_turn(1), [Reply::text("The sum is 5.")]);
+    tells(&World::with(script).settings(&named("m")).aime(["doctor"]).must(0), "works", "model default", &[works]);
+    // The second turn fails: what works is told, too.
+    let script = Script::new()
+        .on(When::schema("aime_doctor"), [Reply::json(json!({"number": 5, "word": "five"}))])
+        .on(When::tools().and_turn(0), [Reply::call("add", json!({"a": 2, "b": 3}))])
+        .on(When::any(), [Reply::status(400, json!({"error": {"message": "no second turn"}}), [])]);
+    let ended = World::with(script).settings(&named("m")).aime(["doctor"]).must(0);
+    tells(&ended, "absent", "model default", &["no answer to a tool's result", "no second turn", "mend: "]);
+    // It answers, and does nothing that it is asked for.
+    tells(&well().aime(["doctor"]).must(0), "absent", "model default", &["no tool call: it said “ready”", "no answer in a given form"]);
 }
 
 #[test]

@@ -320,9 +320,10 @@ fn the_doctor_speaks_chinese() {
     tells(
         &ended,
         &ended.stdout,
-        &["正常    配置", "正常    权限", "正常    日志库", "正常    记忆", "正常    干净的环境变量", "正常    模型 default"],
+        &["正常    配置", "正常    权限", "正常    日志库", "正常    记忆", "正常    干净的环境变量", "缺少    模型 default"],
     );
-    for told in ["尚无；运行将保存在", "命令只看到列出的环境变量", "有回应 位于 http"] {
+    for told in ["尚无；运行将保存在", "命令只看到列出的环境变量", "位于 http", "没有工具调用：它说“ready”"]
+    {
         assert!(ended.stdout.contains(told), "{told}\n{ended}");
     }
     let ended = World::alone().aime(["doctor", "--lang", "zh"]).must(3);

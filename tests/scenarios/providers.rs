@@ -116,6 +116,11 @@ impl Service {
         format!("[models.{name}]\nmodel = {model:?}\nbase_url = {address:?}\napi_key_env = \"SERVICE_KEY\"\n{settings}")
     }
 
+    /// Whether structured answers go to this service by their schema's name. To Anthropic they go in words where it refuses the schema.
+    fn names_schemas(&self) -> bool {
+        self.provider != Provider::Anthropic
+    }
+
     fn is_here(&self) -> bool {
         matches!(self.reached, Reached::Here(_))
     }

@@ -180,7 +180,18 @@ impl Script {
         let tool_calls = if request.tools.is_empty() { Vec::new() } else { vec![call] };
         let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
         let (reasoning, usage, model) = (String::new(), Usage::default(), "script".to_owned());
-        ChatResponse { content, reasoning, tool_calls, native: None, citations: Vec::new(), finish, usage, usage_estimated: true, model, cost_usd: 0.0 }
+        ChatResponse {
+            content,
+            reasoning,
+            tool_calls,
+            native: None,
+            citations: Vec::new(),
+            finish,
+            usage,
+            usage_estimated: true,
+            model,
+            cost_usd: 0.0,
+        }
     }
 
     /// Holds a request against the one before: they are of one conversation where there is one actor.

@@ -260,7 +260,7 @@ pub enum ProgressEvent {
     ActorNudged {
         /// The task.
         task: TaskId,
-        /// `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`.
+        /// `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `unread_call`.
         kind: String,
         /// The words.
         text: String,

@@ -37,7 +37,9 @@ fn a_shortened_conversation_is_taken() {
         assert_eq!(ended.code, Some(0), "{name}");
         assert!(ended.events("history_compacted").len() > 1, "{name}");
         let refused = refused(&world);
-        assert_eq!(refused.len(), service.lessons.0, "{name}\n{refused:#?}");
+        // The newest models bind their thinking to all that came before: it is refused once when that was shortened.
+        let bound = usize::from(service.name == "Claude, bound");
+        assert_eq!(refused.len(), service.lessons.0 + bound, "{name}\n{refused:#?}");
         let requests = accepted(&world);
         assert_eq!(requests.len(), LOOKS + 1, "{name}");
         let shorter = |what: fn(&Value) -> usize| requests.windows(2).any(|pair| what(&pair[1]) < what(&pair[0]));

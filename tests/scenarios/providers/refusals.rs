@@ -103,7 +103,7 @@ fn the_reserve_is_lowered_to_the_window_of_the_server() {
     world.aime(["run", "read long.txt", "--mode", "direct", "--output", "json"]).must(0);
     let bounds: Vec<u64> = accepted(&world).iter().filter_map(|request| request["max_tokens"].as_u64()).collect();
     // The request's own tokens are estimated, in proportion to what the server counted.
-    assert!(bounds[0] == 4_096 && bounds[1].abs_diff(8_192 - 5_904 - 64) < 8, "{bounds:?}");
+    assert!(bounds[0] == 8_192 && bounds[1].abs_diff(8_192 - 5_904 - 64) < 8, "{bounds:?}");
     assert!(bounds.len() == 3 && bounds[2] < bounds[1], "a longer request leaves less: {bounds:?}");
 }
 

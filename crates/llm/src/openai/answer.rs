@@ -135,6 +135,7 @@ impl Turn {
 
     fn into_response(mut self, asking: Asking<'_>) -> Result<ChatResponse, ModelError> {
         let Asking { request, .. } = asking;
+        self.take_form(request);
         self.read_calls(asking);
         let mut finish = match finish::read(self.finish.as_deref(), !self.calls.is_empty()) {
             Ending::Finished(reason) => reason,
@@ -174,6 +175,16 @@ impl Turn {
         }
         response.cost_usd = asking.prices.map_or(0.0, |prices| prices.cost(&response.usage));
         Ok(response)
+    }
+
+    /// An answer whose form was asked for as the parameters of a tool is the arguments of its call.
+    fn take_form(&mut self, request: &ChatRequest) {
+        let Some(name) = request.schema_name().filter(|_| request.tools.is_empty()) else { return };
+        if let Some(call) = self.calls.iter_mut().find(|call| call.name == name) {
+            self.content = std::mem::take(&mut call.arguments);
+            self.calls.clear();
+            self.items.clear();
+        }
     }
 
     /// Gives calls the names of offered tools, and finds those in the text of a server that has no calls of its own.

@@ -4,4 +4,4 @@ mod answer;
 mod request;
 
 pub(super) use answer::Answer;
-pub(super) use request::{blocks, fits_a_schema, marked, settings, tool};
+pub(super) use request::{blocks, form_tool, marked, settings, tool};

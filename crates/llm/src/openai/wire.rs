@@ -21,14 +21,14 @@ use super::body::Body;
 use super::dialect::{Dialect, Lesson, Sent};
 use super::fault::{Asked, Fault};
 use super::form::Writing;
+use super::gemini;
 use super::provider::Provider;
 use super::reading::Reading;
 use super::transport::{Attempt, Probe, Sender, Way};
 use super::written::Written;
-use super::{gemini, messages};
 use crate::{
-    ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, ResponseFormat, StreamPart, Timeouts,
-    ToolCall, TurnSource, estimate_request_tokens,
+    ChatModel, ChatRequest, Effort, Message, ModelError, ModelLimits, NativeTurn, Prices, Protocol, StreamPart, Timeouts, ToolCall,
+    TurnSource, estimate_request_tokens,
 };
 
 /// Where requests go. Unlike async-openai's own configuration it reads nothing from the environment, and sends no
@@ -182,13 +182,6 @@ impl Wire {
 
     fn prepare(&self, request: &ChatRequest, learned: &Learned) -> Result<Prepared, ModelError> {
         let dialect = &learned.dialect;
-        if let (Protocol::Messages, ResponseFormat::JsonSchema { schema, .. }) = (dialect.protocol, &request.format)
-            && !messages::fits_a_schema(schema)
-        {
-            // Who asks goes on with the schema in words.
-            let message = "structured output is not to be had for this schema: an object in it has open members".to_owned();
-            return Err(ModelError::Refused { model: self.name.clone(), status: 400, message });
-        }
         let estimated = estimate_request_tokens(request);
         let room = dialect.window.and_then(|window| window.room_beside(estimated));
         let bound = [request.max_output_tokens, dialect.longest_answer, room];

@@ -92,6 +92,10 @@ impl Written {
         if request.web_search && request.tools.is_empty() {
             return hosted_search(dialect.protocol);
         }
+        if let (Protocol::Messages, Some((name, schema))) = (dialect.protocol, messages::form_tool(request)) {
+            let tool = messages::tool(name, "Give the answer as the parameters of this tool.", parameters(&simplified(schema)));
+            return Ok(Some(WrittenTools { raw: to_raw_value(&[tool])?.into(), names: Arc::from([name.to_owned()]) }));
+        }
         self.offered(&request.tools, dialect)
     }
 

@@ -187,7 +187,15 @@ fn evidence_and_questions_are_unique_and_known() {
 #[test]
 fn what_moves_the_run_is_progress_and_the_rest_is_not() {
     let task = || id("a");
-    let spent = Spent { requests: 1, input_tokens: 10, cached_input_tokens: 4, cache_write_tokens: 2, output_tokens: 3, reasoning_tokens: 1, cost_usd: 0.5 };
+    let spent = Spent {
+        requests: 1,
+        input_tokens: 10,
+        cached_input_tokens: 4,
+        cache_write_tokens: 2,
+        output_tokens: 3,
+        reasoning_tokens: 1,
+        cost_usd: 0.5,
+    };
     let call = |task| ProgressEvent::ModelCalled {
         task,
         purpose: "act".into(),
@@ -235,7 +243,18 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         assert_eq!(after(state("a"), &event).unwrap().last_progress_at, at(1), "{}", event.name());
     }
     let state = after(after(state("a"), &call(None)).unwrap(), &call(Some(task()))).unwrap();
-    assert_eq!(state.spent, Spent { requests: 2, input_tokens: 20, cached_input_tokens: 8, cache_write_tokens: 4, output_tokens: 6, reasoning_tokens: 2, cost_usd: 1.0 });
+    assert_eq!(
+        state.spent,
+        Spent {
+            requests: 2,
+            input_tokens: 20,
+            cached_input_tokens: 8,
+            cache_write_tokens: 4,
+            output_tokens: 6,
+            reasoning_tokens: 2,
+            cost_usd: 1.0
+        }
+    );
 }
 
 #[test]

@@ -17,7 +17,10 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
     let bound = writing.bound.unwrap_or(writing.longest);
     body.insert("max_tokens".into(), json!(bound));
     let mut output = Map::new();
-    let thinks = match (writing.effort.filter(|_| optional.effort), dialect.thinking) {
+    let form = form_tool(request);
+    // A form that is asked for as a call is demanded, and beside thinking nothing can be.
+    let effort = writing.effort.filter(|_| optional.effort && form.is_none());
+    let thinks = match (effort, dialect.thinking) {
         (None, _) => false,
         (Some(Effort::None), _) => {
             body.insert("thinking".into(), json!({"type": "disabled"}));
@@ -36,7 +39,12 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
             budget >= LEAST_BUDGET
         }
     };
-    if tools {
+    if let Some((name, _)) = form {
+        // Where no call can be demanded the only tool is enough of a hint.
+        if optional.tool_choice {
+            body.insert("tool_choice".into(), json!({"type": "tool", "name": name}));
+        }
+    } else if tools {
         // Beside thinking no call can be demanded.
         let forced = optional.tool_choice && !thinks;
         let mut choice = match &request.tool_choice {
@@ -55,7 +63,7 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
             body.insert("tool_choice".into(), choice);
         }
     }
-    if let ResponseFormat::JsonSchema { name, schema } = &request.format {
+    if let (ResponseFormat::JsonSchema { name, schema }, None) = (&request.format, form) {
         let mut schema = closed(&simplified(schema));
         if let Some(schema) = schema.as_object_mut() {
             schema.entry("title").or_insert_with(|| json!(name));
@@ -93,8 +101,16 @@ const fn budget(effort: Effort) -> u32 {
     }
 }
 
+/// The name and the schema of an answer whose form the provider keeps only as the parameters of a tool: an object in it has open members.
+pub(in crate::openai) fn form_tool(request: &ChatRequest) -> Option<(&str, &Value)> {
+    match &request.format {
+        ResponseFormat::JsonSchema { name, schema } if request.tools.is_empty() && !fits_a_schema(schema) => Some((name, schema)),
+        _ => None,
+    }
+}
+
 /// Whether a schema can be kept by the provider: each object in it names its members.
-pub(in crate::openai) fn fits_a_schema(schema: &Value) -> bool {
+fn fits_a_schema(schema: &Value) -> bool {
     let Some(fields) = schema.as_object() else { return true };
     let open =
         fields.get("type").is_some_and(|kind| kind == "object" || kind.as_array().is_some_and(|kinds| kinds.contains(&json!("object"))))
