@@ -68,6 +68,96 @@ fn each_part_of_a_model_is_tried() {
     tells(&well().aime(["doctor"]).must(0), "absent", "model default", &["no tool call: it said “ready”", "no answer in a given form"]);
 }
 
+const WORKS: &str = "calls a tool, reads its result, keeps to a form";
+
+#[test]
+fn a_result_goes_back_and_two_roles_are_one_trial() {
+    let planner = "[models.planner]\nmodel = \"m\"\n";
+    let world = World::with(able(Provider::Generic)).settings(&format!("[models.default]\nmodel = \"m\"\n{planner}"));
+    let ended = world.aime(["doctor"]).must(0);
+    tells(&ended, "works", "model default", &["m at http://127.0.0.1:", "over chat", WORKS]);
+    tells(&ended, "works", "model planner", &["as above"]);
+    let requests = world.server().requests();
+    assert_eq!(requests.len(), 3);
+    assert_eq!(requests[0]["tool_choice"], json!({"type": "function", "function": {"name": "add"}}));
+    assert!(requests[1].get("tool_choice").is_none_or(|choice| choice == "auto"), "{:#}", requests[1]);
+    let turns: Vec<_> = requests[1]["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
+    assert_eq!((turns, &requests[1]["messages"][2]["content"]), (vec!["user", "assistant", "tool"], &json!("5")));
+    // Another protocol is another trial.
+    let world =
+        World::with(able(Provider::Generic)).settings(&format!("[models.default]\nmodel = \"m\"\n{planner}protocol = \"responses\"\n"));
+    tells(&world.aime(["doctor"]).must(0), "works", "model planner", &["over responses", WORKS]);
+}
+
+#[test]
+fn strict_services_pass_with_reasoning() {
+    for (service, provider, model, path, protocol) in [
+        (Provider::Anthropic, "anthropic", "claude-opus-5", "", "over messages"),
+        (Provider::Gemini, "gemini", "gemini-3-pro", "/v1beta", "over gemini"),
+        (Provider::DeepSeek, "deepseek", "deepseek-v4-pro", "/v1", "over chat"),
+        (Provider::Mistral, "mistral", "devstral-2", "/v1", "over chat"),
+    ] {
+        let mut script = able(service);
+        // Gemini and Anthropic have no names for schemas.
+        script.rules.push(script.rules[0].clone());
+        script.rules[3].when = When::any();
+        let mut world = World::with(script);
+        let address = format!("{}{path}", world.server().origin());
+        world.set("SERVICE_KEY", "key-of-the-service");
+        world.user_settings(&format!(
+            "[models.default]\nmodel = {model:?}\nprovider = {provider:?}\nbase_url = {address:?}\napi_key_env = \"SERVICE_KEY\"\n\
+             effort = \"high\"\n"
+        ));
+        tells(&world.aime(["doctor"]).must(0), "works", "model default", &[model, protocol, WORKS]);
+    }
+}
+
+/// A world whose model does all that it is asked for, but answers so where this fits.
+fn but_for(when: When, reply: Reply) -> World {
+    let mut script = Script::new().on(when, [reply]);
+    script.rules.extend(able(Provider::Generic).rules);
+    World::with(script).settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n")
+}
+
+#[test]
+fn a_part_that_fails_is_told_with_its_mend() {
+    let failed = |status, message: &str| Reply::status(status, json!({"error": {"message": message}}), []);
+    let (first, second) = (When::tools().and_turn(0), When::tools().and_turn(1));
+    let (calls, results, form) = ("no tool call: ", "no answer to a tool's result: ", "no answer in a given form: ");
+    let (of_calls, of_results) = ("mend: choose a model that calls tools for [models.default]", "mend: set protocol in [models.default]");
+    for (when, reply, words) in [
+        (first.clone(), Reply::text("It is five."), [calls, "it said “It is five.”", of_calls]),
+        (first.clone(), Reply::text("Let me").finish("length"), [calls, "the answer was cut after 20 tokens", of_calls]),
+        (first.clone(), Reply::text("").finish("content_filter"), [calls, "withheld", of_calls]),
+        (first.clone(), Reply::call("add", json!({"a": 5})), [calls, "it called with {\"a\":5}", of_calls]),
+        (first.clone(), Reply::call("bash", json!({})), [calls, "it called bash", of_calls]),
+        (first, failed(500, "Cannot parse"), [calls, "(500): Cannot parse", "mend: try again later"]),
+        (second.clone(), failed(500, "Value is not callable: null"), [results, "(500): Value is not callable", "mend: try again later"]),
+        (second.clone(), failed(400, "Unexpected message"), [results, "(400): Unexpected message", of_results]),
+        (second.clone(), Reply::call("add", json!({"a": 2, "b": 3})), [results, "it called add again", of_results]),
+        (second, Reply::text(""), [results, "the answer was empty", of_results]),
+        (When { tools: Some(false), ..When::any() }, Reply::text("five"), [form, "it said “five”", "a planner needs another model"]),
+    ] {
+        tells(&but_for(when, reply).aime(["doctor"]).must(0), "absent", "model default", &words);
+    }
+    let chinese = but_for(When::tools(), Reply::text("5")).aime(["doctor", "--lang", "zh"]).must(0);
+    assert!(chinese.stdout.contains("没有工具调用：它说“5”"), "{chinese}");
+}
+
+#[test]
+fn a_model_that_is_lost_in_its_trial_is_broken() {
+    let refused = |status, message: &str| Reply::status(status, json!({"error": {"message": message}}), []);
+    for (when, reply, words, requests) in [
+        (When::any(), refused(401, "no key"), ["refused the key (401): no key", "api_key_env"], 1),
+        (When::tools().and_turn(1), refused(401, "expired"), ["no answer to a tool's result: ", "(401): expired"], 2),
+        (When::schema("aime_doctor"), refused(429, "slow down"), ["no answer in a given form: ", "slow down"], 3),
+    ] {
+        let world = but_for(when, reply);
+        tells(&world.aime(["doctor"]).must(3), "broken", "model default", &words);
+        assert_eq!(world.server().requests().len(), requests, "nothing more is asked");
+    }
+}
+
 #[test]
 fn a_model_that_cannot_be_had_is_told_with_its_mend() {
     let refused = |status, message: &str, code: &str| ill(Reply::status(status, json!({"error": {"message": message, "code": code}}), []));
