@@ -11,6 +11,7 @@ mod delegation;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod names;
+mod pdf;
 mod permission;
 mod registry;
 mod router;

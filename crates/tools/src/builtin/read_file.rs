@@ -5,10 +5,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::files::{blocking, counted, name, no_text, read};
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{
+    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    pdf::{is_pdf, read_pages},
+};
 
 /// Characters kept free for the note on what is left.
 const ROOM_FOR_NOTE: usize = 200;
+/// Pages of a PDF that one call reads, unless it says how many.
+const USUAL_PAGES: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +40,9 @@ pub(super) fn tool() -> impl Tool {
 fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let path = name(context, &parameters.path)?;
     let bytes = read(context, &parameters.path)?;
+    if is_pdf(&bytes) {
+        return pdf(&path, &bytes, parameters, context);
+    }
     if let Some(kind) = no_text(&bytes) {
         return Err(ToolError::Failed(format!(
             "`{path}` is {kind} of {} bytes; read_file reads text only; `bash` or `python` may look into it",
@@ -53,6 +61,16 @@ fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, Tool
         Some(limit) => shown(wanted, first, lines.len(), limit.saturating_sub(ROOM_FOR_NOTE)),
         None => wanted.concat(),
     };
+    Ok(ToolOutput { text, value: Value::Null, references: Vec::new() })
+}
+
+/// Pages of a PDF as text: `offset` and `limit` count pages.
+fn pdf(path: &str, bytes: &[u8], parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let first = parameters.offset.unwrap_or(1).max(1) - 1;
+    let pages = read_pages(bytes, first, parameters.limit.unwrap_or(USUAL_PAGES));
+    let pages = pages.map_err(|error| ToolError::Failed(format!("`{path}` {error}")))?;
+    let room = context.text_limit.map(|limit| limit.saturating_sub(ROOM_FOR_NOTE));
+    let text = pages.shown(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
     Ok(ToolOutput { text, value: Value::Null, references: Vec::new() })
 }
 

@@ -17,13 +17,20 @@ use super::{
     client::{Answer, Refusal, WebClient},
     page::{Page, markdown},
 };
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{
+    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    builtin::blocking,
+    pdf::{is_pdf, read_pages},
+};
 
 /// How long a page is kept, and how many.
 const KEPT_FOR: Duration = Duration::from_secs(15 * 60);
 const MOST_KEPT: usize = 50;
 /// How long the making of Markdown may take.
 const PARSE: Duration = Duration::from_secs(10);
+/// Pages of a PDF that are read, and the most characters of them.
+const MOST_PAGES: usize = 100;
+const MOST_CHARACTERS: usize = 400_000;
 
 #[derive(Deserialize, JsonSchema)]
 struct Parameters {
@@ -109,6 +116,9 @@ impl Fetch {
 /// What a model sees of an answer.
 async fn shown(answer: Answer) -> Result<ToolOutput, ToolError> {
     let Answer { url, kind, body, cut } = answer;
+    if is_pdf(&body) {
+        return pdf(&url, body, cut).await;
+    }
     let is = |part: &str| kind.contains(part);
     let html = is("html") || (kind.is_empty() && body.trim_ascii_start().starts_with(b"<"));
     let text =
@@ -133,6 +143,23 @@ async fn shown(answer: Answer) -> Result<ToolOutput, ToolError> {
     head.extend(cut.then(|| "[only the beginning of the page was read]".to_owned()));
     let text = format!("{}\n\n{}", head.join("\n"), page.markdown);
     Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": page.title, "markdown": page.markdown}), references: Vec::new() })
+}
+
+/// What a model sees of a PDF document: its first pages as text.
+async fn pdf(url: &Url, body: Vec<u8>, cut: bool) -> Result<ToolOutput, ToolError> {
+    if cut {
+        let bytes = body.len();
+        return Err(ToolError::Failed(format!(
+            "{url} is a PDF of more than the {bytes} bytes that are read; download it, and use read_file"
+        )));
+    }
+    let read = timeout(PARSE, blocking(move || Ok(read_pages(&body, 0, MOST_PAGES))));
+    let Ok(read) = read.await else { return Err(ToolError::TimedOut(format!("the PDF {url} takes too long to read"))) };
+    let pages = read?.map_err(|error| ToolError::Failed(format!("{url} {error}")))?;
+    let next = |page| format!("download the file, and use read_file with offset {page}: it counts pages there");
+    let markdown = pages.shown(Some(MOST_CHARACTERS), next);
+    let text = format!("{url}\n\n{markdown}");
+    Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": "", "markdown": markdown}), references: Vec::new() })
 }
 
 /// The text of a body. Other encodings than UTF-8 and Latin-1 are not known.

@@ -30,6 +30,18 @@ struct World {
     _folder: TempDir,
 }
 
+/// A PDF of one page, whose table of objects is rebuilt when it is read.
+const PAPER: &str = "%PDF-1.4
+1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
+2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj
+3 0 obj <</Type /Page /Parent 2 0 R /Contents 4 0 R /Resources <</Font <</F 5 0 R>>>>>> endobj
+4 0 obj <</Length 45>> stream
+BT /F 12 Tf 72 700 Td (Two spoons.) Tj ET    
+endstream endobj
+5 0 obj <</Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding>> endobj
+trailer <</Root 1 0 R>>
+";
+
 async fn serve(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let place = listener.local_addr().unwrap().to_string();
@@ -49,6 +61,7 @@ impl World {
             .route("/image", any(|| async { ([("content-type", "image/png")], vec![0_u8; 10]) }))
             .route("/binary", any(|| async { ([("content-type", "text/plain")], vec![0_u8; 10]) }))
             .route("/latin", any(|| async { ([("content-type", "text/plain; charset=iso-8859-1")], vec![b'T', 0xe9]) }))
+            .route("/paper", any(|| async { ([("content-type", "application/pdf")], PAPER) }))
             .route("/gone", any(|| async { (StatusCode::NOT_FOUND, "no") }))
             .route("/hop", any(|| async { Redirect::temporary("/page") }))
             .route("/round", any(|| async { Redirect::temporary("/round") }))
@@ -91,6 +104,16 @@ async fn a_page_is_read_as_markdown_and_kept() {
     assert_eq!(world.hits.load(Ordering::Relaxed), 1, "the second time it was kept");
     assert_eq!(world.fetch("/hop").await.unwrap().text, format!("{page}\nTea\n\n# Tea\n\nTwo spoons."));
     assert!(world.fetch("/latin").await.unwrap().text.ends_with("\n\nTé"));
+}
+
+#[tokio::test]
+async fn a_pdf_is_read_as_text() {
+    let world = World::new(|_| ()).await;
+    let read = world.fetch("/paper").await.unwrap();
+    assert_eq!(read.text, format!("http://{}/paper\n\n[page 1 of 1]\nTwo spoons.", world.place));
+    let world = World::new(|settings| settings.most_bytes = 100).await;
+    let fault = world.fetch("/paper").await.unwrap_err();
+    assert!(matches!(&fault, ToolError::Failed(text) if text.contains("is a PDF of more than the 100 bytes that are read")), "{fault}");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::Place;
+use crate::pdf::tests::document_bytes;
 
 #[tokio::test]
 async fn read_file_gives_plain_text_and_says_what_is_left() {
@@ -34,12 +35,11 @@ async fn read_file_gives_plain_text_and_says_what_is_left() {
 #[tokio::test]
 async fn read_file_refuses_what_is_no_text() {
     let place = Place::new(&[]);
-    let table: [(&str, &[u8], &str); 5] = [
+    let table: [(&str, &[u8], &str); 4] = [
         ("a.png", b"\x89PNG\r\n\x1a\n...", "`a.png` is a PNG image of 11 bytes"),
         ("a.bin", b"text\0more", "`a.bin` is a binary file of 9 bytes"),
         ("a.webp", b"RIFF....WEBPVP8 ", "`a.webp` is a WebP image of 16 bytes"),
         ("a.bmp", b"BM\0\0", "`a.bmp` is a bitmap image of 4 bytes"),
-        ("a.pdf", b"%PDF-1.7", "`a.pdf` is a PDF document of 8 bytes"),
     ];
     for (name, bytes, expected) in table {
         fs::write(place.root().join(name), bytes).unwrap();
@@ -52,6 +52,25 @@ async fn read_file_refuses_what_is_no_text() {
     assert_eq!(place.text("read_file", json!({"path": "bm.txt"})).await, "BM is the name of a road");
     fs::write(place.root().join("latin.txt"), b"caf\xe9").unwrap();
     assert_eq!(place.text("read_file", json!({"path": "latin.txt"})).await, "caf\u{fffd}");
+}
+
+#[tokio::test]
+async fn read_file_gives_the_text_of_a_pdf() {
+    let place = Place::new(&[("broken.pdf", "%PDF-1.7")]);
+    let pages: Vec<String> = (1..=3).map(|page| format!("BT /F 12 Tf 72 700 Td (text {page}) Tj ET")).collect();
+    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    fs::write(place.root().join("a.pdf"), document_bytes(&pages)).unwrap();
+    let left = "[page 3 of 3 left out; offset and limit count pages here: go on with offset 3]";
+    let table = [
+        (json!({"path": "a.pdf", "limit": 2}), format!("[page 1 of 3]\ntext 1\n\n[page 2 of 3]\ntext 2\n\n{left}")),
+        (json!({"path": "a.pdf", "offset": 3}), "[page 3 of 3]\ntext 3".to_owned()),
+        (json!({"path": "a.pdf", "offset": 4}), "Error: `a.pdf` is a PDF with 3 pages; page 4 is behind its end".to_owned()),
+    ];
+    for (parameters, expected) in table {
+        assert_eq!(place.text("read_file", parameters.clone()).await, expected, "{parameters}");
+    }
+    let broken = place.text("read_file", json!({"path": "broken.pdf"})).await;
+    assert!(broken.starts_with("Error: `broken.pdf` is a PDF that cannot be read: "), "{broken}");
 }
 
 #[tokio::test]
