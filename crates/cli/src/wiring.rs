@@ -154,7 +154,15 @@ impl Setup {
         self.keep().join("aime.db").exists()
     }
 
+    /// The tools, as they are listed and checked.
     pub(crate) fn tools(&self) -> Arc<ToolRegistry> {
+        self.tools_with(None)
+    }
+
+    /// The tools of a run, which may ask its models.
+    fn tools_with(&self, models: Option<&Models>) -> Arc<ToolRegistry> {
+        #[cfg(not(feature = "web"))]
+        let _no_tool_asks = models;
         let tools = &self.config.tools;
         let mut registry = builtin_with(&BuiltinSettings {
             bash_time_limit: Duration::from_secs(tools.bash_timeout_seconds),
@@ -165,7 +173,7 @@ impl Setup {
             registry.register(load_skill(skills.clone()));
         }
         #[cfg(feature = "web")]
-        for tool in self.web_tools() {
+        for tool in self.web_tools(models) {
             registry.register(tool);
         }
         for tool in self.servers_known().into_iter().flat_map(Servers::tools) {
@@ -330,7 +338,7 @@ impl Setup {
     /// Everything a run needs.
     pub(crate) fn parts(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
         let OwnPrompts { planning, acting, answer } = self.prompts()?;
-        let tools = self.tools();
+        let tools = self.tools_with(models.as_ref());
         Ok(Parts {
             journal: self.journal()?,
             keep: self.keep(),

@@ -48,4 +48,4 @@ pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, Unkno
 pub use trust::{Source, Trust, origin_of};
 pub use typed::TypedTool;
 #[cfg(feature = "web")]
-pub use web::{HttpSearch, SearchError, SearchHit, SearchProvider, WebPolicy, WebSettings, web_tools};
+pub use web::{HttpSearch, ModelSearch, SearchError, SearchHit, SearchProvider, SearchResults, WebPolicy, WebSettings, web_tools};

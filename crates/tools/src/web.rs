@@ -2,6 +2,7 @@
 
 mod client;
 mod fetch;
+mod model;
 mod page;
 mod policy;
 mod search;
@@ -9,8 +10,9 @@ mod search;
 use std::{fmt, sync::Arc, time::Duration};
 
 pub use self::{
+    model::ModelSearch,
     policy::WebPolicy,
-    search::{HttpSearch, SearchError, SearchHit, SearchProvider},
+    search::{HttpSearch, SearchError, SearchHit, SearchProvider, SearchResults},
 };
 use crate::Tool;
 

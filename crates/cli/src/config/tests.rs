@@ -273,6 +273,7 @@ fn a_value_that_cannot_stand_is_found_where_it_stands() {
         ("aime.toml", "run = { max_steps = 0 }\n", ":1:9"),
         ("aime.toml", "run.max_steps = 0\n", ":1:5"),
         ("aime.toml", "[web]\n[web.search]\nprovider = \"searxng\"\n", ":2:6"),
+        ("aime.toml", "[web.search]\nprovider = \"model\"\nurl = \"http://a\"\n", ":1:6"),
         ("aime.toml", "[[hooks.stop]]\ncommand = \"x\"\n[[hooks.stop]]\ncommand = \"y\"\ntools = [\"bash\"]\n", ":5:1"),
     ] {
         let said = fault_in(name, text);

@@ -43,7 +43,7 @@ impl Default for WebConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SearchConfig {
-    /// `searxng`, `brave` or `tavily`.
+    /// `searxng`, `brave`, `tavily` or `model`.
     pub(crate) provider: SearchProviderConfig,
     /// The server: needed for `searxng`, the provider's own when absent for the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,6 +66,8 @@ pub(crate) enum SearchProviderConfig {
     Brave,
     /// Tavily's search.
     Tavily,
+    /// The provider of the model `search`, or of the default one, where it searches the web for its models.
+    Model,
 }
 
 fn patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
@@ -104,8 +106,12 @@ impl WebConfig {
         if search.provider == SearchProviderConfig::Searxng && search.url.is_none() {
             found.push("web.search.url is missing: a SearXNG is one's own, so write its address".to_owned());
         }
-        if search.provider != SearchProviderConfig::Searxng && search.api_key_env.is_none() {
+        let has_key = matches!(search.provider, SearchProviderConfig::Brave | SearchProviderConfig::Tavily);
+        if has_key && search.api_key_env.is_none() {
             found.push("web.search.api_key_env is missing: write the variable that holds the provider's key".to_owned());
+        }
+        if search.provider == SearchProviderConfig::Model && (search.url.is_some() || search.api_key_env.is_some()) {
+            found.push("web.search takes no url and no api_key_env with the provider `model`: write them into [models.search]".to_owned());
         }
         if search.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
             found.push("web.search.url must begin with http:// or https://".to_owned());

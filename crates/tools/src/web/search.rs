@@ -30,6 +30,44 @@ pub struct SearchHit {
     pub excerpt: String,
 }
 
+/// What a search found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SearchResults {
+    /// An answer in sentences, from providers that write one; empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub answer: String,
+    /// The pages, the best first.
+    #[serde(rename = "results")]
+    pub hits: Vec<SearchHit>,
+}
+
+impl From<Vec<SearchHit>> for SearchResults {
+    fn from(hits: Vec<SearchHit>) -> Self {
+        Self { answer: String::new(), hits }
+    }
+}
+
+impl SearchResults {
+    /// For a model: the answer, where there is one, then a numbered list.
+    fn shown(&self) -> String {
+        let list = self.hits.iter().enumerate().map(|(at, hit)| {
+            let excerpt = if hit.excerpt.is_empty() && !self.answer.is_empty() { String::new() } else { format!("\n   {}", hit.excerpt) };
+            format!("{}. {}\n   {}{excerpt}", at + 1, hit.title, hit.url)
+        });
+        let list = list.collect::<Vec<_>>().join("\n");
+        match (self.answer.as_str(), list.as_str()) {
+            ("", "") => "Nothing was found.".to_owned(),
+            ("", _) => list,
+            (answer, _) => format!("{answer}\n\nSources:\n{list}"),
+        }
+    }
+
+    /// For other tasks: the list alone, or an object where there is an answer, too.
+    fn value(&self) -> Value {
+        if self.answer.is_empty() { json!(self.hits) } else { json!(self) }
+    }
+}
+
 /// Why a search gave nothing. The text is for a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the search with {provider} failed: {reason}")]
@@ -45,8 +83,13 @@ pub trait SearchProvider: Send + Sync {
     /// Its name.
     fn name(&self) -> &str;
 
+    /// How long a search may take, where `usual` is the limit of the settings.
+    fn time_limit(&self, usual: Duration) -> Duration {
+        usual
+    }
+
     /// Searches, and gives at most `limit` results, the best first.
-    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SearchHit>, SearchError>>;
+    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<SearchResults, SearchError>>;
 }
 
 /// The providers that come with this crate.
@@ -160,7 +203,7 @@ fn hits(kind: Kind, answer: &Value) -> Vec<SearchHit> {
 }
 
 /// Words without marks of HTML, on one line and bounded.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut shown = String::new();
     let mut inside = false;
     for character in text.chars() {
@@ -192,10 +235,10 @@ impl SearchProvider for HttpSearch {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<Vec<SearchHit>, SearchError>> {
+    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<SearchResults, SearchError>> {
         Box::pin(async move {
             let asked = self.ask(query, limit).await;
-            asked.map_err(|reason| SearchError { provider: self.name().to_owned(), reason })
+            asked.map(SearchResults::from).map_err(|reason| SearchError { provider: self.name().to_owned(), reason })
         })
     }
 }
@@ -215,19 +258,18 @@ struct Parameters {
 
 /// `web_search`: the user has chosen who searches, and so consented that they are asked.
 pub(super) fn tool(provider: Arc<dyn SearchProvider>, limit: usize, time: Duration) -> Arc<dyn Tool> {
+    let time = provider.time_limit(time);
     let call = move |parameters: Parameters, context: ToolContext| {
         let provider = Arc::clone(&provider);
         async move {
             let asked = timeout(time, provider.search(&parameters.query, limit));
-            let hits = match context.cancel.run_until_cancelled(asked).await {
+            let results = match context.cancel.run_until_cancelled(asked).await {
                 None => return Err(ToolError::Cancelled),
-                Some(Ok(Ok(hits))) => hits,
+                Some(Ok(Ok(results))) => results,
                 Some(Ok(Err(error))) => return Err(ToolError::Failed(error.to_string())),
                 Some(Err(_)) => return Err(ToolError::TimedOut(format!("{} took longer than {} s", provider.name(), time.as_secs_f32()))),
             };
-            let lines = hits.iter().enumerate().map(|(at, hit)| format!("{}. {}\n   {}\n   {}", at + 1, hit.title, hit.url, hit.excerpt));
-            let text = if hits.is_empty() { "Nothing was found.".to_owned() } else { lines.collect::<Vec<_>>().join("\n") };
-            Ok(ToolOutput { text, value: json!(hits), references: Vec::new() })
+            Ok(ToolOutput { text: results.shown(), value: results.value(), references: Vec::new() })
         }
     };
     let description = "Search the web; tells titles, addresses and excerpts. Read a page with web_fetch.";

@@ -6,3 +6,5 @@
 mod mcp;
 #[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "web")]
+mod web_model;
