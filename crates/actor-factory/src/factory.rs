@@ -4,8 +4,8 @@ mod delegated;
 mod gather;
 mod skills;
 
-use aime_llm::{ModelLimits, estimate_tokens};
-use aime_progress::{ActorId, InvalidId, Origin, PlanId, Risk, TaskKind, TaskSpec, Timestamp};
+use aime_llm::{Effort, ModelLimits, estimate_tokens};
+use aime_progress::{ActorId, InvalidId, Origin, PlanId, ReasoningEffort, Risk, TaskKind, TaskSpec, Timestamp};
 use aime_tools::{Approval, PermissionRules, SkillCatalog, ToolRegistry, Trust};
 
 use crate::{
@@ -79,10 +79,10 @@ pub struct ActorContext<'a> {
     pub origins: &'a [Origin],
     /// Whether a person can be asked.
     pub attended: bool,
-    /// The role of the model, unless the profile names one.
+    /// The role of the model, unless the task or the profile names one.
     pub model: &'a str,
-    /// What the model can hold.
-    pub limits: ModelLimits,
+    /// What the model of a role can hold.
+    pub limits: &'a dyn Fn(&str) -> ModelLimits,
     /// How many answers of the model the actor may use at most. Its profile may say fewer.
     pub max_steps: u32,
     /// Whether each round of results of a small model is followed by a short reminder of how to go on. Others are not reminded.
@@ -116,13 +116,18 @@ impl<'a> ActorContext<'a> {
             origins: &[],
             attended: true,
             model: "default",
-            limits: ModelLimits::default(),
+            limits: &unknown_limits,
             max_steps: DEFAULT_MAX_STEPS,
             nudge_each_step: true,
             plain_answer_ends: false,
             created_at,
         }
     }
+}
+
+/// The limits of a model of which nothing is known.
+fn unknown_limits(_role: &str) -> ModelLimits {
+    ModelLimits::default()
 }
 
 /// An actor that is ready to run, and why it is what it is.
@@ -239,16 +244,18 @@ impl ActorFactory {
             None => select(&self.profiles, task, context.category),
         };
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
+        let model = task.model.as_deref().or(profile.model.as_deref()).unwrap_or(context.model);
+        let limits = (context.limits)(model);
+        let small = small_model(profile, limits);
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
         let may_delegate = standing.depth < settings.max_depth;
-        let tools = self.known_tools.shared(gather(profile, task, context, may_delegate, &mut selection.reasons)?);
-        let budget = u64::from(context.limits.context_tokens) * SHARE / 100;
+        let tools = self.known_tools.shared(gather(profile, small, task, context, may_delegate, &mut selection.reasons)?);
+        let budget = u64::from(limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
         let none = PermissionRules::default();
         let rules = context.rules.unwrap_or(&none);
         let max_steps = profile.max_steps.map_or(context.max_steps, |own| own.min(context.max_steps)).max(1);
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
-        let small = small_model(profile, context).is_some();
         let mut input = ActorInput {
             spec: ActorSpec {
                 id: ActorId::new(id_text(&name.replace('/', "-")))?,
@@ -258,8 +265,9 @@ impl ActorFactory {
                 tools,
                 skills,
                 inline_skills: profile.inline_skills.clone(),
-                persona: small_model(profile, context).map_or(&profile.prompt, |small| &small.prompt).trim().to_owned(),
-                model: profile.model.clone().unwrap_or_else(|| context.model.to_owned()),
+                persona: small.map_or(&profile.prompt, |small| &small.prompt).trim().to_owned(),
+                model: model.to_owned(),
+                effort: task.effort.map(effort).or(profile.effort),
                 temperature: profile.temperature.or(Some(self.settings.temperature)),
                 plan: context.plan.clone(),
                 task: task.id.clone(),
@@ -273,9 +281,9 @@ impl ActorFactory {
             depth: standing.depth,
             system: String::new(),
             task: String::new(),
-            limits: context.limits,
+            limits,
             attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
-            nudge_each_step: context.nudge_each_step && context.limits.small,
+            nudge_each_step: context.nudge_each_step && limits.small,
             plain_answer_ends: context.plain_answer_ends,
             risks: Vec::new(),
             notes: self.prompts.notes_for(if context.goal.is_empty() { &task.description } else { context.goal }),
@@ -284,9 +292,10 @@ impl ActorFactory {
             told: Vec::new(),
             trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
             origins: context.origins.to_vec(),
-            marks: context.trust.is_some() && !small,
+            marks: context.trust.is_some() && small.is_none(),
             settings,
         };
+        let small = small.is_some();
         input.risks = told_risks(context.risks, &input.spec);
         let knowledge = fit(context.knowledge, budget);
         let beside = |wanted: bool| if wanted { (knowledge.as_str(), context.environment) } else { ("", "") };
@@ -326,6 +335,19 @@ impl ActorFactory {
         }
         let reasons = vec![format!("the delegating actor asks for `{profile}`")];
         Ok(Selection { profile: profile.to_owned(), reasons, scores: Vec::new() })
+    }
+}
+
+/// The effort of a plan as requests to models have it.
+const fn effort(effort: ReasoningEffort) -> Effort {
+    match effort {
+        ReasoningEffort::None => Effort::None,
+        ReasoningEffort::Minimal => Effort::Minimal,
+        ReasoningEffort::Low => Effort::Low,
+        ReasoningEffort::Medium => Effort::Medium,
+        ReasoningEffort::High => Effort::High,
+        ReasoningEffort::XHigh => Effort::XHigh,
+        ReasoningEffort::Max => Effort::Max,
     }
 }
 

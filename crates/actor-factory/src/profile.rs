@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use aime_llm::Effort;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// The keys of a profile file, for the nearest one to a misspelt key.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "name",
     "description",
     "category",
@@ -19,6 +20,7 @@ const KEYS: [&str; 16] = [
     "skills",
     "prompt",
     "model",
+    "effort",
     "temperature",
     "max_steps",
     "small_model",
@@ -80,6 +82,9 @@ pub struct Profile {
     /// The role of the model, as in `[models.ROLE]`; the run's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How long its model thinks before it answers; the model's own setting when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
     /// 0 to 2; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
@@ -282,6 +287,10 @@ mod tests {
             ("name = \"x\"\ndescription = \"d\"\npromt = \"p\"\n", "mine.toml:3: a profile has no key `promt`; the nearest is `prompt`"),
             ("name = \"x\"\ndescription = \n", "mine.toml:2: "),
             ("name = \"x\"\ndescription = \"d\"\nprompt = \"p\"\nmax_steps = \"many\"\n", "mine.toml:4: invalid type"),
+            (
+                "name = \"x\"\ndescription = \"d\"\nprompt = \"p\"\neffort = \"huge\"\n",
+                "mine.toml:4: unknown variant `huge`, expected one of `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`",
+            ),
             ("name = \"x\"\nprompt = \"p\"\n", "missing field `description`"),
             ("name = \"a b\"\ndescription = \"d\"\nprompt = \"p\"\n", "mine.toml: `name` is \"a b\": use 1 to 64"),
             ("name = \"x\"\ndescription = \"d\"\nprompt = \" \"\n", "mine.toml: `prompt` is empty"),

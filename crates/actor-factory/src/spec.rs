@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_llm::ModelLimits;
+use aime_llm::{Effort, ModelLimits};
 use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
 use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
@@ -82,6 +82,9 @@ pub struct ActorSpec {
     pub persona: String,
     /// The role of its model, as in `[models.ROLE]`.
     pub model: String,
+    /// How long its model thinks before it answers; the model's own setting when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
     /// 0 to 2; the server's default when absent.
     pub temperature: Option<f32>,
     /// The plan.

@@ -162,6 +162,16 @@ fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, Failure> {
     Ok(used)
 }
 
+/// The names that a task of a plan may give as its model: the roles, and what is configured. Local models that no role, profile or category names
+/// are not opened for a run, so they are left out.
+pub(crate) fn of_tasks(setup: &Setup) -> Result<Vec<String>, Failure> {
+    let choice = Choice { models: setup.config.models.clone(), because: String::new() };
+    let used = used(&choice, setup)?;
+    let configured = choice.models.iter().filter(|(name, model)| model.provider != Provider::Local || used.contains(*name));
+    let configured = configured.map(|(name, _)| name.as_str()).filter(|name| !ROLES.contains(name));
+    Ok(ROLES.into_iter().chain(configured).map(str::to_owned).collect())
+}
+
 /// The models that a run may ask and that have no prices: what they answer counts as 0. One in this process costs nothing.
 pub(crate) fn unpriced(choice: &Choice, setup: &Setup) -> Result<Vec<String>, Failure> {
     let known = |model: &ModelConfig| model.provider == Provider::Local || prices(model, &setup.environment).is_some();

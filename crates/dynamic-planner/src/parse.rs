@@ -12,7 +12,7 @@ mod task;
 mod tests;
 
 use aime_llm::read_json;
-use aime_progress::{Edge, EdgeType, PLAN_SCHEMA, Plan, TaskId, TaskKind, TaskSpec};
+use aime_progress::{Edge, EdgeType, PLAN_SCHEMA, Plan, ReasoningEffort, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use self::{
@@ -36,6 +36,8 @@ pub struct ParsedPlan {
     pub repairs: Vec<String>,
     /// Where each task stood in the document: `tasks[2]`, `steps[0]`, `tasks[0].actions[1]`.
     pub places: Vec<String>,
+    /// Values that were left out although a task needs none in their place: a person is told, a model is not asked again.
+    pub(crate) unread: Vec<PlanFault>,
 }
 
 /// Reads a plan from a text: an answer of a model, or a file.
@@ -61,7 +63,8 @@ pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
 /// # Errors
 /// Every fault that keeps it from being understood.
 pub fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
-    let (parsed, faults) = read_plan(value);
+    let (mut parsed, faults) = read_plan(value);
+    parsed.leave_out_unread();
     if faults.is_empty() { Ok(parsed) } else { Err(faults) }
 }
 
@@ -120,11 +123,30 @@ pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
         faults.push(PlanFault::new("tasks", "there are no tasks").hint("name at least one task with an id and a description"));
     }
     let places = drafts.iter().map(|draft| draft.place.clone()).collect();
+    let unread = drafts.iter().filter_map(|draft| Some(unread_effort(&draft.place, draft.unread_effort.as_ref()?))).collect();
     let names = assemble(drafts, &mut plan, &mut notes);
     if let Some(edges) = edges {
         plan.edges = read_edges(edges, &names, &mut notes, &mut faults);
     }
-    (ParsedPlan { plan, repairs: notes.list, places }, faults)
+    (ParsedPlan { plan, repairs: notes.list, places, unread }, faults)
+}
+
+impl ParsedPlan {
+    /// Turns what was not read into repairs.
+    pub(crate) fn leave_out_unread(&mut self) {
+        self.repairs.extend(self.unread.drain(..).map(|fault| left_out(&fault)));
+    }
+}
+
+/// The fault of an effort that is no level.
+fn unread_effort(place: &str, written: &str) -> PlanFault {
+    let levels = ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", ");
+    PlanFault::new(format!("{place}.effort"), format!("there is no effort {written:?}")).hint(format!("there are: {levels}"))
+}
+
+/// What is said of a value that was left out.
+fn left_out(fault: &PlanFault) -> String {
+    format!("{}: {}; it was left out", fault.place, fault.message)
 }
 
 /// Takes a plan out of the objects that models put around it.
@@ -250,7 +272,9 @@ fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut
     spec.profile = draft.profile;
     spec.bundles = draft.bundles;
     spec.phase = draft.phase;
-    spec.effort_seconds = draft.effort;
+    spec.model = draft.model;
+    spec.effort = draft.effort;
+    spec.effort_seconds = draft.effort_seconds;
     let mut dependencies: Vec<TaskId> = Vec::new();
     for mention in &draft.dependencies {
         if let Some(other) = names.resolve(mention, notes)

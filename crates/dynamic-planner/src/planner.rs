@@ -234,6 +234,7 @@ impl Planner {
             tools: &request.tools,
             actor_tools: &request.actor_tools,
             profiles: &request.profiles,
+            models: &request.models,
             bundles: &request.bundles,
             validators: &self.validators,
             mode: Some(mode),

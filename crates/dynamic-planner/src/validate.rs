@@ -66,6 +66,8 @@ pub struct PlanChecker<'a> {
     pub actor_tools: &'a [String],
     /// The profiles that there are; nothing is checked when there are none.
     pub profiles: &'a [ProfileBrief],
+    /// The names that a task may give as its model; nothing is checked when there are none, and an unknown one means the default.
+    pub models: &'a [String],
     /// The bundles that there are; nothing is checked when there are none.
     pub bundles: &'a [String],
     /// Further rules.
@@ -110,7 +112,12 @@ impl PlanChecker<'_> {
     /// # Errors
     /// As [`Self::check`].
     pub fn check_value(&self, value: &Value) -> Result<CheckedPlan, Vec<PlanFault>> {
-        let (ParsedPlan { mut plan, mut repairs, places }, mut faults) = read_plan(value);
+        let (mut parsed, mut faults) = read_plan(value);
+        if self.mode.is_some() {
+            parsed.leave_out_unread();
+        }
+        let ParsedPlan { mut plan, mut repairs, places, unread } = parsed;
+        faults.extend(unread);
         if plan.tasks.is_empty() && !faults.is_empty() {
             return Err(faults);
         }
@@ -139,11 +146,12 @@ impl PlanChecker<'_> {
         Err(faults)
     }
 
-    /// Checks tool, parameters, profile and bundles of one task.
+    /// Checks tool, parameters, profile, model and bundles of one task.
     pub(crate) fn check_task(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
         self.check_tool(task, place, repairs, faults);
         let of = (&task.id, format!("{place}.profile"));
         self.check_profile(&mut task.profile, of, "does not exist; the runtime chooses one", repairs, faults);
+        self.check_model(&mut task.model, (&task.id, format!("{place}.model")), repairs, faults);
         // Whoever writes the name of a tool means the tool: an actor may ask for one that no bundle holds.
         let is_tool = |name: &String| self.tools.iter().any(|tool| tool.name == *name) || self.actor_tools.contains(name);
         let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name) || is_tool(name);
@@ -181,6 +189,24 @@ impl PlanChecker<'_> {
             let all: Vec<&str> = known().collect();
             let fault = PlanFault::new(place, format!("there is no profile {name:?}"));
             faults.push(fault.hint(suggestion(&name, all.iter().copied())));
+        }
+    }
+
+    /// Checks the model of a task. A model's that is not there is left out.
+    fn check_model(
+        &self,
+        model: &mut Option<String>,
+        (task, place): (&TaskId, String),
+        repairs: &mut Vec<String>,
+        faults: &mut Vec<PlanFault>,
+    ) {
+        let Some(name) = model.clone().filter(|name| !self.models.is_empty() && !self.models.contains(name)) else { return };
+        if self.mode.is_some() {
+            repairs.push(format!("the model {name:?} of `{task}` is not configured and was left out"));
+            *model = None;
+        } else {
+            let fault = PlanFault::new(place, format!("there is no model {name:?}"));
+            faults.push(fault.hint(format!("there are: {}", self.models.join(", "))));
         }
     }
 }

@@ -41,6 +41,12 @@ impl Models {
         Self { default: around(self.default), roles }
     }
 
+    /// The names by which models can be asked for.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let default = (!self.roles.contains_key("default")).then_some("default");
+        default.into_iter().chain(self.roles.keys().map(String::as_str))
+    }
+
     /// The model of a role, or the default.
     #[must_use]
     pub fn role(&self, name: &str) -> Arc<dyn ChatModel> {

@@ -366,6 +366,10 @@ impl TaskChange {
         if self.profile.is_some() {
             spec.profile.clone_from(&self.profile);
         }
+        if self.model.is_some() {
+            spec.model.clone_from(&self.model);
+        }
+        spec.effort = self.effort.or(spec.effort);
         if self.effort_seconds.is_some() {
             spec.effort_seconds = self.effort_seconds;
         }

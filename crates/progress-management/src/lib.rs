@@ -50,7 +50,7 @@ pub use id::{ActorId, EvidenceId, InvalidId, MAX_ID_BYTES, PlanId, QuestionId, R
 pub use lowering::{Lowered, Lowering, lowering};
 pub use origin::Origin;
 pub use patch::{PATCH_SCHEMA, PlanChange, PlanPatch, StrategicChange, TaskChange};
-pub use plan::{Edge, EdgeType, PLAN_SCHEMA, Phase, Plan, Risk, Strategic, TaskKind, TaskSpec};
+pub use plan::{Edge, EdgeType, PLAN_SCHEMA, Phase, Plan, ReasoningEffort, Risk, Strategic, TaskKind, TaskSpec};
 pub use recalled::{RecalledFrom, RecalledItem};
 pub use reference::{Part, Reference, ReferenceError, Segment, expand, expand_text, references_in, references_in_text};
 pub use schema::{event_schema, patch_schema, plan_schema, progress_schema};

@@ -192,12 +192,25 @@ fn letters(text: &str) -> String {
 
 /// Whether a change of a task changes what is done, by whom, after what, or when it counts as done.
 fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
-    let TaskChange { name: _, description, completion_criteria, tool, parameters, profile, bundles, dependencies, effort_seconds: _ } =
-        change;
+    let TaskChange {
+        name: _,
+        description,
+        completion_criteria,
+        tool,
+        parameters,
+        profile,
+        model,
+        effort,
+        bundles,
+        dependencies,
+        effort_seconds: _,
+    } = change;
     description.as_deref().is_some_and(|text| letters(text) != words(task))
         || tool.as_ref().is_some_and(|tool| task.tool.as_ref() != Some(tool))
         || parameters.as_ref().is_some_and(|parameters| *parameters != task.parameters)
         || profile.as_ref().is_some_and(|profile| task.profile.as_ref() != Some(profile))
+        || model.as_ref().is_some_and(|model| task.model.as_ref() != Some(model))
+        || effort.is_some_and(|effort| task.effort != Some(effort))
         || bundles.as_ref().is_some_and(|bundles| *bundles != task.bundles)
         || completion_criteria.as_ref().is_some_and(|criteria| *criteria != task.completion_criteria)
         || dependencies.as_ref().is_some_and(|dependencies| *dependencies != task.dependencies)

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Edge, Phase, Risk, TaskId, TaskSpec};
+use crate::{Edge, Phase, ReasoningEffort, Risk, TaskId, TaskSpec};
 
 /// The `schema` member of a patch document.
 pub const PATCH_SCHEMA: &str = "aime.patch/v1";
@@ -141,6 +141,12 @@ pub struct TaskChange {
     /// Another profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// Another model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Another effort of the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<ReasoningEffort>,
     /// Other bundles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundles: Option<Vec<String>>,

@@ -87,6 +87,45 @@ pub enum TaskKind {
     Group,
 }
 
+/// How long the model of a task thinks before it answers, in the words of `[models.NAME] effort`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReasoningEffort {
+    /// Not at all.
+    None,
+    /// As little as it can.
+    Minimal,
+    /// Little.
+    Low,
+    /// The usual.
+    Medium,
+    /// Long.
+    High,
+    /// Longer than that.
+    XHigh,
+    /// As long as it may.
+    Max,
+}
+
+impl ReasoningEffort {
+    /// Every level, from the least to the most.
+    pub const ALL: [Self; 7] = [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh, Self::Max];
+
+    /// The word, as plans write it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::XHigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+}
+
 /// One task as it is planned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +152,12 @@ pub struct TaskSpec {
     /// The profile of the actor; chosen by the runtime when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The model of the actor, as in `[models.NAME]`; that of the profile or of the goal's category when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How long that model thinks before it answers; as the profile says, else the model's own setting, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<ReasoningEffort>,
     /// Tool bundles for the actor, beside its profile's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bundles: Vec<String>,
@@ -144,6 +189,8 @@ impl TaskSpec {
             tool: None,
             parameters: Map::new(),
             profile: None,
+            model: None,
+            effort: None,
             bundles: Vec::new(),
             dependencies: Vec::new(),
             parent: None,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aime_llm::ModelLimits;
 use aime_progress::TaskSpec;
 use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, is_of_servers, tools_of};
 
@@ -14,12 +15,13 @@ const TERMINATE: &str = "terminate";
 const ASK_HUMAN: &str = "ask_human";
 
 /// What the profile is for the actor's model, if that is a small one.
-pub(super) fn small_model<'a>(profile: &'a Profile, context: &ActorContext<'_>) -> Option<&'a SmallModel> {
-    profile.small_model.as_ref().filter(|_| context.limits.small)
+pub(super) fn small_model(profile: &Profile, limits: ModelLimits) -> Option<&SmallModel> {
+    profile.small_model.as_ref().filter(|_| limits.small)
 }
 
 pub(super) fn gather(
     profile: &Profile,
+    small: Option<&SmallModel>,
     task: &TaskSpec,
     context: &ActorContext<'_>,
     may_delegate: bool,
@@ -33,7 +35,6 @@ pub(super) fn gather(
             Err(_) => reasons.push(format!("without the bundle `{bundle}`: it does not exist here")),
         }
     }
-    let small = small_model(profile, context);
     match small {
         Some(small) => {
             reasons.push("few tools: the model is a small one".to_owned());

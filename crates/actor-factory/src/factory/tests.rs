@@ -59,19 +59,12 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
 /// Of thousands of actors each would hold them, and each would have them written, counted and looked at, else.
 #[test]
 fn actors_with_the_same_tools_share_what_their_models_are_told_of_them() {
-    use aime_durable::{Machine, Order, Outbox};
-
     let (tools, factory) = (builtin(), ActorFactory::builtin().unwrap());
     let told = |description: &str, profile: Option<&str>| {
         let context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(5));
         let asked = TaskSpec { profile: profile.map(Into::into), ..task(description) };
         let input = factory.compose(&asked, &context).unwrap().input;
-        let mut out = Outbox::default();
-        let _actor = crate::ActorMachine::start(0, &input, &mut out);
-        match out.take().0.pop() {
-            Some(Order::Issue(_, crate::ActorEffect::Model(request))) => request.tools,
-            order => panic!("{order:?}"),
-        }
+        first_request(&input).tools
     };
     let [one, other, reader] =
         [("Write a.rs", None), ("Write b.rs", None), ("Count c.rs", Some("explore"))].map(|(task, of)| told(task, of));
@@ -82,7 +75,7 @@ fn actors_with_the_same_tools_share_what_their_models_are_told_of_them() {
 #[test]
 fn an_actor_of_a_small_model_gets_few_tools_and_a_prompt_of_its_own() {
     let small = |context: &mut ActorContext<'_>| {
-        context.limits.small = true;
+        context.limits = &|_| ModelLimits { small: true, ..ModelLimits::default() };
         context.environment = "Working folder: /project";
     };
     let mut asked = task("Write report.md");
@@ -98,6 +91,57 @@ fn an_actor_of_a_small_model_gets_few_tools_and_a_prompt_of_its_own() {
     // A profile that says nothing of small models is the same for them.
     asked.profile = Some("atlas".into());
     assert_eq!(tools(&compose(&asked, small).unwrap()), tools(&compose(&asked, |_| {}).unwrap()));
+}
+
+#[test]
+fn the_task_then_the_profile_choose_model_and_effort() {
+    let mut catalog = ProfileCatalog::builtin();
+    let profile = |name: &str, more: &str| format!("name = {name:?}\ndescription = \"d\"\nprompt = \"p\"\n{more}");
+    catalog.add_toml(&profile("zeus", "model = \"strong\"\neffort = \"high\"\n"), "zeus.toml").unwrap();
+    let registry = builtin();
+    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(5));
+    // The limits tell which model they are of.
+    let limits = |role: &str| {
+        let context_tokens = match role {
+            "strong" => 200_000,
+            "fast" => 16_000,
+            _ => 32_000,
+        };
+        ModelLimits { context_tokens, small: role == "fast", ..ModelLimits::default() }
+    };
+    context.limits = &limits;
+    context.model = "coding";
+    let factory = ActorFactory::new(catalog, Prompts::builtin().unwrap());
+    let table = [
+        (None, None, None, "coding", None, 32_000),
+        (Some("zeus"), None, None, "strong", Some(Effort::High), 200_000),
+        (Some("zeus"), Some("fast"), Some(ReasoningEffort::None), "fast", Some(Effort::None), 16_000),
+        (Some("zeus"), None, Some(ReasoningEffort::XHigh), "strong", Some(Effort::XHigh), 200_000),
+        (None, Some("fast"), Some(ReasoningEffort::Low), "fast", Some(Effort::Low), 16_000),
+    ];
+    for (profile, model, level, role, effort, window) in table {
+        let asked = TaskSpec { profile: profile.map(Into::into), model: model.map(Into::into), effort: level, ..task("Write a.rs") };
+        let Composed { input, selection } = factory.compose(&asked, &context).unwrap();
+        assert_eq!((input.spec.model.as_str(), input.spec.effort, input.limits.context_tokens), (role, effort, window), "{asked:?}");
+        let few_tools = selection.reasons.iter().any(|reason| reason == "few tools: the model is a small one");
+        assert_eq!(few_tools, profile.is_none() && role == "fast", "the tools are those for the model that is used: {asked:?}");
+        assert_eq!(first_request(&input).effort, effort);
+    }
+    for level in ReasoningEffort::ALL {
+        assert_eq!(effort(level).as_str(), level.as_str());
+    }
+}
+
+/// What an actor asks its model first.
+fn first_request(input: &ActorInput) -> ChatRequest {
+    use aime_durable::{Machine, Order, Outbox};
+
+    let mut out = Outbox::default();
+    let _actor = crate::ActorMachine::start(0, input, &mut out);
+    match out.take().0.pop() {
+        Some(Order::Issue(_, crate::ActorEffect::Model(request))) => request,
+        order => panic!("{order:?}"),
+    }
 }
 
 #[test]
@@ -188,7 +232,7 @@ fn results_and_knowledge_are_cut_to_their_share() {
     let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(0));
     context.results = &long;
     context.knowledge = &long;
-    context.limits.context_tokens = 10_000;
+    context.limits = &|_| ModelLimits { context_tokens: 10_000, ..ModelLimits::default() };
     let composed = ActorFactory::builtin().unwrap().compose(&task("x"), &context).unwrap();
     for prompt in [&composed.input.system, &composed.input.task] {
         assert!(estimate_tokens(prompt) < 3_200, "{}", estimate_tokens(prompt));

@@ -60,6 +60,7 @@ impl ActorMachine {
             tool_choice: self.tool_choice(),
             temperature: self.input.spec.temperature,
             max_output_tokens: Some(self.input.limits.max_output_tokens),
+            effort: self.input.spec.effort,
             ..ChatRequest::default()
         };
         self.asked_model = Some((id.clone(), self.history.tokens() + self.tools_tokens));

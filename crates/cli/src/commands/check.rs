@@ -12,6 +12,7 @@ use super::read_text;
 use crate::{
     args::CheckFormat,
     failure::{Failure, code},
+    models,
     output::{self, GREEN, RED, count},
     wiring::Setup,
     words::{msg, said},
@@ -22,6 +23,7 @@ pub(super) struct CheckerParts {
     pub(super) tools: Vec<ToolDefinition>,
     pub(super) actor_tools: Vec<String>,
     pub(super) profiles: Vec<ProfileBrief>,
+    pub(super) models: Vec<String>,
     pub(super) bundles: Vec<String>,
     catalog: ProfileCatalog,
 }
@@ -32,6 +34,7 @@ impl CheckerParts {
             tools: &self.tools,
             actor_tools: &self.actor_tools,
             profiles: &self.profiles,
+            models: &self.models,
             bundles: &self.bundles,
             ..PlanChecker::default()
         }
@@ -61,7 +64,8 @@ pub(super) fn checker_parts(setup: &Setup) -> Result<CheckerParts, Failure> {
     let catalog = setup.profiles()?;
     let profiles =
         catalog.iter().map(|profile| ProfileBrief { name: profile.name.clone(), description: profile.description.clone() }).collect();
-    Ok(CheckerParts { tools, actor_tools, profiles, bundles, catalog })
+    let models = models::of_tasks(setup)?;
+    Ok(CheckerParts { tools, actor_tools, profiles, models, bundles, catalog })
 }
 
 pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u8, Failure> {

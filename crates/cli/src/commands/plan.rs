@@ -120,6 +120,7 @@ async fn ask(
         tools: parts.tools.into(),
         actor_tools: parts.actor_tools,
         profiles: parts.profiles,
+        models: parts.models,
         bundles: parts.bundles,
         category_profile: profile,
         ..PlanRequest::new(goal, routed.mode)

@@ -1,6 +1,7 @@
 //! Reading values of the wrong type as what was meant.
 
 use aime_llm::read_json;
+use aime_progress::ReasoningEffort;
 use serde_json::{Map, Value};
 
 /// What was repaired while reading, each thing once.
@@ -60,6 +61,11 @@ impl<'a> Members<'a> {
         self.used.push(key);
         notes.add(format!("read `{key}` as `{name}`"));
         Some(value)
+    }
+
+    /// Whether there is a member of that name, slips of the hand aside.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.object.keys().any(|key| snake(key) == name)
     }
 
     /// Keys that nobody took.
@@ -152,6 +158,23 @@ pub(super) fn object(value: &Value) -> Option<Map<String, Value>> {
         Value::Array(items) if items.is_empty() => Some(Map::new()),
         _ => None,
     }
+}
+
+/// A level of effort from its word.
+pub(super) fn effort(value: &Value) -> Option<ReasoningEffort> {
+    let word: String = text(value)?.chars().filter(char::is_ascii_alphabetic).collect();
+    ReasoningEffort::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(&word))
+}
+
+/// Whether a value of `effort` is a level, or meant as one, and not an estimate of time such as `60` or `5 minutes`.
+pub(super) fn is_level(value: &Value) -> bool {
+    text(value).is_none_or(|text| !text.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// What is written in the place of a level of effort and is none.
+pub(super) fn unread_level(value: &Value) -> Option<String> {
+    let written = text(value).unwrap_or_else(|| value.to_string());
+    (effort(value).is_none() && !is_nothing(&written)).then_some(written)
 }
 
 /// Seconds from a number or a text that begins with one; `5 minutes` is understood.

@@ -4,11 +4,11 @@ use aime_progress::{PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, Tas
 use serde_json::{Map, Value};
 
 use super::{
-    coerce::{Members, Notes, mentions, object, seconds, snake, text, texts},
+    coerce::{Members, Notes, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level},
     ids::{Names, normalise},
-    read_edge, read_whole, spec_of, strategic,
+    left_out, read_edge, read_whole, spec_of, strategic,
     task::{kind_of, read_object},
-    unwrap,
+    unread_effort, unwrap,
 };
 use crate::PlanFault;
 
@@ -305,6 +305,9 @@ impl Reader<'_> {
                 .push(PlanFault::new(&place, "a new task holds tasks").hint("add each of them by a change of its own, with `parent`"));
             return None;
         }
+        if let Some(written) = &draft.unread_effort {
+            self.notes.add(left_out(&unread_effort(&place, written)));
+        }
         let written = draft.id.clone();
         let position = self.names.len() + 1;
         let id = match &written {
@@ -350,6 +353,13 @@ impl Reader<'_> {
             body
         });
         let mut fields = Members::of(fields);
+        // `mode` is no slip of it.
+        let model = if fields.has("model") { fields.take("model", &[], self.notes).and_then(text) } else { None };
+        let model = model.filter(|model| !is_nothing(model));
+        let level = fields.take_where("effort", &[], self.notes, is_level).cloned();
+        if let Some(written) = level.as_ref().and_then(unread_level) {
+            self.notes.add(left_out(&unread_effort(&format!("{}.change", self.place), &written)));
+        }
         let mut one = |name: &str, others: &[&str], notes: &mut Notes| fields.take(name, others, notes).cloned();
         let mut change = TaskChange {
             name: if nested.is_some() { one("name", &["title"], self.notes).as_ref().and_then(text) } else { None },
@@ -357,6 +367,8 @@ impl Reader<'_> {
             completion_criteria: one("completion_criteria", &["criteria", "acceptance_criteria"], self.notes).as_ref().map(texts),
             tool: one("tool", &["tool_name"], self.notes).as_ref().and_then(text),
             profile: one("profile", &["actor", "agent"], self.notes).as_ref().and_then(text),
+            model,
+            effort: level.as_ref().and_then(effort),
             bundles: one("bundles", &["tool_bundles"], self.notes).as_ref().map(texts),
             effort_seconds: one("effort_seconds", &["effort"], self.notes).as_ref().and_then(seconds),
             ..TaskChange::default()

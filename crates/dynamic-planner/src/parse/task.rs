@@ -1,9 +1,9 @@
 //! One task as a model writes it.
 
-use aime_progress::TaskKind;
+use aime_progress::{ReasoningEffort, TaskKind};
 use serde_json::{Map, Value};
 
-use super::coerce::{Members, Notes, is_nothing, mentions, object, seconds, snake, text, texts};
+use super::coerce::{Members, Notes, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level};
 use crate::PlanFault;
 
 /// Members that hold the tasks of a plan, or of a task.
@@ -41,7 +41,11 @@ pub(super) struct Draft {
     pub(super) profile: Option<String>,
     pub(super) bundles: Vec<String>,
     pub(super) phase: Option<String>,
-    pub(super) effort: Option<u32>,
+    pub(super) effort_seconds: Option<u32>,
+    pub(super) model: Option<String>,
+    pub(super) effort: Option<ReasoningEffort>,
+    /// What stood in the place of a level of effort and is none.
+    pub(super) unread_effort: Option<String>,
 }
 
 /// Reads a list of tasks, with those inside them, into `drafts`.
@@ -199,7 +203,16 @@ pub(super) fn read_object<'a>(
         .filter(|p| !is_nothing(p));
     draft.phase = members.take_where("phase", &["stage"], notes, is_name).and_then(text).filter(|phase| !is_nothing(phase));
     draft.bundles = members.take("bundles", &["bundle", "tool_bundles"], notes).map(texts).unwrap_or_default();
-    draft.effort = members
+    // `mode` is no slip of it.
+    if members.has("model") {
+        draft.model = members.take_where("model", &[], notes, is_name).and_then(text).filter(|model| !is_nothing(model));
+    }
+    // A number, or a text that begins with one, is an estimate of time.
+    if let Some(level) = members.take_where("effort", &[], notes, is_level) {
+        draft.effort = effort(level);
+        draft.unread_effort = unread_level(level);
+    }
+    draft.effort_seconds = members
         .take("effort_seconds", &["effort", "estimated_seconds", "estimate_seconds", "estimated_time", "duration"], notes)
         .and_then(seconds);
     for key in members.rest() {

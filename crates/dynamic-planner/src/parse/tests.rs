@@ -3,7 +3,7 @@
 mod corpus;
 mod patch;
 
-use aime_progress::Plan;
+use aime_progress::{Plan, PlanChange, ReasoningEffort};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -90,6 +90,34 @@ fn each_repair_is_told_once() {
         {"id": "x y", "title": "C", "type": "weird", "parent": "goal", "estimated_time": "5 minutes"}]}}));
     assert_eq!(parsed.plan.tasks[2].effort_seconds, Some(300));
     insta::assert_snapshot!(parsed.repairs.join("\n"));
+}
+
+#[test]
+fn effort_is_a_level_or_an_estimate() {
+    let table = [
+        (json!("high"), Some(ReasoningEffort::High), None, 0),
+        (json!("none"), Some(ReasoningEffort::None), None, 0),
+        (json!("X-High"), Some(ReasoningEffort::XHigh), None, 0),
+        (json!(60), None, Some(60), 1),
+        (json!("5 minutes"), None, Some(300), 1),
+        (json!("small"), None, None, 1),
+        (json!(""), None, None, 0),
+    ];
+    for (written, level, seconds, repairs) in table {
+        let parsed = read(json!({"tasks": [{"id": "a", "description": "x", "model": "fast", "effort": written}]}));
+        let task = &parsed.plan.tasks[0];
+        assert_eq!((task.effort, task.effort_seconds, task.model.as_deref()), (level, seconds, Some("fast")), "{written}");
+        assert_eq!(parsed.repairs.len(), repairs, "{written}: {:?}", parsed.repairs);
+        let change = json!({"op": "modify_task", "id": "a", "change": {"description": "y", "model": "fast", "effort": written}});
+        let patch = patch_from_value(&json!({"changes": [change]})).unwrap();
+        let [PlanChange::ModifyTask { change, .. }] = patch.patch.changes.as_slice() else { panic!("{patch:?}") };
+        assert_eq!((change.effort, change.effort_seconds, change.model.as_deref()), (level, seconds, Some("fast")), "{written}");
+        assert_eq!(patch.repairs.len(), repairs, "{written}: {:?}", patch.repairs);
+    }
+    let mode = read(json!({"tasks": [{"id": "a", "description": "x", "mode": "simple"}]}));
+    assert_eq!(mode.plan.tasks[0].model, None);
+    let both = read(json!({"tasks": [{"id": "a", "description": "x", "effort": "low", "effort_seconds": 9}]}));
+    assert_eq!((both.plan.tasks[0].effort, both.plan.tasks[0].effort_seconds), (Some(ReasoningEffort::Low), Some(9)));
 }
 
 #[test]

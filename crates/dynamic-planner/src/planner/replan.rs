@@ -59,6 +59,8 @@ pub struct ReplanRequest {
     pub actor_tools: Vec<String>,
     /// The profiles that there are.
     pub profiles: Vec<ProfileBrief>,
+    /// The names that a task may give as its model; nothing is checked when there are none.
+    pub models: Vec<String>,
     /// The tool bundles that there are.
     pub bundles: Vec<String>,
 }
@@ -80,7 +82,7 @@ pub struct Replanned {
 
 impl ReplanRequest {
     /// What a run's progress says of itself: its plan as it stands, what failed, what was found and learnt. What is known, the folder,
-    /// tools, profiles and bundles are the caller's to add.
+    /// tools, profiles, models and bundles are the caller's to add.
     #[must_use]
     pub fn of(state: &ProgressState, triggers: Vec<TriggerReason>) -> Self {
         Self {
@@ -102,6 +104,7 @@ impl ReplanRequest {
             tools: PlanTools::default(),
             actor_tools: Vec::new(),
             profiles: Vec::new(),
+            models: Vec::new(),
             bundles: Vec::new(),
         }
     }
@@ -291,6 +294,7 @@ impl Planner {
             tools: &request.tools,
             actor_tools: &request.actor_tools,
             profiles: &request.profiles,
+            models: &request.models,
             bundles: &request.bundles,
             mode: Some(PlanMode::Complex),
             ..PlanChecker::default()

@@ -84,6 +84,8 @@ pub struct PlanRequest {
     pub actor_tools: Vec<String>,
     /// The profiles that there are.
     pub profiles: Vec<ProfileBrief>,
+    /// The names that a task may give as its model; nothing is checked when there are none.
+    pub models: Vec<String>,
     /// The tool bundles that there are.
     pub bundles: Vec<String>,
     /// The profile of the goal's category, for direct plans.
@@ -103,6 +105,7 @@ impl PlanRequest {
             tools: PlanTools::default(),
             actor_tools: Vec::new(),
             profiles: Vec::new(),
+            models: Vec::new(),
             bundles: Vec::new(),
             category_profile: None,
         }

@@ -134,6 +134,7 @@ fn replan_request() -> ReplanRequest {
         tools: tools().into(),
         actor_tools: vec!["todo".to_owned()],
         profiles: profiles(),
+        models: Vec::new(),
         bundles: vec![],
     }
 }

@@ -30,6 +30,7 @@ impl PlanChecker<'_> {
                     }
                     let of = (&*id, format!("{place}.change.profile"));
                     self.check_profile(&mut change.profile, of, "does not exist and was left out", &mut repairs, &mut faults);
+                    self.check_model(&mut change.model, (&*id, format!("{place}.change.model")), &mut repairs, &mut faults);
                     faults.iter_mut().skip(before).for_each(|fault| fault.task = Some(id.to_string()));
                 }
                 _ => {}

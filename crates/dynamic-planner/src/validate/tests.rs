@@ -104,6 +104,32 @@ fn what_a_model_invents_is_left_out_where_it_does_no_harm() {
 }
 
 #[test]
+fn an_unknown_model_or_effort_is_a_fault() {
+    let models = ["default".to_owned(), "fast".to_owned()];
+    let person = PlanChecker { models: &models, ..PlanChecker::default() };
+    let planner = PlanChecker { mode: Some(PlanMode::Simple), ..person.clone() };
+    let task = |model: &str, effort: &str| json!({"tasks": [{"id": "a", "description": "x", "model": model, "effort": effort}]});
+    assert_eq!(person.check_value(&task("fast", "low")).unwrap().plan.tasks[0].model.as_deref(), Some("fast"));
+    let faults: Vec<String> = person.check_value(&task("quick", "huge")).unwrap_err().iter().map(ToString::to_string).collect();
+    let expected = [
+        "tasks[0].effort: there is no effort \"huge\" (there are: none, minimal, low, medium, high, xhigh, max)",
+        "tasks[0].model (task \"a\"): there is no model \"quick\" (there are: default, fast)",
+    ];
+    assert_eq!(faults, expected);
+    // A model that plans is not asked again for what does no harm.
+    let checked = planner.check_value(&task("quick", "huge")).unwrap();
+    assert_eq!((checked.plan.tasks[0].model.as_deref(), checked.repairs.len()), (None, 2), "{:?}", checked.repairs);
+    let unknown = PlanChecker::default().check_value(&task("quick", "low")).unwrap();
+    assert_eq!(unknown.plan.tasks[0].model.as_deref(), Some("quick"), "nothing is known of models");
+
+    let change = json!({"changes": [{"op": "modify_task", "id": "a", "change": {"model": "quick", "effort": "low"}}]});
+    let mut patch = crate::patch_from_value(&change).unwrap().patch;
+    let faults = person.check_patch(&mut patch.clone(), &standing()).unwrap_err();
+    assert_eq!(faults[0].place, "changes[0].change.model");
+    assert_eq!(planner.check_patch(&mut patch, &standing()).unwrap().len(), 1);
+}
+
+#[test]
 fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
     let change = |profile: &str| json!({"op": "modify_task", "id": "a", "change": {"profile": profile, "description": "x"}});
     let (profiles, tools) = (profiles(), tools());

@@ -242,8 +242,9 @@ impl Attempt {
 
     fn compose(&self, spec: &TaskSpec, results: &str, delegated: Option<Delegated<'_>>, origins: &[Origin]) -> Result<Made, String> {
         let (runner, brief) = (&self.runner, &self.brief);
-        let role = runner.role_of(&brief.category);
-        let limits = runner.parts.models.as_ref().map(|models| models.role(&role).limits()).unwrap_or_default();
+        // Actors to which a task's actor delegates have the model of the task too, unless their profile names one.
+        let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
+        let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
         let environment = runner.environment();
         let (project, known) = (runner.parts.project.trim(), self.known.trim());
         let knowledge = format!("{project}\n\n{known}");
@@ -266,7 +267,7 @@ impl Attempt {
                 origins,
                 attended: !runner.input.settings.unattended,
                 model: &role,
-                limits,
+                limits: &limits,
                 max_steps: runner.bounds.max_steps,
                 plain_answer_ends: delegated.is_none() && brief.mode == Some(PlanMode::Direct),
                 delegated,

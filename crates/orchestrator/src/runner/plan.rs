@@ -81,6 +81,7 @@ impl RunRunner {
             tools: self.plan_tools.runtime.clone(),
             actor_tools: self.plan_tools.of_actors.to_vec(),
             profiles: self.profiles(),
+            models: self.model_names(),
             bundles: bundles(),
             category_profile: self.category_profile(category),
             ..PlanRequest::new(self.input.goal.clone(), mode)
@@ -144,6 +145,7 @@ impl RunRunner {
             tools: self.plan_tools.runtime.clone(),
             actor_tools: self.plan_tools.of_actors.to_vec(),
             profiles: self.profiles(),
+            models: self.model_names(),
             bundles: bundles(),
             ..ReplanRequest::of(state, reasons.to_vec())
         };
@@ -189,6 +191,11 @@ impl RunRunner {
     fn profiles(&self) -> Vec<ProfileBrief> {
         let brief = |profile: &aime_actors::Profile| ProfileBrief { name: profile.name.clone(), description: profile.description.clone() };
         self.parts.actors.profiles().iter().map(brief).collect()
+    }
+
+    /// The names that a task may give as its model.
+    fn model_names(&self) -> Vec<String> {
+        self.parts.models.as_ref().map(|models| models.names().map(str::to_owned).collect()).unwrap_or_default()
     }
 
     pub(super) fn category_profile(&self, category: &str) -> Option<String> {

@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Evidence, EvidenceKind, Outcome, Phase, ProgressEvent, Risk, Significance, Strategic, StrategicChange, testing::*};
+use crate::{
+    Evidence, EvidenceKind, Outcome, Phase, ProgressEvent, ReasoningEffort, Risk, Significance, Strategic, StrategicChange, testing::*,
+};
 
 fn add(task: TaskSpec, replaces: &str) -> PlanChange {
     PlanChange::AddTask { task: Box::new(task), replaces: ids(replaces) }
@@ -159,6 +161,17 @@ fn a_modified_failed_task_starts_over() {
     let task = &state.tasks[&id("a")];
     assert_eq!((task.spec.description.as_str(), task.spec.effort_seconds, task.failures, task.attempts), ("Smaller", Some(3), 0, 2));
     assert_eq!(state.statuses(), "a:ready b:pending");
+}
+
+#[test]
+fn a_patch_changes_model_and_effort_of_a_task() {
+    let mut state = state("a");
+    state.patch(vec![modify("a", TaskChange { model: Some("fast".into()), ..TaskChange::default() })]);
+    state.patch(vec![modify("a", TaskChange { effort: Some(ReasoningEffort::High), ..TaskChange::default() })]);
+    let spec = &state.tasks[&id("a")].spec;
+    assert_eq!((spec.model.as_deref(), spec.effort), (Some("fast"), Some(ReasoningEffort::High)), "absent members stay");
+    let written = serde_json::to_value(spec).unwrap();
+    assert_eq!((&written["model"], &written["effort"]), (&json!("fast"), &json!("high")));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::testing::{at, edge, id, patch_of, spec, state_of, tool};
-use crate::{Decision, Evidence, Significance};
+use crate::{Decision, Evidence, ReasoningEffort, Significance};
 
 /// `read` is done; `convert` has failed for good, as has the call `list`; `upload` waits.
 fn troubled() -> ProgressState {
@@ -66,6 +66,8 @@ fn each_replan_says_how_what_failed_is_made_smaller() {
         ),
         (vec![modify(description("Use csv"))], "convert tried again, changed"),
         (vec![modify(TaskChange { profile: Some("atlas".to_owned()), ..TaskChange::default() })], "convert tried again, changed"),
+        (vec![modify(TaskChange { model: Some("fast".to_owned()), ..TaskChange::default() })], "convert tried again, changed"),
+        (vec![modify(TaskChange { effort: Some(ReasoningEffort::Max), ..TaskChange::default() })], "convert tried again, changed"),
         (
             vec![modify(TaskChange { completion_criteria: Some(vec!["x exists".to_owned()]), ..TaskChange::default() })],
             "convert tried again, changed",

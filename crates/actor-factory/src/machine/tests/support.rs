@@ -53,6 +53,7 @@ pub(super) fn input() -> ActorInput {
             inline_skills: std::collections::BTreeMap::new(),
             persona: "You work.".into(),
             model: "default".into(),
+            effort: None,
             temperature: Some(0.5),
             plan: PlanId::new("p").unwrap(),
             task: TaskId::new("t").unwrap(),

@@ -145,8 +145,8 @@ impl RunRunner {
     }
 
     fn checker<'a>(&'a self, of: Parts<'a>) -> PlanChecker<'a> {
-        let Parts { tools, actor_tools, profiles, bundles } = of;
-        PlanChecker { tools, actor_tools, profiles, bundles, validators: &self.parts.validators, ..PlanChecker::default() }
+        let Parts { tools, actor_tools, profiles, models, bundles } = of;
+        PlanChecker { tools, actor_tools, profiles, models, bundles, validators: &self.parts.validators, ..PlanChecker::default() }
     }
 }
 
@@ -160,18 +160,19 @@ struct Parts<'a> {
     tools: &'a [aime_llm::ToolDefinition],
     actor_tools: &'a [String],
     profiles: &'a [aime_planner::ProfileBrief],
+    models: &'a [String],
     bundles: &'a [String],
 }
 
 impl<'a> Parts<'a> {
     fn of_plan(request: &'a PlanRequest) -> Self {
-        let PlanRequest { tools, actor_tools, profiles, bundles, .. } = request;
-        Self { tools, actor_tools, profiles, bundles }
+        let PlanRequest { tools, actor_tools, profiles, models, bundles, .. } = request;
+        Self { tools, actor_tools, profiles, models, bundles }
     }
 
     fn of_patch(request: &'a ReplanRequest) -> Self {
-        let ReplanRequest { tools, actor_tools, profiles, bundles, .. } = request;
-        Self { tools, actor_tools, profiles, bundles }
+        let ReplanRequest { tools, actor_tools, profiles, models, bundles, .. } = request;
+        Self { tools, actor_tools, profiles, models, bundles }
     }
 }
 
