@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use aime_actors::ActorFactory;
 use aime_llm::{
-    ChatModel, ChatRequest, Message, ModelLimits,
+    ChatModel, ChatRequest, Effort, Message, ModelLimits,
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{Models, Orchestrator, Parts};
 use aime_planner::Category;
-use aime_progress::{PlanMode, ProgressEvent, RunStatus};
+use aime_progress::{PlanMode, ProgressEvent, ReasoningEffort, RunStatus};
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
 use serde_json::json;
 
@@ -51,6 +51,32 @@ async fn the_actors_of_a_category_have_its_model_and_its_skills() {
     });
     assert_eq!(made.as_deref(), Some("poet-1"));
     assert_eq!(bench.state().category, "verse");
+}
+
+#[tokio::test]
+async fn a_task_has_its_own_model_effort_and_limits() {
+    let limits = |most| ModelLimits { max_output_tokens: most, ..ModelLimits::default() };
+    let usual = ScriptedModel::new("usual").with_limits(limits(500)).on(When::tools(), [done("by the usual one")]);
+    let strong = ScriptedModel::new("strong-1").with_limits(limits(9_000)).on(When::tools(), [done("by the strong one")]);
+    let roles = [("default", usual.clone()), ("strong", strong.clone())];
+    let roles: BTreeMap<String, Arc<dyn ChatModel>> =
+        roles.into_iter().map(|(role, model)| (role.to_owned(), Arc::new(model) as Arc<dyn ChatModel>)).collect();
+    let bench = Bench::new(usual.clone());
+    let orchestrator = Orchestrator::new(Parts { models: Models::new(roles), ..bench.parts(None) });
+    let plan = plan(json!([
+        {"id": "easy", "kind": "actor", "description": "SAY-IT"},
+        {"id": "hard", "kind": "actor", "description": "PROVE-IT", "model": "strong", "effort": "high"},
+    ]));
+    let result = orchestrator.run(bench.request("Prove it", Some(plan)), control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    let asked = |model: &ScriptedModel| {
+        let of_actors = |request: &ChatRequest| !request.tools.is_empty();
+        model.requests().into_iter().filter(of_actors).map(|request| (request.effort, request.max_output_tokens)).collect::<Vec<_>>()
+    };
+    assert_eq!(asked(&usual), [(None, Some(500))]);
+    assert_eq!(asked(&strong), [(Some(Effort::High), Some(9_000))]);
+    let spec = &bench.state().tasks["hard"].spec;
+    assert_eq!((spec.model.as_deref(), spec.effort), (Some("strong"), Some(ReasoningEffort::High)));
 }
 
 #[tokio::test]
