@@ -1,6 +1,6 @@
 //! aime as an agent of an editor: a client of the official library drives the built binary, as an editor would.
 
-mod editor;
+pub(crate) mod editor;
 
 use agent_client_protocol::{
     ErrorCode,

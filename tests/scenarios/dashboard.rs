@@ -16,14 +16,14 @@ use crate::harness::{Running, World, plan, tool, wait_until};
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A dashboard that was started, as a program asks it.
-struct Asked<'a> {
+pub(crate) struct Asked<'a> {
     serving: Running<'a>,
     host: String,
     token: String,
 }
 
 impl<'a> Asked<'a> {
-    fn start(world: &'a World) -> Self {
+    pub(crate) fn start(world: &'a World) -> Self {
         Self::start_with(world, &[])
     }
 
@@ -56,7 +56,7 @@ impl<'a> Asked<'a> {
         (status, serde_json::from_str(body).unwrap_or(Value::Null))
     }
 
-    fn end(self) {
+    pub(crate) fn end(self) {
         self.serving.signal("INT");
         self.serving.wait().must(0);
     }

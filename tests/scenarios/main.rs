@@ -18,6 +18,8 @@ mod documents;
 mod emergent;
 mod evaluate;
 mod exit_codes;
+#[cfg(all(feature = "acp", feature = "mcp"))]
+mod faces;
 mod harness;
 mod history;
 mod hooks;
@@ -40,6 +42,7 @@ mod output;
 mod parallel;
 mod people;
 mod permissions;
+mod plan_only;
 mod planning;
 mod plans;
 mod providers;

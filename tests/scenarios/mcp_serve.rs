@@ -58,7 +58,7 @@ impl ClientHandler for Ear {
 }
 
 /// A client, and the server that it has started.
-struct Client {
+pub(crate) struct Client {
     runtime: Runtime,
     running: RunningService<RoleClient, Ear>,
     child: Child,
@@ -67,7 +67,7 @@ struct Client {
 
 impl Client {
     /// Without anybody behind it.
-    fn of(world: &World) -> Self {
+    pub(crate) fn of(world: &World) -> Self {
         Self::with(world, None)
     }
 
@@ -97,7 +97,7 @@ impl Client {
     }
 
     /// Calls a tool: its text, its structure, and whether it is an error.
-    fn call(&self, tool: &'static str, parameters: Value) -> Told {
+    pub(crate) fn call(&self, tool: &'static str, parameters: Value) -> Told {
         let result = self.try_call(tool, parameters).unwrap();
         let text = result.content.iter().map(|block| match block {
             ContentBlock::Text(text) => text.text.clone(),
@@ -129,7 +129,7 @@ impl Client {
     }
 
     /// Closes the server's input: it must end by itself, and well.
-    fn close(self) {
+    pub(crate) fn close(self) {
         let Self { runtime, running, mut child, .. } = self;
         runtime.block_on(async {
             running.cancel().await.unwrap();
@@ -139,7 +139,7 @@ impl Client {
     }
 }
 
-struct Told {
+pub(crate) struct Told {
     text: String,
     value: Value,
     error: bool,
@@ -147,7 +147,7 @@ struct Told {
 
 impl Told {
     #[track_caller]
-    fn good(self) -> Self {
+    pub(crate) fn good(self) -> Self {
         assert!(!self.error, "{}", self.text);
         self
     }

@@ -52,4 +52,5 @@ fn without_an_editor_the_other_way_is_named() {
     world.set("VISUAL", "");
     let ended = world.aime(RUN).must(2);
     assert!(ended.stderr.contains("set EDITOR") && ended.stderr.contains("--plan plan.json"), "{ended}");
+    assert!(world.server().requests().is_empty(), "no plan is paid for");
 }

@@ -110,7 +110,7 @@ async fn run(actors: usize, rounds: usize, model: Arc<dyn ChatModel>) -> Result<
     settings.bounds.max_steps = u32::try_from(rounds)? + 5;
     settings.bounds.max_tool_calls = u64::MAX;
     settings.bounds.max_actors = u32::MAX;
-    let request = RunRequest { run: "bench".parse()?, goal: "Look".to_owned(), plan: Some(plan), settings };
+    let request = RunRequest { plan: Some(plan), settings, ..RunRequest::new("bench".parse()?, "Look") };
     Ok(carry_out(parts, request).await?.took)
 }
 

@@ -65,7 +65,7 @@ pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart)
     let parts = Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder.path())? };
     let mut settings = RunSettings { approval: Approval::All, unattended: true, eager_start: eager, ..RunSettings::default() };
     settings.mode = Some(PlanMode::Complex);
-    let request = RunRequest { run: "bench".parse()?, goal: "Look at the house".to_owned(), plan: None, settings };
+    let request = RunRequest { settings, ..RunRequest::new("bench".parse()?, "Look at the house") };
     let Carried { started, took, .. } = carry_out(parts, request).await?;
     let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no call was made")?;
     let first = milliseconds(first.duration_since(started));

@@ -74,7 +74,7 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
     let mut settings = RunSettings { approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
     settings.max_parallel = u32::try_from(graph.slots)?;
     settings.bounds.max_tool_calls = u64::MAX;
-    let request = RunRequest { run: "bench".parse()?, goal: "Wait".to_owned(), plan: Some(plan), settings };
+    let request = RunRequest { plan: Some(plan), settings, ..RunRequest::new("bench".parse()?, "Wait") };
     carry_out(parts, request).await.with_context(|| graph.name.clone())
 }
 

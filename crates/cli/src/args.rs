@@ -318,6 +318,8 @@ pub(crate) struct PlanArgs {
     pub(crate) goal: String,
     #[command(flatten)]
     pub(crate) choice: ModelChoice,
+    #[command(flatten)]
+    pub(crate) bounds: BoundArgs,
     /// The form of the plan
     #[arg(long, value_enum, default_value_t = PlanFormat::Text)]
     pub(crate) format: PlanFormat,

@@ -24,7 +24,7 @@ use aime_actors::ActorFactory;
 use aime_durable::{Journal, SystemClock};
 use aime_llm::Tiers;
 use aime_memory::{KnowledgeSettings, MemorySettings, PromptBounds};
-use aime_orchestrator::{HumanChannel, KeptPlans, Models, Parts, ProjectWords, RunMemory, RunMemorySettings};
+use aime_orchestrator::{HumanChannel, KeptPlans, Models, NobodyThere, Parts, ProjectWords, RunMemory, RunMemorySettings};
 use aime_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment};
@@ -337,10 +337,23 @@ impl Setup {
 
     /// Everything a run needs.
     pub(crate) fn parts(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
+        self.parts_with(self.journal()?, models, human)
+    }
+
+    /// Everything that planning alone needs. It keeps nothing, so `.aime` is made only where documents are to be indexed in it.
+    pub(crate) fn parts_of_plan(&self, models: Models) -> Result<Parts, Failure> {
+        if self.memory().is_some_and(|memory| memory.knowledge.is_some() || memory.file.exists()) {
+            self.made_keep()?;
+        }
+        let journal = Journal::at_first_write(self.usable_keep()?.join("aime.db")).map_err(Failure::internal)?;
+        self.parts_with(journal, Some(models), Arc::new(NobodyThere))
+    }
+
+    fn parts_with(&self, journal: Journal, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
         let OwnPrompts { planning, acting, answer } = self.prompts()?;
         let tools = self.tools_with(models.as_ref());
         Ok(Parts {
-            journal: self.journal()?,
+            journal,
             keep: self.keep(),
             models,
             actors: Arc::new(

@@ -67,7 +67,20 @@ impl Journal {
     /// the file and the mend.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let path: Arc<Path> = path.as_ref().into();
-        let writer = Writer::start(schema::open(&path)?, &path)?;
+        let connection = schema::open(&path)?;
+        let writer = Writer::start(move || Ok(connection), &path)?;
+        Ok(Self::with(writer, path, BEGINNINGS))
+    }
+
+    /// A journal whose file is opened, and made if it is not there, at the first write. That write, and those after it, fail as
+    /// [`open`](Self::open) does. Reading before it fails where there is no file.
+    ///
+    /// # Errors
+    /// [`JournalError::Closed`] where no thread can be started.
+    pub fn at_first_write(path: impl AsRef<Path>) -> Result<Self, JournalError> {
+        let path: Arc<Path> = path.as_ref().into();
+        let file = Arc::clone(&path);
+        let writer = Writer::start(move || schema::open(&file), &path)?;
         Ok(Self::with(writer, path, BEGINNINGS))
     }
 

@@ -1,6 +1,6 @@
 //! From a goal to its answer: plan, schedule, watch, replan, answer.
 //!
-//! [`Orchestrator::run`] carries a goal out and [`Orchestrator::resume`] goes on after a stop, a crash or an answer; [`Parts`] is what
+//! [`Orchestrator::run`] carries a goal out, [`Orchestrator::plan`] stops once its plan stands, and [`Orchestrator::resume`] goes on after a stop, a crash or an answer; [`Parts`] is what
 //! they work with. The decisions are those of [`RunMachine`], a pure state machine: it learns from [`RunFact`]s, answers with
 //! [`RunEffect`]s and progress events, and can be driven without any host.
 //!
@@ -22,6 +22,8 @@
 //!     tells_every_end: true,
 //!     lists_apart: true,
 //!     keeps_unused: true,
+//!     plan_only: false,
+//!     planning: vec![],
 //!     settings: RunSettings::default(),
 //!     tools: vec![],
 //! };
@@ -88,7 +90,7 @@ pub use kept_plans::KeptPlans;
 pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
-pub use orchestrator::{Orchestrator, OrchestratorError};
+pub use orchestrator::{Orchestrator, OrchestratorError, PlanResult};
 pub use parts::{Parts, PartsError};
 pub use passing::{FolderTurn, PassingFolder};
 pub use project::ProjectWords;

@@ -75,12 +75,6 @@ impl RunMemory {
         Self { settings, opened: Mutex::new(None) }
     }
 
-    /// What has to do with a goal, for whoever plans without a run; as [`crate::RunEffect::Recall`] gives it to a run. Blocks.
-    #[must_use]
-    pub fn recall_for(&self, goal: &str, at: UnixMillis, window: u32) -> KnownContext {
-        self.recall(goal, at, window, || true)
-    }
-
     /// What has to do with a goal, as it goes into prompts of models with windows of `window` tokens. Blocks. Faults are part of what it
     /// gives: a run goes on without memory. `go_on` is asked while documents are read.
     pub(crate) fn recall(&self, goal: &str, at: UnixMillis, window: u32, go_on: impl Fn() -> bool) -> KnownContext {

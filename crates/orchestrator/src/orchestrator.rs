@@ -1,6 +1,7 @@
 //! Runs goals: starts them, resumes them, tells of them.
 
 mod execute;
+mod plan;
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
@@ -10,6 +11,7 @@ use aime_tools::{HandledBy, Trust, learn_secrets_of};
 use futures::FutureExt as _;
 
 use self::execute::Start;
+pub use self::plan::PlanResult;
 use crate::{
     Bounds, Parts, PassingFolder, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
     inbox::{CANCELLED, fact_in},
@@ -133,6 +135,8 @@ impl Orchestrator {
         let resume = Resume::Fresh(Recorded { at, fact: input.clone() });
         let writer = self.parts.journal.stream(input.run.as_str(), "");
         let bounds = input.settings.bounds.clone();
+        let mut spent = Spent::default();
+        input.planning.iter().for_each(|call| spent.add(&call.spent));
         self.execute(
             Start {
                 input,
@@ -140,7 +144,7 @@ impl Orchestrator {
                 answers: Answers::default(),
                 words: Words::default(),
                 replayed: 0,
-                spent: Spent::default(),
+                spent,
                 tool_calls: 0,
                 actors: 0,
                 published: 0,
@@ -158,7 +162,7 @@ impl Orchestrator {
     /// # Errors
     /// [`OrchestratorError`] when the run's name is none for a plan, or holds a secret.
     pub fn input(&self, request: RunRequest) -> Result<RunInput, OrchestratorError> {
-        let RunRequest { run, goal, plan, mut settings } = request;
+        let RunRequest { run, goal, plan, planning, mut settings } = request;
         let confinement = &self.parts.tool_context.confinement;
         settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
         Origin::merge(&mut settings.origins, &self.first_origins());
@@ -179,6 +183,8 @@ impl Orchestrator {
             tells_every_end: true,
             lists_apart: true,
             keeps_unused: true,
+            plan_only: false,
+            planning,
             settings,
             tools,
         }))

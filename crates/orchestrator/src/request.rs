@@ -4,7 +4,7 @@ use aime_progress::{Plan, RunId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{PublishedEvent, RunSettings};
+use crate::{ModelUse, PublishedEvent, RunSettings};
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub struct RunRequest {
     pub goal: String,
     /// A plan that a person handed over.
     pub plan: Option<Plan>,
+    /// The model calls that the plan took, where [`Orchestrator::plan`](crate::Orchestrator::plan) made it: the run counts them as its own.
+    pub planning: Vec<ModelUse>,
     /// How it works.
     pub settings: RunSettings,
 }
@@ -23,7 +25,7 @@ impl RunRequest {
     /// A goal that is planned, with the default settings.
     #[must_use]
     pub fn new(run: RunId, goal: impl Into<String>) -> Self {
-        Self { run, goal: goal.into(), plan: None, settings: RunSettings::default() }
+        Self { run, goal: goal.into(), plan: None, planning: Vec::new(), settings: RunSettings::default() }
     }
 }
 

@@ -9,6 +9,8 @@ use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ModelUse;
+
 /// Limits on a run, over the whole tree of its actors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -165,6 +167,12 @@ pub struct RunInput {
     /// Whether evidence that asks for a replan stays open where no usable patch came of that. Journals of before tell that it was used.
     #[serde(default)]
     pub keeps_unused: bool,
+    /// Whether the run ends once its plan stands.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan_only: bool,
+    /// The model calls that `plan` took, where a plan-only run of this goal made it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planning: Vec<ModelUse>,
     /// How it works.
     pub settings: RunSettings,
     /// The tools, as they were known when the run began.

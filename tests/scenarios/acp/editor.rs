@@ -29,7 +29,7 @@ use crate::harness::World;
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// An editor, and the agent that it has started.
-pub(super) struct Editor {
+pub(crate) struct Editor {
     runtime: Runtime,
     agent: ConnectionTo<Agent>,
     child: Child,
@@ -43,7 +43,7 @@ pub(super) struct Editor {
 
 impl Editor {
     /// With somebody in front of it who consents to nothing.
-    pub(super) fn of(world: &World) -> Self {
+    pub(crate) fn of(world: &World) -> Self {
         Self::answering(world, &[])
     }
 
@@ -111,7 +111,7 @@ impl Editor {
     }
 
     /// Begins a session in the working folder.
-    pub(super) fn begin(&self, world: &World) -> NewSessionResponse {
+    pub(crate) fn begin(&self, world: &World) -> NewSessionResponse {
         self.ask(NewSessionRequest::new(world.work())).unwrap()
     }
 
@@ -123,7 +123,7 @@ impl Editor {
     }
 
     /// Gives a prompt and waits for the end of its turn.
-    pub(super) fn prompt(&self, session: &SessionId, text: &str) -> Result<StopReason, Error> {
+    pub(crate) fn prompt(&self, session: &SessionId, text: &str) -> Result<StopReason, Error> {
         Ok(self.ask(PromptRequest::new(session.clone(), vec![text.into()]))?.stop_reason)
     }
 
@@ -144,7 +144,7 @@ impl Editor {
     }
 
     /// Closes the agent's input: it must end by itself, and well.
-    pub(super) fn close(self) {
+    pub(crate) fn close(self) {
         let Self { runtime, agent, mut child, connection, close, .. } = self;
         drop(agent);
         close.send(()).unwrap();

@@ -23,7 +23,7 @@ fn world(command: &str) -> World {
 
 impl Asked<'_> {
     /// Starts a run, and gives its name.
-    fn begin(&self, new: &Value) -> String {
+    pub(crate) fn begin(&self, new: &Value) -> String {
         let (status, started) = self.ask("POST", "/api/v1/runs", &new.to_string());
         assert_eq!(status, 201, "{started}");
         started["run"].as_str().unwrap().to_owned()
@@ -45,7 +45,7 @@ impl Asked<'_> {
         self.ask("POST", &format!("/api/v1/runs/{run}/answer"), &answer.to_string())
     }
 
-    fn wait_for_end(&self, run: &str) -> Value {
+    pub(crate) fn wait_for_end(&self, run: &str) -> Value {
         let begun = Instant::now();
         loop {
             let seen = self.look(run);

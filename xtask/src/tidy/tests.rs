@@ -193,6 +193,7 @@ fn reserved_names_stay_with_their_owners() {
         ("fn a() -> rusqlite::Result<()> { Ok(()) }", "rusqlite::Result"),
         ("use temporalio_sdk::WorkflowContext;", "temporalio_sdk::WorkflowContext outside of crates/temporal"),
         ("use aime_temporal::Runs;", "aime_temporal::Runs outside of crates/temporal and crates/cli"),
+        ("fn a() { aime_planner::Planner::new(); }", "Planner::new outside of crates/dynamic-planner and crates/orchestrator"),
         ("use std::env;\nfn a() { env::var(\"HOME\"); }", "env::var outside of crates/cli"),
     ] {
         one_fault(&[("crates/low/src/lib.rs", &format!("//! A.\n{code}\n"))], "crates/low/src/lib.rs:", says);

@@ -26,6 +26,8 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
             tells_every_end: true,
             lists_apart: true,
             keeps_unused: true,
+            plan_only: false,
+            planning: Vec::new(),
             settings: RunSettings::default(),
             tools: Vec::new(),
         },

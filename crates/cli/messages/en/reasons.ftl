@@ -88,6 +88,7 @@ said-bound-actors = {$number} of {$limit} actors were used
 said-mend-resume = go on with `aime resume {$run}`
 said-mend-resume-alone = if nothing drives it, go on with `aime resume {$run}`
 said-mend-bound = raise the bound: `aime resume {$run} {$flag}`
+said-mend-plan-bound = plan it again with a higher bound: `{$flag}`
 said-mend-setting = raise {$setting} in [run], then `aime resume {$run}`
 said-mend-steps = raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)
 said-mend-allow = allow it with `aime answer {$run} yes`, refuse it with `aime answer {$other} no`, then `aime resume {$again}`

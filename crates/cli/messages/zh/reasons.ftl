@@ -88,6 +88,7 @@ said-bound-actors = 已使用 {$number} 个执行者，上限 {$limit} 个
 said-mend-resume = 用 `aime resume {$run}` 继续
 said-mend-resume-alone = 若没有进程在推进它，用 `aime resume {$run}` 继续
 said-mend-bound = 提高上限：`aime resume {$run} {$flag}`
+said-mend-plan-bound = 提高上限后重新计划：`{$flag}`
 said-mend-setting = 在 [run] 中提高 {$setting}，然后 `aime resume {$run}`
 said-mend-steps = 在 [run] 中提高 max_steps，执行者的配置（profile）允许得更少时也在那里提高，或让目标分成更小的任务（--mode complex）
 said-mend-allow = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$other} no` 拒绝，然后 `aime resume {$again}`

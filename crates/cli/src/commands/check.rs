@@ -20,11 +20,11 @@ use crate::{
 
 /// What plans are checked against.
 pub(super) struct CheckerParts {
-    pub(super) tools: Vec<ToolDefinition>,
-    pub(super) actor_tools: Vec<String>,
-    pub(super) profiles: Vec<ProfileBrief>,
-    pub(super) models: Vec<String>,
-    pub(super) bundles: Vec<String>,
+    tools: Vec<ToolDefinition>,
+    actor_tools: Vec<String>,
+    profiles: Vec<ProfileBrief>,
+    models: Vec<String>,
+    bundles: Vec<String>,
     catalog: ProfileCatalog,
 }
 

@@ -1,28 +1,25 @@
-//! `aime plan`: a plan and nothing else.
+//! `aime plan`: a plan and nothing else. Also how `run --review` and the MCP server have a goal planned.
 
-use std::{path::Path, sync::Arc};
+use std::{convert::Infallible, future::pending, path::Path};
 
-use aime_durable::{Clock, SystemClock};
-use aime_llm::Tiers;
-use aime_orchestrator::{KnownContext, Models, PublishedEvent, RunMemory};
-use aime_planner::{PlanRequest, Planner, PlannerError, Route, Routed, ask_route, direct_plan, route};
-use aime_progress::{Plan, PlanMode, ProgressEvent, Timestamp};
+use aime_orchestrator::{ModelUse, Models, Orchestrator, PlanResult, PublishedEvent, RunControl, RunRequest, RunSettings};
+use aime_progress::{Plan, ProgressEvent, Spent};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    check::checker_parts,
     read_goal,
-    run::{configured, mode_of, model_line},
+    run::{bounds, configured, failure_of, interrupted, mode_of, model_line, new_run_id, tell_unpriced},
     write_whole,
 };
 use crate::{
-    args::{ModeArg, PlanArgs, PlanFormat},
-    failure::{Failure, code},
+    args::{PlanArgs, PlanFormat},
+    failure::Failure,
     models,
-    output::{self, BOLD, DIM},
+    output::{self, BOLD, DIM, count},
     plan_formats,
-    screen::{describe_plan, line_of},
+    screen::{describe_plan, line_of, plan_notes, span},
     wiring::Setup,
-    words::{msg, named, row, said},
+    words::msg,
 };
 
 pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
@@ -40,8 +37,16 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     if choice.because == models::NO_OTHER {
         output::note(&model_line(Some(&choice), setup));
     }
-    let models = models::ready(&choice, setup).await?.redacted(setup.redactor());
-    let plan = make(goal, args.choice.mode, &models, setup).await?;
+    let models = models::ready(&choice, setup).await?;
+    let configured = configured(&setup.config);
+    let settings = RunSettings {
+        mode: args.choice.mode.map_or(configured.mode, mode_of),
+        bounds: bounds(&args.bounds, configured.bounds.clone()),
+        ..configured
+    };
+    tell_unpriced(&settings.bounds, Some(&choice), setup)?;
+    let request = RunRequest { settings, ..RunRequest::new(new_run_id()?, goal) };
+    let (plan, _) = plan_here(request, models, setup).await?;
     if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;
         return Ok(0);
@@ -60,89 +65,75 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Chooses the mode and makes the plan.
-pub(super) async fn make(goal: String, mode: Option<ModeArg>, models: &Models, setup: &Setup) -> Result<Plan, Failure> {
-    let (prompts, categories) = setup.planning_parts()?;
-    let (prompts, tiers) = (Arc::new(prompts), Arc::new(Tiers::new()));
+/// Plans a goal for the person at this terminal: shows what happens and what it took, and stops at Ctrl-C. Gives the plan and the model
+/// calls that it took.
+pub(super) async fn plan_here(request: RunRequest, models: Models, setup: &Setup) -> Result<(Plan, Vec<ModelUse>), Failure> {
+    let stop = CancellationToken::new();
+    let stopping = async {
+        interrupted().await;
+        stop.cancel();
+        pending::<Infallible>().await
+    };
+    let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::line(line));
+    let result = tokio::select! {
+        result = plan_goal(request, models, stop.clone(), setup, show) => result?,
+        never = stopping => match never {},
+    };
+    tell_cost(&result.calls);
+    let calls = result.calls.clone();
+    Ok((made(result)?, calls))
+}
 
-    let mut settings = setup.route();
-    settings.mode = mode.map_or_else(|| configured(&setup.config).mode, mode_of);
-    let routed = match route(&goal, &settings, &categories) {
-        Route::Decided(routed) => routed,
-        Route::AskModel(undecided) => {
-            let asked = ask_route(models.role("classifier").as_ref(), &tiers, &prompts, &goal, undecided).await;
-            asked.map_err(|error| Failure::caused(code::USAGE, &error))?.routed
+/// Plans a goal as a run would, and begins nothing of the plan. `tell` is given each event.
+pub(super) async fn plan_goal(
+    request: RunRequest,
+    models: Models,
+    stop: CancellationToken,
+    setup: &Setup,
+    tell: impl Fn(PublishedEvent),
+) -> Result<PlanResult, Failure> {
+    let orchestrator = Orchestrator::new(setup.parts_of_plan(models)?);
+    let (control, mut watched) = RunControl::new();
+    let telling = async {
+        while let Some(event) = watched.recv().await {
+            tell(event);
         }
     };
-    let (mode, by) = (named("mode", &routed.mode.to_string()), named("by", &routed.by.to_string()));
-    let how = msg!("line-route", mode = mode, by = by, reasons = row(&routed.reasons));
-    output::note(&format!("{BOLD}{}{BOLD:#} {how}", msg!("head-route")));
-    let profile = categories.iter().find(|category| category.name == routed.category).map(|category| category.profile.clone());
-    if routed.mode == PlanMode::Direct {
-        return Ok(direct_plan(&goal, profile.as_deref()));
-    }
-    let planner = Planner::new(models.role("planner"), setup.planner()).with_prompts(prompts).with_tiers(tiers);
-    let known = recall(&goal, models, setup).await?;
-    ask(&planner, (goal, known), &routed, profile, setup).await
+    let (result, ()) = tokio::join!(orchestrator.plan(request, RunControl { stop, ..control }), telling);
+    result.map_err(|error| failure_of(&error))
 }
 
-/// What earlier runs and documents say of the goal, as a run would know it.
-async fn recall(goal: &str, models: &Models, setup: &Setup) -> Result<String, Failure> {
-    let Some(settings) = setup.memory().filter(|memory| memory.knowledge.is_some() || memory.file.exists()) else {
-        return Ok(String::new());
-    };
-    setup.made_keep()?;
-    let window = ["planner", "default"].map(|role| models.role(role).limits().context_tokens);
-    let (goal, now) = (goal.to_owned(), SystemClock.now());
-    let window = window.into_iter().min().unwrap_or_default();
-    let recalled = tokio::task::spawn_blocking(move || RunMemory::new(settings).recall_for(&goal, now, window));
-    let KnownContext { text, items, tokens, left_out, faults, .. } = recalled.await.map_err(Failure::internal)?;
-    let at = Timestamp::from_millis(now);
-    let told = faults.into_iter().map(|message| ProgressEvent::MemoryFailed { message });
-    let recalled = (!items.is_empty()).then_some(ProgressEvent::Recalled { items, tokens, left_out });
-    for event in told.chain(recalled) {
-        line_of(&PublishedEvent { seq: 0, at, event }).into_iter().for_each(|line| output::line(&line));
-    }
-    Ok(text)
+/// The plan, or the failure with its exit code.
+pub(super) fn made(result: PlanResult) -> Result<Plan, Failure> {
+    result.plan.map_err(|failure| Failure { code: failure.code.exit_code(), message: failure.message, hint: failure.hint })
 }
 
-async fn ask(
-    planner: &Planner,
-    (goal, known): (String, String),
-    routed: &Routed,
-    profile: Option<String>,
-    setup: &Setup,
-) -> Result<Plan, Failure> {
-    let parts = checker_parts(setup)?;
-    let request = PlanRequest {
-        known,
-        project: setup.project(),
-        tools: parts.tools.into(),
-        actor_tools: parts.actor_tools,
-        profiles: parts.profiles,
-        models: parts.models,
-        bundles: parts.bundles,
-        category_profile: profile,
-        ..PlanRequest::new(goal, routed.mode)
-    };
-    let planned = planner.plan(&request).await.map_err(|error| {
-        let (exit, hint) = match &error {
-            PlannerError::Model { source, .. } => (code::MODEL, source.hint()),
-            _ => (code::NOT_REACHED, None),
-        };
-        Failure { hint, ..Failure::caused(exit, &error) }
-    })?;
-    for refused in &planned.refused {
-        let told = msg!("line-refused", attempt = refused.attempt, faults = row(&refused.faults));
-        output::note(&format!("{} {told}", msg!("head-refused")));
+/// The line of an event. The plan itself is the result of the command, so only what was noted of it is shown.
+fn planning_line(published: &PublishedEvent) -> Option<String> {
+    match &published.event {
+        ProgressEvent::RunStarted { .. } | ProgressEvent::RunStatusChanged { .. } => None,
+        ProgressEvent::PlanCreated { repairs, fallback, .. } => {
+            let notes = plan_notes(repairs, fallback.as_deref());
+            (!notes.is_empty()).then(|| notes.join("\n"))
+        }
+        _ => line_of(published),
     }
-    for repair in &planned.repairs {
-        output::note(&format!("{DIM}{}{DIM:#}", msg!("line-mended", repair = said(repair))));
+}
+
+fn tell_cost(calls: &[ModelUse]) {
+    let mut spent = Spent::default();
+    calls.iter().for_each(|call| spent.add(&call.spent));
+    if spent.requests == 0 {
+        return;
     }
-    if let Some(why) = &planned.fallback {
-        output::note(&msg!("line-fallback", why = said(why)));
-    }
-    Ok(planned.plan)
+    let took = msg!(
+        "run-took",
+        span = span(calls.iter().map(|call| call.duration_ms).sum()),
+        tokens = spent.input_tokens + spent.output_tokens,
+        requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request"),
+    );
+    let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
+    output::line(&format!("{DIM}{took}{cost}{DIM:#}"));
 }
 
 /// A plan for people: the strategy, then the checklist.

@@ -58,7 +58,7 @@ fn stopped(why: String, file: &Path) -> Failure {
 }
 
 /// The person's editor, as other programs find it.
-fn editor(setup: &Setup) -> Result<String, Failure> {
+pub(super) fn editor(setup: &Setup) -> Result<String, Failure> {
     let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| setup.environment.text(name).filter(|value| !value.trim().is_empty()));
     match set {
         Some(editor) => Ok(editor.to_owned()),

@@ -15,9 +15,9 @@ use aime_tools::{Approval, PermissionRules};
 
 use super::{
     check::{checker_parts, told},
-    plan::make,
+    plan::plan_here,
     read_goal, read_text,
-    review::review,
+    review::{editor, review},
     runs::output_of,
     showing::{Shown, finish_screen, is_first, show, stopped_twice, teach},
 };
@@ -47,6 +47,10 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
         (None, None, Some(_)) => "carry out the plan".to_owned(),
         (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"what is to be reached\"")),
     };
+    if args.review {
+        // A missing editor is told before a plan is paid for.
+        editor(setup)?;
+    }
     let elsewhere = is_elsewhere(global);
     if elsewhere && args.choice.model.is_some() {
         return Err(Failure::usage("workers have models of their own, so --model says nothing here").hint("name it to `aime worker`"));
@@ -66,18 +70,24 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
         None if needs_model => return Err(models::none_configured()),
         _ => at_hand(choice.as_ref(), setup),
     };
-    let plan = match (args.review, plan, &models) {
-        (false, plan, _) => plan,
-        (true, Some(plan), _) => Some(review(&plan, setup).await?),
-        (true, None, Some(models)) => Some(review(&make(goal.clone(), args.choice.mode, models, setup).await?, setup).await?),
-        (true, None, None) => return Err(models::none_configured()),
-    };
-    let settings = RunSettings { rules: setup.rules(), ..settings(&args, &setup.config, plan.is_some()) };
+    let settings = RunSettings { rules: setup.rules(), ..settings(&args, &setup.config, plan.is_some() || args.review) };
     let bounds = settings.bounds.clone();
     if models.is_some() {
         tell_unpriced(&bounds, choice.as_ref(), setup)?;
     }
-    let request = RunRequest { run: run.clone(), goal, plan, settings };
+    let mut request = RunRequest { plan, settings, ..RunRequest::new(run.clone(), goal) };
+    if args.review {
+        let plan = match (request.plan.take(), &models) {
+            (Some(plan), _) => plan,
+            (None, Some(models)) => {
+                let (plan, calls) = plan_here(request.clone(), models.clone(), setup).await?;
+                request.planning = calls;
+                plan
+            }
+            (None, None) => return Err(models::none_configured()),
+        };
+        request.plan = Some(review(&plan, setup).await?);
+    }
     carry_out(
         Carry { run, output: args.output, unattended: args.unattended, models, bounds },
         global,
@@ -87,10 +97,13 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
     .await
 }
 
-/// Gives programs the result that they are promised also where no model can be had before the run is begun, or gone on with.
+/// Prints the result that programs are promised where a run ends before it is begun or resumed: no model can be had, or planning for
+/// a review comes to nothing.
 pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
-    if failure.code == code::MODEL && form != Output::Text {
-        let failed = RunFailure { code: FailureCode::ModelUnavailable, message: failure.message.clone(), hint: failure.hint.clone() };
+    let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
+    let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
+    if let Some(code) = end.filter(|_| form != Output::Text) {
+        let failed = RunFailure { code, message: failure.message.clone(), hint: failure.hint.clone() };
         if let Err(lost) = tell(&result(failed), form) {
             return lost;
         }

@@ -62,12 +62,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::PlanCreated { plan, repairs, fallback } => {
             let mut text = format!("{}v1\n{}", head(BOLD, "head-plan"), describe_plan(plan));
-            for repair in repairs {
-                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-mended", repair = said(repair))));
-            }
-            if let Some(why) = fallback {
-                text.push_str(&format!("\n  {YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = said(why))));
-            }
+            plan_notes(repairs, fallback.as_deref()).iter().for_each(|note| text.push_str(&format!("\n  {note}")));
             text
         }
         E::PlanChanged { decision } => {
@@ -150,6 +145,13 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
     };
     Some(line)
+}
+
+/// The lines on a new plan: its faults that were mended, and why it is not what the model was asked for first.
+pub(crate) fn plan_notes(repairs: &[String], fallback: Option<&str>) -> Vec<String> {
+    let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-mended", repair = said(repair))));
+    let fallback = fallback.map(|why| format!("{YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = said(why))));
+    repairs.chain(fallback).collect()
 }
 
 /// What earlier runs learnt on one line, what documents say on another.

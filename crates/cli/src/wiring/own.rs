@@ -123,10 +123,6 @@ impl Setup {
         }
         Ok(found)
     }
-
-    pub(crate) fn planning_parts(&self) -> Result<(Prompts, Vec<aime_planner::Category>), Failure> {
-        Ok((self.prompts()?.planning, self.categories()?))
-    }
 }
 
 fn first(failures: Vec<Failure>) -> Result<(), Failure> {

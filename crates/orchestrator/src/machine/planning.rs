@@ -5,7 +5,7 @@ use aime_progress::{Plan, PlanMode, ProgressEvent, RunStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, Work};
 use crate::{
-    RunEffect,
+    RunEffect, RunOutput,
     fact::{ChosenRoute, Planning, RefusedAnswer},
 };
 
@@ -18,6 +18,8 @@ impl RunMachine {
     /// Takes the next: with a plan in hand, with a mode in hand, or by asking for a route.
     pub(super) fn begin_work(&mut self, out: &mut Out) {
         if let Some(plan) = self.input.plan.clone() {
+            let planning = self.input.planning.clone();
+            self.used(&planning, out);
             let reasons = vec!["the plan was handed over".to_owned()];
             self.tell_route(
                 ChosenRoute {
@@ -116,6 +118,9 @@ impl RunMachine {
         }
         self.keep_early(&plan, out);
         self.emit(ProgressEvent::PlanCreated { plan, repairs, fallback }, out);
+        if self.input.plan_only {
+            return self.leave(RunOutput { status: self.state.status, error: None }, out);
+        }
         self.set_status(RunStatus::Executing, None, out);
         self.phase = Phase::Executing;
         self.take_over_early(out);

@@ -16,7 +16,7 @@ impl RunMachine {
         }
         self.leaving = None;
         self.emit(ProgressEvent::RunInterrupted { reason: reason.to_owned() }, out);
-        let hint = Some(format!("go on with `aime resume {}`", self.input.run));
+        let hint = (!self.input.plan_only).then(|| format!("go on with `aime resume {}`", self.input.run));
         let error = Some(RunFailure { code: FailureCode::Interrupted, message: reason.to_owned(), hint });
         self.leave(RunOutput { status: self.state.status, error }, out);
     }
@@ -28,12 +28,17 @@ impl RunMachine {
         self.leaving = None;
         self.bounds_reached.insert(bound.to_owned());
         self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
-        let (run, setting) = (&self.input.run, format!("max_{bound}"));
-        let hint = Some(match bound {
-            "tokens" => format!("raise the bound: `aime resume {run} --max-tokens N`"),
-            "money" => format!("raise the bound: `aime resume {run} --max-cost USD`"),
-            "time" => format!("raise the bound: `aime resume {run} --timeout TIME`"),
-            _ => format!("raise {setting} in [run], then `aime resume {run}`"),
+        let run = &self.input.run;
+        let flag = match bound {
+            "tokens" => Some("--max-tokens N"),
+            "money" => Some("--max-cost USD"),
+            "time" => Some("--timeout TIME"),
+            _ => None,
+        };
+        let hint = Some(match flag {
+            Some(flag) if self.input.plan_only => format!("plan it again with a higher bound: `{flag}`"),
+            Some(flag) => format!("raise the bound: `aime resume {run} {flag}`"),
+            None => format!("raise max_{bound} in [run], then `aime resume {run}`"),
         });
         let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), hint);
         self.leave(output, out);

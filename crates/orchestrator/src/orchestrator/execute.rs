@@ -175,7 +175,7 @@ impl Drop for Beside {
     }
 }
 
-async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
+pub(super) async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
     stop.cancelled().await;
     // A run that has ended needs no stop.
     let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });

@@ -101,7 +101,9 @@ impl RunRunner {
             Ok(mut planned) => {
                 let catalog = self.parts.actors.profiles();
                 planned.repairs.extend(planned.plan.tasks.iter_mut().filter_map(|task| leave_out_unfit(catalog, task)));
-                self.keep_under_way(key, &request, &planned).await;
+                if !self.input.plan_only {
+                    self.keep_under_way(key, &request, &planned).await;
+                }
                 if let Some(Reused { by: run }) = planned.reused {
                     notes.extend(planned.repairs);
                     let outcome = Planning::Reused { plan: Box::new(planned.plan), run, notes };

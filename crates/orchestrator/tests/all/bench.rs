@@ -157,7 +157,7 @@ impl Bench {
 
     pub(crate) fn request(&self, goal: &str, plan: Option<Plan>) -> RunRequest {
         let settings = RunSettings { approval: Approval::All, ..RunSettings::default() };
-        RunRequest { run: run_id(), goal: goal.to_owned(), plan, settings }
+        RunRequest { plan, settings, ..RunRequest::new(run_id(), goal) }
     }
 
     pub(crate) async fn run(&self, goal: &str, plan: Option<Plan>) -> RunResult {

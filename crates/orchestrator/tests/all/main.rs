@@ -13,5 +13,6 @@ mod hooks;
 mod injection;
 mod memory;
 mod people;
+mod plan_only;
 mod runs;
 mod secrets;

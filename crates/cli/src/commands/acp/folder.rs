@@ -57,7 +57,7 @@ impl WorkingFolder {
                     // What a run has answered was made from what it read.
                     settings.origins = vec![Origin::Memory];
                 }
-                (Carry::Start(Box::new(RunRequest { run: run.clone(), goal, plan: None, settings })), models)
+                (Carry::Start(Box::new(RunRequest { settings, ..RunRequest::new(run.clone(), goal) })), models)
             }
             on @ (Work::Answer { .. } | Work::Say { .. }) => {
                 let seen = resumable(&run, setup)?;

@@ -37,7 +37,7 @@ pub(super) async fn start(host: &Arc<Host>, new: NewRun) -> Result<RunId, Failur
         host.ready().await?;
         let models = host.models(None, true).await?;
         let run = new_run_id()?;
-        let request = RunRequest { run: run.clone(), goal, plan: None, settings };
+        let request = RunRequest { settings, ..RunRequest::new(run.clone(), goal) };
         carry(&host, &run, Work::Start(Box::new(request)), models).await?;
         Ok(run)
     })

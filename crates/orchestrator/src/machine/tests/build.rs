@@ -37,6 +37,8 @@ pub(super) fn input() -> RunInput {
         tells_every_end: true,
         lists_apart: true,
         keeps_unused: true,
+        plan_only: false,
+        planning: Vec::new(),
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         tools: [sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)]
             .map(std::sync::Arc::new)

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aime_orchestrator::{Models, RunRequest, RunResult};
+use aime_orchestrator::{Bounds, Models, RunRequest, RunResult};
 use aime_progress::{Plan, RunId, RunStatus, TaskKind};
 use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::told::{person, tell};
 use crate::{
     args::ModeArg,
     commands::{
         host::{Carried, Going, Host},
-        plan::make,
+        plan::{made, plan_goal},
         resume::{find_run, resumable},
         run::{Work, checked_plan, configured, mode_of, new_run_id, summary},
         runs::{listed, read},
@@ -41,6 +42,15 @@ struct PlanParameters {
     mode: Option<ModeArg>,
     /// The model, by a name of aime's configuration or its server's own
     model: Option<String>,
+    /// The most tokens it may use, sent and received
+    #[schemars(range(min = 1))]
+    max_tokens: Option<u64>,
+    /// The most it may cost, in US dollars
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    max_cost_usd: Option<f64>,
+    /// The longest it may work, in seconds
+    #[schemars(range(min = 1))]
+    max_seconds: Option<u64>,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -127,7 +137,16 @@ async fn plan(host: &Arc<Host>, parameters: PlanParameters, context: ToolContext
     let planned = async {
         host.ready().await?;
         let models = host.models(parameters.model.as_deref(), true).await?.ok_or_else(crate::models::none_configured)?;
-        make(goal, parameters.mode, &models, &host.setup).await
+        let mut settings = configured(&host.setup.config);
+        settings.mode = parameters.mode.map_or(settings.mode, mode_of);
+        settings.bounds = Bounds {
+            max_tokens: parameters.max_tokens.or(settings.bounds.max_tokens),
+            max_cost_usd: parameters.max_cost_usd.or(settings.bounds.max_cost_usd),
+            max_seconds: parameters.max_seconds.or(settings.bounds.max_seconds),
+            ..settings.bounds
+        };
+        let request = RunRequest { settings, ..RunRequest::new(new_run_id()?, goal) };
+        made(plan_goal(request, models, CancellationToken::new(), &host.setup, tell(context.progress.clone())).await?)
     };
     let plan = context.cancel.run_until_cancelled(planned).await.ok_or(ToolError::Cancelled)?.map_err(failed)?;
     whole(&plan)
@@ -174,7 +193,7 @@ async fn start(host: &Arc<Host>, new: RunParameters, context: &ToolContext, wait
     bounds.max_tokens = new.max_tokens.or(bounds.max_tokens);
     bounds.max_cost_usd = new.max_cost_usd.or(bounds.max_cost_usd);
     bounds.max_seconds = new.max_seconds.or(bounds.max_seconds);
-    let request = RunRequest { run: run.clone(), goal, plan, settings };
+    let request = RunRequest { plan, settings, ..RunRequest::new(run.clone(), goal) };
     let going = host.carry(carried(run.clone(), Work::Start(Box::new(request)), models, context, wait));
     Ok((run, going.map_err(failed)?))
 }

@@ -1,0 +1,119 @@
+//! A run that stops once its plan stands.
+
+use std::{convert::Infallible, future::pending, sync::Arc};
+
+use aime_durable::{Commit, DriveError, EmbeddedHost, JournalError, MemoryStream, Recorded, Resume, Sink, UnixMillis, drive};
+use aime_progress::{LiveStore, Plan, ProgressEvent, Spent, Timestamp};
+use tokio::sync::mpsc;
+
+use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
+use crate::{
+    Budget, EagerStart, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
+    questions::Answers,
+    runner::{RunRunner, kept_files::KeptFiles},
+    words::Words,
+};
+
+/// What [`Orchestrator::plan`] came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanResult {
+    /// The plan, or why there is none.
+    pub plan: Result<Plan, RunFailure>,
+    /// The model calls that it took; hand them to the run that carries the plan out.
+    pub calls: Vec<ModelUse>,
+}
+
+impl Orchestrator {
+    /// Plans a goal and carries nothing out. It recalls, routes and plans as [`run`](Self::run) does, with the same prompts, hooks, bounds
+    /// and kept plans.
+    ///
+    /// Nothing of it stays: it writes no journal, no snapshot and no memory, and it keeps no plan for later runs. Hooks at `stop` are not
+    /// asked, and what hooks do to files is not recorded for an undo.
+    ///
+    /// # Errors
+    /// [`OrchestratorError`]; a goal for which no plan could be made is a result.
+    pub async fn plan(&self, mut request: RunRequest, control: RunControl) -> Result<PlanResult, OrchestratorError> {
+        // Nobody carries out what would be begun early.
+        request.settings.eager_start = EagerStart::Never;
+        let input = RunInput { plan_only: true, ..self.input(request)? };
+        let (run, bounds) = (input.run.clone(), input.settings.bounds.clone());
+        let at = self.parts.clock.now();
+        let live = Arc::<LiveStore>::default();
+        // There are no actors, so no journal of one can break.
+        let (broken, _) = mpsc::unbounded_channel();
+        let runner = RunRunner {
+            run: run.clone(),
+            input: input.clone(),
+            parts: self.parts.clone(),
+            plan_tools: self.plan_tools.clone(),
+            budget: Arc::new(Budget::new(&bounds, &Spent::default(), 0)),
+            bounds,
+            answers: Arc::new(Answers::default()),
+            words: Arc::new(Words::default()),
+            kept_files: KeptFiles::new(None, run.clone(), Arc::clone(&live)),
+            live,
+            broken,
+        };
+        let memory = MemoryStream::<RunMachine>::new();
+        let sink = Published { memory: memory.clone(), watcher: control.events, published: 0 };
+        let redactor = self.parts.redactor.clone();
+        let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.parts.clock));
+        let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
+        let stopping = pass_on_stop(control.stop, host.sender());
+        let stopping = async {
+            stopping.await;
+            pending::<Infallible>().await
+        };
+        let ended = tokio::select! {
+            ended = drive(&mut host, Resume::Fresh(Recorded { at, fact: input })) => ended,
+            never = stopping => match never {},
+        };
+        host.close().await;
+        let ended = ended.map_err(|error| match error {
+            DriveError::Host(error) => OrchestratorError::Journal(error),
+            other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
+        })?;
+        let mut result = PlanResult { plan: Err(no_plan(ended.output.error)), calls: Vec::new() };
+        for Recorded { fact: event, .. } in memory.events() {
+            match event {
+                ProgressEvent::PlanCreated { plan, .. } => result.plan = Ok(plan),
+                ProgressEvent::ModelCalled { purpose, model, spent, duration_ms, finish, .. } => {
+                    result.calls.push(ModelUse { purpose, model, spent, duration_ms, finish });
+                }
+                _ => {}
+            }
+        }
+        Ok(result)
+    }
+}
+
+fn no_plan(error: Option<RunFailure>) -> RunFailure {
+    let message = "the planner gave neither a plan nor a reason".to_owned();
+    error.unwrap_or(RunFailure { code: FailureCode::Internal, message, hint: None })
+}
+
+/// Keeps a run in memory and publishes its events.
+struct Published {
+    memory: MemoryStream<RunMachine>,
+    watcher: mpsc::UnboundedSender<PublishedEvent>,
+    published: u64,
+}
+
+impl Sink<RunMachine> for Published {
+    type Error = JournalError;
+
+    async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
+        let events = commit.events.to_vec();
+        self.memory.append(commit).await?;
+        for Recorded { at, fact } in events {
+            self.published += 1;
+            // The caller may have stopped watching.
+            drop(self.watcher.send(PublishedEvent { seq: self.published, at: Timestamp::from_millis(at), event: fact }));
+        }
+        Ok(())
+    }
+
+    fn last(&self) -> UnixMillis {
+        self.memory.last()
+    }
+}

@@ -1,0 +1,109 @@
+//! Every face plans in the same way: each sends the planner the same request, and none sends a secret to a model.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::{
+    acp::editor::Editor,
+    dashboard::Asked,
+    harness::{World, actor, done, plan, said},
+    mcp_serve::Client,
+};
+
+/// The ways in which a goal comes to the planner.
+const FACES: [&str; 7] = ["run", "plan", "review", "mcp run", "mcp plan", "acp", "dashboard"];
+
+/// The value of a variable that holds a secret.
+const OF_VARIABLE: &str = "s3cr3t-canary-1";
+/// The value in an `.env` file of the working folder.
+const OF_FILE: &str = "s3cr3t-canary-2";
+
+/// A planner that plans one task, and an actor that says this at its end.
+fn script(says: &str) -> Script {
+    Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("wash", "WASH", &[])]))])
+        .on(When::tools(), [done(says)])
+        .on(When::plain(), [Reply::text(says)])
+}
+
+/// A world in which every goal is planned.
+fn world(says: &str) -> World {
+    let settings = "[planning]\nmode = \"complex\"\ncache = false\n[memory]\nknowledge = \"docs\"\n";
+    let mut world = World::with(script(says)).settings(settings);
+    world.set("EDITOR", "true");
+    world
+}
+
+/// Has a goal planned, and carried out where the face does that.
+fn ask(face: &str, goal: &str, world: &World) {
+    match face {
+        "run" => drop(world.aime(["run", goal]).must(0)),
+        "plan" => drop(world.aime(["plan", goal]).must(0)),
+        "review" => drop(world.aime(["run", goal, "--review"]).must(0)),
+        "mcp run" | "mcp plan" => {
+            let client = Client::of(world);
+            client.call(if face == "mcp run" { "run" } else { "plan" }, json!({"goal": goal})).good();
+            client.close();
+        }
+        "acp" => {
+            let editor = Editor::of(world);
+            let session = editor.begin(world).session_id;
+            editor.prompt(&session, goal).unwrap();
+            editor.close();
+        }
+        _ => {
+            let dashboard = Asked::start(world);
+            let run = dashboard.begin(&json!({"goal": goal}));
+            dashboard.wait_for_end(&run);
+            dashboard.end();
+        }
+    }
+}
+
+#[test]
+fn no_face_sends_a_secret_to_a_model() {
+    let mut world = world(&format!("The blue tap opens with {OF_VARIABLE} or {OF_FILE}."));
+    // Nobody knows yet that the memory of this run holds secrets.
+    world.aime(["run", "Find out how the blue tap opens"]).must(0);
+    world.set("DB_PASSWORD", OF_VARIABLE);
+    world.file(".env", &format!("SERVICE_TOKEN={OF_FILE}\n"));
+    let both = format!("{OF_VARIABLE} and {OF_FILE}");
+    world.file("AGENTS.md", &format!("Use the green sponge with {both}.\n"));
+    world.file("docs/tap.md", &format!("# The blue tap\n\nTurn the blue tap twice, then give it {both}.\n"));
+    world.file(&format!("{OF_VARIABLE}.txt"), "");
+    for face in FACES {
+        world.serve(script("washed"));
+        ask(face, &format!("Open the blue tap with {both}"), &world);
+        for request in world.server().requests() {
+            let request = request.to_string();
+            assert!(!request.contains(OF_VARIABLE) && !request.contains(OF_FILE), "{face}: {request}");
+        }
+        let planner = said(&world.schema_requests("aime_plan")[0]);
+        for known in ["Open the blue tap with [redacted-secret]", "green sponge with [redacted-secret]", "[redacted-secret].txt"] {
+            assert!(planner.contains(known), "{face}: the planner is not told {known:?}\n{planner}");
+        }
+        for known in ["Turn the blue tap twice", "The blue tap opens with [redacted-secret]"] {
+            assert!(planner.contains(known), "{face}: the planner does not know {known:?}\n{planner}");
+        }
+    }
+}
+
+/// The request that the planner gets from a face.
+fn planner_request(face: &str) -> Value {
+    let world = world("washed");
+    world.file("AGENTS.md", "Use the green sponge.\n");
+    world.file("docs/tap.md", "# The blue tap\n\nTurn the blue tap twice.\n");
+    ask(face, "Open the blue tap", &world);
+    world.schema_requests("aime_plan").remove(0)
+}
+
+#[test]
+fn every_face_sends_the_planner_the_same_request() {
+    let of_run = planner_request("run");
+    // The tools stand in both parts that are left out; their descriptions are no matter of planning.
+    insta::assert_json_snapshot!(of_run, {".messages[0].content" => "…", ".response_format.json_schema.schema" => "…"});
+    for face in FACES {
+        let request = planner_request(face);
+        assert!(request == of_run, "{face}: {request:#}");
+    }
+}
