@@ -13,12 +13,11 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
     time::Duration,
 };
 
 use aime_evaluation::ModelInUse;
-use aime_llm::{ChatModel, FallbackModel, ModelFacts, ModelLimits, OpenAiModel, OpenAiSettings, Prices, SettingsError, model_facts};
+use aime_llm::{ModelFacts, ModelLimits, ModelStack, OpenAiSettings, Prices, SettingsError, model_facts};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
@@ -127,21 +126,18 @@ async fn ask_for_window(name: &str, config: &mut ModelConfig, environment: &Envi
 pub(crate) fn build(choice: &Choice, setup: &Setup) -> Result<Models, Failure> {
     let used = used(choice, setup)?;
     let mut opened = local::Opened::default();
-    let mut single: BTreeMap<&str, Arc<dyn ChatModel>> = BTreeMap::new();
+    let mut single: BTreeMap<&str, ModelStack> = BTreeMap::new();
     for (name, model) in &choice.models {
-        let made: Arc<dyn ChatModel> = match model.provider {
-            Provider::Local if !used.contains(name) => continue,
-            Provider::Local => opened.open(name, model, choice, setup)?,
-            _ => Arc::new(client(name, model, &setup.environment)?),
-        };
-        single.insert(name, made);
+        if model.provider != Provider::Local || used.contains(name) {
+            single.insert(name, self::single(name, model, choice, &mut opened, setup)?);
+        }
     }
-    let mut roles: BTreeMap<String, Arc<dyn ChatModel>> = BTreeMap::new();
+    let mut roles: BTreeMap<String, ModelStack> = BTreeMap::new();
     for (name, model) in &choice.models {
         let Some(first) = single.get(name.as_str()).cloned() else { continue };
         check_fallbacks(name, model, |other| choice.models.contains_key(other))?;
         let others: Vec<_> = model.fallback.iter().filter_map(|other| single.get(other.as_str()).cloned()).collect();
-        roles.insert(name.clone(), if others.is_empty() { first } else { Arc::new(FallbackModel::new(first, others)) });
+        roles.insert(name.clone(), if others.is_empty() { first } else { first.or_else(others) });
     }
     Models::new(roles).ok_or_else(none_configured)
 }
@@ -218,10 +214,10 @@ pub(crate) fn single(
     choice: &Choice,
     opened: &mut local::Opened,
     setup: &Setup,
-) -> Result<Arc<dyn ChatModel>, Failure> {
+) -> Result<ModelStack, Failure> {
     match config.provider {
         Provider::Local => opened.open(name, config, choice, setup),
-        _ => Ok(Arc::new(client(name, config, &setup.environment)?)),
+        _ => client(name, config, &setup.environment),
     }
 }
 
@@ -234,8 +230,8 @@ pub(crate) fn place(config: &ModelConfig, environment: &Environment) -> String {
 }
 
 /// The client of a model behind a server.
-pub(crate) fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiModel, Failure> {
-    OpenAiModel::new(settings(name, config, environment)?).map_err(|error| {
+pub(crate) fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<ModelStack, Failure> {
+    ModelStack::server(settings(name, config, environment)?).map_err(|error| {
         let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
         let variable = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
         let mend = if from_environment { format!("mend {variable}") } else { format!("mend [models.{name}]") };

@@ -21,7 +21,7 @@ fn carry_out(task: &TaskSpec) -> Result<String, String> {
     if task.description.contains("oven") { Err("there is no oven".to_owned()) } else { Ok("done".to_owned()) }
 }
 
-/// What a model might answer: first a plan with a slip in it, then a patch. `aime_llm::OpenAiModel` asks real ones.
+/// What a model might answer: first a plan with a slip in it, then a patch. `aime_llm::ModelStack::server` asks real ones.
 fn model() -> ScriptedModel {
     let plan = json!({"tasks": [
         {"id": "dough", "description": "Knead the dough"},
@@ -37,7 +37,7 @@ fn model() -> ScriptedModel {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let goal = "First knead a dough, then bake it, and serve the bread afterwards";
-    let planner = Planner::new(Arc::new(model()), PlannerSettings::default());
+    let planner = Planner::new(model().built(), PlannerSettings::default());
 
     // How is it planned? Rules decide; only where they are unsure would a model be asked (`ask_route`).
     let mode = match route(goal, &RouteSettings::default(), &default_categories()) {

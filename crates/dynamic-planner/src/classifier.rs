@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, StructuredRequest, Tiers, ask};
+use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
 use aime_progress::{PlanMode, Spent};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub struct AskedRoute {
 /// # Errors
 /// [`PromptError`] if a user's prompt cannot be filled in.
 pub async fn ask_route(
-    model: &dyn ChatModel,
+    model: &Model,
     tiers: &Tiers,
     prompts: &Prompts,
     goal: &str,

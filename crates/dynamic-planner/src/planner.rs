@@ -11,7 +11,7 @@ mod tests;
 
 use std::sync::{Arc, Mutex};
 
-use aime_llm::{Arriving, ChatModel, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
+use aime_llm::{Arriving, ChatModel, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
 use aime_progress::{Plan, PlanMode, Spent, TaskSpec};
 use serde_json::Value;
 
@@ -54,7 +54,7 @@ pub struct Planned {
 /// Dropping a future that it returned cancels the request. One planner serves many goals at once.
 #[derive(Clone)]
 pub struct Planner {
-    model: Arc<dyn ChatModel>,
+    model: Model,
     settings: PlannerSettings,
     prompts: Arc<Prompts>,
     tiers: Arc<Tiers>,
@@ -71,7 +71,7 @@ impl std::fmt::Debug for Planner {
 impl Planner {
     /// A planner with the built-in prompts, no added rules and no cache.
     #[must_use]
-    pub fn new(model: Arc<dyn ChatModel>, settings: PlannerSettings) -> Self {
+    pub fn new(model: Model, settings: PlannerSettings) -> Self {
         let prompts = Arc::new(Prompts::default());
         Self { model, settings, prompts, tiers: Arc::new(Tiers::new()), validators: Arc::from([]), cache: None }
     }
@@ -203,7 +203,7 @@ impl Planner {
             }
         };
         let judge = |value| check(&checker, &value, &request.goal).map_err(|faults| lines(&faults));
-        Ok(ask_watching(self.model.as_ref(), &self.tiers, question, judge, &watch).await?.into())
+        Ok(ask_watching(&self.model, &self.tiers, question, judge, &watch).await?.into())
     }
 
     async fn ask_simplified(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
@@ -226,7 +226,7 @@ impl Planner {
 
     async fn ask<T>(&self, question: StructuredRequest, judge: impl Fn(Value) -> Result<T, Vec<PlanFault>>) -> Asked<T> {
         let judge = |value| judge(value).map_err(|faults| lines(&faults));
-        Ok(ask(self.model.as_ref(), &self.tiers, question, judge).await?.into())
+        Ok(ask(&self.model, &self.tiers, question, judge).await?.into())
     }
 
     fn checker<'a>(&'a self, request: &'a PlanRequest, mode: PlanMode) -> PlanChecker<'a> {

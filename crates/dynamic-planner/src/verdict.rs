@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, StructuredRequest, Tiers, ask};
+use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
 use aime_progress::Spent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -51,7 +51,7 @@ pub struct Judged {
 /// # Errors
 /// [`PlannerError::Model`] if the model cannot be used, [`PlannerError::NoVerdict`] if no answer could be read in three tries.
 pub async fn verdict(
-    model: &dyn ChatModel,
+    model: &Model,
     tiers: &Tiers,
     prompts: &Prompts,
     goal: &str,

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use aime_actors::ProfileCatalog;
 use aime_durable::Journal;
 use aime_llm::{
-    CarriedAnswer, Carrier, ChatModel, ChatRequest, ChatResponse, ModelError, OpenAiModel, OpenAiSettings, calls_in_text, coerce_to_schema,
-    read_arguments, read_json,
+    CarriedAnswer, Carrier, ChatModel, ChatRequest, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, calls_in_text,
+    coerce_to_schema, read_arguments, read_json,
 };
 use aime_planner::{PlanChecker, parse_patch, parse_plan, read_categories};
 use futures::FutureExt;
@@ -73,7 +73,7 @@ impl Carrier for Player {
 struct Reader {
     runtime: tokio::runtime::Runtime,
     player: Arc<Player>,
-    models: [OpenAiModel; 2],
+    models: [Model; 2],
 }
 
 impl Reader {
@@ -84,7 +84,8 @@ impl Reader {
             let mut settings = OpenAiSettings::new("m", "http://localhost/v1");
             settings.retry.max_retries = 0;
             settings.streaming = streaming;
-            OpenAiModel::carried_by(settings, Arc::clone(&player) as Arc<dyn Carrier>).ok()
+            let stack = ModelStack::carried_by(settings, Arc::clone(&player) as Arc<dyn Carrier>);
+            stack.ok().map(|stack| stack.build(&Redactor::default()))
         };
         let entered = runtime.enter();
         let models = [model(true)?, model(false)?];

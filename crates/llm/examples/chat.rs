@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io::Write;
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, ChatRequest, Message, ModelError, OpenAiModel, OpenAiSettings, StreamPart, ToolDefinition};
+use aime_llm::{ChatModel, ChatRequest, Message, ModelError, ModelStack, OpenAiSettings, Redactor, StreamPart, ToolDefinition};
 use futures::StreamExt;
 
 #[tokio::main(flavor = "current_thread")]
@@ -14,7 +14,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let [url, name, question, key @ ..] = arguments.as_slice() else { return Err("usage: chat URL MODEL QUESTION [KEY]".into()) };
     let mut settings = OpenAiSettings::new(name, url);
     settings.api_key = key.first().map(|key| key.as_str().into());
-    let model = OpenAiModel::new(settings)?;
+    let model = ModelStack::server(settings)?.build(&Redactor::default());
 
     let clock = ToolDefinition {
         name: "clock".to_owned(),

@@ -38,6 +38,7 @@ impl ModelError {
             | Self::Unreadable { .. }
             | Self::Unloadable { .. }
             | Self::Blocked { .. }
+            | Self::OutOfBudget { .. }
             | Self::NotRecorded { .. }
             | Self::GaveUp { .. }
             | Self::AllFailed { .. } => return None,

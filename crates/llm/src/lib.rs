@@ -5,7 +5,6 @@ mod calls_in_text;
 mod catalog;
 #[cfg(test)]
 mod corpus;
-mod fallback;
 mod hint;
 mod json;
 mod message;
@@ -15,20 +14,17 @@ mod native;
 mod openai;
 mod prices;
 mod protocol;
-mod recording;
-mod retry;
 mod schema;
 mod script;
 pub mod scripted;
+mod stack;
 mod structured;
-#[cfg(feature = "openai")]
-mod throttle;
 mod usage;
 
+pub use aime_redact::Redactor;
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
 pub use calls_in_text::{CallsInText, calls_in_text, clean_tool_name};
 pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
-pub use fallback::FallbackModel;
 pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
     ChatRequest, ChatResponse, Citation, Effort, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition,
@@ -37,12 +33,11 @@ pub use message::{
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
 pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
-pub use openai::{CarriedAnswer, Carrier, OpenAiModel, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window};
+pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window};
 pub use prices::{Prices, RequestTokens, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;
-pub use recording::{RecordingModel, ReplayError, ReplayModel};
-pub use retry::{Retry, RetryObserver, RetrySettings, RetryingModel};
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};
 pub use script::{in_another_script, in_chinese};
+pub use stack::{Meter, Model, ModelHook, ModelStack, OutOfBudget, Reserved, Retry, RetryObserver, RetrySettings, TryCost, TryEstimate};
 pub use structured::{Arriving, Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask, ask_watching};
 pub use usage::estimate_tokens;

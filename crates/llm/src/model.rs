@@ -9,7 +9,7 @@ use futures::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatRequest, ChatResponse, Prices, StreamPart};
+use crate::{ChatRequest, ChatResponse, Prices, Protocol, StreamPart};
 
 /// What a model can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +41,11 @@ pub trait ChatModel: Send + Sync {
 
     /// What it costs, where that is known: for estimates before a request is made.
     fn prices(&self) -> Option<Prices> {
+        None
+    }
+
+    /// The protocol over which its server is asked now, where there is one.
+    fn protocol(&self) -> Option<Protocol> {
         None
     }
 
@@ -178,7 +183,17 @@ pub enum ModelError {
         /// Who blocked it, and why.
         reason: String,
     },
-    /// A recording or script has no answer to this request.
+    /// The caller's budget leaves no room for another try.
+    #[error("no answer of {model}: {detail}")]
+    OutOfBudget {
+        /// The model.
+        model: String,
+        /// The name of the bound: `tokens`, `money`.
+        bound: String,
+        /// How much of it is used, and how much was wanted.
+        detail: String,
+    },
+    /// A script has no answer to this request.
     #[error("no recorded answer for this request to {model}: {reason}")]
     NotRecorded {
         /// The model.

@@ -27,7 +27,7 @@ mod wire;
 mod written;
 
 pub use carrier::{CarriedAnswer, Carrier};
-pub use client::{OpenAiModel, check_base_url};
+pub use client::check_base_url;
 pub use provider::Provider;
 pub use served::served_window;
 pub use settings::{OpenAiSettings, SettingsError, Timeouts};

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::{StreamExt, stream, stream::BoxStream};
 
-use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, Prices, StreamPart};
+use crate::{ChatModel, ChatRequest, Model, ModelError, ModelLimits, ModelStack, Prices, Redactor, StreamPart};
 
 pub use self::{reply::Reply, when::When};
 
-pub(crate) use self::{reply::parts, when::in_short};
+use self::when::in_short;
 
 /// A model that answers from a script. Clones share the script and what was asked.
 ///
@@ -84,6 +84,12 @@ impl ScriptedModel {
     pub const fn with_prices(mut self, prices: Prices) -> Self {
         self.prices = Some(prices);
         self
+    }
+
+    /// The model as others take it: with its layers, and with a redactor that knows no values of its own.
+    #[must_use]
+    pub fn built(&self) -> Model {
+        ModelStack::of(self.clone()).build(&Redactor::default())
     }
 
     /// Every request so far, in the order of asking.

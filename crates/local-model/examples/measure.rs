@@ -8,7 +8,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, OpenAiModel, OpenAiSettings, ResponseFormat, StreamPart};
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelStack, OpenAiSettings, Redactor, ResponseFormat, StreamPart};
 use aime_local_model::{LocalModel, LocalModelSettings};
 use futures::StreamExt;
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     settings.temperature = 0.0;
     let mut models: Vec<Box<dyn ChatModel>> = vec![Box::new(LocalModel::open(settings)?)];
     if let Some(address) = arguments.next() {
-        models.push(Box::new(OpenAiModel::new(OpenAiSettings::new("local", address))?));
+        models.push(Box::new(ModelStack::server(OpenAiSettings::new("local", address))?.build(&Redactor::default())));
     }
     for model in &models {
         ask(model.as_ref(), text("Hi", 1)).await?;

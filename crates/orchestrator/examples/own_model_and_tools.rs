@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Your model: anything that answers chat requests. This one is a script; `OpenAiModel` of `aime-llm` asks real ones.
+/// Your model: anything that answers chat requests. This one is a script; `ModelStack::server` of `aime-llm` asks real ones.
 struct Clerk;
 
 impl ChatModel for Clerk {
@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let mut tools = builtin();
     tools.register(Arc::new(TypedTool::new("moon_phase", "The phase of the moon on a day.", moon_phase).read_only()));
-    let parts = Parts { models: Some(Models::single(Arc::new(Clerk))), tools: Arc::new(tools), ..Parts::in_folder(folder.path())? };
+    let parts = Parts { models: Some(Models::single(Clerk)), tools: Arc::new(tools), ..Parts::in_folder(folder.path())? };
 
     let mut request = RunRequest::new("moon".parse()?, "Find out the phase of the moon on the third, and note it in moon.txt");
     request.settings.mode = Some(PlanMode::Simple);

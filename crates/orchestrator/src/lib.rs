@@ -55,7 +55,6 @@ mod passing;
 mod project;
 mod publish;
 mod questions;
-mod redacted_model;
 mod request;
 mod result;
 mod runner;

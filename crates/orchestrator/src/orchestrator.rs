@@ -73,8 +73,7 @@ pub struct Orchestrator {
 impl Orchestrator {
     /// From its parts.
     #[must_use]
-    pub fn new(mut parts: Parts) -> Self {
-        parts.models = parts.models.map(|models| models.redacted(&parts.redactor));
+    pub fn new(parts: Parts) -> Self {
         Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default(), passing: None }
     }
 

@@ -12,17 +12,23 @@ pub(crate) mod plan;
 mod tool;
 mod verify;
 
-use std::sync::Arc;
+use std::{
+    ops::Deref,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use aime_durable::{EffectContext, EffectId, EffectRunner, FactSender, Issue, JournalError};
-use aime_llm::ChatModel;
+use aime_llm::Model;
 use aime_progress::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     Bounds, Budget, BudgetError, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
-    models::{BudgetedModel, OnBound},
+    models::{OnBound, RunMeter},
     questions::Answers,
     words::Words,
 };
@@ -45,20 +51,55 @@ pub(crate) struct RunRunner {
     pub(crate) broken: mpsc::UnboundedSender<JournalError>,
 }
 
-type Context = EffectContext<RunMachine>;
+/// An effect under way.
+pub(crate) struct Context {
+    effect: EffectContext<RunMachine>,
+    /// The run was told that its budget leaves no room for what the effect needs.
+    ran_out: Arc<AtomicBool>,
+}
+
+impl From<EffectContext<RunMachine>> for Context {
+    fn from(effect: EffectContext<RunMachine>) -> Self {
+        Self { effect, ran_out: Arc::default() }
+    }
+}
+
+impl Deref for Context {
+    type Target = EffectContext<RunMachine>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.effect
+    }
+}
+
+impl Context {
+    /// Waits until the run has revoked an effect that its budget left no room for. The run was told of it, and what became of the effect without its
+    /// model is not to be read as its outcome: the effect is carried out again when the run goes on.
+    pub(crate) async fn revoked_if_out_of_budget(&self) -> bool {
+        let ran_out = self.ran_out.load(Ordering::Acquire);
+        if ran_out {
+            self.cancel.cancelled().await;
+        }
+        ran_out
+    }
+}
 
 impl EffectRunner<RunMachine> for RunRunner {
-    fn run(self: Arc<Self>, issue: Issue<RunEffect>, context: Context) -> BoxFuture<'static, RunFact> {
+    fn run(self: Arc<Self>, issue: Issue<RunEffect>, context: EffectContext<RunMachine>) -> BoxFuture<'static, RunFact> {
         Box::pin(async move {
+            let context = Context::from(context);
             let cancel = context.cancel.clone();
             let id = issue.id.clone();
             if matches!(issue.effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. }) {
                 // These end by themselves when they are cancelled: what they did until then is recorded.
-                return self.attempt(issue, &context).await;
+                let fact = self.attempt(issue, &context).await;
+                context.revoked_if_out_of_budget().await;
+                return fact;
             }
             // Boxed: attempts at tasks, of which there are many, need not hold the room for it.
             let performed = Box::pin(cancel.run_until_cancelled(self.perform(issue, &context))).await;
-            performed.unwrap_or_else(|| RunFact::EffectFailed { id, message: "stopped".to_owned() })
+            let revoked = context.revoked_if_out_of_budget().await;
+            performed.filter(|_| !revoked).unwrap_or_else(|| RunFact::EffectFailed { id, message: "stopped".to_owned() })
         })
     }
 
@@ -100,29 +141,38 @@ impl RunRunner {
         }
     }
 
-    /// The model of a role, within the run's budget.
-    fn model(&self, role: &str, context: &Context) -> Option<Arc<dyn ChatModel>> {
-        let model = self.model_bounded(role, on_bound(context))?;
-        Some(hooked::HookedModel::around(model, self.asking(&context.facts, None)))
+    /// The model of a role, within the run's budget and with its hooks.
+    fn model(&self, role: &str, context: &Context) -> Option<Model> {
+        self.model_for(role, on_bound(context), self.asking(&context.facts, None))
     }
 
-    /// The same, with what is told when the budget leaves no room.
-    fn model_bounded(&self, role: &str, on_bound: OnBound) -> Option<Arc<dyn ChatModel>> {
-        let inner = self.parts.models.as_ref()?.role(role);
-        Some(Arc::new(BudgetedModel::new(inner, Arc::clone(&self.budget), on_bound, self.run.as_str().into())))
+    /// The same, with what is told when the budget leaves no room, and for whom the hooks are asked.
+    fn model_for(&self, role: &str, on_bound: OnBound, asking: hooked::Asking) -> Option<Model> {
+        let model = self.parts.models.as_ref()?.role(role).build(&self.parts.redactor);
+        let meter = RunMeter { budget: Arc::clone(&self.budget), on_bound };
+        Some(asking.around(model.metered(Arc::new(meter)).cached_as(self.run.as_str())))
     }
 }
 
 /// Tells the run that its budget leaves no room for a call.
 fn on_bound(context: &Context) -> OnBound {
-    on_bound_of(context.facts.clone())
+    let (facts, ran_out) = (context.facts.clone(), Arc::clone(&context.ran_out));
+    Arc::new(move |error: &BudgetError| {
+        if tell_bound(&facts, error) {
+            ran_out.store(true, Ordering::Release);
+        }
+    })
 }
 
 fn on_bound_of(facts: FactSender<RunMachine>) -> OnBound {
     Arc::new(move |error: &BudgetError| {
-        // A run that is gone needs no bound.
-        let _gone = facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() });
+        tell_bound(&facts, error);
     })
+}
+
+/// Whether there is a run that could be told: one that is gone needs no bound.
+fn tell_bound(facts: &FactSender<RunMachine>, error: &BudgetError) -> bool {
+    facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() }).is_ok()
 }
 
 /// Milliseconds since a moment.

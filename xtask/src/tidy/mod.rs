@@ -6,6 +6,7 @@ mod codebase;
 mod dependencies;
 mod imports;
 mod layers;
+mod one_path;
 mod requirements;
 mod rust;
 mod sources;
@@ -70,6 +71,7 @@ fn faults(codebase: &Codebase) -> Result<Vec<Fault>> {
     faults.extend(dependencies::check(codebase));
     faults.extend(sources::check(codebase));
     faults.extend(imports::check(codebase));
+    faults.extend(one_path::check(codebase));
     faults.extend(texts::check(codebase));
     faults.extend(requirements::check(codebase));
     faults.sort();

@@ -237,6 +237,35 @@ fn pure_code_names_no_clock_no_files_and_does_not_wait() {
 }
 
 #[test]
+fn there_is_one_path_for_each_thing() {
+    for (path, code, of) in [
+        ("crates/low/src/lib.rs", "impl ChatModel for Loud {}", "a model call"),
+        ("crates/low/src/lib.rs", "impl<M: Clone> aime_llm::ChatModel for Loud<M> {}", "a model call"),
+        ("crates/low/src/lib.rs", "struct Seat { model: Arc<dyn ChatModel> }", "a model call"),
+        ("crates/high/src/ask.rs", "fn ask(model: &impl ChatModel) {}", "a model call"),
+        ("crates/high/src/ask.rs", "fn ask<M: ChatModel>(model: &M) {}", "a model call"),
+        ("crates/local-model/src/lib.rs", "fn ask(model: &dyn ChatModel) {}", "a model call"),
+        ("crates/llm/src/loud.rs", "impl Layer for Loud {}", "a layer of a model"),
+    ] {
+        let source = format!("//! A.\n{code}\n");
+        one_fault(&[(path, &source)], &format!("{path}:2:"), &format!("is a second path for {of}"));
+        let test = format!("//! A.\n#[cfg(test)]\nmod tests {{\n    {code}\n}}\n");
+        assert_eq!(faults_with(&[(path, &test)]), Vec::<String>::new(), "{code}");
+    }
+    for (path, code) in [
+        ("crates/llm/src/stack/loud.rs", "impl Layer for Loud {}"),
+        ("crates/llm/src/model.rs", "impl ChatModel for Loud {}"),
+        ("crates/local-model/src/lib.rs", "impl ChatModel for Local {}"),
+        ("crates/low/src/lib.rs", "use aime_llm::ChatModel;\nfn ask(model: &Model) {}\n// dyn ChatModel"),
+        ("crates/low/tests/own.rs", "impl ChatModel for Loud {}"),
+        ("crates/low/examples/own.rs", "impl ChatModel for Loud {}"),
+    ] {
+        let source = format!("//! A.\n{code}\n");
+        assert_eq!(faults_with(&[(path, &source)]), Vec::<String>::new(), "{code}");
+    }
+}
+
+#[test]
 fn no_machine_and_no_registry_is_named() {
     for path in ["/root/a/b", "/home/someone", "(/Users/someone/x)", "see /tmp/trial/out"] {
         one_fault(&[("docs/a.md", path)], "docs/a.md:1:", "a path of one machine");

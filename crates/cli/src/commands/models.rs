@@ -62,7 +62,7 @@ fn list_configured(choice: &Choice, setup: &Setup) {
 fn facts(name: &str, model: &ModelConfig, setup: &Setup) -> String {
     let environment = &setup.environment;
     let limits = models::limits(model, environment);
-    let protocol = models::client(name, model, environment).map(|client| client.protocol().as_str());
+    let protocol = models::client(name, model, environment).ok().and_then(|stack| stack.protocol()).map(|protocol| protocol.as_str());
     let mut facts: Vec<String> = protocol.into_iter().map(str::to_owned).collect();
     facts.push(msg!("models-window", number = limits.context_tokens));
     if let Some(prices) = models::prices(model, environment) {

@@ -9,12 +9,11 @@ use std::{
     sync::Arc,
 };
 
-use aime_llm::{ChatModel, ChatRequest, ModelError, ModelLimits, StreamPart};
+use aime_llm::{ChatModel, ModelLimits, ModelStack};
 use aime_local_model::{
     CatalogModel, DEFAULT_MODEL, FetchError, FetchSettings, LocalModel, LocalModelSettings, ModelStore, PackageClient, Presence, catalog,
     find_model, try_source,
 };
-use futures::stream::BoxStream;
 use indicatif::DecimalBytes;
 
 use super::{Choice, fetching::Shown};
@@ -226,7 +225,7 @@ pub(crate) struct Opened {
 
 impl Opened {
     /// The model of a role. Reads the beginning of the file; weights are loaded when it is first asked.
-    pub(crate) fn open(&mut self, name: &str, config: &ModelConfig, choice: &Choice, setup: &Setup) -> Result<Arc<dyn ChatModel>, Failure> {
+    pub(crate) fn open(&mut self, name: &str, config: &ModelConfig, choice: &Choice, setup: &Setup) -> Result<ModelStack, Failure> {
         let wanted = Wanted::of(config, &setup.environment)?;
         let file = wanted.file(&setup.environment)?;
         match &wanted {
@@ -238,7 +237,7 @@ impl Opened {
         }
         let key = file.canonicalize().unwrap_or_else(|_| file.clone());
         if let Some(model) = self.by_file.get(&key) {
-            return Ok(Arc::new(Bounded::new(Arc::clone(model), config)));
+            return Ok(bounded(Arc::clone(model), config));
         }
         // The widest context that any role wants of this file.
         let same = |other: &&ModelConfig| {
@@ -248,7 +247,7 @@ impl Opened {
         let context = choice.models.values().filter(same).filter_map(|other| other.context_tokens).max();
         let model = Arc::new(open(&shown_name(config), &file, context, setup)?);
         self.by_file.insert(key, Arc::clone(&model));
-        Ok(Arc::new(Bounded::new(model, config)))
+        Ok(bounded(model, config))
     }
 }
 
@@ -316,31 +315,9 @@ fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<
 }
 
 /// A local model whose answers are bounded: a small one that begins to repeat itself does not end by itself, and each token takes its time.
-struct Bounded {
-    model: Arc<LocalModel>,
-    limits: ModelLimits,
-}
-
-impl Bounded {
-    fn new(model: Arc<LocalModel>, config: &ModelConfig) -> Self {
-        let ModelLimits { context_tokens, max_output_tokens, small } = model.limits();
-        let most = config.max_output_tokens.unwrap_or(MOST_OUTPUT).min(max_output_tokens);
-        Self { model, limits: ModelLimits { context_tokens, max_output_tokens: most, small: config.small.unwrap_or(small) } }
-    }
-}
-
-impl ChatModel for Bounded {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
-
-    fn limits(&self) -> ModelLimits {
-        self.limits
-    }
-
-    fn stream(&self, mut request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        let most = self.limits.max_output_tokens;
-        request.max_output_tokens = Some(request.max_output_tokens.map_or(most, |wanted| wanted.min(most)));
-        self.model.stream(request)
-    }
+fn bounded(model: Arc<LocalModel>, config: &ModelConfig) -> ModelStack {
+    let ModelLimits { context_tokens, max_output_tokens, small } = model.limits();
+    let most = config.max_output_tokens.unwrap_or(MOST_OUTPUT).min(max_output_tokens);
+    let limits = ModelLimits { context_tokens, max_output_tokens: most, small: config.small.unwrap_or(small) };
+    ModelStack::of(model).limited_to(limits)
 }

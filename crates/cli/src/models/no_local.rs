@@ -1,8 +1,8 @@
 //! In the place of local models where the build has none.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-use aime_llm::ChatModel;
+use aime_llm::ModelStack;
 
 use super::Choice;
 use crate::{
@@ -42,7 +42,7 @@ pub(crate) struct Opened {}
 
 impl Opened {
     /// Refuses.
-    pub(crate) fn open(&mut self, _: &str, _: &ModelConfig, _: &Choice, _: &Setup) -> Result<Arc<dyn ChatModel>, Failure> {
+    pub(crate) fn open(&mut self, _: &str, _: &ModelConfig, _: &Choice, _: &Setup) -> Result<ModelStack, Failure> {
         Err(none())
     }
 }

@@ -59,15 +59,14 @@ impl Setup {
     fn model_search(&self, models: Option<&Models>) -> Result<ModelSearch, String> {
         if let Some(config) = self.config.models.get(ROLE) {
             let client = models::client(ROLE, config, &self.environment).map_err(|failure| failure.message)?;
-            let protocol = client.protocol();
-            if !protocol.searches_the_web() {
+            if let Some(protocol) = client.protocol().filter(|protocol| !protocol.searches_the_web()) {
                 return Err(format!(
                     "[models.{ROLE}] is asked over `{}`, which offers no search; name a model of OpenAI, Anthropic or Gemini",
                     protocol.as_str()
                 ));
             }
         }
-        let model = models.map(|models| models.clone().redacted(&self.redactor).role(ROLE));
+        let model = models.map(|models| models.role(ROLE).build(&self.redactor));
         Ok(ModelSearch::new(model))
     }
 }

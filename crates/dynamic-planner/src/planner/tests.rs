@@ -5,7 +5,7 @@ mod requests;
 use std::sync::{Arc, Mutex};
 
 use aime_llm::{
-    Message, ModelError, ToolDefinition,
+    Message, ModelError, ModelStack, Redactor, ToolDefinition,
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_progress::{
@@ -151,7 +151,7 @@ fn cycle() -> Reply {
 }
 
 fn planner(model: &ScriptedModel) -> Planner {
-    Planner::new(Arc::new(model.clone()), PlannerSettings::default())
+    Planner::new(model.built(), PlannerSettings::default())
 }
 
 fn last_user_text(request: &aime_llm::ChatRequest) -> String {
@@ -221,7 +221,7 @@ async fn when_nothing_fits_the_categorys_actor_does_the_goal() {
 async fn without_a_fallback_planning_fails_with_all_faults() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle()]);
     let settings = PlannerSettings { fallback: Fallback::Fail, tries: 1, ..PlannerSettings::default() };
-    let error = Planner::new(Arc::new(model), settings).plan(&request(PlanMode::Simple)).await.unwrap_err();
+    let error = Planner::new(model.built(), settings).plan(&request(PlanMode::Simple)).await.unwrap_err();
     assert!(matches!(&error, PlannerError::NoPlan { refused, .. } if refused.len() == 2), "{error:?}");
     assert!(error.to_string().contains("a → b → a"), "{error}");
     assert_eq!(error.spent().requests, 2);
@@ -279,7 +279,7 @@ async fn what_was_mended_in_the_json_of_an_answer_is_told() {
     let told = ["left out the text around the JSON", "replaced single quotes", "left out trailing commas"];
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [Reply::text(loose)]);
     let settings = PlannerSettings { tries: 1, ..PlannerSettings::default() };
-    let planner = Planner::new(Arc::new(model.clone()), settings);
+    let planner = Planner::new(model.built(), settings);
     assert_eq!(planner.plan(&request(PlanMode::Simple)).await.unwrap().repairs, told);
     let arriving = planner.plan_as_it_arrives(&request(PlanMode::Simple), &|_| {}).await.unwrap();
     assert_eq!(arriving.repairs, told);
@@ -334,7 +334,10 @@ async fn many_goals_are_planned_at_once() {
     let plan = |id: &str| Reply::json(json!({"tasks": [{"id": id, "description": "x", "dependencies": []}]}));
     let goals = ["bake", "sew", "paint"];
     let model = goals.iter().fold(ScriptedModel::new("m"), |model, goal| model.on(When::contains(format!("Goal: {goal}")), [plan(goal)]));
-    let planner = Planner::new(Arc::new(Crowd { model, gate: tokio::sync::Barrier::new(3) }), PlannerSettings::default());
+    let planner = Planner::new(
+        ModelStack::of(Crowd { model, gate: tokio::sync::Barrier::new(3) }).build(&Redactor::default()),
+        PlannerSettings::default(),
+    );
     let requests = goals.map(|goal| PlanRequest::new(goal, PlanMode::Simple));
     // One planner that waited for one answer before it asked for the next would wait for ever.
     let plans = futures::future::join_all(requests.iter().map(|request| planner.plan(request))).await;

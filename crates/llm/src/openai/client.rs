@@ -1,11 +1,9 @@
-//! The model as the rest of the program sees it: the wire, tried again when it fails.
+//! A model behind a server as the first of a stack: the wire, throttled, and tried again when it fails.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use async_openai::Client;
-use futures::future::BoxFuture;
-use futures::stream::BoxStream;
 use reqwest::Url;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -16,35 +14,29 @@ use super::dialect::Dialect;
 use super::settings::{OpenAiSettings, SettingsError};
 use super::transport::Way;
 use super::wire::{Endpoint, Learned, Wire};
-use crate::throttle::ThrottledModel;
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, Protocol, RetryingModel, StreamPart};
+use crate::{ModelStack, Protocol};
 
-/// A model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM, llama.cpp, Ollama, LiteLLM and others,
-/// over whichever [`Protocol`] it speaks.
-///
-/// It reads answers in all the forms that these are known to send, and learns which forms of a request the server refuses. Failures
-/// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. A server that has too many requests is asked fewer at once,
-/// and more again while it answers. It asks for streams, so that a slow answer is told from a dead
-/// server, unless [`OpenAiSettings::streaming`] is off.
-pub struct OpenAiModel {
-    model: RetryingModel<ThrottledModel<Wire>>,
-}
-
-impl OpenAiModel {
-    /// A client for this model. Nothing is sent yet. Must be used within a tokio runtime.
+impl ModelStack {
+    /// A model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM, llama.cpp, Ollama, LiteLLM and others,
+    /// over whichever [`Protocol`] it speaks. Nothing is sent yet. Must be used within a tokio runtime.
+    ///
+    /// It reads answers in all the forms that these are known to send, and learns which forms of a request the server refuses. Failures
+    /// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. A server that has too many requests is asked fewer at once,
+    /// and more again while it answers. It asks for streams, so that a slow answer is told from a dead
+    /// server, unless [`OpenAiSettings::streaming`] is off.
     ///
     /// Certificates are checked against the system's authorities, or where the system has none, as in a minimal container,
     /// against Mozilla's list.
     ///
     /// # Errors
     /// The address, the key or a header cannot be used, or TLS cannot be set up.
-    pub fn new(settings: OpenAiSettings) -> Result<Self, SettingsError> {
+    pub fn server(settings: OpenAiSettings) -> Result<Self, SettingsError> {
         let address = Address::parse(&settings.base_url)?;
         let http = http_client(&settings, &address.url)?;
-        Self::on(settings, address, http.clone(), Way::Http(http))
+        Self::on_wire(settings, address, http.clone(), Way::Http(http))
     }
 
-    /// A client whose requests go by another way than HTTP; the address serves for messages and for what is known of its host.
+    /// The same where requests go by another way than HTTP; the address serves for messages and for what is known of its host.
     ///
     /// # Errors
     /// The address, the key or a header cannot be used.
@@ -54,10 +46,10 @@ impl OpenAiModel {
         provide_crypto();
         let http =
             reqwest::Client::builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() })?;
-        Self::on(settings, address, http, Way::Carrier(carrier))
+        Self::on_wire(settings, address, http, Way::Carrier(carrier))
     }
 
-    fn on(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
+    fn on_wire(settings: OpenAiSettings, address: Address, http: reqwest::Client, way: Way) -> Result<Self, SettingsError> {
         let key = settings.api_key.as_ref().map_or("", |key| key.expose_secret().trim());
         let provider = settings.provider.unwrap_or_else(|| address.provider(&settings.model));
         let protocol = settings.protocol.unwrap_or_else(|| address.protocol_for(&settings.model, settings.provider));
@@ -80,36 +72,8 @@ impl OpenAiModel {
             prices: settings.prices,
             timeouts: settings.timeouts,
         };
-        let throttled = ThrottledModel::new(wire, settings.retry.max_retry_after);
-        Ok(Self { model: RetryingModel::new(throttled, settings.retry) })
-    }
-
-    /// The protocol that the server is asked over now. It changes when the server asks for the other one.
-    #[must_use]
-    pub fn protocol(&self) -> Protocol {
-        self.model.inner().inner().protocol()
-    }
-}
-
-impl ChatModel for OpenAiModel {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
-
-    fn limits(&self) -> ModelLimits {
-        self.model.limits()
-    }
-
-    fn prices(&self) -> Option<Prices> {
-        self.model.prices()
-    }
-
-    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        self.model.stream(request)
-    }
-
-    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
-        self.model.complete(request)
+        let silence = settings.retry.max_retry_after;
+        Ok(Self::of(wire).throttled(silence).retrying(settings.retry))
     }
 }
 
@@ -187,10 +151,10 @@ fn with_own_roots(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::C
 mod tests {
     use super::*;
 
-    fn made(base_url: &str, key: Option<&str>) -> Result<OpenAiModel, SettingsError> {
+    fn made(base_url: &str, key: Option<&str>) -> Result<ModelStack, SettingsError> {
         let mut settings = OpenAiSettings::new("m", base_url);
         settings.api_key = key.map(SecretString::from);
-        OpenAiModel::new(settings)
+        ModelStack::server(settings)
     }
 
     #[test]
@@ -203,7 +167,7 @@ mod tests {
         settings.headers = vec![("x-key".to_owned(), SecretString::from("sk-2"))];
         assert!(!format!("{settings:?}").contains("sk-"));
         settings.headers = vec![("x key".to_owned(), SecretString::from("sk-2"))];
-        assert!(matches!(OpenAiModel::new(settings), Err(SettingsError::Header { .. })));
+        assert!(matches!(ModelStack::server(settings), Err(SettingsError::Header { .. })));
     }
 
     #[test]

@@ -14,15 +14,17 @@ use std::time::Duration;
 use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use futures::StreamExt;
 
-use super::{OpenAiModel, OpenAiSettings};
-use crate::{ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, RetrySettings, StreamPart};
+use super::OpenAiSettings;
+use crate::{
+    ChatModel, ChatRequest, ChatResponse, FinishReason, Message, Model, ModelError, ModelStack, Redactor, RetrySettings, StreamPart,
+};
 
 /// A client for this server that waits next to nothing between attempts.
-pub(super) fn client(server: &ScriptedServer, change: impl FnOnce(&mut OpenAiSettings)) -> OpenAiModel {
+pub(super) fn client(server: &ScriptedServer, change: impl FnOnce(&mut OpenAiSettings)) -> Model {
     let mut settings = OpenAiSettings::new("m", server.url());
     settings.retry = RetrySettings { first_wait: Duration::from_millis(1), jitter_seed: Some(1), ..RetrySettings::default() };
     change(&mut settings);
-    OpenAiModel::new(settings).unwrap()
+    ModelStack::server(settings).unwrap().build(&Redactor::default())
 }
 
 /// The replies in turn, to whatever is asked.

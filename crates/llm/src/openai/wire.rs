@@ -107,11 +107,6 @@ impl Wire {
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The protocol that the server is asked over now.
-    pub(super) fn protocol(&self) -> Protocol {
-        self.learned().dialect.protocol
-    }
-
     fn source(&self, protocol: Protocol) -> TurnSource<'_> {
         TurnSource { protocol, host: &self.authority, model: &self.model }
     }
@@ -272,6 +267,10 @@ impl ChatModel for Wire {
 
     fn prices(&self) -> Option<Prices> {
         self.prices
+    }
+
+    fn protocol(&self) -> Option<Protocol> {
+        Some(self.learned().dialect.protocol)
     }
 
     fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {

@@ -156,7 +156,7 @@ impl Reply {
 }
 
 /// An answer as it would have arrived.
-pub(crate) fn parts(response: ChatResponse) -> Vec<StreamPart> {
+fn parts(response: ChatResponse) -> Vec<StreamPart> {
     let mut parts = Vec::new();
     if !response.reasoning.is_empty() {
         parts.push(StreamPart::Reasoning(response.reasoning.clone()));

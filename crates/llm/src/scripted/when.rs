@@ -114,7 +114,7 @@ fn text(message: &Message) -> String {
 }
 
 /// A request in one line, for the error of a request that nothing answers.
-pub(crate) fn in_short(request: &ChatRequest) -> String {
+pub(super) fn in_short(request: &ChatRequest) -> String {
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
     let last: String = request.messages.last().map(|message| text(message)).unwrap_or_default().chars().take(160).collect();
     format!(

@@ -6,7 +6,7 @@ use futures::StreamExt;
 use serde_json::Value;
 
 use crate::{
-    ChatModel, ChatRequest, ChatResponse, FinishReason, ModelError, NativeTurn, ReadJson, SchemaChecker, StreamPart, UnreadableJson,
+    ChatModel, ChatRequest, ChatResponse, FinishReason, Model, ModelError, NativeTurn, ReadJson, SchemaChecker, StreamPart, UnreadableJson,
     coerce_to_schema, read_json_where,
 };
 
@@ -30,7 +30,7 @@ use super::{
 /// let model = ScriptedModel::new("m").on(When::schema("answer"), [Reply::text("{'n': 0}"), Reply::text(r#"{"n": 7}"#)]);
 /// let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
 /// let question = Arc::new(Message::User { content: "A lucky number?".into() });
-/// let answer = ask(&model, &Tiers::new(), StructuredRequest::new("answer", schema, vec![question]), |value| {
+/// let answer = ask(&model.built(), &Tiers::new(), StructuredRequest::new("answer", schema, vec![question]), |value| {
 ///     value["n"].as_u64().filter(|n| *n > 0).ok_or_else(|| vec!["n must be more than 0".to_owned()])
 /// })
 /// .await
@@ -42,7 +42,7 @@ use super::{
 /// # Errors
 /// [`StructuredError`]: the model failed, every answer was refused, or the schema is none. What was spent is told in every case.
 pub async fn ask<T>(
-    model: &dyn ChatModel,
+    model: &Model,
     tiers: &Tiers,
     request: StructuredRequest,
     judge: impl Fn(Value) -> Result<T, Vec<String>>,
@@ -64,7 +64,7 @@ pub enum Arriving<'a> {
 /// # Errors
 /// As [`ask`].
 pub async fn ask_watching<T>(
-    model: &dyn ChatModel,
+    model: &Model,
     tiers: &Tiers,
     request: StructuredRequest,
     judge: impl Fn(Value) -> Result<T, Vec<String>>,
@@ -76,7 +76,7 @@ pub async fn ask_watching<T>(
 type Watch<'a> = &'a (dyn Fn(Arriving<'_>) + Send + Sync);
 
 async fn ask_and<T>(
-    model: &dyn ChatModel,
+    model: &Model,
     tiers: &Tiers,
     request: StructuredRequest,
     judge: impl Fn(Value) -> Result<T, Vec<String>>,
@@ -145,7 +145,7 @@ impl Unreadable {
 
 /// One answer, at the highest tier that the server accepts, or at `below`.
 async fn answer(
-    model: &dyn ChatModel,
+    model: &Model,
     tiers: &Tiers,
     below: Option<Tier>,
     (request, refused, natives): (&StructuredRequest, &[Refused], &[Option<Arc<NativeTurn>>]),
@@ -179,7 +179,7 @@ async fn answer(
 }
 
 /// An answer in parts. One that breaks off after it has begun is asked for again as a whole: then the model itself tries as often as it may.
-async fn complete_watched(model: &dyn ChatModel, chat: ChatRequest, watch: Watch<'_>) -> Result<ChatResponse, ModelError> {
+async fn complete_watched(model: &Model, chat: ChatRequest, watch: Watch<'_>) -> Result<ChatResponse, ModelError> {
     watch(Arriving::Begins);
     let mut parts = model.stream(chat.clone());
     let mut begun = false;

@@ -75,7 +75,7 @@ fn formats(model: &ScriptedModel) -> Vec<&'static str> {
 #[tokio::test]
 async fn a_good_answer_is_taken_at_once() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
-    let answer = ask(&model, &Tiers::new(), request(), judge).await.unwrap();
+    let answer = ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap();
     assert_eq!(answer.value, Plan { tasks: vec!["pack".to_owned()] });
     assert!(answer.repairs.is_empty() && answer.refused.is_empty());
     assert_eq!((answer.spent.requests, answer.spent.usage.input_tokens), (1, 10));
@@ -93,7 +93,7 @@ async fn a_refused_answer_is_sent_back_with_all_its_faults() {
             good(),
         ],
     );
-    let answer = ask(&model, &Tiers::new(), request(), judge).await.unwrap();
+    let answer = ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap();
     assert_eq!(answer.refused.len(), 2);
     assert_eq!(answer.refused[1].faults, ["tasks[1] is empty", "tasks[2] is empty"]);
     assert_eq!(answer.spent.requests, 3);
@@ -113,11 +113,11 @@ async fn tiers_are_lowered_without_a_try_and_remembered() {
         .on(When::plain(), [Reply::text("Sorry?"), good()]);
     let tiers = Tiers::new();
     let once = StructuredRequest { tries: 2, ..request() };
-    let answer = ask(&model, &tiers, once, judge).await.unwrap();
+    let answer = ask(&model.built(), &tiers, once, judge).await.unwrap();
     assert_eq!(formats(&model), ["schema", "json", "text", "text"]);
     assert_eq!((answer.refused.len(), answer.spent.requests), (1, 2));
     assert_eq!(tiers.of("m"), Tier::Text);
-    ask(&model, &tiers, request(), judge).await.unwrap();
+    ask(&model.built(), &tiers, request(), judge).await.unwrap();
     assert_eq!(formats(&model)[4..], ["text"]);
     assert_eq!(tiers.of("other"), Tier::Schema);
     insta::assert_snapshot!(shown(&model.requests()[3]));
@@ -127,7 +127,7 @@ async fn tiers_are_lowered_without_a_try_and_remembered() {
 async fn two_unreadable_answers_lower_the_tier() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text(""), Reply::text("I'd rather not."), good()]);
     let tiers = Tiers::new();
-    let answer = ask(&model, &tiers, request(), judge).await.unwrap();
+    let answer = ask(&model.built(), &tiers, request(), judge).await.unwrap();
     assert_eq!(formats(&model), ["schema", "schema", "json"]);
     assert_eq!(tiers.of("m"), Tier::Json);
     assert_eq!(answer.refused[0].faults, ["it is empty"]);
@@ -140,7 +140,7 @@ async fn two_unreadable_answers_lower_the_tier() {
 async fn a_question_that_is_never_answered_lowers_no_other() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text("I'd rather not.")]);
     let tiers = Tiers::new();
-    assert!(ask(&model, &tiers, request(), judge).await.is_err());
+    assert!(ask(&model.built(), &tiers, request(), judge).await.is_err());
     assert_eq!(formats(&model), ["schema", "schema", "json"]);
     assert_eq!(tiers.of("m"), Tier::Schema, "a lower tier that did not help is not remembered");
 }
@@ -149,7 +149,7 @@ async fn a_question_that_is_never_answered_lowers_no_other() {
 async fn readable_answers_keep_the_tier_however_wrong() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text(""), Reply::text("{}"), Reply::text("")]);
     let tiers = Tiers::new();
-    assert!(ask(&model, &tiers, request(), judge).await.is_err());
+    assert!(ask(&model.built(), &tiers, request(), judge).await.is_err());
     assert_eq!(tiers.of("m"), Tier::Schema);
 }
 
@@ -157,13 +157,13 @@ async fn readable_answers_keep_the_tier_however_wrong() {
 async fn other_refusals_and_failures_end_it() {
     for (status, message) in [(400, "temperature must be 1"), (401, "json_schema"), (429, "json_schema"), (413, "json_schema")] {
         let model = ScriptedModel::new("m").on(When::any(), [Reply::status(status, message)]);
-        let error = ask(&model, &Tiers::new(), request(), judge).await.unwrap_err();
+        let error = ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap_err();
         assert!(matches!(error, StructuredError::Model { .. }), "{error}");
         assert_eq!(model.requests().len(), 1, "{status}");
     }
     // A server that refuses every form is not asked for ever.
     let model = ScriptedModel::new("m").on(When::any(), [Reply::status(400, "bad schema")]);
-    let Err(StructuredError::Model { source, .. }) = ask(&model, &Tiers::new(), request(), judge).await else { panic!() };
+    let Err(StructuredError::Model { source, .. }) = ask(&model.built(), &Tiers::new(), request(), judge).await else { panic!() };
     assert!(matches!(source, ModelError::Refused { .. }));
     assert_eq!(formats(&model), ["schema", "json", "text"]);
 }
@@ -171,7 +171,7 @@ async fn other_refusals_and_failures_end_it() {
 #[tokio::test]
 async fn a_failure_after_refusals_tells_what_was_spent() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text("{}").usage(7, 2), Reply::status(503, "down")]);
-    let error = ask(&model, &Tiers::new(), request(), judge).await.unwrap_err();
+    let error = ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap_err();
     assert_eq!((error.spent().usage.input_tokens, error.refused().len()), (7, 1));
     assert_eq!(error.to_string(), "the model gave no answer for aime_plan");
 }
@@ -179,7 +179,7 @@ async fn a_failure_after_refusals_tells_what_was_spent() {
 #[tokio::test]
 async fn used_up_tries_name_every_fault() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text("{}"), Reply::text(r#"{"tasks": [1, ""]}"#)]);
-    let error = ask(&model, &Tiers::new(), request(), judge).await.unwrap_err();
+    let error = ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap_err();
     assert_eq!(error.to_string(), "every answer for aime_plan was refused (3 of them); the last because: tasks[1] is empty");
     let StructuredError::Refused { refused, spent, .. } = error else { panic!() };
     assert_eq!(refused[0].faults, ["the whole value lacks \"tasks\""]);
@@ -191,7 +191,7 @@ async fn a_cut_answer_is_asked_for_again_shorter() {
     let long = Reply::text(r#"{"tasks": ["pack"]}"#).finish(FinishReason::Length);
     let model = ScriptedModel::new("m").on(When::any(), [long, Reply::text(r#"{"tasks": ["pack", "lo"#), good()]);
     let tiers = Tiers::new();
-    let answer = ask(&model, &tiers, request(), judge).await.unwrap();
+    let answer = ask(&model.built(), &tiers, request(), judge).await.unwrap();
     assert_eq!(answer.refused[0].faults, ["it was cut off because it was too long: be shorter"]);
     assert_eq!(answer.refused[1].faults, ["it is incomplete: write out everything, to its end"]);
     assert_eq!(tiers.of("m"), Tier::Schema);
@@ -201,28 +201,28 @@ async fn a_cut_answer_is_asked_for_again_shorter() {
 async fn a_nearly_right_answer_is_repaired_and_the_repair_told() {
     let text = "<think>{\"tasks\": [\"draft\"]}</think>```json\n{'tasks': 'pack', 'effort': '5'}\n```";
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text(text)]);
-    let answer = ask(&model, &Tiers::new(), request(), judge).await.unwrap();
+    let answer = ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap();
     assert_eq!(answer.value.tasks, ["pack"]);
     assert!(answer.repairs.contains(&"tasks: made an array of the single value".to_owned()), "{:?}", answer.repairs);
     let filed = Reply::text("").with_reasoning(r#"{"tasks": ["filed"]}"#);
     let model = ScriptedModel::new("m").on(When::any(), [filed]);
-    assert_eq!(ask(&model, &Tiers::new(), request(), judge).await.unwrap().value.tasks, ["filed"]);
+    assert_eq!(ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap().value.tasks, ["filed"]);
 }
 
 #[tokio::test]
 async fn a_schema_may_only_guide() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text(r#"{"steps": ["pack"]}"#)]);
     let lenient = StructuredRequest { must_fit: false, ..request() };
-    let answer = ask(&model, &Tiers::new(), lenient, |value| Ok(value["steps"][0].clone())).await.unwrap();
+    let answer = ask(&model.built(), &Tiers::new(), lenient, |value| Ok(value["steps"][0].clone())).await.unwrap();
     assert_eq!(answer.value, "pack");
     let unusable = StructuredRequest { schema: json!({"type": "nonsense"}), ..request() };
-    assert!(matches!(ask(&model, &Tiers::new(), unusable, judge).await, Err(StructuredError::Schema { .. })));
+    assert!(matches!(ask(&model.built(), &Tiers::new(), unusable, judge).await, Err(StructuredError::Schema { .. })));
 }
 
 #[tokio::test]
 async fn a_long_refused_answer_is_sent_back_cut() {
     let model = ScriptedModel::new("m").on(When::any(), [Reply::text("ä".repeat(10_000)), good()]);
-    ask(&model, &Tiers::new(), request(), judge).await.unwrap();
+    ask(&model.built(), &Tiers::new(), request(), judge).await.unwrap();
     let Message::Assistant { content, .. } = model.requests()[1].messages[2].as_ref().clone() else { panic!() };
     assert_eq!(content.chars().count(), 4_001);
 }

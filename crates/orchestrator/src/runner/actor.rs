@@ -12,6 +12,7 @@ use std::{
 
 use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, Delegated, Told};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
+use aime_llm::Model;
 use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{DELEGATE_TASK, ToolContext};
 use tokio::{task::JoinHandle, time::Instant};
@@ -22,12 +23,7 @@ use self::{
     effects::ActorRunner,
     reports::{Refused, ReportingStream, Reports},
 };
-use super::{
-    Context, RunRunner,
-    evidence::of_actor,
-    hooked::{Asking, HookedModel},
-    millis_since, on_bound,
-};
+use super::{Context, RunRunner, evidence::of_actor, hooked::Asking, millis_since, on_bound};
 use crate::{ActorBrief, RunFact, RunMachine, models::OnBound, settings::in_force, words::Listener};
 
 const NO_MODEL: &str = "no model is configured for actors";
@@ -111,6 +107,10 @@ impl Attempt {
         self.runner.asking(&self.facts, Some(&self.task))
     }
 
+    fn model(&self, role: &str) -> Option<Model> {
+        self.runner.model_for(role, Arc::clone(&self.on_bound), self.asking())
+    }
+
     /// Drives an actor from where its journal leaves it: the one that works for the plan, or the one that answers `call`.
     async fn act(
         self: &Arc<Self>,
@@ -191,7 +191,7 @@ impl Attempt {
         refused: &Arc<Refused>,
         cancel: &CancellationToken,
     ) -> Result<ActorRunner, String> {
-        let model = self.runner.model_bounded(&input.spec.model, Arc::clone(&self.on_bound)).ok_or(NO_MODEL)?;
+        let model = self.model(&input.spec.model).ok_or(NO_MODEL)?;
         // The machine has its prompts, and nobody else reads them.
         for prompt in [&mut input.system, &mut input.task, &mut input.spec.persona] {
             *prompt = String::new();
@@ -199,7 +199,7 @@ impl Attempt {
         Ok(ActorRunner {
             attempt: Arc::clone(self),
             input,
-            model: Some(HookedModel::around(model, self.asking())),
+            model: Some(model),
             tool_context: self.runner.tool_context(cancel.clone(), &self.task),
             refused: Arc::clone(refused),
         })

@@ -8,7 +8,7 @@ use aime_redact::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{RunRunner, evidence::CallRecord};
+use super::{Context, RunRunner, evidence::CallRecord};
 use crate::{
     Budget, HookPoint, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar, questions::Answers, words::Words,
 };
@@ -104,9 +104,10 @@ impl Apart {
     pub async fn judge(&self, attempted: Attempted<'_>, cancel: CancellationToken, mut told: impl FnMut(RunFact) + Send) -> RunFact {
         let Attempted { id, spec, conclusion, calls, duration_ms } = attempted;
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
-        let context = EffectContext::new(cancel, facts);
+        let context = Context::from(EffectContext::new(cancel, facts));
         let evidence = || Ok(calls.evidence(&conclusion));
         let (checks, calls) = self.runner.verify_task(spec, &conclusion, evidence, &context).await;
+        context.revoked_if_out_of_budget().await;
         let fact = RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms };
         let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;
         while let Some(fact) = on_the_way.ready() {

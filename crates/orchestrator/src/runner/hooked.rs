@@ -14,8 +14,6 @@ use crate::{
     hooks::{Heard, HookEvent, HookPayload},
 };
 
-pub(super) use model::HookedModel;
-
 /// Asks the hooks of a run, and tells the run what they did.
 #[derive(Clone)]
 pub(super) struct Asking {

@@ -10,7 +10,7 @@ use std::{
 
 use aime_actors::leave_out_unfit;
 use aime_durable::EffectId;
-use aime_llm::{ChatModel, ModelError, Refused};
+use aime_llm::{Model, ModelError, Refused};
 use aime_planner::{
     GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings, Routed,
     Undecided, ask_route, check_update, route,
@@ -52,7 +52,7 @@ impl RunRunner {
         let routed = match (route(&self.input.goal, &settings, &self.parts.categories), self.model("classifier", context)) {
             (Route::Decided(routed), _) => routed,
             (Route::AskModel(undecided), Some(model)) => {
-                let asked = ask_route(model.as_ref(), &self.parts.tiers, &self.parts.prompts, &self.input.goal, undecided.clone()).await;
+                let asked = ask_route(&model, &self.parts.tiers, &self.parts.prompts, &self.input.goal, undecided.clone()).await;
                 match asked {
                     Ok(asked) => {
                         calls.push(model_use("route", &asked.model, asked.spent, begun));
@@ -185,7 +185,7 @@ impl RunRunner {
         Some(self.planner_of(self.model("planner", context)?))
     }
 
-    pub(super) fn planner_of(&self, model: Arc<dyn ChatModel>) -> Planner {
+    pub(super) fn planner_of(&self, model: Model) -> Planner {
         let planner = Planner::new(model, self.parts.planner.clone()).with_prompts(Arc::clone(&self.parts.prompts));
         planner.with_tiers(Arc::clone(&self.parts.tiers)).with_validators(self.parts.validators.clone())
     }

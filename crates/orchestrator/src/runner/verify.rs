@@ -74,7 +74,7 @@ impl RunRunner {
         let judged = match (self.model("planner", context), evidence) {
             (None, _) => Err(("there is no model to judge it".to_owned(), Spent::default())),
             (_, Err(error)) => Err((error, Spent::default())),
-            (Some(model), Ok(evidence)) => verdict(model.as_ref(), &self.parts.tiers, &self.parts.prompts, goal, &open, &evidence)
+            (Some(model), Ok(evidence)) => verdict(&model, &self.parts.tiers, &self.parts.prompts, goal, &open, &evidence)
                 .await
                 .map_err(|error| (error.to_string(), error.spent())),
         };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use aime_actors::ActorFactory;
 use aime_llm::{
-    ChatModel, ChatRequest, Effort, Message, ModelLimits,
+    ChatRequest, Effort, Message, ModelLimits, ModelStack,
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{Models, Orchestrator, Parts};
@@ -30,8 +30,7 @@ async fn the_actors_of_a_category_have_its_model_and_its_skills() {
     };
     let (usual, poet) = (ScriptedModel::new("usual"), ScriptedModel::new("poet-1").on(When::tools(), [done("a poem")]));
     let roles = [("default", usual.clone()), ("poet", poet.clone())];
-    let roles: BTreeMap<String, Arc<dyn ChatModel>> =
-        roles.into_iter().map(|(role, model)| (role.to_owned(), Arc::new(model) as Arc<dyn ChatModel>)).collect();
+    let roles: BTreeMap<_, _> = roles.into_iter().map(|(role, model)| (role.to_owned(), ModelStack::of(model))).collect();
     let bench = Bench::new(usual.clone());
     let orchestrator = Orchestrator::new(Parts {
         models: Models::new(roles),
@@ -59,8 +58,7 @@ async fn a_task_has_its_own_model_effort_and_limits() {
     let usual = ScriptedModel::new("usual").with_limits(limits(500)).on(When::tools(), [done("by the usual one")]);
     let strong = ScriptedModel::new("strong-1").with_limits(limits(9_000)).on(When::tools(), [done("by the strong one")]);
     let roles = [("default", usual.clone()), ("strong", strong.clone())];
-    let roles: BTreeMap<String, Arc<dyn ChatModel>> =
-        roles.into_iter().map(|(role, model)| (role.to_owned(), Arc::new(model) as Arc<dyn ChatModel>)).collect();
+    let roles: BTreeMap<_, _> = roles.into_iter().map(|(role, model)| (role.to_owned(), ModelStack::of(model))).collect();
     let bench = Bench::new(usual.clone());
     let orchestrator = Orchestrator::new(Parts { models: Models::new(roles), ..bench.parts(None) });
     let plan = plan(json!([

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_llm::{ChatModel, ChatRequest, Citation, Message};
+use aime_llm::{ChatModel, ChatRequest, Citation, Message, Model};
 use futures::future::BoxFuture;
 
 use super::search::{SearchError, SearchHit, SearchProvider, SearchResults, plain};
@@ -17,13 +17,13 @@ const MIN_TIME: Duration = Duration::from_secs(120);
 /// Asks a model whose provider searches the web, and returns its answer with the pages that it cites. Each search is one request, which the
 /// provider bills for tokens and for the search. An answer that cites no page is refused: it may be made up.
 pub struct ModelSearch {
-    model: Option<Arc<dyn ChatModel>>,
+    model: Option<Model>,
 }
 
 impl ModelSearch {
     /// Asks this model. Without one every search fails: for lists of tools.
     #[must_use]
-    pub const fn new(model: Option<Arc<dyn ChatModel>>) -> Self {
+    pub const fn new(model: Option<Model>) -> Self {
         Self { model }
     }
 

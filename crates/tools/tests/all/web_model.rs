@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use aime_llm::{OpenAiModel, OpenAiSettings, Protocol};
+use aime_llm::{ModelStack, OpenAiSettings, Protocol, Redactor};
 use aime_sandbox::ConfinedFolder;
 use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use aime_tools::{ModelSearch, ToolContext, ToolError, ToolOutput, ToolRegistry, WebSettings, web_tools};
@@ -14,8 +14,8 @@ async fn search(protocol: Protocol, answer: Value) -> (Value, Result<ToolOutput,
     let server = ScriptedServer::start(Script::new().on(When::default(), [reply])).await;
     let mut settings = OpenAiSettings::new("m", server.url());
     settings.protocol = Some(protocol);
-    let model = OpenAiModel::new(settings).unwrap();
-    let web = WebSettings { search: Some(Arc::new(ModelSearch::new(Some(Arc::new(model))))), results: 2, ..WebSettings::default() };
+    let model = ModelStack::server(settings).unwrap().build(&Redactor::default());
+    let web = WebSettings { search: Some(Arc::new(ModelSearch::new(Some(model)))), results: 2, ..WebSettings::default() };
     let tools: ToolRegistry = web_tools(&web).unwrap().into_iter().collect();
     let folder = tempfile::tempdir().unwrap();
     let context = ToolContext::new(ConfinedFolder::open(folder.path()).unwrap(), BTreeMap::new());

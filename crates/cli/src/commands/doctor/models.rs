@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_llm::{ChatModel, ChatRequest, Message};
+use aime_llm::{ChatModel, ChatRequest, Message, Model};
 
 use super::{
     absent, broken, good,
@@ -72,7 +72,7 @@ async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut
     let because = if name == "default" { format!(" ({})", said(&choice.because)) } else { String::new() };
     if config.provider == Provider::Local {
         let answer = match models::single(name, config, choice, opened, setup) {
-            Ok(model) => ask_for_a_word(model.as_ref()).await,
+            Ok(model) => ask_for_a_word(&model.build(setup.redactor())).await,
             Err(failure) => Err(failure),
         };
         return match answer {
@@ -82,7 +82,7 @@ async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut
     }
     match models::client(name, config, &setup.environment) {
         Ok(model) => {
-            let trial = Trial::of(&model).await;
+            let trial = Trial::of(&model.build(setup.redactor())).await;
             trial.verdict(name, |model, protocol| {
                 format!("{}{because}", msg!("doctor-model", model = model, place = said(&place), protocol = protocol))
             })
@@ -130,7 +130,7 @@ async fn check_file(name: &str, config: &ModelConfig, setup: &Setup) -> Result<b
 }
 
 /// Asks a model in this process for one word.
-async fn ask_for_a_word(model: &dyn ChatModel) -> Result<String, Failure> {
+async fn ask_for_a_word(model: &Model) -> Result<String, Failure> {
     let request = ChatRequest {
         messages: vec![Arc::new(Message::user("Answer with the one word: ready"))],
         max_output_tokens: Some(16),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use aime_llm::{
-    ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, OpenAiModel, StructuredError, StructuredRequest, Tiers,
-    ToolCall, ToolChoice, ToolDefinition, ask, calls_in_text, read_arguments,
+    ChatModel, ChatRequest, ChatResponse, FinishReason, Message, Model, ModelError, StructuredError, StructuredRequest, Tiers, ToolCall,
+    ToolChoice, ToolDefinition, ask, calls_in_text, read_arguments,
 };
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -75,7 +75,7 @@ pub(super) enum Verdict {
 
 impl Trial {
     /// Tries all parts. If the server cannot be reached, knows no such model or refuses the key, no further part is tried.
-    pub(super) async fn of(model: &OpenAiModel) -> Self {
+    pub(super) async fn of(model: &Model) -> Self {
         let mut trial = Self { model: model.name().to_owned(), protocol: "", works: false, faults: Vec::new() };
         let request = call_request(model);
         match complete(model, request.clone()).await {
@@ -96,7 +96,7 @@ impl Trial {
             trial.note(Part::Form, check_form(model).await);
         }
         // The client may have changed the protocol after a refusal.
-        trial.protocol = model.protocol().as_str();
+        trial.protocol = model.protocol().map_or("", |protocol| protocol.as_str());
         trial
     }
 
@@ -185,17 +185,17 @@ impl From<ModelError> for Fault {
     }
 }
 
-fn no_answer(model: &OpenAiModel) -> Fault {
+fn no_answer(model: &Model) -> Fault {
     Fault { failure: silent(model.name()), kind: FaultKind::Model }
 }
 
-async fn complete(model: &OpenAiModel, request: ChatRequest) -> Result<ChatResponse, Fault> {
+async fn complete(model: &Model, request: ChatRequest) -> Result<ChatResponse, Fault> {
     let answer = timeout(PATIENCE, model.complete(request)).await;
     Ok(answer.map_err(|_| no_answer(model))??)
 }
 
 /// Returns a request that only a call of the tool answers.
-fn call_request(model: &OpenAiModel) -> ChatRequest {
+fn call_request(model: &Model) -> ChatRequest {
     let tool = ToolDefinition {
         name: TOOL.to_owned(),
         description: "Adds two integers and returns their sum.".to_owned(),
@@ -267,7 +267,7 @@ fn check_text(response: &ChatResponse) -> Result<(), Fault> {
     }
 }
 
-async fn check_form(model: &OpenAiModel) -> Result<(), Fault> {
+async fn check_form(model: &Model) -> Result<(), Fault> {
     let schema = closed_object(&[("number", json!({"type": "integer"})), ("word", json!({"type": "string"}))]);
     let mut request = StructuredRequest::new("aime_doctor", schema, vec![Arc::new(Message::user(FORM))]);
     request.max_output_tokens = Some(model.limits().max_output_tokens);

@@ -266,7 +266,7 @@ fn undecided() -> Undecided {
 async fn route() {
     let model =
         ScriptedModel::new("m").on(When::schema("aime_route"), [Reply::json(json!({"reason": "two steps", "complexity": "Simple"}))]);
-    let asked = ask_route(&model, &Tiers::new(), &Prompts::default(), "Read it, then write it", undecided()).await.unwrap();
+    let asked = ask_route(&model.built(), &Tiers::new(), &Prompts::default(), "Read it, then write it", undecided()).await.unwrap();
     assert_eq!((asked.routed.mode, asked.routed.by.as_str(), asked.routed.score), (PlanMode::Simple, "model", Some(1)));
     assert_eq!(asked.routed.reasons, ["length 150 (+1)", "m: two steps"]);
     insta::assert_snapshot!(show(&model.requests()[0]));
@@ -276,7 +276,7 @@ async fn route() {
 async fn without_an_answer_a_goal_is_complex() {
     for reply in [Reply::text("no idea"), Reply::json(json!({"complexity": "medium"})), Reply::status(401, "no key")] {
         let model = ScriptedModel::new("m").on(When::schema("aime_route"), [reply]);
-        let asked = ask_route(&model, &Tiers::new(), &Prompts::default(), "goal", undecided()).await.unwrap();
+        let asked = ask_route(&model.built(), &Tiers::new(), &Prompts::default(), "goal", undecided()).await.unwrap();
         assert_eq!(asked.routed.mode, PlanMode::Complex);
         assert!(asked.failure.is_some());
     }
@@ -287,7 +287,7 @@ async fn verdict_request() {
     let answer = json!({"reason": "both hold", "passed": true, "score": 10, "feedback": "", "suggestions": "none"});
     let model = ScriptedModel::new("m").on(When::schema("aime_verdict"), [Reply::json(json!({"score": 1})), Reply::json(answer)]);
     let criteria = ["out.txt exists".to_owned(), "the tests pass".to_owned()];
-    let judged = verdict(&model, &Tiers::new(), &Prompts::default(), "Do it", &criteria, "write_file out.txt: ok").await.unwrap();
+    let judged = verdict(&model.built(), &Tiers::new(), &Prompts::default(), "Do it", &criteria, "write_file out.txt: ok").await.unwrap();
     assert!(judged.verdict.passed);
     assert!((judged.verdict.score - 1.0).abs() < f64::EPSILON);
     assert_eq!(judged.spent.requests, 2);

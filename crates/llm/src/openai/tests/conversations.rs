@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::client;
 use crate::{
-    ChatModel, ChatRequest, ChatResponse, Effort, FallbackModel, FinishReason, Message, OpenAiModel, Protocol, Provider, ResponseFormat,
+    ChatModel, ChatRequest, ChatResponse, Effort, FinishReason, Message, Model, ModelStack, Protocol, Provider, Redactor, ResponseFormat,
     ToolCall, ToolChoice, ToolDefinition,
 };
 
@@ -48,11 +48,11 @@ fn script(server: Server) -> Script {
         .on(When::any().and_turn(3), [Reply::text("Still there.")])
 }
 
-fn model(server: &ScriptedServer, served: Served) -> OpenAiModel {
+fn model(server: &ScriptedServer, served: Served) -> Model {
     streaming(server, served, true)
 }
 
-fn streaming(server: &ScriptedServer, (_, name, provider, protocol): Served, streaming: bool) -> OpenAiModel {
+fn streaming(server: &ScriptedServer, (_, name, provider, protocol): Served, streaming: bool) -> Model {
     client(server, |settings| {
         name.clone_into(&mut settings.model);
         settings.provider = provider;
@@ -125,11 +125,11 @@ async fn what_was_learned_is_remembered() {
     let server = ScriptedServer::start(script(Server::OpenAi)).await;
     let model = model(&server, SERVERS[0]);
     let mut messages = begin();
-    assert_eq!(model.protocol(), Protocol::Chat, "the address tells nothing of OpenAI");
+    assert_eq!(model.protocol(), Some(Protocol::Chat), "the address tells nothing of OpenAI");
     for _ in 0..3 {
         turn(&model, &mut messages).await;
     }
-    assert_eq!(model.protocol(), Protocol::Responses);
+    assert_eq!(model.protocol(), Some(Protocol::Responses));
     let paths: Vec<String> = server.received().iter().map(|received| received.path.clone()).collect();
     let switched = paths.iter().position(|path| path.ends_with("/responses")).unwrap();
     assert!(paths[switched..].iter().all(|path| path.ends_with("/responses")), "{paths:?}");
@@ -147,7 +147,10 @@ async fn the_requests_of_a_task() {
             turn(&model, &mut messages).await;
         }
         let last = server.requests().pop().unwrap();
-        insta::assert_json_snapshot!(format!("the_last_request_to_{kind:?}_over_{}", model.protocol().as_str()).to_lowercase(), last);
+        insta::assert_json_snapshot!(
+            format!("the_last_request_to_{kind:?}_over_{}", model.protocol().unwrap().as_str()).to_lowercase(),
+            last
+        );
     }
 }
 
@@ -189,7 +192,8 @@ async fn a_task_goes_on_with_another_provider() {
             )
             .await;
             let taken_over = ScriptedServer::start(script(other.0)).await;
-            let fallback = FallbackModel::new(Arc::new(model(&begun, first)), vec![Arc::new(model(&taken_over, other))]);
+            let fallback =
+                ModelStack::of(model(&begun, first)).or_else([ModelStack::of(model(&taken_over, other))]).build(&Redactor::default());
             let mut messages = begin();
             for _ in 0..2 {
                 turn(&fallback, &mut messages).await;

@@ -10,7 +10,9 @@ use serde_json::Value;
 
 use super::{ask, line};
 use crate::corpus::{self, Named};
-use crate::{CarriedAnswer, Carrier, ChatModel, ChatResponse, FinishReason, ModelError, OpenAiModel, OpenAiSettings, read_arguments};
+use crate::{
+    CarriedAnswer, Carrier, ChatModel, ChatResponse, FinishReason, Model, ModelError, ModelStack, OpenAiSettings, Redactor, read_arguments,
+};
 
 /// How often each stream is taken apart at random.
 const SPLITS: u64 = 12;
@@ -56,7 +58,7 @@ impl Carrier for Player {
 
 struct Reader {
     player: Arc<Player>,
-    model: OpenAiModel,
+    model: Model,
 }
 
 impl Reader {
@@ -65,7 +67,10 @@ impl Reader {
         let mut settings = OpenAiSettings::new("m", "http://localhost/v1");
         settings.retry.max_retries = 0;
         settings.streaming = streaming;
-        Self { model: OpenAiModel::carried_by(settings, Arc::clone(&player) as Arc<dyn Carrier>).unwrap(), player }
+        Self {
+            model: ModelStack::carried_by(settings, Arc::clone(&player) as Arc<dyn Carrier>).unwrap().build(&Redactor::default()),
+            player,
+        }
     }
 
     async fn read(&self, pieces: Vec<Vec<u8>>, breaks: bool) -> Result<ChatResponse, ModelError> {

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use serde_json::json;
 
 use super::{ask, client, line, parts, serve};
-use crate::{ChatModel, ModelError, OpenAiModel, OpenAiSettings, Retry, RetrySettings, StreamPart};
+use crate::{ChatModel, ModelError, ModelStack, OpenAiSettings, Redactor, Retry, RetrySettings, StreamPart};
 
 const KEY: &str = "sk-very-secret";
 
@@ -160,7 +160,7 @@ async fn unreachable(base_url: &str) -> ModelError {
     let mut settings = OpenAiSettings::new("m", base_url);
     settings.retry = RetrySettings { max_retries: 0, ..RetrySettings::default() };
     settings.api_key = Some(SecretString::from(KEY));
-    OpenAiModel::new(settings).unwrap().complete(ask("hello")).await.unwrap_err()
+    ModelStack::server(settings).unwrap().build(&Redactor::default()).complete(ask("hello")).await.unwrap_err()
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::{ask, line};
 use crate::{
-    CarriedAnswer, Carrier, ChatModel, ChatResponse, FallbackModel, ModelError, OpenAiModel, OpenAiSettings, RetrySettings, StreamPart,
+    CarriedAnswer, Carrier, ChatModel, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, RetrySettings, StreamPart,
 };
 
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
@@ -79,10 +79,10 @@ fn provider(does: impl IntoIterator<Item = Does>) -> Arc<Provider> {
     Arc::new(Provider { does: Mutex::new(does.into_iter().collect()), asked: AtomicU32::new(0) })
 }
 
-fn model(name: &str, carrier: Arc<dyn Carrier>) -> OpenAiModel {
+fn model(name: &str, carrier: Arc<dyn Carrier>) -> Model {
     let mut settings = OpenAiSettings::new(name, "http://localhost/v1");
     settings.retry = RetrySettings { jitter_seed: Some(7), ..RetrySettings::default() };
-    OpenAiModel::carried_by(settings, carrier).unwrap()
+    ModelStack::carried_by(settings, carrier).unwrap().build(&Redactor::default())
 }
 
 /// What comes of a request: the answer, how often the provider was asked, and the seconds until then.
@@ -235,10 +235,9 @@ async fn fewer_are_asked_at_once_after_refusals_and_more_again_while_it_answers(
 #[tokio::test(start_paused = true)]
 async fn a_broken_provider_is_left_for_its_fallback_and_come_back_to() {
     let broken = provider(vec![Does::Hangs; 1].into_iter().chain([Does::Answers]));
-    let models = FallbackModel::new(
-        Arc::new(model("first", Arc::clone(&broken) as Arc<dyn Carrier>)),
-        vec![Arc::new(model("second", provider([Does::Answers]) as Arc<dyn Carrier>))],
-    );
+    let second = model("second", provider([Does::Answers]) as Arc<dyn Carrier>);
+    let models = ModelStack::of(model("first", Arc::clone(&broken) as Arc<dyn Carrier>)).or_else([ModelStack::of(second)]);
+    let models = models.build(&Redactor::default());
     let mut answered = Vec::new();
     for _ in 0..6 {
         answered.push(models.complete(ask("hello")).await.unwrap().model);

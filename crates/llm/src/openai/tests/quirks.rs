@@ -7,7 +7,9 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use super::{ask, client, parts, serve};
-use crate::{ChatModel, ChatRequest, FinishReason, Message, ModelError, OpenAiModel, OpenAiSettings, StreamPart, ToolCall, ToolDefinition};
+use crate::{
+    ChatModel, ChatRequest, FinishReason, Message, ModelError, ModelStack, OpenAiSettings, Redactor, StreamPart, ToolCall, ToolDefinition,
+};
 
 fn tool(name: &str, parameters: Value) -> ToolDefinition {
     ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters: parameters.into() }
@@ -214,7 +216,7 @@ async fn azure_and_gateways_get_their_query_their_headers_and_their_path() {
     ] {
         let mut settings = OpenAiSettings::new("m", base);
         settings.headers = vec![("x-team".into(), SecretString::from("a"))];
-        OpenAiModel::new(settings).unwrap().complete(ask("hello")).await.unwrap();
+        ModelStack::server(settings).unwrap().build(&Redactor::default()).complete(ask("hello")).await.unwrap();
         let received = server.received().pop().unwrap();
         assert_eq!((received.path.as_str(), received.query.as_str()), (path, "api-version=2024-10-21"));
         assert_eq!(received.headers["x-team"], "a");

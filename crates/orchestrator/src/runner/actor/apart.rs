@@ -12,9 +12,8 @@ use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
 use crate::{
     ActorBrief, RunFact, RunMachine,
     runner::{
-        RunRunner,
+        Context, RunRunner,
         apart::{ActorOrder, Apart, MadeActor, MadeBelow},
-        hooked::HookedModel,
         on_bound_of,
     },
 };
@@ -33,7 +32,7 @@ impl Apart {
         mut told: impl FnMut(RunFact) + Send,
     ) -> Result<MadeActor, RunFact> {
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
-        let made = self.made(id, order, said, EffectContext::new(cancel, facts)).await;
+        let made = self.made(id, order, said, EffectContext::new(cancel, facts).into()).await;
         while let Some(fact) = on_the_way.ready() {
             told(fact.without_secrets(self.redactor()));
         }
@@ -63,13 +62,7 @@ impl Apart {
         Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
-    async fn made(
-        &self,
-        id: EffectId,
-        order: ActorOrder,
-        said: Vec<Told>,
-        context: EffectContext<RunMachine>,
-    ) -> Result<MadeActor, RunFact> {
+    async fn made(&self, id: EffectId, order: ActorOrder, said: Vec<Told>, context: Context) -> Result<MadeActor, RunFact> {
         if let Some(ended) = self.runner.before_attempt(&id, &order.brief.spec, &context).await {
             return Err(ended);
         }
@@ -139,8 +132,7 @@ impl ActorRunner {
         };
         let order = ActorOrder { brief, task, execution: input.execution, origins: Vec::new(), known: String::new() };
         let attempt = Arc::new(Attempt::apart(runner, order, facts));
-        let model = runner.model_bounded(&input.spec.model, Arc::clone(&attempt.on_bound));
-        let model = model.map(|model| HookedModel::around(model, attempt.asking()));
+        let model = attempt.model(&input.spec.model);
         let tool_context = runner.tool_context(cancel, &attempt.task);
         let refused = Arc::new(Refused::default());
         Self { attempt, input, model, tool_context, refused }

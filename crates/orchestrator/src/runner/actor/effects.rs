@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
 use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, Reason};
-use aime_llm::ChatModel;
+use aime_llm::{ChatModel, Model, ModelError};
 use aime_progress::{CallOutcome, QuestionId};
 use aime_tools::{ToolContext, ToolError, ToolOutput};
 use futures::future::BoxFuture;
@@ -21,7 +21,7 @@ pub(super) struct ActorRunner {
     pub(super) attempt: Arc<Attempt>,
     pub(super) input: ActorInput,
     /// Where there is none, only calls of tools are carried out.
-    pub(super) model: Option<Arc<dyn ChatModel>>,
+    pub(super) model: Option<Model>,
     pub(super) tool_context: ToolContext,
     pub(super) refused: Arc<Refused>,
 }
@@ -37,6 +37,11 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return ActorFact::ModelAnswered { id, answer, duration_ms: 0 };
                     };
                     match context.cancel.run_until_cancelled(model.complete(request)).await {
+                        // The run, which was told, revokes the actor: this waits until it has.
+                        Some(Err(error)) if matches!(error.root(), ModelError::OutOfBudget { .. }) => {
+                            context.cancel.cancelled().await;
+                            revoked(id)
+                        }
                         Some(answer) => {
                             ActorFact::ModelAnswered { id, answer: ModelAnswer::from(answer), duration_ms: millis_since(begun) }
                         }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, Prices, StreamPart, ToolCall, in_one_part};
-use futures::{future::BoxFuture, stream::BoxStream};
+use aime_llm::{ChatRequest, ChatResponse, Message, Model, ModelError, ModelHook, ToolCall};
+use futures::future::BoxFuture;
 
 use super::{Asking, Passed};
 use crate::{
@@ -11,85 +11,51 @@ use crate::{
     hooks::{HookMessage, HookPayload},
 };
 
-/// A model whose requests and answers hooks see. What they add comes after everything else, so that the server's cache still fits.
-pub(in crate::runner) struct HookedModel {
-    inner: Arc<dyn ChatModel>,
-    asking: Asking,
-}
-
-impl HookedModel {
-    /// The model itself where no hook wants to see its requests.
-    pub(in crate::runner) fn around(inner: Arc<dyn ChatModel>, asking: Asking) -> Arc<dyn ChatModel> {
-        if asking.at(HookPoint::BeforePrompt) || asking.at(HookPoint::AfterPrompt) { Arc::new(Self { inner, asking }) } else { inner }
-    }
-
-    fn blocked(&self, reason: String) -> ModelError {
-        ModelError::Blocked { model: self.inner.name().to_owned(), reason }
-    }
-
-    fn prompt(&self, request: &ChatRequest, answer: Option<&ChatResponse>) -> HookPayload {
-        HookPayload::Prompt {
-            model: self.inner.name().to_owned(),
-            messages: request.messages.iter().map(|message| told(message)).collect(),
-            answer: answer.map(|answer| spoken(&answer.content, &answer.tool_calls)),
-        }
-    }
-
-    async fn before(&self, mut request: ChatRequest) -> Result<ChatRequest, ModelError> {
-        if !self.asking.at(HookPoint::BeforePrompt) {
-            return Ok(request);
-        }
-        let before = request.messages.len();
-        let asked = self.asking.ask(HookPoint::BeforePrompt, self.prompt(&request, None)).await;
-        if let Passed { payload: HookPayload::Prompt { messages, .. }, .. } = asked.map_err(|reason| self.blocked(reason))? {
-            messages.into_iter().skip(before).for_each(|added| append(&mut request, added.text));
-        }
-        Ok(request)
+impl Asking {
+    /// A model whose requests and answers the hooks see; the model itself where none wants to. What they add comes after everything else, so that
+    /// the server's cache still fits.
+    pub(in crate::runner) fn around(self, model: Model) -> Model {
+        let wanted = self.at(HookPoint::BeforePrompt) || self.at(HookPoint::AfterPrompt);
+        if wanted { model.hooked(Arc::new(self)) } else { model }
     }
 }
 
-impl ChatModel for HookedModel {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn limits(&self) -> ModelLimits {
-        self.inner.limits()
-    }
-
-    fn prices(&self) -> Option<Prices> {
-        self.inner.prices()
-    }
-
-    /// In one part: what may still be blocked is not shown.
-    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        in_one_part(self.complete(request))
-    }
-
-    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+impl ModelHook for Asking {
+    fn before<'a>(&'a self, model: &'a str, mut request: ChatRequest) -> BoxFuture<'a, Result<ChatRequest, ModelError>> {
         Box::pin(async move {
-            let request = self.before(request).await?;
-            if !self.asking.at(HookPoint::AfterPrompt) {
-                return self.inner.complete(request).await;
+            if !self.at(HookPoint::BeforePrompt) {
+                return Ok(request);
             }
-            let response = self.inner.complete(request.clone()).await?;
-            let asked = self.asking.ask(HookPoint::AfterPrompt, self.prompt(&request, Some(&response))).await;
-            asked.map_err(|reason| self.blocked(reason))?;
-            Ok(response)
+            let before = request.messages.len();
+            let asked = self.ask(HookPoint::BeforePrompt, prompt(model, &request, None)).await;
+            if let Passed { payload: HookPayload::Prompt { messages, .. }, .. } = asked.map_err(|reason| blocked(model, reason))? {
+                messages.iter().skip(before).for_each(|added| request.end_with(&added.text));
+            }
+            Ok(request)
+        })
+    }
+
+    fn sees_answers(&self) -> bool {
+        self.at(HookPoint::AfterPrompt)
+    }
+
+    fn after<'a>(&'a self, model: &'a str, request: &'a ChatRequest, answer: &'a ChatResponse) -> BoxFuture<'a, Result<(), ModelError>> {
+        Box::pin(async move {
+            let asked = self.ask(HookPoint::AfterPrompt, prompt(model, request, Some(answer))).await;
+            asked.map(drop).map_err(|reason| blocked(model, reason))
         })
     }
 }
 
-/// Adds a text for the model at the end: after a blank line in the last message where that is a result or the user's, else in a message of the
-/// user. Some servers refuse a message of the user after a result, and some chat templates two of the user in a row.
-pub(super) fn append(request: &mut ChatRequest, text: String) {
-    let appendable = |last: &&mut Arc<Message>| matches!(last.as_ref(), Message::User { .. } | Message::Tool { .. });
-    match request.messages.last_mut().filter(appendable).map(Arc::make_mut) {
-        Some(Message::User { content } | Message::Tool { content, .. }) => {
-            content.push_str("\n\n");
-            content.push_str(&text);
-        }
-        _ => request.messages.push(Arc::new(Message::User { content: text })),
+fn blocked(model: &str, reason: String) -> ModelError {
+    ModelError::Blocked { model: model.to_owned(), reason }
+}
+
+fn prompt(model: &str, request: &ChatRequest, answer: Option<&ChatResponse>) -> HookPayload {
+    HookPayload::Prompt {
+        model: model.to_owned(),
+        messages: request.messages.iter().map(|message| told(message)).collect(),
+        answer: answer.map(|answer| spoken(&answer.content, &answer.tool_calls)),
     }
 }
 
@@ -107,28 +73,4 @@ fn spoken(content: &str, calls: &[ToolCall]) -> HookMessage {
     let said = (!content.is_empty()).then(|| content.to_owned());
     let lines: Vec<String> = said.into_iter().chain(calls.iter().map(|call| format!("{} {}", call.name, call.arguments))).collect();
     HookMessage { role: "assistant".to_owned(), text: lines.join("\n") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hooks_text_ends_the_last_message() {
-        let call = ToolCall { id: "c".into(), name: "glob".into(), arguments: "{}".into() };
-        let answer = || Message::assistant(String::new(), vec![call.clone()]);
-        for (messages, last) in [
-            (vec![Message::user("task")], Message::user("task\n\nMind the tests.")),
-            (vec![answer(), Message::tool("c", "glob", "a.txt")], Message::tool("c", "glob", "a.txt\n\nMind the tests.")),
-            (vec![Message::assistant("words", Vec::new())], Message::user("Mind the tests.")),
-            (Vec::new(), Message::user("Mind the tests.")),
-        ] {
-            let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
-            let mut request = ChatRequest { messages: messages.clone(), ..ChatRequest::default() };
-            append(&mut request, "Mind the tests.".to_owned());
-            assert_eq!(request.messages.last().map(AsRef::as_ref), Some(&last));
-            let kept = messages.iter().zip(&request.messages).filter(|(before, after)| before == after).count();
-            assert!(kept + 1 >= messages.len(), "what comes before stays");
-        }
-    }
 }

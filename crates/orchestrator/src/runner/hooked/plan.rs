@@ -1,17 +1,14 @@
 //! Plans and patches, with hooks around them.
 
-use std::sync::Arc;
-
-use aime_llm::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, Refused, StreamPart};
+use aime_llm::Refused;
 use aime_planner::{
     CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, Replanned,
     direct_plan, patch_from_value,
 };
 use aime_progress::{Plan, PlanMode, PlanPatch, Spent, TaskSpec};
-use futures::{future::BoxFuture, stream::BoxStream};
 use serde_json::{Value, to_value};
 
-use super::{Asking, Passed, model::append};
+use super::{Asking, Passed};
 use crate::{
     HookPoint,
     hooks::HookPayload,
@@ -100,8 +97,7 @@ impl RunRunner {
 
     /// A planner whose model is told why its last answer was refused. It uses no plan of before again.
     fn planner_told(&self, told: &str, context: &Context) -> Option<Planner> {
-        let inner = self.model("planner", context)?;
-        Some(self.planner_of(Arc::new(Told { inner, told: told.to_owned() })))
+        Some(self.planner_of(self.model("planner", context)?.ending_with(told)))
     }
 
     /// A plan as the hooks leave it, checked again in all layers; or why it is refused.
@@ -241,40 +237,5 @@ impl Tries {
             *spent = self.spent;
         }
         error
-    }
-}
-
-/// A model that is told something more at the end of each request.
-struct Told {
-    inner: Arc<dyn ChatModel>,
-    told: String,
-}
-
-impl Told {
-    fn tell(&self, mut request: ChatRequest) -> ChatRequest {
-        append(&mut request, self.told.clone());
-        request
-    }
-}
-
-impl ChatModel for Told {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-
-    fn limits(&self) -> ModelLimits {
-        self.inner.limits()
-    }
-
-    fn prices(&self) -> Option<Prices> {
-        self.inner.prices()
-    }
-
-    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
-        self.inner.stream(self.tell(request))
-    }
-
-    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
-        self.inner.complete(self.tell(request))
     }
 }

@@ -4,6 +4,10 @@ use std::sync::Mutex;
 use super::*;
 use crate::{FinishReason, Usage};
 
+fn retrying(model: &Arc<Model>, settings: RetrySettings) -> Retrying {
+    Retrying { inner: Arc::clone(model) as Arc<dyn ChatModel>, settings }
+}
+
 /// One attempt: what it takes until it fails or answers, and how.
 #[derive(Debug, Clone)]
 enum Step {
@@ -80,9 +84,10 @@ async fn complete(steps: Vec<Step>, settings: RetrySettings) -> (Result<String, 
     let waits: Arc<Mutex<Vec<f64>>> = Arc::default();
     let seen = Arc::clone(&waits);
     let observer: Arc<dyn RetryObserver> = Arc::new(move |retry: &Retry| seen.lock().unwrap().push(retry.wait.as_secs_f64()));
-    let model = RetryingModel::new(Model::new(steps), RetrySettings { jitter_seed: Some(42), observer: Some(observer), ..settings });
-    let outcome = model.complete(ChatRequest::default()).await;
-    let asked = *model.inner().asked.lock().unwrap();
+    let model = Arc::new(Model::new(steps));
+    let settings = RetrySettings { jitter_seed: Some(42), observer: Some(observer), ..settings };
+    let outcome = retrying(&model, settings).complete(ChatRequest::default()).await;
+    let asked = *model.asked.lock().unwrap();
     let waits = waits.lock().unwrap().clone();
     (outcome.map(|answer| answer.content).map_err(|error| error.to_string()), asked, waits)
 }
@@ -137,7 +142,7 @@ async fn the_deadline_holds() {
     assert_eq!((asked, start.elapsed().as_secs()), (2, 100), "an attempt does not outlast it");
 
     // An answer that has begun is left to the idle timeout of the model itself.
-    let model = RetryingModel::new(Model::new([Step::HangsAfterText]), settings);
+    let model = retrying(&Arc::new(Model::new([Step::HangsAfterText])), settings);
     let request = model.complete(ChatRequest::default());
     assert!(tokio::time::timeout(Duration::from_secs(1_000), request).await.is_err());
 }
@@ -151,14 +156,15 @@ async fn a_stream_is_tried_again_until_something_was_handed_on() {
         (vec![Step::Fails(refused())], vec!["error"], 1),
     ];
     for (steps, expected, attempts) in cases {
-        let model = RetryingModel::new(Model::new(steps.clone()), RetrySettings::default());
-        let parts = model.stream(ChatRequest::default()).map(|part| match part {
+        let model = Arc::new(Model::new(steps.clone()));
+        let retrying = retrying(&model, RetrySettings::default());
+        let parts = retrying.stream(ChatRequest::default()).map(|part| match part {
             Ok(StreamPart::Done(_)) => "done",
             Ok(_) => "text",
             Err(_) => "error",
         });
         assert_eq!(parts.collect::<Vec<_>>().await, expected, "{steps:?}");
-        assert_eq!(*model.inner().asked.lock().unwrap(), attempts);
+        assert_eq!(*model.asked.lock().unwrap(), attempts);
     }
 }
 

@@ -11,7 +11,8 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, StreamPart};
+use super::layer::Layer;
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 
 /// How often, and how long, to try.
 #[derive(Clone)]
@@ -89,22 +90,12 @@ impl<F: Fn(&Retry) + Send + Sync> RetryObserver for F {
 ///
 /// Once a part of a stream was handed on, its failure is handed on too: what was given cannot be taken back. A
 /// [`complete`](ChatModel::complete) hands on nothing before its end, so a cut answer is asked for again.
-pub struct RetryingModel<M> {
-    model: M,
-    settings: RetrySettings,
+pub(super) struct Retrying {
+    pub(super) inner: Arc<dyn ChatModel>,
+    pub(super) settings: RetrySettings,
 }
 
-impl<M: ChatModel> RetryingModel<M> {
-    /// Wraps a model.
-    pub fn new(model: M, settings: RetrySettings) -> Self {
-        Self { model, settings }
-    }
-
-    /// The model within.
-    pub fn inner(&self) -> &M {
-        &self.model
-    }
-
+impl Retrying {
     /// The wait before the next attempt, or the error to give up with.
     fn next_wait(&self, course: &mut Course, error: ModelError) -> Result<Duration, ModelError> {
         let give_up = |course: &Course, error: ModelError| match course.failed {
@@ -193,27 +184,19 @@ struct Attempt<'a> {
     ended: bool,
 }
 
-impl<M: ChatModel> ChatModel for RetryingModel<M> {
-    fn name(&self) -> &str {
-        self.model.name()
+impl Layer for Retrying {
+    fn inner(&self) -> &dyn ChatModel {
+        &*self.inner
     }
 
-    fn limits(&self) -> ModelLimits {
-        self.model.limits()
-    }
-
-    fn prices(&self) -> Option<Prices> {
-        self.model.prices()
-    }
-
-    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+    fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let attempt = Attempt { request, parts: None, course: self.course(), begun: false, ended: false };
         stream::unfold(attempt, move |mut attempt| async move {
             if attempt.ended {
                 return None;
             }
             loop {
-                let mut parts = attempt.parts.take().unwrap_or_else(|| self.model.stream(attempt.request.clone()));
+                let mut parts = attempt.parts.take().unwrap_or_else(|| self.inner.stream(attempt.request.clone()));
                 match self.next_part(&mut parts, attempt.begun, attempt.course.deadline).await {
                     Ok(part) => {
                         attempt.begun = true;
@@ -238,11 +221,11 @@ impl<M: ChatModel> ChatModel for RetryingModel<M> {
         .boxed()
     }
 
-    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+    fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
         async move {
             let mut course = self.course();
             loop {
-                let mut parts = self.model.stream(request.clone());
+                let mut parts = self.inner.stream(request.clone());
                 let mut begun = false;
                 let error = loop {
                     match self.next_part(&mut parts, begun, course.deadline).await {

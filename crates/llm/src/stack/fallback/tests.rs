@@ -16,11 +16,15 @@ fn scripted(name: &str, replies: impl IntoIterator<Item = Reply>) -> ScriptedMod
     ScriptedModel::new(name).on(When::any(), replies)
 }
 
-fn with_fallback(primary: &ScriptedModel, other: &ScriptedModel) -> FallbackModel {
-    FallbackModel::new(Arc::new(primary.clone()), vec![Arc::new(other.clone())])
+fn seat(model: impl ChatModel + 'static) -> Seat {
+    Seat { model: Arc::new(model), pause: Arc::default() }
 }
 
-async fn said(model: &FallbackModel) -> String {
+fn with_fallback(primary: &ScriptedModel, other: &ScriptedModel) -> Fallback {
+    Fallback::new(seat(primary.clone()), vec![seat(other.clone())], FIRST_PAUSE)
+}
+
+async fn said(model: &Fallback) -> String {
     match model.complete(ChatRequest::default()).await {
         Ok(answer) => answer.content,
         Err(error) => error.to_string(),
@@ -41,6 +45,7 @@ async fn only_faults_of_the_model_fall_back() {
         (refused("a"), false),
         (ModelError::ContextOverflow { model: m(), message: String::new() }, false),
         (ModelError::NotRecorded { model: m(), reason: String::new() }, false),
+        (ModelError::OutOfBudget { model: m(), bound: "tokens".into(), detail: String::new() }, false),
     ];
     for (error, falls) in cases {
         let (a, b) = (scripted("a", [Reply::error(error.clone())]), scripted("b", [Reply::text("from b")]));
@@ -150,7 +155,7 @@ async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
     use std::sync::atomic::Ordering::SeqCst;
     let a = Arc::new(Told { answers: false.into(), asked: 0.into(), go: tokio::sync::Semaphore::new(1) });
     let b = scripted("b", [Reply::text("from b")]);
-    let model = FallbackModel::with_pause(Arc::clone(&a) as Arc<dyn ChatModel>, vec![Arc::new(b)], 1);
+    let model = Fallback::new(seat(Arc::clone(&a)), vec![seat(b)], 1);
     assert_eq!(said(&model).await, "from b", "it fails");
     assert_eq!(said(&model).await, "from b", "it is left out");
     // Five at once: one asks it, which takes a while; the others do not wait for that.

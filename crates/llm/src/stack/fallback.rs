@@ -6,7 +6,8 @@ use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, StreamExt};
 
-use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, StreamPart};
+use super::layer::Layer;
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, StreamPart};
 
 /// A model with others to fall back on.
 ///
@@ -15,21 +16,24 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Price
 /// out of the next few requests (3, then 6, up to 48 while it keeps failing) and then tried again, so that
 /// nobody stays with the fallback after the model has recovered; of requests at the same time one tries it, and the others wait
 /// for what comes of it with the fallback. If all the others fail in that time, it is tried as the last.
-pub struct FallbackModel {
-    models: Vec<Seat>,
+pub(super) struct Fallback {
+    first: Seat,
+    others: Vec<Seat>,
     first_pause: u32,
 }
 
-struct Seat {
-    model: Arc<dyn ChatModel>,
-    pause: Mutex<Pause>,
+/// A model and its pause, which outlives the layer: it is the same for all who use these models.
+pub(super) struct Seat {
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) pause: Arc<Mutex<Pause>>,
 }
 
 /// Requests for which a model is still left out, and how many it will be the next time.
-#[derive(Default)]
-struct Pause {
+#[derive(Debug, Default)]
+pub(super) struct Pause {
     left: u32,
-    next: u32,
+    /// None until it first failed: then it is the usual first one.
+    next: Option<u32>,
     /// It failed, and has not answered since.
     failing: bool,
     /// A request is finding out whether it answers again.
@@ -53,27 +57,23 @@ impl Drop for Turn<'_> {
 /// Bounds the doubling of a pause.
 const LONGEST_PAUSE: u32 = 48;
 
-impl FallbackModel {
-    /// Uses `primary`, and `others` in this order when it fails.
-    #[must_use]
-    pub fn new(primary: Arc<dyn ChatModel>, others: Vec<Arc<dyn ChatModel>>) -> Self {
-        Self::with_pause(primary, others, 3)
+/// Requests of which a model is left out after its first failure.
+pub(super) const FIRST_PAUSE: u32 = 3;
+
+impl Fallback {
+    /// Uses `first`, and `others` in this order when it fails.
+    pub(super) const fn new(first: Seat, others: Vec<Seat>, first_pause: u32) -> Self {
+        Self { first, others, first_pause }
     }
 
-    /// The same with another length of the first pause, in requests; 0 tries every model at every request.
-    #[must_use]
-    pub fn with_pause(primary: Arc<dyn ChatModel>, others: Vec<Arc<dyn ChatModel>>, requests: u32) -> Self {
-        let models = std::iter::once(primary)
-            .chain(others)
-            .map(|model| Seat { model, pause: Mutex::new(Pause { next: requests, ..Pause::default() }) })
-            .collect();
-        Self { models, first_pause: requests }
+    fn seats(&self) -> impl Iterator<Item = &Seat> {
+        std::iter::once(&self.first).chain(&self.others)
     }
 
     /// The models in the order in which this request tries them: those in a pause last.
     fn order(&self) -> Vec<Turn<'_>> {
         let (mut order, mut resting) = (Vec::new(), Vec::new());
-        for seat in &self.models {
+        for seat in self.seats() {
             let mut pause = seat.pause();
             if pause.left > 0 || pause.probed {
                 pause.left = pause.left.saturating_sub(1);
@@ -93,16 +93,17 @@ impl Seat {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn failed(&self) {
+    fn failed(&self, first_pause: u32) {
         let mut pause = self.pause();
-        pause.left = pause.next;
-        pause.failing = pause.next > 0;
-        pause.next = pause.next.saturating_mul(2).min(LONGEST_PAUSE);
+        let length = pause.next.unwrap_or(first_pause);
+        pause.left = length;
+        pause.failing = length > 0;
+        pause.next = Some(length.saturating_mul(2).min(LONGEST_PAUSE));
     }
 
-    fn answered(&self, first_pause: u32) {
+    fn answered(&self) {
         let mut pause = self.pause();
-        *pause = Pause { next: first_pause, probed: pause.probed, ..Pause::default() };
+        *pause = Pause { probed: pause.probed, ..Pause::default() };
     }
 }
 
@@ -122,11 +123,11 @@ fn falls_back(error: &ModelError) -> bool {
 }
 
 /// Notes a failure. Returns whether the next model is to be tried.
-fn note_failure(seat: &Seat, error: &ModelError) -> bool {
+fn note_failure(seat: &Seat, error: &ModelError, first_pause: u32) -> bool {
     let falls_back = falls_back(error);
     if falls_back {
         tracing::warn!(model = seat.model.name(), reason = %error, "falling back to the next model");
-        seat.failed();
+        seat.failed(first_pause);
     }
     falls_back
 }
@@ -141,22 +142,18 @@ struct Course<'a> {
     errors: Vec<ModelError>,
 }
 
-impl ChatModel for FallbackModel {
-    fn name(&self) -> &str {
-        self.models.first().map_or("", |seat| seat.model.name())
-    }
-
-    /// Those of the primary model.
-    fn limits(&self) -> ModelLimits {
-        self.models.first().map(|seat| seat.model.limits()).unwrap_or_default()
+impl Layer for Fallback {
+    /// The first: its name and limits are shown.
+    fn inner(&self) -> &dyn ChatModel {
+        &*self.first.model
     }
 
     /// The highest of those that may answer: nobody knows yet which one will.
-    fn prices(&self) -> Option<Prices> {
-        self.models.iter().filter_map(|seat| seat.model.prices()).reduce(Prices::highest)
+    fn shown_prices(&self) -> Option<Prices> {
+        self.seats().filter_map(|seat| seat.model.prices()).reduce(Prices::highest)
     }
 
-    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+    fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let left = self.order().into_iter();
         let course = Course { request, left, current: None, begun: false, ended: false, errors: Vec::new() };
         stream::unfold(course, move |mut course| async move {
@@ -181,14 +178,14 @@ impl ChatModel for FallbackModel {
                 let next = parts.next().await.unwrap_or_else(|| Err(ModelError::Cut { model: seat.model.name().to_owned() }));
                 match next {
                     Ok(part) => {
-                        seat.answered(self.first_pause);
+                        seat.answered();
                         course.begun = true;
                         course.ended = matches!(part, StreamPart::Done(_));
                         course.current = Some((turn, parts));
                         return Some((Ok(part), course));
                     }
                     Err(error) => {
-                        let falls_back = note_failure(seat, &error) && !course.begun;
+                        let falls_back = note_failure(seat, &error, self.first_pause) && !course.begun;
                         course.errors.push(error);
                         if falls_back {
                             continue;
@@ -203,18 +200,18 @@ impl ChatModel for FallbackModel {
     }
 
     /// Unlike a stream, an answer that was cut is asked of the next model.
-    fn complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+    fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
         async move {
             let mut errors = Vec::new();
             for turn in self.order() {
                 let seat = turn.seat;
                 match seat.model.complete(request.clone()).await {
                     Ok(response) => {
-                        seat.answered(self.first_pause);
+                        seat.answered();
                         return Ok(response);
                     }
                     Err(error) => {
-                        let falls_back = note_failure(seat, &error);
+                        let falls_back = note_failure(seat, &error, self.first_pause);
                         errors.push(error);
                         if !falls_back {
                             break;

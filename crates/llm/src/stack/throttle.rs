@@ -1,14 +1,16 @@
 //! How many requests a model is asked at once: fewer after it refused some, more again while it answers.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
+use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::{ChatModel, ChatRequest, ModelError, ModelLimits, Prices, StreamPart};
+use super::layer::Layer;
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 
 /// Requests at once while nothing was refused.
 const MOST: u32 = 64;
@@ -102,22 +104,22 @@ fn outcome(error: &ModelError) -> Outcome {
     }
 }
 
-/// A model that is asked no more at once than it answers.
-pub(crate) struct ThrottledModel<M> {
-    model: M,
+/// How many requests to one server are under way, whoever asks.
+pub(super) struct Throttle {
     allowance: Mutex<Allowance>,
     left: Notify,
 }
 
-impl<M: ChatModel> ThrottledModel<M> {
-    /// Wraps a model; a server cannot ask for a longer silence than this.
-    pub(crate) fn new(model: M, longest_silence: Duration) -> Self {
-        Self { model, allowance: Mutex::new(Allowance::new(MOST, longest_silence)), left: Notify::new() }
-    }
+/// A model that is asked no more at once than it answers.
+pub(super) struct Throttled {
+    pub(super) inner: Arc<dyn ChatModel>,
+    pub(super) throttle: Arc<Throttle>,
+}
 
-    /// The model within.
-    pub(crate) const fn inner(&self) -> &M {
-        &self.model
+impl Throttle {
+    /// A server cannot ask for a longer silence than this.
+    pub(super) fn new(longest_silence: Duration) -> Self {
+        Self { allowance: Mutex::new(Allowance::new(MOST, longest_silence)), left: Notify::new() }
     }
 
     fn allowance(&self) -> MutexGuard<'_, Allowance> {
@@ -125,7 +127,7 @@ impl<M: ChatModel> ThrottledModel<M> {
     }
 
     /// Waits until a request may begin. Whoever stops waiting holds nobody up.
-    async fn enter(&self) -> Place<'_, M> {
+    async fn enter(&self) -> Place<'_> {
         loop {
             let mut left = std::pin::pin!(self.left.notified());
             // From here on no wake-up is missed.
@@ -141,36 +143,28 @@ impl<M: ChatModel> ThrottledModel<M> {
 }
 
 /// The place of a request among those under way; it is free again when this is dropped.
-struct Place<'a, M: ChatModel> {
-    of: &'a ThrottledModel<M>,
+struct Place<'a> {
+    of: &'a Throttle,
     round: u64,
     outcome: Outcome,
 }
 
-impl<M: ChatModel> Drop for Place<'_, M> {
+impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.of.allowance.lock().unwrap_or_else(PoisonError::into_inner).leave(self.round, self.outcome, Instant::now());
+        self.of.allowance().leave(self.round, self.outcome, Instant::now());
         self.of.left.notify_waiters();
     }
 }
 
-impl<M: ChatModel> ChatModel for ThrottledModel<M> {
-    fn name(&self) -> &str {
-        self.model.name()
+impl Layer for Throttled {
+    fn inner(&self) -> &dyn ChatModel {
+        &*self.inner
     }
 
-    fn limits(&self) -> ModelLimits {
-        self.model.limits()
-    }
-
-    fn prices(&self) -> Option<Prices> {
-        self.model.prices()
-    }
-
-    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+    fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let entered = async move {
-            let place = self.enter().await;
-            let parts = self.model.stream(request);
+            let place = self.throttle.enter().await;
+            let parts = self.inner.stream(request);
             stream::unfold(Some((place, parts)), |course| async move {
                 let (mut place, mut parts) = course?;
                 let part = parts.next().await?;
@@ -186,6 +180,15 @@ impl<M: ChatModel> ChatModel for ThrottledModel<M> {
             })
         };
         stream::once(entered).flatten().boxed()
+    }
+
+    fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        Box::pin(async move {
+            let mut place = self.throttle.enter().await;
+            let answer = self.inner.complete(request).await;
+            place.outcome = answer.as_ref().map_or_else(outcome, |_| Outcome::Answered);
+            answer
+        })
     }
 }
 

@@ -1,0 +1,276 @@
+//! The one way to a model: the layers that every request passes, put together in one place and in one order.
+//!
+//! A [`ModelStack`] says which models there are, and cannot be asked. [`ModelStack::build`] takes the redactor and gives the [`Model`] that can.
+//! A request passes, from the caller to the server:
+//!
+//! 1. **Frame** ([`Model::cached_as`], [`Model::ending_with`]): what the caller adds to each of its requests.
+//! 2. **Redaction**: secrets are taken out of requests, known values out of answers. It is outside of everything that sends, so that no try of any
+//!    model holds a secret.
+//! 3. **Hooks** ([`Model::hooked`]): they see the redacted request and the redacted answer, once for each request. What they add passes the redaction
+//!    again.
+//! 4. **Fallback** ([`ModelStack::or_else`]): the next model when one cannot be used.
+//! 5. **Limits** ([`ModelStack::limited_to`]), of each model.
+//! 6. **Retries** ([`ModelStack::retrying`]), of each model.
+//! 7. **Budget** ([`Model::metered`]): inside of fallback and retries, so that each try of each model is reserved at that model's prices, and booked
+//!    when it was paid for.
+//! 8. **Throttle** ([`ModelStack::throttled`]): how many requests a server is asked at once, whoever asks. It is inside of the budget: a request that
+//!    the budget leaves no room for does not wait for its turn first.
+//! 9. The model itself: one try.
+//!
+//! Answers pass the same layers in reverse. The layers are private to this crate; `cargo xtask tidy` refuses another crate that writes one.
+
+mod bounded;
+mod fallback;
+mod framed;
+mod hooked;
+mod layer;
+mod metered;
+mod redacted;
+mod retry;
+#[cfg(test)]
+mod tests;
+mod throttle;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use aime_redact::Redactor;
+use futures::{future::BoxFuture, stream::BoxStream};
+
+use self::{
+    bounded::Bounded,
+    fallback::{FIRST_PAUSE, Fallback, Seat},
+    framed::Framed,
+    hooked::Hooked,
+    layer::Layer,
+    metered::Metered,
+    redacted::{Redacted, Redaction},
+    retry::Retrying,
+    throttle::{Throttle, Throttled},
+};
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Protocol, StreamPart};
+
+pub use self::{
+    hooked::ModelHook,
+    metered::{Meter, OutOfBudget, Reserved, TryCost, TryEstimate},
+    retry::{Retry, RetryObserver, RetrySettings},
+};
+
+/// A model with those that are asked in its place, and how each is asked. It cannot be asked itself: see [`build`](Self::build). Cheap to clone;
+/// clones share what was learnt of the servers.
+#[derive(Clone)]
+pub struct ModelStack {
+    first: Candidate,
+    others: Vec<Candidate>,
+    first_pause: u32,
+}
+
+/// One model of a stack.
+#[derive(Clone)]
+struct Candidate {
+    model: Arc<dyn ChatModel>,
+    throttle: Option<Arc<Throttle>>,
+    retry: Option<RetrySettings>,
+    limits: Option<ModelLimits>,
+    pause: Arc<std::sync::Mutex<fallback::Pause>>,
+}
+
+impl ModelStack {
+    /// A model that somebody else has written. A failed request is not repeated, unless [`retrying`](Self::retrying) says so. For a model behind a
+    /// server see `ModelStack::server`.
+    #[must_use]
+    pub fn of(model: impl ChatModel + 'static) -> Self {
+        let first = Candidate { model: Arc::new(model), throttle: None, retry: None, limits: None, pause: Arc::default() };
+        Self { first, others: Vec::new(), first_pause: FIRST_PAUSE }
+    }
+
+    /// The same, and failures of the first model that may pass are tried again.
+    #[must_use]
+    pub fn retrying(mut self, settings: RetrySettings) -> Self {
+        self.first.retry = Some(settings);
+        self
+    }
+
+    /// The same, and the first model is asked fewer requests at once after it refused some, and more again while it answers. It cannot ask for a longer
+    /// silence than this.
+    #[must_use]
+    pub fn throttled(mut self, longest_silence: Duration) -> Self {
+        self.first.throttle = Some(Arc::new(Throttle::new(longest_silence)));
+        self
+    }
+
+    /// The same, and the first model is shown to hold this much; no answer of it is longer.
+    #[must_use]
+    pub const fn limited_to(mut self, limits: ModelLimits) -> Self {
+        self.first.limits = Some(limits);
+        self
+    }
+
+    /// The same with models that are asked in this order when those before them cannot be used.
+    ///
+    /// A request goes to the next model when one cannot be reached, does not answer, limits its requests, fails, is unknown or
+    /// refuses the key; not when the request itself is at fault, for others would refuse it too. A model that failed is left
+    /// out of the next few requests (3, then 6, up to 48 while it keeps failing) and then tried again, so that
+    /// nobody stays with the fallback after the model has recovered; of requests at the same time one tries it, and the others wait
+    /// for what comes of it with the fallback. If all the others fail in that time, it is tried as the last.
+    #[must_use]
+    pub fn or_else(mut self, others: impl IntoIterator<Item = Self>) -> Self {
+        self.first.pause = Arc::default();
+        for stack in others {
+            for candidate in std::iter::once(stack.first).chain(stack.others) {
+                self.others.push(Candidate { pause: Arc::default(), ..candidate });
+            }
+        }
+        self
+    }
+
+    /// The same with another length of a failed model's first pause, in requests; 0 tries every model at every request.
+    #[must_use]
+    pub const fn pausing(mut self, requests: u32) -> Self {
+        self.first_pause = requests;
+        self
+    }
+
+    /// The name of the first model.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.first.model.name()
+    }
+
+    /// What the first model can hold.
+    #[must_use]
+    pub fn limits(&self) -> ModelLimits {
+        self.first.limits.unwrap_or_else(|| self.first.model.limits())
+    }
+
+    /// The protocol over which the first model's server is asked now, where there is one.
+    #[must_use]
+    pub fn protocol(&self) -> Option<Protocol> {
+        self.first.model.protocol()
+    }
+
+    /// The model that can be asked. No request that it sends holds a secret that `redactor` finds, and no answer a value that it knows.
+    #[must_use]
+    pub fn build(&self, redactor: &Redactor) -> Model {
+        Model::on(self.clone(), Arc::new(Redaction::new(redactor.clone())), Caller::default())
+    }
+}
+
+impl<M: ChatModel + 'static> From<M> for ModelStack {
+    fn from(model: M) -> Self {
+        Self::of(model)
+    }
+}
+
+impl fmt::Debug for ModelStack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(std::iter::once(&self.first).chain(&self.others).map(|candidate| candidate.model.name())).finish()
+    }
+}
+
+/// A model that can be asked, with all its layers. Cheap to clone.
+#[derive(Clone)]
+pub struct Model {
+    stack: ModelStack,
+    redaction: Arc<Redaction>,
+    caller: Caller,
+    top: Arc<dyn ChatModel>,
+}
+
+/// What one caller of a model adds.
+#[derive(Clone, Default)]
+struct Caller {
+    meter: Option<Arc<dyn Meter>>,
+    hook: Option<Arc<dyn ModelHook>>,
+    cache_key: Option<Arc<str>>,
+    ending: Option<Arc<str>>,
+}
+
+impl Model {
+    /// The same model, each try of which is reserved in a budget.
+    #[must_use]
+    pub fn metered(self, meter: Arc<dyn Meter>) -> Self {
+        let caller = Caller { meter: Some(meter), ..self.caller };
+        Self::on(self.stack, self.redaction, caller)
+    }
+
+    /// The same model, whose requests and answers a hook sees.
+    #[must_use]
+    pub fn hooked(self, hook: Arc<dyn ModelHook>) -> Self {
+        let caller = Caller { hook: Some(hook), ..self.caller };
+        Self::on(self.stack, self.redaction, caller)
+    }
+
+    /// The same model, whose requests share what a server may keep of their beginning.
+    #[must_use]
+    pub fn cached_as(self, key: impl Into<Arc<str>>) -> Self {
+        let caller = Caller { cache_key: Some(key.into()), ..self.caller };
+        Self::on(self.stack, self.redaction, caller)
+    }
+
+    /// The same model, which is told this at the end of each request.
+    #[must_use]
+    pub fn ending_with(self, text: impl Into<Arc<str>>) -> Self {
+        let caller = Caller { ending: Some(text.into()), ..self.caller };
+        Self::on(self.stack, self.redaction, caller)
+    }
+
+    fn on(stack: ModelStack, redaction: Arc<Redaction>, caller: Caller) -> Self {
+        let top = assemble(&stack, &redaction, &caller);
+        Self { stack, redaction, caller, top }
+    }
+}
+
+/// Puts the layers together, the innermost first. This is the only place that does.
+fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> Arc<dyn ChatModel> {
+    let alone = |candidate: &Candidate| {
+        let mut inner = Arc::clone(&candidate.model);
+        if let Some(throttle) = candidate.throttle.clone() {
+            inner = Arc::new(Throttled { inner, throttle });
+        }
+        if let Some(meter) = caller.meter.clone() {
+            inner = Arc::new(Metered::new(inner, meter));
+        }
+        if let Some(settings) = candidate.retry.clone() {
+            inner = Arc::new(Retrying { inner, settings });
+        }
+        if let Some(limits) = candidate.limits {
+            inner = Arc::new(Bounded { inner, limits });
+        }
+        inner
+    };
+    let seat = |candidate: &Candidate| Seat { model: alone(candidate), pause: Arc::clone(&candidate.pause) };
+    let mut inner = match stack.others.as_slice() {
+        [] => alone(&stack.first),
+        others => Arc::new(Fallback::new(seat(&stack.first), others.iter().map(seat).collect(), stack.first_pause)),
+    };
+    inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
+    if let Some(hook) = caller.hook.clone() {
+        inner = Arc::new(Hooked { inner, hook });
+        inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
+    }
+    let Caller { cache_key, ending, .. } = caller.clone();
+    if cache_key.is_some() || ending.is_some() {
+        inner = Arc::new(Framed { inner, cache_key, ending });
+    }
+    inner
+}
+
+impl Layer for Model {
+    fn inner(&self) -> &dyn ChatModel {
+        &*self.top
+    }
+
+    fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        self.top.stream(request)
+    }
+
+    fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        self.top.complete(request)
+    }
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stack.fmt(f)
+    }
+}

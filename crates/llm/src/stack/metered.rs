@@ -1,0 +1,155 @@
+//! Every try is reserved before it is made, and booked when it was paid for.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, StreamExt};
+
+use super::layer::Layer;
+use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, RequestTokens, StreamPart, Usage, estimate_tokens};
+
+/// What a try is expected to take, as far as that is known before it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TryEstimate {
+    /// Tokens sent.
+    pub input_tokens: u64,
+    /// The longest answer that the request allows.
+    pub max_output_tokens: Option<u32>,
+    /// What the model costs, where that is known.
+    pub prices: Option<Prices>,
+}
+
+/// What a try has cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TryCost {
+    /// Its tokens.
+    pub usage: Usage,
+    /// US dollars; 0 where prices are not known.
+    pub cost_usd: f64,
+}
+
+/// Why a try is not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{detail}")]
+pub struct OutOfBudget {
+    /// The name of the bound: `tokens`, `money`.
+    pub bound: String,
+    /// How much of it is used, and how much was wanted.
+    pub detail: String,
+}
+
+/// A budget that every try of a model is reserved in: also one that is repeated, and one of another model in its place.
+pub trait Meter: Send + Sync {
+    /// Reserves what a try is expected to take.
+    ///
+    /// # Errors
+    /// [`OutOfBudget`]: then the try is not made, and neither is another one in its place.
+    fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn Reserved + '_>, OutOfBudget>;
+}
+
+/// A reservation for one try. Where it is dropped, the try has cost nothing.
+pub trait Reserved: Send {
+    /// Books what the try has cost.
+    fn settle(self: Box<Self>, cost: TryCost);
+}
+
+pub(super) struct Metered {
+    inner: Arc<dyn ChatModel>,
+    meter: Arc<dyn Meter>,
+    counted: Mutex<RequestTokens>,
+}
+
+impl Metered {
+    pub(super) fn new(inner: Arc<dyn ChatModel>, meter: Arc<dyn Meter>) -> Self {
+        Self { inner, meter, counted: Mutex::default() }
+    }
+
+    fn begin(&self, request: &ChatRequest) -> Result<Try<'_>, ModelError> {
+        let input_tokens = self.counted.lock().unwrap_or_else(PoisonError::into_inner).count(request);
+        let prices = self.inner.prices();
+        let wanted = TryEstimate { input_tokens, max_output_tokens: request.max_output_tokens, prices };
+        let reserved = self.meter.reserve(wanted).map_err(|OutOfBudget { bound, detail }| ModelError::OutOfBudget {
+            model: self.inner.name().to_owned(),
+            bound,
+            detail,
+        })?;
+        Ok(Try { reserved: Some(reserved), input_tokens, output_tokens: 0, prices, is_paid: false })
+    }
+}
+
+/// A try under way. Once a part of its answer has come it is paid for, whatever becomes of it; what the server has not counted is estimated.
+struct Try<'a> {
+    reserved: Option<Box<dyn Reserved + 'a>>,
+    input_tokens: u64,
+    output_tokens: u64,
+    prices: Option<Prices>,
+    is_paid: bool,
+}
+
+impl Try<'_> {
+    fn see(&mut self, part: &Result<StreamPart, ModelError>) {
+        match part {
+            Ok(StreamPart::Done(answer)) => self.answered(answer),
+            Ok(StreamPart::Text(text) | StreamPart::Reasoning(text)) => {
+                self.is_paid = true;
+                self.output_tokens = self.output_tokens.saturating_add(estimate_tokens(text));
+            }
+            Ok(StreamPart::ToolCallBegun { .. }) => self.is_paid = true,
+            Err(error) => self.failed(error),
+        }
+    }
+
+    fn answered(&mut self, answer: &ChatResponse) {
+        self.settle(TryCost { usage: answer.usage, cost_usd: answer.cost_usd });
+    }
+
+    /// The server has answered where its answer is cut off or cannot be read.
+    const fn failed(&mut self, error: &ModelError) {
+        self.is_paid |= matches!(error, ModelError::Cut { .. } | ModelError::Unreadable { .. });
+    }
+
+    fn settle(&mut self, cost: TryCost) {
+        if let Some(reserved) = self.reserved.take() {
+            reserved.settle(cost);
+        }
+    }
+}
+
+impl Drop for Try<'_> {
+    fn drop(&mut self) {
+        if self.is_paid {
+            let usage = Usage::new(self.input_tokens, self.output_tokens);
+            self.settle(TryCost { usage, cost_usd: self.prices.map_or(0.0, |prices| prices.cost(&usage)) });
+        }
+    }
+}
+
+impl Layer for Metered {
+    fn inner(&self) -> &dyn ChatModel {
+        &*self.inner
+    }
+
+    fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        let begun = async move {
+            match self.begin(&request) {
+                Ok(mut attempt) => self.inner.stream(request).inspect(move |part| attempt.see(part)).boxed(),
+                Err(error) => stream::once(std::future::ready(Err(error))).boxed(),
+            }
+        };
+        stream::once(begun).flatten().boxed()
+    }
+
+    fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
+        async move {
+            let mut attempt = self.begin(&request)?;
+            let answer = self.inner.complete(request).await;
+            match &answer {
+                Ok(answer) => attempt.answered(answer),
+                Err(error) => attempt.failed(error),
+            }
+            answer
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,58 @@
+//! One path for each of: planning, a model call, a tool call, starting a run.
+//!
+//! This is an invariant of the book's architecture part. The compiler keeps most of it, since the constructors are private to their crate; this rule refuses
+//! what it cannot: a second implementation beside the one path, and a way around it. Test code is exempt. A new row is all that another thing needs.
+
+use super::Fault;
+use super::codebase::Codebase;
+
+/// Something that only some files may write.
+struct OnePath {
+    /// What there is one path for.
+    of: &'static str,
+    /// Words and signs that stand one after the other, with spaces between them.
+    items: &'static [&'static str],
+    /// The files that may write them: beginnings of paths.
+    owners: &'static [&'static str],
+    mend: &'static str,
+}
+
+const PATHS: [OnePath; 3] = [
+    OnePath {
+        of: "a model call",
+        // A wrapper is an implementation too.
+        items: &["ChatModel for"],
+        // A model of its own, and the two that stand for one in trials of the runtime.
+        owners: &["crates/llm/src/", "crates/local-model/src/", "crates/simulation/src/", "crates/bench/src/"],
+        mend: "a wrapper is a layer in `crates/llm/src/stack`, where its place in the order is documented and tested",
+    },
+    OnePath {
+        of: "a model call",
+        items: &["dyn ChatModel", "impl ChatModel", ": ChatModel"],
+        owners: &["crates/llm/src/", "crates/bench/src/"],
+        mend: "take an `aime_llm::Model`, which only `ModelStack::build` makes: what else can be asked may miss the redactor",
+    },
+    OnePath {
+        of: "a layer of a model",
+        items: &["Layer for"],
+        owners: &["crates/llm/src/stack"],
+        mend: "put it beside the others, into the order of `assemble`",
+    },
+];
+
+/// The faults in what files write.
+pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (file, rust) in codebase.rust().filter(|(file, _)| !file.is_test()) {
+        for path in PATHS.iter().filter(|path| !path.owners.iter().any(|owner| file.path.starts_with(owner))) {
+            for item in path.items {
+                let sequence: Vec<&str> = item.split(' ').collect();
+                for line in rust.places(&sequence).into_iter().filter(|line| !rust.is_test_line(*line)) {
+                    let what = format!("`{item}` is a second path for {}", path.of);
+                    faults.push(Fault::new(&file.path, line, what, path.mend));
+                }
+            }
+        }
+    }
+    faults
+}
