@@ -14,7 +14,7 @@ use std::{
 use aime_orchestrator::{
     Models, Parts, RunRequest, RunSettings,
     llm::{
-        ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, OpenAiModel, OpenAiSettings, StreamPart,
+        ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, ModelStack, OpenAiSettings, StreamPart,
         ToolCall, ToolDefinition, Usage, in_one_part,
     },
     progress::Plan,
@@ -63,7 +63,7 @@ pub(crate) async fn rounds_over_http(server: &str, rounds: usize) -> Result<serd
 
 async fn served(base_url: &str, rounds: usize) -> Result<Duration> {
     let settings = OpenAiSettings { limits: limits(), ..OpenAiSettings::new("scripted", base_url) };
-    run(1, rounds, Arc::new(OpenAiModel::new(settings)?)).await
+    run(1, rounds, ModelStack::server(settings)?).await
 }
 
 /// So many actors at once, each with one call and an end, over a model that takes `wait` for each answer.
@@ -98,7 +98,7 @@ fn resident_kb() -> Result<u64> {
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }
 
-async fn run(actors: usize, rounds: usize, model: Arc<dyn ChatModel>) -> Result<Duration> {
+async fn run(actors: usize, rounds: usize, model: ModelStack) -> Result<Duration> {
     let folder = tempfile::tempdir()?;
     let parts = parts(folder.path(), model)?;
     let tasks: Vec<_> = (0..actors)
@@ -121,7 +121,7 @@ struct Look {
     page: u64,
 }
 
-fn parts(folder: &Path, model: Arc<dyn ChatModel>) -> Result<Parts> {
+fn parts(folder: &Path, model: ModelStack) -> Result<Parts> {
     let mut tools: ToolRegistry = builtin();
     let tool = TypedTool::new("look", "Gives a page of the part.", async |given: Look, _: ToolContext| -> Result<ToolOutput, ToolError> {
         let words = format!("page {} ", given.page);
@@ -241,8 +241,8 @@ fn size(message: &Message) -> usize {
 
 struct Scripted(Arc<Script>);
 
-fn scripted(script: &Arc<Script>) -> Arc<dyn ChatModel> {
-    Arc::new(Scripted(Arc::clone(script)))
+fn scripted(script: &Arc<Script>) -> ModelStack {
+    ModelStack::of(Scripted(Arc::clone(script)))
 }
 
 /// Nothing is compacted: what is looked at is a history that grows.

@@ -61,7 +61,7 @@ pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart)
     let plan = json!({"tasks": list, "strategic": {"approach": "Look at every part of it.", "success_criteria": []}}).to_string();
     let tokens = plan.len().div_ceil(PIECE);
     let asked = Arc::<Mutex<(u64, usize)>>::default();
-    let model: Arc<dyn ChatModel> = Arc::new(Writer { plan, pause, asked: Arc::clone(&asked) });
+    let model = Writer { plan, pause, asked: Arc::clone(&asked) };
     let parts = Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder.path())? };
     let mut settings = RunSettings { approval: Approval::All, unattended: true, eager_start: eager, ..RunSettings::default() };
     settings.mode = Some(PlanMode::Complex);

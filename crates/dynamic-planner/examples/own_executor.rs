@@ -2,7 +2,7 @@
 //! patch. The model is scripted, so that nothing is needed: `cargo run -p aime-planner --example own_executor`
 #![expect(clippy::print_stdout, clippy::indexing_slicing, reason = "it shows what it does, and asks for tasks that it has")]
 
-use std::{error::Error, sync::Arc};
+use std::error::Error;
 
 use aime_planner::{
     PlanRequest, Planner, PlannerSettings, ReplanRequest, Route, RouteSettings, default_categories,

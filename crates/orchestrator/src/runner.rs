@@ -172,7 +172,7 @@ fn on_bound_of(facts: FactSender<RunMachine>) -> OnBound {
 
 /// Whether there is a run that could be told: one that is gone needs no bound.
 fn tell_bound(facts: &FactSender<RunMachine>, error: &BudgetError) -> bool {
-    facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() }).is_ok()
+    facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() })
 }
 
 /// Milliseconds since a moment.

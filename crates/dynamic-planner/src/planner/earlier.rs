@@ -2,6 +2,7 @@
 
 use std::sync::PoisonError;
 
+use aime_llm::ChatModel;
 use aime_progress::{Plan, Spent};
 
 use super::{Planned, Planner};

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use aime_llm::Refused;
+use aime_llm::{ChatModel, Refused};
 use aime_progress::{
     Evidence, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
     TriggerReason,

@@ -284,12 +284,12 @@ async fn what_was_mended_in_the_json_of_an_answer_is_told() {
     let arriving = planner.plan_as_it_arrives(&request(PlanMode::Simple), &|_| {}).await.unwrap();
     assert_eq!(arriving.repairs, told);
     let model = ScriptedModel::new("m").once(When::schema("aime_plan"), [cycle()]).on(When::any(), [Reply::text(loose)]);
-    let planner = Planner { model: Arc::new(model), ..planner };
+    let planner = Planner { model: model.built(), ..planner };
     let simplified = planner.plan(&request(PlanMode::Simple)).await.unwrap();
     assert!(simplified.fallback.is_some() && simplified.repairs == told, "{simplified:?}");
     let loose = "Here it is:\n{'changes': [{'op': 'drop', 'id': 'report'},]}";
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::text(loose)]);
-    let planner = Planner { model: Arc::new(model), ..planner };
+    let planner = Planner { model: model.built(), ..planner };
     assert_eq!(planner.replan(&replan_request(), fits).await.unwrap().repairs, told);
 }
 

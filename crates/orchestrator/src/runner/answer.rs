@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::EffectId;
-use aime_llm::{ChatRequest, Message};
+use aime_llm::{ChatModel, ChatRequest, Message};
 use aime_progress::ProgressState;
 use tokio::time::Instant;
 
