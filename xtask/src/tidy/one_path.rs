@@ -28,7 +28,7 @@ const PATHS: [OnePath; 3] = [
     },
     OnePath {
         of: "a model call",
-        items: &["dyn ChatModel", "impl ChatModel", ": ChatModel"],
+        items: &["dyn ChatModel", ": impl ChatModel", "& impl ChatModel", ": ChatModel"],
         owners: &["crates/llm/src/"],
         mend: "take an `aime_llm::Model`, which only `ModelStack::build` makes: what else can be asked may miss the redactor",
     },
