@@ -1,6 +1,6 @@
 //! Files of keys and passwords: which they are by their name, and what in them is secret.
 
-use crate::ordinary::is_placeholder;
+use crate::{netrc, ordinary::is_placeholder};
 
 /// Names of files that hold keys or passwords.
 const FILES: &[&str] = &[
@@ -40,6 +40,8 @@ const ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", 
 const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
 /// Folders all of whose files hold keys.
 const FOLDERS: &[&str] = &[".ssh", ".aws", ".gnupg", ".docker", ".kube"];
+/// The folder in which copies of any file lie under other names: what an undo needs.
+const COPIES: [&str; 2] = [".aime", "undo"];
 
 /// Parts of names whose value is a secret.
 const PARTS: &[&str] = &[
@@ -78,6 +80,7 @@ pub fn is_credential_file(path: &str) -> bool {
         || name.starts_with(".env.")
         || (ENDINGS.iter().any(|end| name.ends_with(end)) && !name.starts_with('*'))
         || (parts.iter().any(|part| FOLDERS.contains(part)) && !public)
+        || is_kept_copy(&path)
 }
 
 /// Whether a variable or a key of this name holds a secret.
@@ -89,11 +92,21 @@ pub fn is_secret_name(name: &str) -> bool {
 
 /// The values in a file of keys and passwords that are secret: those whose name says so, those that look like nothing else, and private keys.
 /// Those that [`is_placeholder`] knows are none.
-/// It reads lines of `NAME=value`, `name: value` and `name value`, and JSON that is written in lines.
+/// It reads lines of `NAME=value`, `name: value` and `name value`, entries of `.netrc`, and JSON that is written in lines.
 #[must_use]
 pub fn secrets_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = text.lines().filter_map(of_line).collect();
-    // The lines of a key in PEM: the marks around them say nothing.
+    found.extend(netrc::passwords(text).into_iter().filter_map(|password| text.get(password.from..password.to)).map(str::to_owned));
+    found.extend(private_keys_in(text));
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The lines of the private keys in PEM that a text holds: those between the marks, of which none says alone what it is.
+#[must_use]
+pub fn private_keys_in(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
     let mut within = false;
     for line in text.lines().map(str::trim) {
         if line.starts_with("-----") {
@@ -102,9 +115,15 @@ pub fn secrets_in(text: &str) -> Vec<String> {
             found.push(line.to_owned());
         }
     }
-    found.sort();
-    found.dedup();
     found
+}
+
+/// Whether a path lies where aime keeps copies of any file under other names, those of keys and passwords among them.
+#[must_use]
+pub fn is_kept_copy(path: &str) -> bool {
+    let path = path.replace('\\', "/").to_lowercase();
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    parts.windows(COPIES.len()).any(|part| part == COPIES)
 }
 
 fn of_line(line: &str) -> Option<String> {
@@ -173,6 +192,7 @@ mod tests {
             "C:\\app\\.env",
             "\".env\"",
             "/home/me/.aws/config",
+            ".aime/undo/objects/3f/9a",
         ] {
             assert!(is_credential_file(path), "{path}");
         }
@@ -188,6 +208,7 @@ mod tests {
             "a.env.md",
             "*.pem",
             "environment",
+            ".aime/runs/r/task/bash-1.txt",
         ] {
             assert!(!is_credential_file(path), "{path}");
         }
@@ -199,9 +220,19 @@ mod tests {
             DATABASE_URL=postgres://me:hunter22@db/x\nCANARY=c4n4ry-value-1 # why\nKEY_FILE=/etc/key\npassword hunter33\n\
             db:5432:base:me:hunter44\n  \"client_secret\": \"hunter55\",\n//registry.example/:_authToken=hunter66\nVERSION=1.2.3\n\
             POSTGRES_PASSWORD=postgres\nOPENAI_API_KEY=not-needed\nBASE=postgres://postgres:postgres@db/x\nDB_PASSWORD=swordfish\n\
-            -----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n";
-        let mut expected =
-            ["abc def", "hunter22", "c4n4ry-value-1", "hunter33", "hunter44", "hunter55", "hunter66", "swordfish", "MIIEvQIBADANBg"];
+            machine h login u password hunter77\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n";
+        let mut expected = [
+            "abc def",
+            "hunter22",
+            "c4n4ry-value-1",
+            "hunter33",
+            "hunter44",
+            "hunter55",
+            "hunter66",
+            "hunter77",
+            "swordfish",
+            "MIIEvQIBADANBg",
+        ];
         expected.sort_unstable();
         assert_eq!(secrets_in(text), expected);
     }

@@ -1,4 +1,4 @@
-//! Keys of well-known services, private keys and logins, found by their form.
+//! Keys of well-known services, private keys, logins and entries of `.netrc`, found by their form.
 //!
 //! The table holds what is told apart from other words without doubt: a text of a file goes through it before a model reads it.
 
@@ -6,7 +6,7 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use aho_corasick::AhoCorasick;
 
-use crate::REDACTED;
+use crate::{REDACTED, netrc};
 
 /// What letters a key is made of, beside those that it begins with.
 #[derive(Debug, Clone, Copy)]
@@ -63,10 +63,15 @@ const BEARER: [&str; 2] = ["Bearer ", "bearer "];
 /// The fewest characters of one.
 const LEAST_BEARER: usize = 20;
 
+/// Before an entry of `.netrc`.
+const MACHINE: &str = "machine";
+/// The longest entry that is looked for, in bytes.
+const LONGEST_ENTRY: usize = 1024;
+
 /// How each form begins, in the order of [`KEYS`] and then the rest.
 static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let keys = KEYS.iter().map(|(begins, ..)| *begins);
-    AhoCorasick::new(keys.chain([PEM, ADDRESS]).chain(BEARER)).ok()
+    AhoCorasick::new(keys.chain([PEM, ADDRESS]).chain(BEARER).chain([MACHINE])).ok()
 });
 
 /// The fewest bytes of a text that can hold one of these: `://n:p@`.
@@ -109,6 +114,9 @@ fn secret(text: &str, form: usize, start: usize) -> Option<(usize, usize)> {
     if rest.starts_with(ADDRESS) {
         return login(rest).map(|(from, to)| (start + from, start + to));
     }
+    if rest.starts_with(MACHINE) {
+        return entry(text, start);
+    }
     let from = start + BEARER[0].len();
     let token: usize =
         text.get(from..)?.chars().take_while(|c| c.is_ascii_alphanumeric() || "-._~+/=".contains(*c)).map(char::len_utf8).sum();
@@ -134,6 +142,18 @@ fn key(text: &str, start: usize, begins: &str, letters: Letters, least: usize) -
     // A JSON Web Token has three parts.
     let whole = begins != "eyJ" || body.split('.').filter(|part| part.len() > 3).count() == 3;
     (begins.len() + body.len() >= least && dense && whole).then_some((start, start + begins.len() + body.len()))
+}
+
+/// Where the password of an entry of `.netrc` stands that begins here and has a login.
+fn entry(text: &str, start: usize) -> Option<(usize, usize)> {
+    let alone = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ':'));
+    let rest = text.get(start..)?;
+    if !alone(text.get(..start)?.chars().next_back()) || !rest.get(MACHINE.len()..)?.starts_with(char::is_whitespace) {
+        return None;
+    }
+    let end = (0..=rest.len().min(LONGEST_ENTRY)).rev().find(|end| rest.is_char_boundary(*end))?;
+    let first = netrc::passwords(rest.get(..end)?).into_iter().next()?;
+    first.has_login.then_some((start + first.from, start + first.to))
 }
 
 /// The bytes of a private key, from its first mark to its last; to the end of the text where that is missing.
@@ -178,6 +198,8 @@ mod tests {
             ("git clone https://me:hunter22@host/x.git now", "git clone https://me:[redacted-secret]@host/x.git now"),
             ("Authorization: Bearer abcdefghij0123456789", "Authorization: Bearer [redacted-secret]"),
             ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", "[redacted-secret]"),
+            (".netrc:1: machine h login u password hunter22 machine", ".netrc:1: machine h login u password [redacted-secret] machine"),
+            ("machine h\n  login u\n  password hunter22\n", "machine h\n  login u\n  password [redacted-secret]\n"),
             ("sk-proj-abc123def456ghi789jkl and xoxb-1234567890-abcdefghij", "[redacted-secret] and [redacted-secret]"),
         ] {
             assert_eq!(without_forms(text), clean, "{text:?}");
@@ -195,6 +217,8 @@ mod tests {
             "Bearer of good news, and bearer tokens in general",
             "AKIArelative and hf_model and npm_config_cache",
             "eyJhbGciOiJIUzI1NiJ9 is a beginning",
+            "a machine with a login prompt and password fields, and machine learning",
+            "machine h login u password ${PASSWORD}",
             "数字 sk-数字",
         ] {
             assert_eq!(without_forms(text), text);

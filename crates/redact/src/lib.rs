@@ -6,11 +6,12 @@ mod documents;
 mod encoded;
 mod forms;
 mod lines;
+mod netrc;
 mod ordinary;
 mod redactor;
 mod scan;
 
-pub use credentials::{is_credential_file, is_secret_name, secrets_in};
+pub use credentials::{is_credential_file, is_kept_copy, is_secret_name, private_keys_in, secrets_in};
 pub use deltas::Deltas;
 pub use lines::redact;
 pub use ordinary::{is_ordinary, is_placeholder};

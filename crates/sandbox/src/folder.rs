@@ -3,6 +3,7 @@
 mod error;
 mod path;
 mod plain;
+mod protected;
 #[cfg(unix)]
 #[path = "folder/unix.rs"]
 mod system;
@@ -31,6 +32,7 @@ use cap_std::{
 
 pub use error::FileError;
 pub use plain::{EntryFacts, Stamp};
+pub use protected::is_protected;
 pub use write::Written;
 
 use error::fault;

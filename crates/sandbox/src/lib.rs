@@ -14,7 +14,8 @@ pub use confine::{
 pub use confine::{LaunchError, launch};
 pub use environment::{ALLOWED_VARIABLES, clean_environment, looks_secret};
 pub use folder::{
-    ConfinedFolder, EntryFacts, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Stamp, WatchChanges, Written,
+    ConfinedFolder, EntryFacts, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Stamp, WatchChanges,
+    Written, is_protected,
 };
 pub use probe::{Protection, probe};
 pub use process::{

@@ -115,19 +115,42 @@ pub fn decide(call: ProposedCall<'_>) -> Decision {
         Approval::Ask | Approval::ReadOnly => reads,
         Approval::Edits => reads || sheet.touches == Touches::Files,
     };
+    // Writing what runs later is asked whatever allows the call, but in the mode that asks for nothing or by a rule that names the place.
+    let later = match (rules, reads || harmless || approval == Approval::All) {
+        (_, true) => Vec::new(),
+        (Some(rules), false) => rules.protected_writes(sheet.name(), parameters),
+        (None, false) => PermissionRules::default().protected_writes(sheet.name(), parameters),
+    };
+    let later = (!later.is_empty()).then_some(later);
     match verdict {
         Verdict::PerhapsDenied(rule) => {
             ask(format!("\nThe rule `{rule}` denies some of what it may do, and nobody can tell before it runs whether it does."))
         }
         Verdict::Asked(rule) => ask(format!("\nThe rule `{rule}` wants this asked.")),
-        Verdict::Denied(_) | Verdict::Allowed => Decision::Allow,
-        Verdict::Silent if harmless || allowed => Decision::Allow,
-        Verdict::Silent => {
+        Verdict::Denied(_) => Decision::Allow,
+        Verdict::Allowed if later.is_none() => Decision::Allow,
+        Verdict::Silent if later.is_none() && (harmless || allowed) => Decision::Allow,
+        Verdict::Allowed | Verdict::Silent => {
             let none = PermissionRules::default();
-            let always = rules.unwrap_or(&none).to_remember(approval, sheet.name(), parameters);
-            Decision::Ask { question: question(sheet.name(), parameters), always }
+            let free = allowed || verdict == Verdict::Allowed;
+            let rules = rules.unwrap_or(&none);
+            let (mut question, name) = (question(sheet.name(), parameters), sheet.name());
+            let always = match later {
+                None => rules.to_remember(approval, name, parameters),
+                Some(places) => {
+                    question.push_str(&runs_later(&places));
+                    rules.to_remember_places(approval, (name, parameters), &places, free)
+                }
+            };
+            Decision::Ask { question, always }
         }
     }
+}
+
+/// What a question says of the protected places that a call writes.
+fn runs_later(places: &[String]) -> String {
+    let places: Vec<String> = places.iter().map(|place| format!("`{}`", line(place))).collect();
+    format!("\nIt writes {}: such files run later on their own, outside of aime.", places.join(", "))
 }
 
 /// How the line of a question begins that says what "always" would allow.

@@ -13,6 +13,7 @@ mod mcp;
 mod names;
 mod pdf;
 mod permission;
+mod protected;
 mod registry;
 mod router;
 mod schema;

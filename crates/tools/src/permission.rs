@@ -2,9 +2,13 @@
 
 mod act;
 mod path;
+#[cfg_attr(not(test), expect(dead_code, reason = "the comparison after commands, which comes next, uses the grants"))]
+mod protected;
 mod remember;
 mod rule;
 mod rules;
+#[cfg_attr(not(test), expect(dead_code, reason = "the comparison after commands, which comes next, uses the grants"))]
+mod sets_up;
 mod shell;
 mod sign;
 

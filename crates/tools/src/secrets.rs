@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aime_redact::{REDACTED, REDACTED_WORD, Redactor, is_credential_file, secrets_in};
+use aime_redact::{REDACTED, REDACTED_WORD, Redactor, is_credential_file, is_kept_copy, private_keys_in, secrets_in};
 use aime_sandbox::ConfinedFolder;
 use ignore::WalkBuilder;
 use serde_json::{Map, Value};
@@ -14,6 +14,9 @@ const DEPTH: usize = 4;
 const ENTRIES: usize = 20_000;
 /// The largest that is read, in bytes.
 const LARGEST: u64 = 256 * 1024;
+/// The longest path that is taken for one in a call, in bytes, and how many are looked at.
+const LONGEST_NAME: usize = 1_000;
+const MOST_NAMED: usize = 50;
 /// Folders that hold what others have made.
 const PASSED_OVER: &[&str] = &[".git", ".aime", "node_modules", "target", ".venv", "venv", "__pycache__"];
 
@@ -32,17 +35,71 @@ pub fn learn_secrets_of(folder: &ConfinedFolder, redactor: &Redactor) {
 }
 
 fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
-    if folder.facts(path).is_ok_and(|facts| facts.size <= LARGEST)
+    // A copy under another name may be of any file: not every value in it that has a name is a secret.
+    if !is_kept_copy(&path.to_string_lossy())
+        && folder.facts(path).is_ok_and(|facts| facts.size <= LARGEST)
         && let Ok(bytes) = folder.read(path)
     {
         redactor.learn(secrets_in(&String::from_utf8_lossy(&bytes)));
     }
 }
 
-/// Learns the secrets in the files that a call names.
+/// Learns the secrets in the files that a call names: as a parameter, or as a word of a command or of code.
 pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext) {
-    for path in parameters.values().filter_map(Value::as_str).filter(|text| text.len() < 1_000 && is_credential_file(text)) {
+    let whole = parameters.values().filter_map(Value::as_str).filter(|text| text.len() < LONGEST_NAME && is_credential_file(text));
+    let words = key_files_named(parameters).filter(|word| word.len() < LONGEST_NAME);
+    for path in whole.chain(words).take(MOST_NAMED) {
         learn(&context.folder, Path::new(path.trim()), &context.redactor);
+    }
+}
+
+/// The files of keys or passwords that a call names: in a path, or as a word of a command or of code. What a command puts together itself is
+/// not seen here; its output is clean of secrets that are known.
+pub(crate) fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    let texts = ["path", "pattern", "glob", "command", "code", "uri"].into_iter().filter_map(|name| parameters.get(name)?.as_str());
+    let parts = |c: char| {
+        c.is_whitespace()
+            || matches!(c, '"' | '\'' | '`' | '=' | '<' | '>' | '|' | ';' | '&' | '(' | ')' | ',' | '{' | '}' | '[' | ']' | ':')
+    };
+    texts.flat_map(move |text| text.split(parts)).filter(|word| word.contains(['.', '/', '_']) && is_credential_file(word))
+}
+
+/// Whether a tool that finds files by itself passes over one: it looks like a file of keys or passwords, which is read by its name alone.
+pub(crate) fn passed_over(path: &Path) -> bool {
+    is_credential_file(&path.to_string_lossy())
+}
+
+/// Lets a tool open the file that its call names, after its secrets are learnt: the one way for every file tool.
+///
+/// # Errors
+/// [`ToolError::Denied`] for a link to a file of keys or passwords whose own name does not say what it is: whoever decided on the call went by
+/// the name. And for the copies that aime keeps to undo tasks.
+pub(crate) fn admit(context: &ToolContext, path: &Path) -> Result<(), ToolError> {
+    // What does not exist holds nothing; what cannot be reached is refused where it is opened.
+    let Ok(real) = context.folder.resolve(path) else { return Ok(()) };
+    if is_kept_copy(&real.to_string_lossy()) {
+        return Err(ToolError::Denied(format!("`{}` is a copy that is kept to undo a task; read the file itself", path.display())));
+    }
+    if !passed_over(&real) {
+        // It may be named so and lead elsewhere.
+        return Ok(());
+    }
+    if !passed_over(path) {
+        return Err(ToolError::Denied(format!(
+            "`{}` leads to `{}`, which looks like a file of keys or passwords; name that file itself",
+            path.display(),
+            real.display()
+        )));
+    }
+    learn(&context.folder, &real, &context.redactor);
+    Ok(())
+}
+
+/// Learns the private keys in a file that was opened, whatever its name: a part of one does not show what it is.
+pub(crate) fn learn_private_keys(bytes: &[u8], redactor: &Redactor) {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains("PRIVATE KEY-----") {
+        redactor.learn(private_keys_in(&text));
     }
 }
 

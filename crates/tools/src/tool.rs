@@ -131,7 +131,9 @@ impl From<FileError> for ToolError {
     fn from(error: FileError) -> Self {
         let text = error.to_string();
         match error {
-            FileError::Outside { .. } | FileError::LinkOutside { .. } | FileError::Reserved { .. } => Self::Denied(text),
+            FileError::Outside { .. } | FileError::LinkOutside { .. } | FileError::Reserved { .. } | FileError::Protected { .. } => {
+                Self::Denied(text)
+            }
             _ => Self::Failed(text),
         }
     }

@@ -5,11 +5,12 @@
 
 use aime_hosts::{host_fits, host_of};
 use aime_progress::Origin;
-use aime_redact::is_credential_file;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict};
+use crate::{
+    Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict, secrets::key_files_named,
+};
 
 /// Whose words the results of a tool are, where what it touches does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +147,7 @@ impl Trust {
             return None;
         }
         if (sheet.read_only || sheet.touches == Touches::Processes)
-            && let Some(file) = credential_file(parameters)
+            && let Some(file) = key_files_named(parameters).next()
         {
             return Some(format!("reads {file}, which looks like a file of keys or passwords"));
         }
@@ -181,18 +182,6 @@ impl Trust {
             (Source::Touched, Touches::Nothing | Touches::Files | Touches::People) => None,
         }
     }
-}
-
-/// A file of keys or passwords that a call names: in a path, or as a word of a command or of code. What a command puts together itself is
-/// not seen here; its output is clean of secrets that are known.
-fn credential_file(parameters: &Map<String, Value>) -> Option<String> {
-    let texts = ["path", "pattern", "glob", "command", "code", "uri"].into_iter().filter_map(|name| parameters.get(name)?.as_str());
-    let parts = |c: char| {
-        c.is_whitespace()
-            || matches!(c, '"' | '\'' | '`' | '=' | '<' | '>' | '|' | ';' | '&' | '(' | ')' | ',' | '{' | '}' | '[' | ']' | ':')
-    };
-    let mut words = texts.flat_map(|text| text.split(parts));
-    words.find(|word| word.contains(['.', '/', '_']) && is_credential_file(word)).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 
+use aime_redact::is_credential_file;
 use ignore::WalkBuilder;
 
 use super::{SkipReason, Skipped};
@@ -43,6 +44,9 @@ pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, Skipped>
             let Some(path) = path else {
                 return Some(Err(Skipped { path: shown(&folder, entry.path()), reason: SkipReason::Name }));
             };
+            if is_credential_file(&path) {
+                return Some(Err(Skipped { path, reason: SkipReason::Keys }));
+            }
             match entry.metadata() {
                 Ok(metadata) => {
                     let (bytes, modified) = (metadata.len(), modified(&metadata));

@@ -37,6 +37,8 @@ pub struct Skipped {
 pub enum SkipReason {
     /// It is a link: it could lead out of the folder.
     Link,
+    /// It looks like a file of keys or passwords.
+    Keys,
     /// It is larger than [`max_file_bytes`](crate::KnowledgeSettings::max_file_bytes).
     TooLarge {
         /// Its size.
@@ -61,6 +63,7 @@ impl std::fmt::Display for SkipReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Link => f.write_str("is a link: put the file itself into the folder"),
+            Self::Keys => f.write_str("looks like a file of keys or passwords: these are never indexed"),
             Self::TooLarge { bytes } => write!(f, "is too large ({bytes} bytes): split it, or raise the bound"),
             Self::NoRoom => f.write_str("goes beyond the bytes of all documents: remove others, or raise the bound"),
             Self::Binary => f.write_str("is binary: only text is indexed"),

@@ -84,6 +84,7 @@ fn what_is_no_document_is_skipped_with_a_reason() {
     fixture.write("b.log", "never");
     fixture.write(".env", "SECRET=never");
     fixture.write(".hidden/c.md", "never");
+    fixture.write("tls/site.key", "never");
     let settings = KnowledgeSettings { max_file_bytes: 30_000, ..Default::default() };
     let knowledge = fixture.store.knowledge(fixture.place(""), settings).unwrap();
     let report = update(&knowledge);
@@ -94,6 +95,7 @@ fn what_is_no_document_is_skipped_with_a_reason() {
         ("binary.end", SkipReason::Binary),
         ("gbk.txt", SkipReason::NotUtf8),
         ("large.txt", too_large),
+        ("tls/site.key", SkipReason::Keys),
     ];
     assert_eq!(skipped(&report), expected);
     assert_eq!(knowledge.retrieve("never", 9).unwrap(), []);
@@ -101,7 +103,7 @@ fn what_is_no_document_is_skipped_with_a_reason() {
     // What becomes one of these is no longer known.
     fixture.write("good.md", "\0");
     let report = update(&knowledge);
-    assert_eq!((report.removed, report.skipped.len()), (vec!["good.md".to_owned()], 5));
+    assert_eq!((report.removed, report.skipped.len()), (vec!["good.md".to_owned()], 6));
     assert_eq!(knowledge.retrieve("good", 9).unwrap(), []);
 }
 

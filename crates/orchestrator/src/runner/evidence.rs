@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use aime_actors::{ActorInput, ActorMachine, effect_prefix};
 use aime_durable::{Journal, replay};
 use aime_progress::{CallOutcome, Conclusion, ProgressEvent, ProgressState, TaskId, TaskStatus};
+use aime_redact::is_credential_file;
 use aime_sandbox::{ConfinedFolder, EntryKind};
 use aime_tools::DELEGATE_TASK;
 use serde::{Deserialize, Serialize};
@@ -120,6 +121,9 @@ pub(super) fn of_files(folder: &ConfinedFolder, criteria: &[String], may_read: i
         // Permission for a link is none for what it leads to.
         let real = folder.resolve(path).ok()?;
         let facts = folder.facts(path).ok().filter(|facts| facts.kind == EntryKind::File)?;
+        if is_credential_file(path) || is_credential_file(real.to_str()?) {
+            return Some(format!("{path} looks like a file of keys or passwords, and is not shown"));
+        }
         if !may_read(path) || !may_read(real.to_str()?) {
             return None;
         }

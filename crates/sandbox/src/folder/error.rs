@@ -45,6 +45,14 @@ pub enum FileError {
         /// As asked for.
         path: PathBuf,
     },
+    /// Its name does not say that it makes something run later, and it does.
+    #[error("`{}` leads to `{}`, whose files run later on their own; name that path itself", path.display(), place.display())]
+    Protected {
+        /// As asked for.
+        path: PathBuf,
+        /// Where it leads.
+        place: PathBuf,
+    },
     /// There is no such file or folder.
     #[error("`{}` does not exist", path.display())]
     NotFound {

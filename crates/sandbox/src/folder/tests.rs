@@ -46,6 +46,7 @@ fn kind(error: &FileError) -> &'static str {
         FileError::LinkOutside { .. } => "link",
         FileError::DanglingLink { .. } => "dangling",
         FileError::Reserved { .. } => "reserved",
+        FileError::Protected { .. } => "protected",
         FileError::NotFound { .. } => "missing",
         FileError::NotAFile { .. } => "not a file",
         FileError::NotAFolder { .. } => "not a folder",
@@ -293,4 +294,32 @@ fn errors_name_the_path_and_the_mend() {
         "`link_file` leads out of the working folder through a link; use a path inside it"
     );
     assert_eq!(ConfinedFolder::open("no/such").unwrap_err().to_string(), "`no/such` does not exist");
+}
+
+#[test]
+fn a_protected_place_is_written_under_its_own_name() {
+    let (_outer, folder) = folder();
+    let root = folder.path().to_path_buf();
+    for repository in [".git", "bare"] {
+        for name in ["hooks", "objects", "refs"] {
+            fs::create_dir_all(root.join(repository).join(name)).unwrap();
+        }
+        fs::write(root.join(repository).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+    fs::write(root.join(".envrc"), "").unwrap();
+    fs::write(root.join("bare/config"), "").unwrap();
+    symlink(".git/hooks", root.join("link_hooks")).unwrap();
+    symlink(".envrc", root.join("link_envrc")).unwrap();
+    symlink("..", root.join("sub/up")).unwrap();
+    for path in ["link_hooks/pre-commit", "link_hooks/deep/x", "link_envrc", "bare/config", "bare/hooks/update", "bare/Hooks/update"] {
+        let error = folder.write(path, b"x").unwrap_err();
+        assert_eq!(kind(&error), "protected", "{path}: {error}");
+    }
+    assert_eq!(kind(&folder.remove_file("bare/config").unwrap_err()), "protected");
+    // A link itself may go: where it leads to stays.
+    folder.remove_file("link_envrc").unwrap();
+    // Whoever decides on a call sees these names.
+    for path in [".git/hooks/pre-commit", "a/../.git/hooks/x", "sub/up/.git/config", ".envrc", "bare/refs/main"] {
+        folder.write(path, b"x").unwrap();
+    }
 }

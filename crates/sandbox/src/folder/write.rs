@@ -12,6 +12,7 @@ use super::{
     ConfinedFolder, EntryKind, FileError, MAX_FILE_BYTES,
     error::fault,
     path::{Inside, reserved},
+    protected::is_protected,
     system,
 };
 
@@ -106,6 +107,7 @@ impl ConfinedFolder {
         if reserved(&target) || reserved(&inside.path) {
             return Err(FileError::Reserved { path: inside.shown });
         }
+        self.must_say_what_it_is(&target, &inside)?;
         let mut removed = None;
         self.watched(&target, &mut || removed = Some(self.handle().remove_file(&target)));
         removed.unwrap_or_else(|| self.handle().remove_file(&target)).map_err(|error| fault(&inside.shown, "removed", error))
@@ -131,7 +133,32 @@ impl ConfinedFolder {
             };
         };
         let target: PathBuf = real.iter().chain(missing.into_iter().rev()).collect();
-        if reserved(&target) || reserved(&inside.path) { Err(FileError::Reserved { path: inside.shown.clone() }) } else { Ok(target) }
+        if reserved(&target) || reserved(&inside.path) {
+            return Err(FileError::Reserved { path: inside.shown.clone() });
+        }
+        self.must_say_what_it_is(&target, inside)?;
+        Ok(target)
+    }
+
+    /// Refuses a path that leads to a file which makes something run later, by a link or into a bare repository, where its own name does not
+    /// say so: whoever allowed the call went by the name.
+    fn must_say_what_it_is(&self, target: &Path, inside: &Inside) -> Result<(), FileError> {
+        let protected = is_protected(target) || self.in_bare_repository(target);
+        if protected && !is_protected(&inside.path) {
+            return Err(FileError::Protected { path: inside.shown.clone(), place: target.to_path_buf() });
+        }
+        Ok(())
+    }
+
+    /// Whether a path is that of the settings or of a hook of a bare repository, whatever the name of its folder.
+    fn in_bare_repository(&self, target: &Path) -> bool {
+        let repository = |folder: &Path| {
+            let there = |name: &str| self.handle().exists(folder.join(name));
+            there("HEAD") && there("objects") && there("refs")
+        };
+        let names = ["hooks", "config", "config.worktree", "info"];
+        let within = |path: &Path| path.file_name().is_some_and(|name| names.iter().any(|known| name.eq_ignore_ascii_case(known)));
+        target.ancestors().filter(|path| within(path)).filter_map(Path::parent).any(repository)
     }
 }
 

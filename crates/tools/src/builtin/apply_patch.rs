@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use self::{parse::Section, place::Counts};
 use super::files::{blocking, counted, editing, name, no_text, read};
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, secrets::admit};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -130,6 +130,7 @@ struct Planned<'a> {
 impl Planned<'_> {
     fn take(&mut self, section: &Section) -> Result<Done, ToolError> {
         let path = name(self.context, section.path())?;
+        admit(self.context, Path::new(&path))?;
         let failed = |text: String| Err(ToolError::Failed(text));
         match section {
             Section::Add { content, .. } => {

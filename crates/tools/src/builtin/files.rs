@@ -10,7 +10,11 @@ use aime_sandbox::{EntryKind, FileError};
 use tokio::task::spawn_blocking;
 
 use super::walk::walk;
-use crate::{ToolContext, ToolError, names::nearest};
+use crate::{
+    ToolContext, ToolError,
+    names::nearest,
+    secrets::{admit, learn_private_keys},
+};
 
 /// How many files are looked at to find one of the name that is missing, and how many are named.
 const MOST_LOOKED_AT: usize = 20_000;
@@ -52,7 +56,8 @@ pub(super) fn name(context: &ToolContext, path: &str) -> Result<String, ToolErro
 
 /// Reads a file, and says what may be meant where there is none.
 pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolError> {
-    context.folder.read(path).map_err(|error| {
+    admit(context, &context.folder.relative(path)?)?;
+    let bytes = context.folder.read(path).map_err(|error| {
         let mend = match &error {
             FileError::NotFound { .. } => meant(context, path),
             FileError::NotAFile { kind: EntryKind::Folder, .. } => Some("; use `list_dir`".to_owned()),
@@ -60,7 +65,9 @@ pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolErr
             _ => return explained(context, path, error),
         };
         ToolError::from(error).map_text(|text| text + mend.as_deref().unwrap_or_default())
-    })
+    })?;
+    learn_private_keys(&bytes, &context.redactor);
+    Ok(bytes)
 }
 
 /// Names the part of a path that is a file where a folder must be.

@@ -10,7 +10,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{files::blocking, glob::matcher, walk::walk};
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{
+    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    secrets::{admit, learn_private_keys, passed_over},
+};
 
 /// The most matches that are found.
 const MAX_MATCHES: usize = 1_000;
@@ -52,11 +55,15 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
     })?;
     let wanted = parameters.glob.as_deref().filter(|glob| !glob.trim().is_empty()).map(name_filter).transpose()?;
     let base = context.folder.resolve(parameters.path.as_deref().filter(|path| !path.is_empty()).unwrap_or("."))?;
-    let mut search = Search { context, regex, searcher: searcher(), matches: Vec::new(), files: 0, held_back: 0 };
+    let mut search = Search { context, regex, searcher: searcher(), matches: Vec::new(), files: 0, held_back: 0, keys: Vec::new() };
     if context.folder.facts(&base)?.kind == EntryKind::Folder {
         walk(context, &base, |path| {
             let beneath = path.strip_prefix(&base).unwrap_or(path);
             if wanted.as_ref().is_some_and(|wanted| !wanted(beneath)) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if passed_over(path) {
+                search.keys.push(path.to_string_lossy().into_owned());
                 return Ok(ControlFlow::Continue(()));
             }
             if context.rules.holds_back(&path.to_string_lossy()) {
@@ -74,9 +81,14 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
             }
         })?;
     } else {
+        admit(context, &context.folder.relative(parameters.path.as_deref().unwrap_or_default())?)?;
         search.file(&base)?;
     }
     let mut output = output(pattern, &search.matches, search.files);
+    if let Some(first) = search.keys.first() {
+        let files = super::files::counted(search.keys.len(), "file");
+        output.text.push_str(&format!("\n[{files} of keys or passwords not searched, such as `{first}`: give one as `path` to search it]"));
+    }
     if search.held_back > 0 {
         let files = super::files::counted(search.held_back, "file");
         output.text.push_str(&format!("\n[{files} not searched: a rule holds them back]"));
@@ -117,6 +129,8 @@ struct Search<'a> {
     matches: Vec<Match>,
     files: usize,
     held_back: usize,
+    /// Files of keys or passwords, which are searched by their name alone.
+    keys: Vec<String>,
 }
 
 impl Search<'_> {
@@ -125,11 +139,18 @@ impl Search<'_> {
         let file = context.folder.open_file(path)?;
         *files += 1;
         let name = path.to_string_lossy();
+        let before = matches.len();
         let sink = Lossy(|line, text| {
             matches.push(Match { path: name.to_string(), line, text: shown(text) });
             Ok(matches.len() < MAX_MATCHES && !context.cancel.is_cancelled())
         });
-        searcher.search_file(&*regex, &file, sink).map_err(|source| FileError::Io { path: path.into(), action: "searched", source })
+        searcher.search_file(&*regex, &file, sink).map_err(|source| FileError::Io { path: path.into(), action: "searched", source })?;
+        if matches.len() > before
+            && let Ok(bytes) = context.folder.read(path)
+        {
+            learn_private_keys(&bytes, &context.redactor);
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{
     path::CallPath,
+    protected::known_words,
+    sets_up::sets_up,
     shell::{Script, SimpleCommand, Word},
     sign::{Sign, text_of},
 };
@@ -173,6 +175,12 @@ pub(crate) fn emptied_before_read(text: &str) -> Option<(String, String)> {
 
 /// The files that the arguments of a command name, as far as that can be told. What a program does beside that only the sandbox can hold.
 fn of_arguments(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -> Vec<Act> {
+    let set_up = sets_up(&known_words(command)).into_iter().flat_map(|place| CallPath::of_word(folder, &super::sign::known(&place), from));
+    let set_up = set_up.map(|path| Act::Writes { path, certain: true, tool: None });
+    set_up.chain(of_program(folder, command, from)).collect()
+}
+
+fn of_program(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -> Vec<Act> {
     let Some(program) = command.program() else { return named_files(folder, command, from) };
     let program = program.as_str();
     let paths: Vec<CallPath> = command.words.iter().skip(1).flat_map(|word| argument(folder, word, from)).collect();

@@ -90,6 +90,11 @@ impl CallPath {
         Self { inside: self.inside.as_ref().map(below), whole: self.whole.as_ref().map(below) }
     }
 
+    /// Where it is in the working folder, if that is known; elsewhere from the root: the folder may have a second name.
+    pub(super) fn known_place(&self) -> Option<String> {
+        self.inside.as_deref().or(self.whole.as_deref()).and_then(text_of)
+    }
+
     /// Where it is in the working folder, if that is known.
     pub(super) fn known_inside(&self) -> Option<String> {
         self.inside.as_deref().and_then(text_of)

@@ -1,8 +1,9 @@
 //! One rule: `bash(git log *)`, `write_file(docs/**)`, `mcp__git__*`.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, path::Path, str::FromStr};
 
 use aime_hosts::{check_pattern, host_fits};
+use aime_sandbox::is_protected;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -176,6 +177,18 @@ impl PermissionRule {
             }
             _ => Fit::No,
         }
+    }
+
+    /// Whether it allows that a tool writes a protected place: it names one itself, and is for this tool or for `write_file`, which counts for all.
+    pub(super) fn allows_write(&self, path: &super::path::CallPath, tool: &str) -> bool {
+        let About::Writes(pattern) = &self.about else { return false };
+        (self.tool == "write_file" || self.tool == tool) && self.names_protected() && pattern.fit(path, false) == Fit::Surely
+    }
+
+    /// Whether it is for writing protected places: its path says so.
+    pub(super) fn names_protected(&self) -> bool {
+        let path = self.text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or_default();
+        matches!(self.about, About::Writes(_)) && is_protected(Path::new(path.trim()))
     }
 
     /// Whether it allows files to be read, and which; for tools that search many.

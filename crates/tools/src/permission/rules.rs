@@ -1,5 +1,8 @@
 //! All rules of a run, and what they say of a call.
 
+use std::path::Path;
+
+use aime_sandbox::is_protected;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -125,7 +128,7 @@ impl PermissionRules {
         to_remember(tool, parameters, |act| self.allows_act(approval, act), &acts(&self.folder, tool, parameters))
     }
 
-    fn allowing(&self) -> impl Iterator<Item = &PermissionRule> {
+    pub(super) fn allowing(&self) -> impl Iterator<Item = &PermissionRule> {
         self.allow.iter().chain(&self.remembered)
     }
 
@@ -151,7 +154,11 @@ impl PermissionRules {
             Act::Looks { .. } => false,
             Act::Writes { path, tool: Some("write_file"), .. } => {
                 let by_mode = matches!(approval, Approval::Edits | Approval::All)
-                    && path.known_inside().is_some_and(|path| !path.is_empty() && path.split('/').next() != Some(RESERVED));
+                    && path.known_inside().is_some_and(|path| {
+                        !path.is_empty()
+                            && path.split('/').next() != Some(RESERVED)
+                            && (approval == Approval::All || !is_protected(Path::new(&path)))
+                    });
                 by_mode || by_rule()
             }
             Act::Writes { .. } => by_rule(),

@@ -89,3 +89,69 @@ async fn a_secret_is_not_written_over_by_its_mark() {
         .unwrap();
     assert!(call(&context, "grep", json!({"pattern": "\\[redacted-secret\\]"})).await.unwrap().contains("notes.md"));
 }
+
+/// Every tool that opens files which it finds, or follows a link to one, treats a file of keys as `read_file` treats it.
+#[tokio::test]
+async fn file_tools_open_keys_by_their_name_alone() {
+    let (folder, context) = place();
+    let at = |path: &str| folder.path().join(path);
+    for path in ["a/b/c/d/e/f", ".ssh", ".aime/undo/objects/3f"] {
+        fs::create_dir_all(at(path)).unwrap();
+    }
+    let netrc = format!("machine h login u password {SECRET}\n");
+    let pem = format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n");
+    for (path, text) in [("a/b/c/d/e/f/.env", &format!("KEY={SECRET}\n")), (".netrc", &netrc), (".ssh/config", &pem), ("tls.key", &pem)] {
+        fs::write(at(path), text).unwrap();
+    }
+    fs::write(at("notes.txt"), format!("the words of a fixture\n{pem}")).unwrap();
+    fs::write(at(".aime/undo/objects/3f/9a"), SECRET).unwrap();
+    std::os::unix::fs::symlink("deploy/.env", at("link.txt")).unwrap();
+    std::os::unix::fs::symlink("deploy", at("linked")).unwrap();
+    std::os::unix::fs::symlink(".aime/undo/objects/3f/9a", at("copy.txt")).unwrap();
+    let refused = [
+        ("read_file", json!({"path": "link.txt"}), "`link.txt` leads to `deploy/.env`"),
+        ("edit_file", json!({"path": "link.txt", "old_text": "x", "new_text": "y"}), "leads to `deploy/.env`"),
+        (
+            "apply_patch",
+            json!({"patch": "*** Begin Patch\n*** Update File: link.txt\n@@\n-x\n+y\n*** End Patch"}),
+            "leads to `deploy/.env`",
+        ),
+        ("grep", json!({"pattern": "hunter", "path": "link.txt"}), "leads to `deploy/.env`"),
+        ("read_file", json!({"path": ".aime/undo/objects/3f/9a"}), "kept to undo a task"),
+        ("read_file", json!({"path": "copy.txt"}), "kept to undo a task"),
+        ("grep", json!({"pattern": "hunter", "path": ".aime/undo/objects/3f/9a"}), "kept to undo a task"),
+    ];
+    for (tool, parameters, why) in refused {
+        let error = call(&context, tool, parameters.clone()).await.unwrap_err().to_string();
+        assert!(error.contains(why), "{tool} {parameters}: {error}");
+    }
+    let found = [
+        (json!({"pattern": "hunter"}), "No line matches `hunter` in 1 file.\n[5 files of keys or passwords not searched, such as `.netrc`"),
+        (json!({"pattern": "hunter", "glob": "*.key"}), "[1 file of keys or passwords not searched, such as `tls.key`"),
+        (json!({"pattern": "hunter", "path": "linked"}), "such as `deploy/.env`"),
+        (json!({"pattern": "hunter", "path": ".ssh"}), "such as `.ssh/config`"),
+        (json!({"pattern": "hunter", "path": ".aime"}), "[1 file of keys or passwords not searched"),
+    ];
+    // A private key is known by its marks, whatever the file is called.
+    assert_eq!(context.redactor.values_known(), 0);
+    for (parameters, expected) in found {
+        let told = call(&context, "grep", parameters.clone()).await.unwrap();
+        let expected = expected.replace("No line matches `hunter` in 1 file.", "notes.txt:3: [redacted-secret]");
+        assert!(told.contains(&expected) && !told.contains(SECRET), "{parameters}: {told}");
+    }
+    for path in [".netrc", "a/b/c/d/e/f/.env", "notes.txt", "linked/.env"] {
+        let told = call(&context, "read_file", json!({"path": path, "offset": 1})).await.unwrap();
+        assert!(told.contains("[redacted-secret]") && !told.contains(SECRET), "{path}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_part_of_a_private_key_is_not_shown() {
+    let (folder, context) = place();
+    fs::write(folder.path().join("fixture.txt"), format!("-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----\n")).unwrap();
+    let told = call(&context, "read_file", json!({"path": "fixture.txt", "offset": 2})).await.unwrap();
+    assert!(told.starts_with("[redacted-secret]\n-----END"), "{told}");
+    fs::write(folder.path().join("deploy/.netrc"), "machine h login u password another-secret-1\n").unwrap();
+    let printed = call(&context, "bash", json!({"command": "cut -d' ' -f6 deploy/.netrc"})).await.unwrap();
+    assert!(printed.contains("[redacted-secret]") && !printed.contains("another-secret-1"), "{printed}");
+}
