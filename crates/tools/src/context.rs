@@ -18,7 +18,7 @@ use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskPerson, PermissionRules, TellProgress, UndoTask,
+    AskPerson, PermissionRules, ProtectedPlaces, TellProgress, UndoTask,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -43,6 +43,8 @@ pub struct ToolContext {
     pub person: Option<AskPerson>,
     /// Who wants to know how far a call has come.
     pub progress: Option<TellProgress>,
+    /// Keeps what runs later as it is.
+    pub protected: ProtectedPlaces,
     /// Who takes back what a task of the run did to files, where that is kept.
     pub undo: Option<UndoTask>,
     /// Takes secrets out of results before anybody sees them. What tools write to files goes by it.
@@ -64,6 +66,7 @@ impl ToolContext {
             cancel: CancellationToken::new(),
             person: None,
             progress: None,
+            protected: ProtectedPlaces::default(),
             undo: None,
             redactor: Redactor::default(),
         }

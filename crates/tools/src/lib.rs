@@ -41,6 +41,7 @@ pub use mcp::{
     McpTransport, NamePatternError, NamePatterns,
 };
 pub use permission::{PermissionRule, PermissionRules, RuleError, nearest_tool, tool_names};
+pub use protected::{PlaceChange, PlaceDeed, PlaceOutcome, ProtectedPlaces};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use secrets::learn_secrets_of;

@@ -2,12 +2,10 @@
 
 mod act;
 mod path;
-#[cfg_attr(not(test), expect(dead_code, reason = "the comparison after commands, which comes next, uses the grants"))]
 mod protected;
 mod remember;
 mod rule;
 mod rules;
-#[cfg_attr(not(test), expect(dead_code, reason = "the comparison after commands, which comes next, uses the grants"))]
 mod sets_up;
 mod shell;
 mod sign;
@@ -15,7 +13,7 @@ mod sign;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::{act::emptied_before_read, rules::Verdict, shell::written_files};
+pub(crate) use self::{act::emptied_before_read, protected::Granted, rules::Verdict, shell::written_files};
 pub use self::{
     rule::{PermissionRule, RuleError, nearest_tool, tool_names},
     rules::PermissionRules,

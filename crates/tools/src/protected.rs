@@ -1,5 +1,16 @@
 //! Protected places: files that make something run later, outside of any confinement.
 
+mod changes;
 mod git_config;
+mod guard;
+mod scan;
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
 
 pub(crate) use git_config::is_harmless_setting;
+pub use {
+    changes::{PlaceChange, PlaceDeed, PlaceOutcome},
+    guard::ProtectedPlaces,
+};

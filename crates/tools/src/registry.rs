@@ -119,7 +119,12 @@ impl ToolRegistry {
                 match denied(&context.rules, name, &parameters).map_or_else(|| check_marks(tool.sheet(), &parameters, context), Err) {
                     Ok(()) => {
                         learn_named(&parameters, context);
-                        within_limits(tool.as_ref(), parameters, context).await
+                        let watched = context.protected.watch(tool.sheet(), &parameters, context).await;
+                        let result = within_limits(tool.as_ref(), parameters, context).await;
+                        match watched {
+                            Some(watched) => watched.end(result, context).await,
+                            None => result,
+                        }
                     }
                     Err(error) => Err(error),
                 }

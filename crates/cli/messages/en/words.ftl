@@ -140,6 +140,8 @@ outcome-is-in-doubt = is in doubt
 did-created = created
 did-changed = changed
 did-deleted = deleted
+did-put-back = put back as it was
+did-not-put-back = not approved, and not put back
 did-blocked = blocked
 did-failed = failed
 

@@ -86,6 +86,8 @@ outcome-is-in-doubt = 结果不明
 did-created = 新建
 did-changed = 修改
 did-deleted = 删除
+did-put-back = 已恢复原状
+did-not-put-back = 未获批准，且无法恢复
 did-blocked = 阻止
 did-failed = 失败
 

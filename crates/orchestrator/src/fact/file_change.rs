@@ -13,7 +13,7 @@ pub struct FileChange {
     pub tool: String,
     /// Relative to the working folder; what is no UTF-8 in it is replaced.
     pub path: String,
-    /// `created`, `changed`, `deleted`.
+    /// `created`, `changed`, `deleted`; of what runs later and nobody approved `put_back`, or `not_put_back` where that failed.
     pub did: String,
     /// Lines that came.
     pub added: usize,

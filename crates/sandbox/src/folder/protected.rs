@@ -10,7 +10,7 @@ const DEEP_FOLDERS: &[[&str; 2]] = &[[".config", "fish"], [".config", "autostart
 /// The runtime's own folder. At the top it is refused whatever anybody says.
 const OWN: &str = ".aime";
 /// What makes something run in a repository whose folder has a name that ends in `.git`.
-const IN_REPOSITORY: &[&str] = &["hooks", "config", "config.worktree", "info", "modules", "worktrees", "commondir"];
+const IN_REPOSITORY: &[&str] = &["hooks", "config", "config.worktree", "modules", "worktrees", "commondir"];
 /// Files by their name, wherever they are.
 const FILES: &[&str] = &[
     // git. A file `HEAD` makes a repository of the folder that it is in.

@@ -156,7 +156,7 @@ impl ConfinedFolder {
             let there = |name: &str| self.handle().exists(folder.join(name));
             there("HEAD") && there("objects") && there("refs")
         };
-        let names = ["hooks", "config", "config.worktree", "info"];
+        let names = ["hooks", "config", "config.worktree"];
         let within = |path: &Path| path.file_name().is_some_and(|name| names.iter().any(|known| name.eq_ignore_ascii_case(known)));
         target.ancestors().filter(|path| within(path)).filter_map(Path::parent).any(repository)
     }

@@ -32,6 +32,11 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
+    /// Whether the call itself names a place.
+    pub(crate) fn names_places(&self) -> bool {
+        !self.named.is_empty()
+    }
+
     /// Whether a place may be changed.
     pub(crate) fn covers(&self, path: &str) -> bool {
         let below = |named: &String| path.strip_prefix(named.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -75,6 +75,10 @@ const OF_SUBSECTIONS: &[&str] = &[
     "submodule.url",
     "submodule.active",
     "submodule.branch",
+    "submodule.path",
+    "submodule.ignore",
+    "submodule.shallow",
+    "submodule.fetchrecursesubmodules",
 ];
 
 /// Whether a setting such as `user.name` can neither run anything nor send anything to a place that a person has not named.

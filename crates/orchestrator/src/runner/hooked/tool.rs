@@ -1,11 +1,11 @@
 //! Calls of tools, with hooks around them.
 
-use aime_tools::{Decision, ProposedCall, Source, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, decide};
+use aime_tools::{Approval, Decision, PlaceOutcome, ProposedCall, Source, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, decide};
 use serde_json::{Map, Value};
 
 use super::{Asking, Passed};
 use crate::{
-    HookPoint,
+    FileChange, HookPoint, RunFact,
     hooks::{HookPayload, HookToolResult},
     runner::{RunRunner, kept_files::may_change_anything},
 };
@@ -21,16 +21,19 @@ impl RunRunner {
         context: ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
-        let context = kept_files.watched(context, task, tool);
+        let mut context = kept_files.watched(context, task, tool);
+        context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
         if !hooked && !self.parts.tools.get(tool).is_some_and(|known| may_change_anything(known.sheet())) {
             let result = self.call_between(asking, tool, parameters, &context).await;
             kept_files.tell(facts).await;
+            tell_protected(asking, tool, &context);
             return result;
         }
         let window = Box::pin(kept_files.open(task, tool, facts)).await;
         let result = self.call_between(asking, tool, parameters, &context).await;
         Box::pin(kept_files.close(window, facts)).await;
+        tell_protected(asking, tool, &context);
         result
     }
 
@@ -116,6 +119,22 @@ impl RunRunner {
         }
         *parameters = checked;
         Ok(changed_by)
+    }
+}
+
+/// Tells the run what a call did to places whose files run later.
+fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
+    for change in context.protected.take_changes() {
+        let did = match &change.outcome {
+            PlaceOutcome::Stays => change.did.name(),
+            PlaceOutcome::PutBack => "put_back",
+            PlaceOutcome::Failed { .. } => "not_put_back",
+        };
+        let task = asking.task.as_ref().map(ToString::to_string);
+        let (added, removed, diff) = (0, 0, String::new());
+        let change = FileChange { task, tool: tool.to_owned(), path: change.path, did: did.to_owned(), added, removed, diff };
+        // A run that is gone has nobody to be told.
+        let _gone = asking.facts.send(RunFact::FileChanged { change });
     }
 }
 

@@ -1,0 +1,149 @@
+//! What became of protected places: what was changed, what of it stays, and putting the rest back.
+
+use std::path::{Component, Path, PathBuf};
+
+use aime_sandbox::{ConfinedFolder, FileError};
+
+use super::{
+    git_config::changed_harmlessly,
+    scan::{Content, Entry, Places},
+};
+
+/// A protected place that a call changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaceChange {
+    /// Its path from the working folder.
+    pub path: String,
+    /// What the call did with it.
+    pub did: PlaceDeed,
+    /// What became of that.
+    pub outcome: PlaceOutcome,
+}
+
+/// What a call did with a protected place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaceDeed {
+    /// It was not there before.
+    Created,
+    /// It is another now.
+    Changed,
+    /// It is gone.
+    Deleted,
+}
+
+impl PlaceDeed {
+    /// `created`, `changed` or `deleted`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// What became of a change of a protected place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlaceOutcome {
+    /// It stays: it can run nothing, or it was approved.
+    Stays,
+    /// It is as it was before.
+    PutBack,
+    /// It was not approved, and could not be put back.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+/// The paths at which two looks differ.
+pub(super) fn differences<'a>(before: &'a Places, after: &'a Places) -> Vec<&'a str> {
+    let mut paths: Vec<&str> =
+        before.keys().chain(after.keys()).map(String::as_str).filter(|path| before.get(*path) != after.get(*path)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+/// What was done at a path.
+pub(super) fn deed(before: Option<&Entry>, after: Option<&Entry>) -> PlaceDeed {
+    match (before, after) {
+        (None, _) => PlaceDeed::Created,
+        (_, None) => PlaceDeed::Deleted,
+        _ => PlaceDeed::Changed,
+    }
+}
+
+/// Whether a change makes nothing run that did not run before.
+pub(super) fn is_harmless(folder: &ConfinedFolder, path: &str, before: Option<&Entry>, after: Option<&Entry>) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    let name = parts.last().copied().unwrap_or_default();
+    let text = |entry: Option<&Entry>| match entry {
+        None => Some(String::new()),
+        Some(Entry::File { content: Content::Kept(bytes), .. }) => String::from_utf8(bytes.to_vec()).ok(),
+        Some(_) => None,
+    };
+    if after.is_none() {
+        // What guards a repository stays as long as the repository does.
+        let is_there = |above: &Path| folder.entry(above.join("HEAD")).is_ok_and(|found| found.is_some());
+        return !Path::new(path).ancestors().skip(1).any(is_there);
+    }
+    let (Some(was), Some(is)) = (text(before), text(after)) else { return false };
+    match name {
+        "config" | "config.worktree" | ".gitmodules" => changed_harmlessly(&was, &is),
+        // A worktree's folder belongs to the repository that it is of.
+        "commondir" => parts.iter().rev().nth(2) == Some(&"worktrees") && is.trim() == "../..",
+        ".git" => is.strip_prefix("gitdir:").is_some_and(|target| leads_into_repository(folder, path, target.trim())),
+        _ => false,
+    }
+}
+
+/// Whether the folder that a `.git` file names is one that a repository in the working folder keeps for worktrees or submodules.
+fn leads_into_repository(folder: &ConfinedFolder, file: &str, target: &str) -> bool {
+    let from = Path::new(file).parent().unwrap_or(Path::new("")).join(target);
+    let Ok(real) = folder.resolve(&from) else { return false };
+    let names: Vec<&str> =
+        real.components().filter_map(|part| if let Component::Normal(name) = part { name.to_str() } else { None }).collect();
+    names.windows(2).any(|pair| matches!(pair, [".git", "worktrees" | "modules"]))
+}
+
+/// Puts a place back as it was.
+pub(super) fn put_back(folder: &ConfinedFolder, path: &str, before: Option<&Entry>) -> Result<(), String> {
+    let done = match before {
+        None => remove(folder, Path::new(path)),
+        Some(Entry::Link(target)) => make_parents(folder, Path::new(path)).and_then(|()| folder.put_link(path, target)),
+        Some(Entry::File { mode, content: Content::Kept(bytes) }) => {
+            make_parents(folder, Path::new(path)).and_then(|()| folder.put_file(path, bytes, *mode))
+        }
+        Some(Entry::File { content: Content::Known(_), .. }) => return Err("it is too large to be kept".to_owned()),
+    };
+    done.map_err(|error| error.to_string())
+}
+
+/// Removes what came, and the folders above it that hold nothing now and matter as it did.
+fn remove(folder: &ConfinedFolder, path: &Path) -> Result<(), FileError> {
+    match folder.remove_entry(path) {
+        Ok(()) | Err(FileError::NotFound { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    for above in path.ancestors().skip(1).take_while(|above| aime_sandbox::is_protected(&above.join("*"))) {
+        // One that holds something stays.
+        if folder.remove_entry(above).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn make_parents(folder: &ConfinedFolder, path: &Path) -> Result<(), FileError> {
+    let mut above: Vec<PathBuf> = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).map(Path::to_path_buf).collect();
+    above.reverse();
+    for above in above {
+        if folder.entry(&above)?.is_none() {
+            folder.put_folder(&above)?;
+            folder.set_mode(&above, 0o755)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Looks at the protected places before and after a call that may change any file.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use aime_sandbox::ConfinedFolder;
+use serde_json::{Map, Value};
+use tokio::task::spawn_blocking;
+
+use super::{
+    changes::{PlaceChange, PlaceOutcome, deed, differences, is_harmless, put_back},
+    scan::{Places, scan},
+};
+use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, permission::Granted};
+
+/// The most changes that a result names.
+const MOST_NAMED: usize = 20;
+
+/// Keeps what runs later as it is, around the calls of a run. Cheap to clone; all clones watch together, since a call cannot be told from
+/// another that is made at the same time.
+#[derive(Clone, Default)]
+pub struct ProtectedPlaces {
+    state: Arc<Mutex<State>>,
+    told: Arc<Mutex<Vec<PlaceChange>>>,
+    asks_nobody: bool,
+}
+
+#[derive(Default)]
+struct State {
+    /// What stands at each place while calls are at work. What changes between calls is the person's.
+    baseline: Option<Places>,
+    /// What the calls at work may change, by their numbers.
+    at_work: Vec<(u64, Granted)>,
+    next: u64,
+}
+
+impl ProtectedPlaces {
+    /// The same for one call, which [`take_changes`](Self::take_changes) then tells of. Without `asks`, no person is asked whether a change may stay.
+    #[must_use]
+    pub fn for_call(&self, asks: bool) -> Self {
+        Self { state: Arc::clone(&self.state), told: Arc::default(), asks_nobody: !asks }
+    }
+
+    /// What calls changed since this was asked last.
+    #[must_use]
+    pub fn take_changes(&self) -> Vec<PlaceChange> {
+        std::mem::take(&mut *locked(&self.told))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        locked(&self.state)
+    }
+
+    /// Begins to watch a call, if it may change any file or names a protected place.
+    pub(crate) async fn watch(&self, sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
+        let any = match sheet.source {
+            Source::Server { .. } | Source::Servers { .. } => true,
+            Source::Touched => !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network),
+        };
+        let granted = context.rules.granted(sheet.name(), parameters);
+        let by_file_tool = !any && !sheet.read_only && granted.names_places();
+        if !any && !by_file_tool {
+            return None;
+        }
+        let (places, folder) = (self.clone(), context.folder.clone());
+        let begun = spawn_blocking(move || places.begin(&folder, granted)).await;
+        begun.ok().map(|number| Watched { places: self.clone(), number, by_file_tool, done: false })
+    }
+
+    fn begin(&self, folder: &ConfinedFolder, granted: Granted) -> u64 {
+        let mut state = self.state();
+        // While others are at work, or where the look after one was never made, what stood before them counts.
+        if state.baseline.is_none() {
+            state.baseline = Some(scan(folder));
+        }
+        let number = state.next;
+        state.next += 1;
+        state.at_work.push((number, granted));
+        number
+    }
+
+    /// The places that calls changed and nobody approved.
+    fn unapproved(&self, folder: &ConfinedFolder) -> Vec<String> {
+        let state = self.state();
+        let (Some(before), after) = (&state.baseline, scan(folder)) else { return Vec::new() };
+        let open = |path: &&str| !state.allows(folder, path, before, &after);
+        differences(before, &after).into_iter().filter(open).map(str::to_owned).collect()
+    }
+
+    /// Ends watching a call: what nobody approved is put back, but the `approved` paths.
+    fn end(&self, folder: &ConfinedFolder, number: u64, approved: &[String]) -> Vec<PlaceChange> {
+        let mut state = self.state();
+        let (Some(before), after) = (state.baseline.take(), scan(folder)) else { return Vec::new() };
+        let mut changes = Vec::new();
+        for path in differences(&before, &after) {
+            let (was, is) = (before.get(path), after.get(path));
+            let stays = approved.iter().any(|approved| approved == path) || state.allows(folder, path, &before, &after);
+            let outcome = match stays {
+                true => PlaceOutcome::Stays,
+                false => put_back(folder, path, was).map_or_else(|why| PlaceOutcome::Failed { why }, |()| PlaceOutcome::PutBack),
+            };
+            changes.push(PlaceChange { path: path.to_owned(), did: deed(was, is), outcome });
+        }
+        state.at_work.retain(|(known, _)| *known != number);
+        if !state.at_work.is_empty() {
+            state.baseline = Some(if changes.is_empty() { after } else { scan(folder) });
+        }
+        changes
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl State {
+    fn allows(&self, folder: &ConfinedFolder, path: &str, before: &Places, after: &Places) -> bool {
+        self.at_work.iter().any(|(_, granted)| granted.covers(path)) || is_harmless(folder, path, before.get(path), after.get(path))
+    }
+}
+
+/// A call that is watched.
+pub(crate) struct Watched {
+    places: ProtectedPlaces,
+    number: u64,
+    by_file_tool: bool,
+    done: bool,
+}
+
+impl Watched {
+    /// Ends it. The result tells of what was changed.
+    pub(crate) async fn end(mut self, result: Result<ToolOutput, ToolError>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let (places, folder) = (self.places.clone(), context.folder.clone());
+        let open = match &context.person {
+            Some(person) if !self.by_file_tool && !self.places.asks_nobody => {
+                let (places, folder) = (places.clone(), folder.clone());
+                let paths = spawn_blocking(move || places.unapproved(&folder)).await.unwrap_or_default();
+                let asked = async { if paths.is_empty() { None } else { person.ask(question(&paths)).await } };
+                let answer = context.cancel.run_until_cancelled(asked).await.flatten();
+                if answer.is_some_and(|answer| Consent::of(&answer) != Consent::No) { paths } else { Vec::new() }
+            }
+            _ => Vec::new(),
+        };
+        let number = self.number;
+        let changes = spawn_blocking(move || places.end(&folder, number, &open)).await.unwrap_or_default();
+        self.done = true;
+        if changes.is_empty() || self.by_file_tool {
+            return result;
+        }
+        let told = told(&changes);
+        locked(&self.places.told).extend(changes);
+        match result {
+            Ok(mut output) => {
+                let gap = if output.text.is_empty() || output.text.ends_with('\n') { "" } else { "\n" };
+                output.text.push_str(&format!("{gap}{told}"));
+                Ok(output)
+            }
+            Err(error) => Err(error.map_text(|text| format!("{text}\n{told}"))),
+        }
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if !self.done {
+            // Nobody waits for the call any more. What it did is looked at after the next one, against what stood before.
+            self.places.state().at_work.retain(|(known, _)| *known != self.number);
+        }
+    }
+}
+
+fn question(paths: &[String]) -> String {
+    format!("The call changed what runs later on its own, outside of aime: {}. May that stay?", quoted(paths.iter().map(String::as_str)))
+}
+
+/// What a result says of the changes.
+fn told(changes: &[PlaceChange]) -> String {
+    let of =
+        |wanted: fn(&PlaceOutcome) -> bool| changes.iter().filter(move |change| wanted(&change.outcome)).map(|change| change.path.as_str());
+    let mut lines = Vec::new();
+    let put_back: Vec<&str> = of(|outcome| *outcome == PlaceOutcome::PutBack).collect();
+    if let Some(first) = put_back.first() {
+        lines.push(format!(
+            "[put back as it was: {}. Such files run later on their own, and nobody approved that; the user can allow it by a rule such as `write_file({first})`]",
+            quoted(put_back.iter().copied())
+        ));
+    }
+    for change in changes {
+        if let PlaceOutcome::Failed { why } = &change.outcome {
+            lines.push(format!(
+                "[{} `{}`, which runs later on its own and nobody approved; it could not be put back: {why}]",
+                change.did.name(),
+                change.path
+            ));
+        }
+    }
+    let stays: Vec<&str> = of(|outcome| *outcome == PlaceOutcome::Stays).collect();
+    if !stays.is_empty() {
+        lines.push(format!("[changed what may run later: {}]", quoted(stays)));
+    }
+    lines.join("\n")
+}
+
+fn quoted<'a>(paths: impl IntoIterator<Item = &'a str>) -> String {
+    let paths: Vec<String> = paths.into_iter().map(|path| format!("`{path}`")).collect();
+    let more = paths.len().saturating_sub(MOST_NAMED);
+    let shown = paths.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+impl fmt::Debug for ProtectedPlaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ProtectedPlaces({} at work)", self.state().at_work.len())
+    }
+}

@@ -1,0 +1,181 @@
+//! The files of the protected places in a folder, and what stands in them.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use aime_sandbox::{ConfinedFolder, EntryFacts, EntryKind, RESERVED_FOLDER, Stamp, is_protected};
+
+/// How many paths are looked at, and how deep. Those nearest to the top come first.
+const MOST_LOOKED_AT: usize = 50_000;
+const DEEPEST: usize = 16;
+/// How many files are kept, and of what size the contents.
+const MOST_KEPT: usize = 2_000;
+const LARGEST: u64 = 1024 * 1024;
+/// Folders that are made again by those who need them: nobody works in them.
+const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", ".hg"];
+/// Files that say so of their folder.
+const SIGNS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+/// Files of protected folders that their programs write all the time, and that start nothing.
+const BUSY: [&str; 4] = ["workspace.xml", "known_hosts", "shelf", "history.jsonl"];
+/// Folders and files of a repository, which are looked at as such.
+const OF_GIT: [&str; 10] = ["objects", "refs", "hooks", "info", "modules", "worktrees", "logs", "config", "config.worktree", "commondir"];
+/// What makes something run in a repository, beside its hooks.
+const SETTINGS: [&str; 4] = ["config", "config.worktree", "commondir", "info/attributes"];
+
+/// What stands at a protected path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// A link, and where it points.
+    Link(PathBuf),
+    /// A file.
+    File { mode: u32, content: Content },
+}
+
+/// What a file holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    Kept(Arc<[u8]>),
+    /// Too large to be kept, or not readable.
+    Known(Stamp),
+}
+
+/// What stands at each protected path, by its path from the working folder.
+pub(super) type Places = BTreeMap<String, Entry>;
+
+/// Looks at the protected places of a folder. Blocks.
+pub(super) fn scan(folder: &ConfinedFolder) -> Places {
+    let mut scan = Scan { folder, found: Places::new(), looked_at: 0 };
+    let mut folders = vec![PathBuf::from(".")];
+    for _ in 0..DEEPEST {
+        let mut below = Vec::new();
+        for path in &folders {
+            scan.folder(path, &mut below);
+        }
+        folders = below;
+    }
+    scan.found
+}
+
+struct Scan<'a> {
+    folder: &'a ConfinedFolder,
+    found: Places,
+    looked_at: usize,
+}
+
+impl Scan<'_> {
+    fn entries(&mut self, path: &Path) -> Vec<(PathBuf, EntryFacts)> {
+        if self.looked_at >= MOST_LOOKED_AT {
+            return Vec::new();
+        }
+        // What is gone or may not be listed holds nothing that a command could have written.
+        let entries = self.folder.entries(path).unwrap_or_default();
+        self.looked_at += entries.len();
+        entries
+    }
+
+    /// Looks at one folder; `below` gets those in it that are to be looked at.
+    fn folder(&mut self, path: &Path, below: &mut Vec<PathBuf>) {
+        let entries = self.entries(path);
+        let has = |wanted: &str, kind: EntryKind| entries.iter().any(|(name, facts)| name == Path::new(wanted) && facts.kind == kind);
+        let top = path == Path::new(".");
+        let bare = has("HEAD", EntryKind::File) && has("objects", EntryKind::Folder) && has("refs", EntryKind::Folder);
+        if bare {
+            self.repository(path, 0);
+        }
+        let made_again = !top && SIGNS.iter().any(|sign| has(sign, EntryKind::File));
+        for (name, facts) in entries {
+            let here = if top { name.clone() } else { path.join(&name) };
+            let is = |names: &[&str]| names.iter().any(|known| name == Path::new(known));
+            // What of a repository is git's own.
+            if is(&[RESERVED_FOLDER, "HEAD"]) || (bare && is(&OF_GIT)) {
+                continue;
+            }
+            // A link in the place of a folder counts where the files of that folder do.
+            let folder_of_such = is_protected(&here.join("*"));
+            match facts.kind {
+                EntryKind::Folder if is_repository(&name) => self.repository(&here, 0),
+                EntryKind::Folder if is_protected(&here) => self.all_in(&here),
+                EntryKind::Folder if !made_again && !is(&PASSED_OVER) => below.push(here),
+                EntryKind::Folder | EntryKind::Other => {}
+                EntryKind::File if is_protected(&here) => self.keep(&here),
+                EntryKind::Link if is_protected(&here) || folder_of_such => self.keep(&here),
+                EntryKind::File | EntryKind::Link => {}
+            }
+        }
+    }
+
+    /// What makes something run in a repository: git changes the rest in its normal work.
+    fn repository(&mut self, path: &Path, depth: usize) {
+        for name in SETTINGS {
+            self.keep(&path.join(name));
+        }
+        self.all_in(&path.join("hooks"));
+        if depth > 3 {
+            return;
+        }
+        let worktrees = path.join("worktrees");
+        for (name, _) in self.entries(&worktrees) {
+            self.keep(&worktrees.join(&name).join("commondir"));
+            self.keep(&worktrees.join(&name).join("config.worktree"));
+        }
+        // The repositories of submodules, whose names may have several parts.
+        let mut modules = vec![(path.join("modules"), 0)];
+        while let Some((module, parts)) = modules.pop() {
+            let entries = self.entries(&module);
+            if entries.iter().any(|(name, _)| name == Path::new("HEAD")) {
+                self.repository(&module, depth + 1);
+            } else if parts < 5 {
+                modules.extend(
+                    entries
+                        .into_iter()
+                        .filter(|(_, facts)| facts.kind == EntryKind::Folder)
+                        .map(|(name, _)| (module.join(name), parts + 1)),
+                );
+            }
+        }
+    }
+
+    /// All files of a folder, or the link in its place.
+    fn all_in(&mut self, path: &Path) {
+        self.keep(path);
+        let mut folders = vec![path.to_path_buf()];
+        while let Some(folder) = folders.pop() {
+            for (name, facts) in self.entries(&folder) {
+                let here = folder.join(&name);
+                // Git runs no hook of such a name.
+                let sample = name.extension().is_some_and(|extension| extension == "sample");
+                match facts.kind {
+                    _ if sample || BUSY.iter().any(|busy| name == Path::new(busy)) => {}
+                    EntryKind::Folder => folders.push(here),
+                    _ => self.keep(&here),
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, path: &Path) {
+        let Some(name) = path.to_str().filter(|_| self.found.len() < MOST_KEPT) else { return };
+        let Ok(Some(facts)) = self.folder.entry(path) else { return };
+        let entry = match facts.kind {
+            EntryKind::Link => self.folder.read_link_entry(path).ok().map(Entry::Link),
+            EntryKind::File => {
+                let content = match self.folder.read_entry(path, LARGEST) {
+                    Ok((bytes, _)) => Content::Kept(bytes.into()),
+                    Err(_) => Content::Known(facts.stamp),
+                };
+                Some(Entry::File { mode: facts.mode, content })
+            }
+            EntryKind::Folder | EntryKind::Other => None,
+        };
+        if let Some(entry) = entry {
+            self.found.insert(name.to_owned(), entry);
+        }
+    }
+}
+
+fn is_repository(name: &Path) -> bool {
+    name.to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+}

@@ -1,0 +1,240 @@
+use std::{collections::BTreeMap, fs};
+
+use aime_sandbox::{ConfinedFolder, Confinement};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{AskPerson, PermissionRules, ToolContext, builtin};
+
+/// A folder with a repository, one below it, and files of editors and shells.
+fn place() -> (TempDir, ToolContext) {
+    let folder = TempDir::new().unwrap();
+    for (path, text) in [
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/config", "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://host/x\n"),
+        (".git/hooks/pre-push", "#!/bin/sh\nexit 0\n"),
+        (".git/objects/keep", ""),
+        (".git/refs/keep", ""),
+        ("sub/.git/HEAD", "ref: refs/heads/main\n"),
+        ("sub/.git/config", ""),
+        (".vscode/tasks.json", "{}"),
+        ("src/main.rs", "fn main() {}"),
+    ] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let files = ConfinedFolder::open(folder.path()).unwrap();
+    let environment = BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]);
+    (folder, ToolContext::new(files, environment).with_confinement(Confinement::off()))
+}
+
+fn rules(allow: &[&str]) -> PermissionRules {
+    PermissionRules { allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(), ..PermissionRules::default() }
+}
+
+/// Everything in the folder, by path.
+fn all(folder: &TempDir) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.path().to_path_buf()];
+    while let Some(path) = folders.pop() {
+        for entry in fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = entry.strip_prefix(folder.path()).unwrap().display().to_string();
+            if entry.is_symlink() {
+                found.insert(name, format!("-> {}", fs::read_link(&entry).unwrap().display()));
+            } else if entry.is_dir() {
+                folders.push(entry);
+            } else {
+                let mode = std::os::unix::fs::PermissionsExt::mode(&entry.metadata().unwrap().permissions());
+                found.insert(name, format!("{mode:o} {}", fs::read_to_string(&entry).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+/// The text of a result or of an error.
+async fn call(context: &ToolContext, tool: &str, parameters: serde_json::Value) -> String {
+    let serde_json::Value::Object(parameters) = parameters else { panic!("no object") };
+    match builtin().call(tool, parameters, context).await {
+        Ok(output) => output.text,
+        Err(error) => error.to_string(),
+    }
+}
+
+/// What a command does without naming it, so that nobody could approve it.
+fn hidden(command: &str) -> serde_json::Value {
+    json!({"command": format!("sh ./run.sh # {}", command.len())})
+}
+
+#[tokio::test]
+async fn what_nobody_approved_is_put_back_and_said() {
+    for (script, path) in [
+        ("echo evil > .git/hooks/pre-commit", ".git/hooks/pre-commit"),
+        ("echo evil >> .git/hooks/pre-push; exit 3", ".git/hooks/pre-push"),
+        ("chmod +x .git/hooks/pre-push", ".git/hooks/pre-push"),
+        ("rm .git/hooks/pre-push", ".git/hooks/pre-push"),
+        ("rm -r .git/hooks; ln -s ../src .git/hooks", ".git/hooks"),
+        ("printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config", ".git/config"),
+        ("printf '[remote \"origin\"]\\n\\turl = https://evil/x\\n' >> .git/config", ".git/config"),
+        ("rm .git/config", ".git/config"),
+        ("mkdir -p .git/info; echo '* filter=x' > .git/info/attributes", ".git/info/attributes"),
+        ("echo ../../evil > .git/commondir", ".git/commondir"),
+        ("mkdir sub/.git/hooks; echo evil > sub/.git/hooks/post-checkout", "sub/.git/hooks/post-checkout"),
+        ("mkdir -p new/.git/hooks; echo x > new/.git/HEAD; echo evil > new/.git/hooks/x; rm new/.git/HEAD", "new/.git/hooks/x"),
+        ("echo 'gitdir: /tmp/evil' > src/.git", "src/.git"),
+        ("echo evil > .envrc", ".envrc"),
+        ("echo evil > src/.envrc", "src/.envrc"),
+        ("echo evil > .vscode/tasks.json", ".vscode/tasks.json"),
+        ("echo evil > .vscode/settings.json", ".vscode/settings.json"),
+        ("ln -s src .idea", ".idea"),
+        ("mkdir -p .idea/runConfigurations; echo evil > .idea/runConfigurations/x.xml", ".idea/runConfigurations/x.xml"),
+        ("echo evil > .bashrc", ".bashrc"),
+        ("echo evil > aime.toml", "aime.toml"),
+    ] {
+        let (folder, context) = place();
+        fs::write(folder.path().join("run.sh"), format!("{script}\n")).unwrap();
+        let before = all(&folder);
+        for (tool, parameters) in
+            [("bash", hidden(script)), ("python", json!({"code": "import subprocess; subprocess.run(['sh', 'run.sh'])"}))]
+        {
+            let told = call(&context, tool, parameters).await;
+            assert_eq!(all(&folder), before, "{script}");
+            assert!(told.contains("[put back as it was: ") && told.contains(&format!("`{path}`")), "{script}: {told}");
+            let changes = context.protected.take_changes();
+            assert!(changes.iter().any(|change| change.path == path && change.outcome == PlaceOutcome::PutBack), "{script}: {changes:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_can_run_nothing_stays_and_is_said() {
+    for (script, path) in [
+        ("printf '[user]\\n\\tname = A\\n' >> .git/config", Some(".git/config")),
+        ("printf '[remote \"b\"]\\n\\turl = https://b/x\\n' >> .git/config", Some(".git/config")),
+        (
+            "mkdir -p new/.git/hooks; echo x > new/.git/HEAD; echo '[core]' > new/.git/config; echo x > new/.git/hooks/a.sample",
+            Some("new/.git/config"),
+        ),
+        ("rm -r sub", Some("sub/.git/config")),
+        ("rm .vscode/tasks.json", Some(".vscode/tasks.json")),
+        (
+            "mkdir -p .git/worktrees/w w; echo ../.. > .git/worktrees/w/commondir; echo \"gitdir: $PWD/.git/worktrees/w\" > w/.git",
+            Some("w/.git"),
+        ),
+        ("echo x > .git/index; echo y > .git/COMMIT_EDITMSG; echo z > .git/objects/k", None),
+        ("echo x > src/lib.rs; echo y > .vscode/extensions.json; echo z > .gitignore", None),
+    ] {
+        let (folder, context) = place();
+        fs::write(folder.path().join("run.sh"), format!("{script}\n")).unwrap();
+        let told = call(&context, "bash", hidden(script)).await;
+        assert!(!told.contains("put back"), "{script}: {told}");
+        assert_eq!(told.contains("[changed what may run later: "), path.is_some(), "{script}: {told}");
+        let changes: Vec<String> = context.protected.take_changes().into_iter().map(|change| change.path).collect();
+        assert_eq!(changes.is_empty(), path.is_none(), "{script}: {changes:?}");
+        assert!(path.is_none_or(|path| changes.contains(&path.to_owned())), "{script}: {changes:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_approved_stays_and_is_said() {
+    let evil = "echo x > .git/hooks/pre-commit";
+    let by_rule = || rules(&["write_file(.git/hooks/**)"]);
+    for (rules, parameters, stays) in [
+        // Whoever allowed the call saw its name.
+        (rules(&[]), json!({"command": evil}), true),
+        (rules(&[]), json!({"command": "git config core.pager less"}), true),
+        (by_rule(), hidden(evil), true),
+        (rules(&["write_file(**)", "bash"]), hidden(evil), false),
+    ] {
+        let (folder, context) = place();
+        let context = context.with_rules(rules);
+        fs::write(folder.path().join("run.sh"), evil).unwrap();
+        let before = all(&folder);
+        let told = call(&context, "bash", parameters.clone()).await;
+        assert_eq!(all(&folder) != before, stays, "{parameters}: {told}");
+        assert!(told.contains(if stays { "[changed what may run later" } else { "[put back" }), "{parameters}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_who_is_there_is_asked_whether_it_may_stay() {
+    for (answer, asks, stays) in [("yes", true, true), ("no", true, false), ("yes", false, false)] {
+        let (folder, mut context) = place();
+        fs::write(folder.path().join("run.sh"), "echo x > .envrc").unwrap();
+        context = context.with_person(AskPerson::new(move |question| {
+            assert!(question.contains("`.envrc`"), "{question}");
+            Box::pin(async move { Some(answer.to_owned()) })
+        }));
+        if !asks {
+            context.protected = context.protected.for_call(false);
+        }
+        call(&context, "bash", hidden("x")).await;
+        assert_eq!(folder.path().join(".envrc").exists(), stays, "{answer} {asks}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_changes_between_calls_stays() {
+    let (folder, context) = place();
+    call(&context, "bash", json!({"command": "true"})).await;
+    fs::write(folder.path().join(".envrc"), "mine").unwrap();
+    fs::write(folder.path().join(".git/hooks/pre-push"), "mine").unwrap();
+    let told = call(&context, "bash", json!({"command": "true"})).await;
+    assert_eq!(
+        (told.as_str(), fs::read_to_string(folder.path().join(".envrc")).unwrap().as_str()),
+        ("(nothing printed, exit code 0)", "mine")
+    );
+}
+
+#[tokio::test]
+async fn calls_at_the_same_time_do_not_approve_each_other() {
+    let (folder, context) = place();
+    fs::write(folder.path().join("run.sh"), "echo evil > .git/hooks/post-merge; touch begun; while [ ! -e go ]; do sleep 0.02; done")
+        .unwrap();
+    let long = call(&context, "bash", hidden("x"));
+    let other = async {
+        while !folder.path().join("begun").exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        let approved = call(&context, "bash", json!({"command": "echo x > .git/hooks/pre-commit"})).await;
+        let by_tool = call(&context, "write_file", json!({"path": ".envrc", "content": "x"})).await;
+        fs::write(folder.path().join("go"), "").unwrap();
+        (approved, by_tool)
+    };
+    let (long, (approved, _)) = tokio::join!(long, other);
+    assert!(approved.contains("[put back as it was: `.git/hooks/post-merge`"), "{approved}");
+    assert!(approved.contains("[changed what may run later: `.git/hooks/pre-commit`]"), "{approved}");
+    assert!(!long.contains("put back"), "{long}");
+    let there = [".git/hooks/pre-commit", ".envrc", ".git/hooks/post-merge"].map(|path| folder.path().join(path).exists());
+    assert_eq!(there, [true, true, false]);
+}
+
+#[tokio::test]
+async fn git_does_its_normal_work() {
+    let (folder, context) = place();
+    fs::remove_dir_all(folder.path().join(".git")).unwrap();
+    fs::remove_dir_all(folder.path().join("sub")).unwrap();
+    if std::process::Command::new("git").arg("--version").output().is_err() {
+        return;
+    }
+    let context = context.with_rules(rules(&[]));
+    let user = "git config user.name A && git config user.email a@b";
+    for (command, expected) in [
+        ("git init -q -b main . && git init -q --bare origin.git", &["`.git/config`", "`origin.git/config`"][..]),
+        (user, &["`.git/config`"]),
+        ("git add -A . && git commit -q -m one && git remote add origin ./origin.git && git push -q -u origin main", &["`.git/config`"]),
+        ("git worktree add -q tree -b other", &["`tree/.git`"]),
+        ("git clone -q origin.git copy", &["`copy/.git/config`"]),
+        ("git switch -q -c third && git rm -q .vscode/tasks.json && git commit -q -m two", &["`.vscode/tasks.json`"]),
+        ("git checkout -q main", &["`.vscode/tasks.json`"]),
+        ("git stash list; git status --short; git log --oneline | cat", &[]),
+    ] {
+        let told = call(&context, "bash", json!({"command": command})).await;
+        assert!(!told.contains("put back") && !told.contains("exit code 1"), "{command}: {told}");
+        for path in expected {
+            assert!(told.contains("[changed what may run later") && told.contains(path), "{command}: {told}");
+        }
+    }
+}
