@@ -62,12 +62,12 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
             if wanted.as_ref().is_some_and(|wanted| !wanted(beneath)) {
                 return Ok(ControlFlow::Continue(()));
             }
-            if passed_over(path) {
-                search.keys.push(path.to_string_lossy().into_owned());
-                return Ok(ControlFlow::Continue(()));
-            }
             if context.rules.holds_back(&path.to_string_lossy()) {
                 search.held_back += 1;
+                return Ok(ControlFlow::Continue(()));
+            }
+            if passed_over(path) {
+                search.keys.push(path.to_string_lossy().into_owned());
                 return Ok(ControlFlow::Continue(()));
             }
             match search.file(path) {
