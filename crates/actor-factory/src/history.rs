@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_llm::{Message, ToolDefinition, estimate_tokens, native_tokens};
+use aime_llm::{Image, Message, ToolDefinition, estimate_tokens, native_tokens};
 use aime_tools::note_of_whole;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +58,7 @@ impl History {
     pub(crate) fn new(system: String, task: String) -> Self {
         let mut history = Self { messages: Vec::with_capacity(HEAD), task: None, unseen_from: 0, tokens: 0, appended: Vec::new() };
         history.push(Message::System { content: system });
-        history.push(Message::User { content: task });
+        history.push(Message::user(task));
         history
     }
 
@@ -75,7 +75,7 @@ impl History {
         let at = self.messages.len().saturating_sub(1);
         let Some(last) = self.messages.last_mut().filter(|last| matches!(last.as_ref(), Message::Tool { .. } | Message::User { .. }))
         else {
-            return self.push(Message::User { content: text.to_owned() });
+            return self.push(Message::user(text));
         };
         let before = message_tokens(last);
         match Arc::make_mut(last) {
@@ -84,7 +84,7 @@ impl History {
                 append(content, text);
                 self.appended.push(Appended { message: at, bytes: content.len() - length, speaker });
             }
-            Message::User { content } => {
+            Message::User { content, .. } => {
                 append(content, text);
                 if at + 1 == HEAD {
                     self.task = None;
@@ -131,15 +131,25 @@ impl History {
 
     fn remove_results(&mut self, keep_from: usize, removal: Removal<'_>) {
         for at in 0..keep_from.min(self.messages.len()) {
+            self.images_in_words(at);
             self.change_result(at, |speaker| speaker == Speaker::Person, |name, result| removed(name, result, removal));
         }
         self.count();
     }
 
+    /// Replaces the images of the result at `at` by a line each.
+    fn images_in_words(&mut self, at: usize) {
+        let Some(message) = self.messages.get_mut(at).filter(|message| !message.images().is_empty()) else { return };
+        let Message::Tool { content, images, .. } = Arc::make_mut(message) else { return };
+        let result = result_and_rest(&self.appended, at, content).0.len();
+        let words: String = images.drain(..).map(|image| format!("\n[image {} removed]", image.described())).collect();
+        content.insert_str(result, &words);
+    }
+
     /// Replaces what the tool said in the message `at`, where `change` gives something else, and keeps the texts after it whose speaker `stays`.
     fn change_result(&mut self, at: usize, stays: impl Fn(Speaker) -> bool, change: impl FnOnce(&str, &str) -> Option<String>) {
         let Some(message) = self.messages.get_mut(at) else { return };
-        let Message::Tool { call_id, name, content, is_error } = message.as_ref() else { return };
+        let Message::Tool { call_id, name, content, is_error, images } = message.as_ref() else { return };
         let (result, mut after) = result_and_rest(&self.appended, at, content);
         let changed = change(name, result);
         let here = |appended: &Appended| appended.message == at;
@@ -154,7 +164,8 @@ impl History {
                 content.push_str(text);
             }
         }
-        *message = Arc::new(Message::Tool { call_id: call_id.clone(), name: name.clone(), content, is_error: *is_error });
+        let (call_id, name, images) = (call_id.clone(), name.clone(), images.clone());
+        *message = Arc::new(Message::Tool { call_id, name, content, is_error: *is_error, images });
         self.appended.retain(|appended| !here(appended) || stays(appended.speaker));
     }
 
@@ -190,10 +201,10 @@ impl History {
         self.appended.iter_mut().for_each(|appended| appended.message -= drop_to - HEAD);
         // In the task's own message: two messages of the user in a row are refused by some chat templates.
         if let Some(message) = self.messages.get_mut(1)
-            && let Message::User { content } = message.as_ref()
+            && let Message::User { content, .. } = Arc::make_mut(message)
         {
             let task = self.task.get_or_insert_with(|| content.clone());
-            *message = Arc::new(Message::User { content: format!("{task}\n\n{note}") });
+            *content = format!("{task}\n\n{note}");
         }
         self.count();
     }
@@ -289,8 +300,9 @@ fn begins_turn(message: &Message) -> bool {
 fn message_tokens(message: &Message) -> u64 {
     const FRAME: u64 = 4;
     FRAME
+        + message.images().iter().map(Image::estimated_tokens).sum::<u64>()
         + match message {
-            Message::System { content } | Message::User { content } => estimate_tokens(content),
+            Message::System { content } | Message::User { content, .. } => estimate_tokens(content),
             Message::Tool { content, name, .. } => estimate_tokens(content) + estimate_tokens(name),
             Message::Assistant { content, tool_calls, native } => {
                 let calls = tool_calls.iter().map(|call| FRAME + estimate_tokens(&call.name) + estimate_tokens(&call.arguments));

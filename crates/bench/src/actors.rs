@@ -232,7 +232,7 @@ fn weight(tool: &ToolDefinition) -> usize {
 /// The bytes of a message's texts.
 fn size(message: &Message) -> usize {
     match message {
-        Message::System { content } | Message::User { content } | Message::Tool { content, .. } => content.len(),
+        Message::System { content } | Message::User { content, .. } | Message::Tool { content, .. } => content.len(),
         Message::Assistant { content, tool_calls, .. } => {
             content.len() + tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum::<usize>()
         }

@@ -159,6 +159,9 @@ pub(crate) struct ModelConfig {
     /// How long it thinks before it answers; its own default when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) effort: Option<Effort>,
+    /// Whether it sees images; known models are looked up in the catalog, of others the server's answers tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) images: Option<bool>,
     /// Names of models that are asked when this one cannot be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) fallback: Vec<String>,

@@ -17,7 +17,7 @@ use std::{
 };
 
 use aime_evaluation::ModelInUse;
-use aime_llm::{ModelFacts, ModelLimits, ModelStack, OpenAiSettings, Prices, SettingsError, model_facts};
+use aime_llm::{FactsSource, ModelFacts, ModelLimits, ModelStack, OpenAiSettings, Prices, SettingsError, model_facts};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
@@ -246,6 +246,7 @@ fn settings(name: &str, config: &ModelConfig, environment: &Environment) -> Resu
     settings.provider = Served::of(config.provider).and_then(|served| served.client);
     settings.protocol = providers::protocol(config.protocol);
     settings.effort = config.effort;
+    settings.images = config.images.or_else(|| known_images(&facts(config, environment)));
     settings.headers = config.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone()))).collect();
     settings.extra_body = config.extra_body.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     settings.limits = limits(config, environment);
@@ -271,6 +272,11 @@ pub(crate) fn facts(config: &ModelConfig, environment: &Environment) -> ModelFac
         }
     };
     model_facts(provider, &model_name(config))
+}
+
+/// Whether the catalog says that this very model sees images or does not. Of others the server's answer tells.
+fn known_images(facts: &ModelFacts) -> Option<bool> {
+    (facts.source == FactsSource::Exact).then_some(facts.images)
 }
 
 /// Whether a model is on a server of one's own, of which only the server knows.

@@ -240,7 +240,7 @@ impl Prompts {
         let messages = self.render(name, &sample)?;
         // A template may write it in other letters.
         let told = |message: &Message| match message {
-            Message::System { content } | Message::User { content } => content.to_lowercase().contains(SENTINEL),
+            Message::System { content } | Message::User { content, .. } => content.to_lowercase().contains(SENTINEL),
             Message::Assistant { .. } | Message::Tool { .. } => false,
         };
         if messages.iter().any(told) { Ok(()) } else { Err(PromptError::Silent { name: name.to_owned(), variable }) }
@@ -254,7 +254,7 @@ impl Prompts {
             let template = self.environment.get_template(&id).map_err(|error| broken(name, line, &error))?;
             let content = template.render(Serde(context)).map_err(|error| broken(name, line, &error))?.trim().to_owned();
             if !content.is_empty() {
-                messages.push(if role == "system" { Message::System { content } } else { Message::User { content } });
+                messages.push(if role == "system" { Message::System { content } } else { Message::user(content) });
             }
         }
         Ok(messages)

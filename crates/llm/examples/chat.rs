@@ -22,7 +22,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         parameters: serde_json::json!({"type": "object", "properties": {"zone": {"type": "string"}}}).into(),
     };
     let request = ChatRequest {
-        messages: vec![Arc::new(Message::User { content: question.clone() })],
+        messages: vec![Arc::new(Message::user(question.clone()))],
         tools: Arc::new([clock]),
         max_output_tokens: Some(200),
         ..ChatRequest::default()

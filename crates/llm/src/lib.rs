@@ -6,6 +6,7 @@ mod catalog;
 #[cfg(test)]
 mod corpus;
 mod hint;
+mod image;
 mod json;
 mod message;
 mod model;
@@ -25,6 +26,7 @@ pub use aime_redact::Redactor;
 pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
 pub use calls_in_text::{CallsInText, calls_in_text, clean_tool_name};
 pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
+pub use image::{Image, ImageError, ImageFormat, MAX_IMAGE_BYTES, MAX_IMAGE_SIDE};
 pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};
 pub use message::{
     ChatRequest, ChatResponse, Citation, Effort, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::NativeTurn;
+use crate::{Image, NativeTurn};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub enum Message {
     User {
         /// The text.
         content: String,
+        /// Images beside the text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// What the model said.
     Assistant {
@@ -44,6 +47,9 @@ pub enum Message {
         /// Whether the call failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
+        /// Images beside the text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
 }
 
@@ -57,7 +63,16 @@ impl Message {
     /// Words of the user.
     #[must_use]
     pub fn user(content: impl Into<String>) -> Self {
-        Self::User { content: content.into() }
+        Self::User { content: content.into(), images: Vec::new() }
+    }
+
+    /// Returns the images of the message.
+    #[must_use]
+    pub fn images(&self) -> &[Image] {
+        match self {
+            Self::User { images, .. } | Self::Tool { images, .. } => images,
+            Self::System { .. } | Self::Assistant { .. } => &[],
+        }
     }
 
     /// A turn of the model without the provider's own form of it.
@@ -69,7 +84,7 @@ impl Message {
     /// The result of a call that succeeded.
     #[must_use]
     pub fn tool(call_id: impl Into<String>, name: impl Into<String>, content: impl Into<String>) -> Self {
-        Self::Tool { call_id: call_id.into(), name: name.into(), content: content.into(), is_error: false }
+        Self::Tool { call_id: call_id.into(), name: name.into(), content: content.into(), is_error: false, images: Vec::new() }
     }
 }
 

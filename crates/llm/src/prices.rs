@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ChatRequest, Message, NativeTurn, ResponseFormat, ToolDefinition, Usage, estimate_tokens};
+use crate::{ChatRequest, Image, Message, NativeTurn, ResponseFormat, ToolDefinition, Usage, estimate_tokens};
 
 /// Prices in US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -64,7 +64,10 @@ pub fn estimate_request_tokens(request: &ChatRequest) -> u64 {
 
 fn of_message(message: &Message) -> u64 {
     match message {
-        Message::System { content } | Message::User { content } | Message::Tool { content, .. } => estimate_tokens(content),
+        Message::System { content } => estimate_tokens(content),
+        Message::User { content, images } | Message::Tool { content, images, .. } => {
+            estimate_tokens(content) + images.iter().map(Image::estimated_tokens).sum::<u64>()
+        }
         Message::Assistant { content, tool_calls, native } => {
             let calls = tool_calls.iter().map(|call| estimate_tokens(&call.name) + estimate_tokens(&call.arguments));
             let readable = estimate_tokens(content) + calls.sum::<u64>();
@@ -133,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_conversation_is_counted_as_each_of_its_requests_would_be() {
-        let said = |text: &str| Arc::new(Message::User { content: text.to_owned() });
+        let said = |text: &str| Arc::new(Message::user(text.to_owned()));
         let tool =
             |name: &str| ToolDefinition { name: name.into(), description: "d".into(), parameters: serde_json::json!({"a": name}).into() };
         let (one, other): (Arc<[_]>, Arc<[_]>) = ([tool("one")].into(), [tool("other"), tool("more")].into());

@@ -111,11 +111,7 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 fn text(content: &str, tokens: u32) -> ChatRequest {
-    ChatRequest {
-        messages: vec![Arc::new(Message::User { content: content.to_owned() })],
-        max_output_tokens: Some(tokens),
-        ..ChatRequest::default()
-    }
+    ChatRequest { messages: vec![Arc::new(Message::user(content.to_owned()))], max_output_tokens: Some(tokens), ..ChatRequest::default() }
 }
 
 async fn ask(model: &dyn ChatModel, request: ChatRequest) -> Result<Answered, Box<dyn Error>> {

@@ -2,7 +2,7 @@
 
 mod json;
 
-use aime_llm::{ChatRequest, Message, ToolChoice, ToolDefinition};
+use aime_llm::{ChatRequest, Image, Message, ToolChoice, ToolDefinition};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, Serde};
 use minijinja::{Environment, Error, ErrorKind, Value, context};
@@ -109,7 +109,7 @@ impl Template {
             .iter()
             .map(|message| match &**message {
                 Message::System { content } => json!({"role": "system", "content": clean(content)}),
-                Message::User { content } => json!({"role": "user", "content": clean(content)}),
+                Message::User { content, images } => json!({"role": "user", "content": in_words(clean(content), images)}),
                 Message::Assistant { content, tool_calls, .. } if self.knows_tools && !tool_calls.is_empty() => {
                     let calls: Vec<_> = tool_calls
                         .iter()
@@ -128,10 +128,13 @@ impl Template {
                         .map(|call| format!("\n{before}{{\"name\": \"{}\", \"arguments\": {}}}{after}", call.name, clean(&call.arguments)));
                     json!({"role": "assistant", "content": clean(content) + &calls.collect::<String>()})
                 }
-                Message::Tool { name, content, call_id, .. } if self.knows_tools => {
-                    json!({"role": "tool", "name": name, "tool_call_id": call_id, "content": clean(content)})
+                Message::Tool { name, content, call_id, images, .. } if self.knows_tools => {
+                    json!({"role": "tool", "name": name, "tool_call_id": call_id, "content": in_words(clean(content), images)})
                 }
-                Message::Tool { name, content, .. } => json!({"role": "user", "content": format!("Result of {name}:\n{}", clean(content))}),
+                Message::Tool { name, content, images, .. } => {
+                    let content = format!("Result of {name}:\n{}", in_words(clean(content), images));
+                    json!({"role": "user", "content": content})
+                }
             })
             .collect();
         if !self.knows_tools && !tools.is_empty() {
@@ -195,6 +198,11 @@ fn joined(messages: &[serde_json::Value]) -> Vec<serde_json::Value> {
         .into_iter()
         .map(|(assistant, content)| json!({"role": if assistant { "assistant" } else { "user" }, "content": content}))
         .collect()
+}
+
+/// Adds a line for each image: the model cannot see them.
+fn in_words(content: String, images: &[Image]) -> String {
+    images.iter().fold(content, |content, image| format!("{content}\n{}", image.left_out()))
 }
 
 #[cfg(test)]

@@ -242,7 +242,11 @@ impl Long {
     fn orchestrator(self, stage: &Stage, journal: Journal) -> Orchestrator {
         let look = |looked: Looked, _: ToolContext| async move {
             let Looked { key } = looked;
-            Ok::<_, ToolError>(ToolOutput { text: format!("{key} is as it should be"), value: json!({"key": key}), references: Vec::new() })
+            Ok::<_, ToolError>(ToolOutput {
+                text: format!("{key} is as it should be"),
+                value: json!({"key": key}),
+                ..ToolOutput::default()
+            })
         };
         let mut tools = of_actors();
         tools.register(Arc::new(TypedTool::new("look", "Looks at something.", look).read_only()));

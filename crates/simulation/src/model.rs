@@ -227,7 +227,7 @@ fn subject(request: &ChatRequest) -> String {
         return format!("{schema}/{}", estimate_request_tokens(request));
     }
     let task = request.messages.iter().find_map(|message| match message.as_ref() {
-        Message::User { content } => Some(content),
+        Message::User { content, .. } => Some(content),
         _ => None,
     });
     let marked = task.and_then(|task| Some(task.rsplit_once("[[")?.1.split_once("]]")?.0));

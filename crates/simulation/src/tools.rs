@@ -96,5 +96,5 @@ async fn work(world: &World, name: &str, key: &str) -> Result<ToolOutput, ToolEr
     if rng.u32(0..1_000) < odds.tool_fails {
         return Err(ToolError::Failed(format!("{key} cannot be done")));
     }
-    Ok(ToolOutput { text: format!("{key} is done"), value: json!({"key": key}), references: Vec::new() })
+    Ok(ToolOutput { text: format!("{key} is done"), value: json!({"key": key}), ..ToolOutput::default() })
 }

@@ -287,18 +287,27 @@ fn failed(id: EffectId, text: &str) -> ActorFact {
 
 fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
     let text = text.to_owned();
-    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms: 0, origins: Vec::new() }
+    ActorFact::ToolEnded {
+        id,
+        outcome,
+        text,
+        value: Value::Null,
+        references: Vec::new(),
+        images: Vec::new(),
+        duration_ms: 0,
+        origins: Vec::new(),
+    }
 }
 
 /// The answer to a call whose changes of files could not be taken in: it failed, and the actor is told what it said and why. One that is in doubt stays so;
 /// `stays` says whether that is asked of this history.
 fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> ActorFact {
     match fact {
-        ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins } => {
+        ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins } => {
             let in_doubt = outcome == CallOutcome::InDoubt && stays();
             let text = format!("{text}\n\n{}", why.into_words()).trim_start().to_owned();
             let outcome = if in_doubt { CallOutcome::InDoubt } else { CallOutcome::Error };
-            ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins }
+            ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins }
         }
         other => other,
     }

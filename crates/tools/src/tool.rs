@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_llm::ToolDefinition;
+use aime_llm::{Image, ToolDefinition};
 use aime_sandbox::FileError;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl ToolSheet {
 }
 
 /// What a call came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
     /// What the model sees. [`ToolRegistry::call`](crate::ToolRegistry::call) cuts it for an actor and leaves it whole for a plan's task.
     pub text: String,
@@ -94,13 +94,16 @@ pub struct ToolOutput {
     /// Paths or addresses that were made or changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
+    /// Images that the model sees beside the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
 }
 
 impl ToolOutput {
     /// A text, and nothing else.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), value: Value::Null, references: Vec::new() }
+        Self { text: text.into(), ..Self::default() }
     }
 }
 

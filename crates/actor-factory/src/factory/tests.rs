@@ -425,7 +425,7 @@ fn the_fixed_part_of_a_prompt_is_small() {
         let mut asked = task("Do it");
         asked.profile = Some(profile.clone());
         let composed = compose(&asked, |_| {}).unwrap();
-        let messages = [Message::System { content: composed.input.system }, Message::User { content: composed.input.task }];
+        let messages = [Message::System { content: composed.input.system }, Message::user(composed.input.task)];
         let request = ChatRequest {
             messages: messages.map(Arc::new).into(),
             tools: composed.input.spec.tools.iter().map(|sheet| sheet.definition.clone()).collect(),

@@ -57,7 +57,7 @@ pub(crate) fn paired(messages: &[Arc<Message>]) -> bool {
 fn contents(history: &History) -> Vec<String> {
     let short = |m: &Arc<Message>| match m.as_ref() {
         Message::System { content } => format!("system: {content}"),
-        Message::User { content } => format!("user: {content}"),
+        Message::User { content, .. } => format!("user: {content}"),
         Message::Assistant { tool_calls, .. } => format!("assistant: {} calls", tool_calls.len()),
         Message::Tool { content, .. } if content.starts_with('x') => format!("tool: {} x", content.matches('x').count()),
         Message::Tool { content, .. } => format!("tool: {content}"),

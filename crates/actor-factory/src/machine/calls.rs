@@ -151,7 +151,7 @@ impl ActorMachine {
     }
 
     pub(super) fn tool_ended(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) {
-        let ActorFact::ToolEnded { id, outcome, text, references, duration_ms, origins, .. } = fact else {
+        let ActorFact::ToolEnded { id, outcome, text, references, images, duration_ms, origins, .. } = fact else {
             return;
         };
         // A host that fails at an effect says so in this way, whatever the effect was.
@@ -162,6 +162,9 @@ impl ActorMachine {
             return;
         };
         self.learn_origin(index, origins);
+        if let Some(call) = self.call_mut(index) {
+            call.images.clone_from(images);
+        }
         let text = match outcome {
             CallOutcome::Ok => text.clone(),
             CallOutcome::Error => format!("Error: {text}"),

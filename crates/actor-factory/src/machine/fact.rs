@@ -1,7 +1,7 @@
 //! What an actor learns and what it wants done.
 
 use aime_durable::{EffectId, Reason};
-use aime_llm::{ChatRequest, ChatResponse, ModelError};
+use aime_llm::{ChatRequest, ChatResponse, Image, ModelError};
 use aime_progress::{CallOutcome, Origin, QuestionId};
 use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,9 @@ pub enum ActorFact {
         /// Paths or addresses that were made or changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         references: Vec<String>,
+        /// Images that the model sees beside the text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
         /// Of another actor's work: where the texts come from that it has read and that nobody vouches for.

@@ -42,10 +42,11 @@ impl ActorMachine {
                 }
                 _ => text,
             };
-            results.push((call.id, call.name, text, outcome != CallOutcome::Ok));
+            let is_error = outcome != CallOutcome::Ok;
+            results.push(Message::Tool { call_id: call.id, name: call.name, content: text, is_error, images: call.images });
         }
-        for (call_id, name, content, is_error) in results {
-            self.history.push(Message::Tool { call_id, name, content, is_error });
+        for result in results {
+            self.history.push(result);
         }
         if self.conclusion.is_some() {
             return;

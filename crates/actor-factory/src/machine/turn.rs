@@ -1,7 +1,7 @@
 //! One turn: the calls of one answer, and which may begin.
 
 use aime_durable::EffectId;
-use aime_llm::{ToolCall, read_arguments};
+use aime_llm::{Image, ToolCall, read_arguments};
 use aime_progress::{CallOutcome, Origin, QuestionId};
 use aime_tools::{DELEGATE_TASK, HandledBy, ToolSheet};
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,9 @@ pub(super) struct Call {
     /// Where its result comes from, once there is one from outside.
     #[serde(default)]
     pub(super) origin: Option<Origin>,
+    /// The images of its result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) images: Vec<Image>,
     pub(super) state: CallState,
 }
 
@@ -107,6 +110,7 @@ impl Call {
             handed_on: 0,
             started: false,
             origin: None,
+            images: Vec::new(),
             state: CallState::Waiting,
         }
     }

@@ -47,6 +47,7 @@ fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
         text: text.into(),
         value: Value::Null,
         references: vec![],
+        images: vec![],
         duration_ms: 5,
         origins: vec![],
     }

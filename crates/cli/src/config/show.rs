@@ -53,6 +53,7 @@ fn unset(model: &ModelConfig) -> Option<String> {
         ("base_url", model.base_url.is_none()),
         ("api_key_env", model.api_key_env.is_none()),
         ("effort", model.effort.is_none()),
+        ("images", model.images.is_none()),
         ("context_tokens", model.context_tokens.is_none()),
         ("max_output_tokens", model.max_output_tokens.is_none()),
         ("small", model.small.is_none()),

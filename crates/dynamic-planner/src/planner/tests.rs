@@ -156,7 +156,7 @@ fn planner(model: &ScriptedModel) -> Planner {
 
 fn last_user_text(request: &aime_llm::ChatRequest) -> String {
     match request.messages.last().map(AsRef::as_ref) {
-        Some(Message::User { content }) => content.clone(),
+        Some(Message::User { content, .. }) => content.clone(),
         other => panic!("{other:?}"),
     }
 }

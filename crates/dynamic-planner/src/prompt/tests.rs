@@ -21,14 +21,17 @@ fn a_prompt_can_be_replaced() {
     let text = "Plan {{ goal }} with {% for tool in tools %}{{ tool.name }}{% endfor %}.";
     let prompts = Prompts::with_overrides(&BTreeMap::from([("plan_simple".to_owned(), text.to_owned())])).unwrap();
     let messages = prompts.render("plan_simple", &sample("plan_simple")).unwrap();
-    assert_eq!(messages, [Message::User { content: "Plan goal with read_file.".to_owned() }]);
+    assert_eq!(messages, [Message::user("Plan goal with read_file.")]);
 }
 
 #[test]
 fn values_are_never_read_as_templates() {
     let context = RouteContext { goal: "{{ secret }} <!-- system --> {% raw %}".to_owned() };
     let messages = Prompts::default().route(&context).unwrap();
-    assert!(matches!(&messages[1], Message::User { content } if content == "Goal: {{ secret }} <!-- system --> {% raw %}"), "{messages:?}");
+    assert!(
+        matches!(&messages[1], Message::User { content, .. } if content == "Goal: {{ secret }} <!-- system --> {% raw %}"),
+        "{messages:?}"
+    );
 }
 
 #[test]

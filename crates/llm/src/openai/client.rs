@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::address::{Address, KeyHeader};
 use super::carrier::Carrier;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, ImagesForm};
 use super::settings::{OpenAiSettings, SettingsError};
 use super::transport::Way;
 use super::wire::{Endpoint, Learned, Wire};
@@ -56,6 +56,9 @@ impl ModelStack {
         let headers = headers(&settings, protocol, address.key_headers(protocol), key)?;
         let mut dialect = Dialect::new(provider, protocol, &settings.model, settings.streaming);
         dialect.may_switch = settings.protocol.is_none();
+        if settings.images == Some(false) {
+            dialect.form.images = ImagesForm::InWords;
+        }
         let wire = Wire {
             learned: Mutex::new(Learned { dialect, refused: HashSet::new() }),
             written: Mutex::default(),

@@ -11,7 +11,7 @@ use super::provider::Provider;
 use crate::Protocol;
 use crate::protocol::reasons;
 
-pub(super) use learn::{Lesson, Sent, has_word};
+pub(super) use learn::{Lesson, Sent, SentImages, has_word};
 pub(super) use window::KnownWindow;
 
 /// How requests are written for one model. Each refusal that is understood changes one thing, and nothing changes back, so learning ends.
@@ -70,6 +70,18 @@ pub(super) struct MessageForm {
     pub(super) ids_in_calls: bool,
     /// Tools are described in words, and calls are text.
     pub(super) calls_as_text: bool,
+    pub(super) images: ImagesForm,
+}
+
+/// Where images may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ImagesForm {
+    /// In turns of the user and in results of tools.
+    Anywhere,
+    /// In turns of the user.
+    InUserTurns,
+    /// Nowhere: a sentence tells what was left out.
+    InWords,
 }
 
 /// Which ids of tool calls a server takes. Others are replaced by a hash, the same one for the same id.
@@ -174,6 +186,7 @@ impl Dialect {
             skip_signature: (provider == Provider::Gemini || protocol == Protocol::Gemini) && gemini_3,
             ids_in_calls: true,
             calls_as_text: false,
+            images: ImagesForm::Anywhere,
         };
         let optional = Optional {
             temperature: true,
@@ -212,6 +225,16 @@ impl Dialect {
     /// Goes over to a protocol. Which models of Anthropic take a temperature is known by their number.
     pub(super) fn speak(&mut self, protocol: Protocol, model: &str) {
         self.protocol = protocol;
+        let name = model.rsplit('/').next().unwrap_or_default();
+        // Results are text in chat completions, save for servers on which a turn of the user cannot follow results, and before Gemini 3.
+        let in_results = match protocol {
+            Protocol::Responses | Protocol::Messages => true,
+            Protocol::Chat => self.form.alternate,
+            Protocol::Gemini => name.starts_with("gemini-3"),
+        };
+        if self.form.images != ImagesForm::InWords {
+            self.form.images = if in_results { ImagesForm::Anywhere } else { ImagesForm::InUserTurns };
+        }
         if protocol == Protocol::Responses {
             self.form.ids = self.form.ids.max(IdForm::Forty);
             self.optional.cache_key = true;
@@ -226,7 +249,6 @@ impl Dialect {
             self.optional.temperature &= claude_version(model).is_none_or(|version| version < (4, 7));
         }
         if protocol == Protocol::Gemini {
-            let name = model.rsplit('/').next().unwrap_or_default();
             self.optional.summary = ["gemini-2.5", "gemini-3"].iter().any(|family| name.starts_with(family));
         }
     }

@@ -3,13 +3,14 @@
 mod arrange;
 mod simplify;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::dialect::IdForm;
+use super::dialect::{IdForm, ImagesForm, MessageForm};
 use super::provider::Provider;
-use crate::{ChatRequest, Effort, NativeTurn, ToolCall, TurnSource};
+use crate::{ChatRequest, Effort, Image, NativeTurn, ToolCall, TurnSource};
 
 pub(super) use arrange::arranged;
 pub(super) use simplify::simplified;
@@ -39,6 +40,16 @@ impl Writing<'_> {
         let temperature: f64 = request.temperature?.to_string().parse().ok()?;
         Some(json!(temperature))
     }
+}
+
+/// Returns the text of a message and the images that go beside it. A server without images gets words for them, in the text.
+pub(super) fn with_images<'a>(content: &'a str, images: &'a [Image], form: &MessageForm) -> (Cow<'a, str>, &'a [Image]) {
+    if images.is_empty() || form.images != ImagesForm::InWords {
+        return (Cow::Borrowed(content), images);
+    }
+    let words: Vec<String> = images.iter().map(Image::left_out).collect();
+    let content = if content.is_empty() { words.join("\n") } else { format!("{content}\n{}", words.join("\n")) };
+    (Cow::Owned(content), &[])
 }
 
 /// The id of a call in the form that the server takes.

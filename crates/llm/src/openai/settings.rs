@@ -30,6 +30,8 @@ pub struct OpenAiSettings {
     pub limits: ModelLimits,
     /// What it costs; nothing when absent.
     pub prices: Option<Prices>,
+    /// Whether the model sees images; where it does not, a sentence says what was left out. Found out from the server's answers when absent.
+    pub images: Option<bool>,
     /// Further request headers.
     pub headers: Vec<(String, SecretString)>,
     /// Further members of the body of each request; they win over those that the client writes.
@@ -58,6 +60,7 @@ impl OpenAiSettings {
             api_key: None,
             limits: ModelLimits::default(),
             prices: None,
+            images: None,
             headers: Vec::new(),
             extra_body: Vec::new(),
             timeouts: Timeouts::default(),

@@ -33,7 +33,7 @@ pub(super) async fn serve(replies: impl IntoIterator<Item = Reply>) -> ScriptedS
 }
 
 pub(super) fn ask(text: &str) -> ChatRequest {
-    ChatRequest { messages: vec![Arc::new(Message::User { content: text.to_owned() })], ..ChatRequest::default() }
+    ChatRequest { messages: vec![Arc::new(Message::user(text.to_owned()))], ..ChatRequest::default() }
 }
 
 /// An answer in one line: text, reasoning, calls, finish, tokens, model.

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::answer::Answer;
 use super::body::Body;
-use super::dialect::{Dialect, Lesson, Sent};
+use super::dialect::{Dialect, ImagesForm, Lesson, Sent, SentImages};
 use super::fault::{Asked, Fault};
 use super::form::Writing;
 use super::gemini;
@@ -99,6 +99,7 @@ struct Prepared {
     body: Body,
     sent_native: Vec<String>,
     wordless: bool,
+    images: Option<SentImages>,
     estimated: u64,
 }
 
@@ -160,6 +161,7 @@ impl Wire {
             tools: prepared.body.tools.as_ref().map_or(&[], |tools| &tools.names),
             open_form: prepared.body.open_form,
             wordless: prepared.wordless,
+            images: prepared.images,
             native: !prepared.sent_native.is_empty(),
             estimated: prepared.estimated,
             bound: prepared.body.bound,
@@ -214,6 +216,7 @@ impl Wire {
             body,
             sent_native: turns().filter_map(sent).collect(),
             wordless: turns().any(|(content, calls, _)| content.is_empty() && !calls.is_empty()),
+            images: sent_images(request, dialect.form.images),
             estimated,
         })
     }
@@ -299,4 +302,15 @@ fn begun_elsewhere(request: &ChatRequest, writing: &Writing<'_>) -> bool {
         }
         _ => false,
     })
+}
+
+/// Where images stand in the request as it is written.
+fn sent_images(request: &ChatRequest, form: ImagesForm) -> Option<SentImages> {
+    let mut with_images = request.messages.iter().filter(|message| !message.images().is_empty()).peekable();
+    with_images.peek()?;
+    match form {
+        ImagesForm::InWords => None,
+        ImagesForm::Anywhere if with_images.any(|message| matches!(message.as_ref(), Message::Tool { .. })) => Some(SentImages::InResults),
+        ImagesForm::Anywhere | ImagesForm::InUserTurns => Some(SentImages::InUserTurns),
+    }
 }

@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn said(length: usize) -> Arc<Message> {
-        Arc::new(Message::User { content: "x".repeat(length) })
+        Arc::new(Message::user("x".repeat(length)))
     }
 
     #[test]

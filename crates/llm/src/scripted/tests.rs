@@ -9,7 +9,7 @@ use super::{Reply, ScriptedModel, When};
 use crate::{ChatModel, ChatRequest, FinishReason, Message, ModelError, ResponseFormat, StreamPart, ToolDefinition};
 
 fn user(text: &str) -> ChatRequest {
-    ChatRequest { messages: vec![Arc::new(Message::User { content: text.to_owned() })], ..ChatRequest::default() }
+    ChatRequest { messages: vec![Arc::new(Message::user(text.to_owned()))], ..ChatRequest::default() }
 }
 
 fn with_tool(name: &str) -> ChatRequest {

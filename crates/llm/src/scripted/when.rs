@@ -102,7 +102,7 @@ pub(super) fn turns(request: &ChatRequest) -> usize {
 /// The text of a message, its tool calls included.
 fn text(message: &Message) -> String {
     match message {
-        Message::System { content } | Message::User { content } | Message::Tool { content, .. } => content.clone(),
+        Message::System { content } | Message::User { content, .. } | Message::Tool { content, .. } => content.clone(),
         Message::Assistant { content, tool_calls, .. } => {
             let mut text = content.clone();
             for call in tool_calls {

@@ -15,11 +15,11 @@ impl ChatRequest {
     pub fn end_with(&mut self, text: &str) {
         let appendable = |last: &&mut Arc<Message>| matches!(last.as_ref(), Message::User { .. } | Message::Tool { .. });
         match self.messages.last_mut().filter(appendable).map(Arc::make_mut) {
-            Some(Message::User { content } | Message::Tool { content, .. }) => {
+            Some(Message::User { content, .. } | Message::Tool { content, .. }) => {
                 content.push_str("\n\n");
                 content.push_str(text);
             }
-            _ => self.messages.push(Arc::new(Message::User { content: text.to_owned() })),
+            _ => self.messages.push(Arc::new(Message::user(text))),
         }
     }
 }

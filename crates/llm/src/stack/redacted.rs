@@ -93,9 +93,10 @@ impl Redaction {
         };
         Some(match message {
             Message::System { content } => Message::System { content: clean(content)? },
-            Message::User { content } => Message::User { content: clean(content)? },
-            Message::Tool { call_id, name, content, is_error } => {
-                Message::Tool { call_id: call_id.clone(), name: name.clone(), content: clean(content)?, is_error: *is_error }
+            Message::User { content, images } => Message::User { content: clean(content)?, images: images.clone() },
+            Message::Tool { call_id, name, content, is_error, images } => {
+                let (call_id, name, images) = (call_id.clone(), name.clone(), images.clone());
+                Message::Tool { call_id, name, content: clean(content)?, is_error: *is_error, images }
             }
             Message::Assistant { content, tool_calls, native } => {
                 let texts = tool_calls.iter().map(|call| &call.arguments).chain([content]);

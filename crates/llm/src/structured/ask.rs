@@ -29,7 +29,7 @@ use super::{
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let model = ScriptedModel::new("m").on(When::schema("answer"), [Reply::text("{'n': 0}"), Reply::text(r#"{"n": 7}"#)]);
 /// let schema = serde_json::json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-/// let question = Arc::new(Message::User { content: "A lucky number?".into() });
+/// let question = Arc::new(Message::user("A lucky number?"));
 /// let answer = ask(&model.built(), &Tiers::new(), StructuredRequest::new("answer", schema, vec![question]), |value| {
 ///     value["n"].as_u64().filter(|n| *n > 0).ok_or_else(|| vec!["n must be more than 0".to_owned()])
 /// })

@@ -30,7 +30,7 @@ pub(super) fn messages(
     for (refusal, native) in refused.iter().zip(natives) {
         let content = if refusal.answer.trim().is_empty() { "(no answer)".to_owned() } else { refusal.answer.clone() };
         messages.push(Arc::new(Message::Assistant { content, tool_calls: Vec::new(), native: native.clone() }));
-        messages.push(Arc::new(Message::User { content: faults(&refusal.faults) }));
+        messages.push(Arc::new(Message::user(faults(&refusal.faults))));
     }
     messages
 }
@@ -46,16 +46,12 @@ pub(super) fn format(request: &StructuredRequest, tier: Tier) -> ResponseFormat 
 
 /// Adds to the last message where that is the user's: some chat templates want user and assistant to alternate.
 fn tell(messages: &mut Vec<Arc<Message>>, text: &str) {
-    let said = match messages.last().map(AsRef::as_ref) {
-        Some(Message::User { content }) => Some(format!("{content}\n\n{text}")),
-        _ => None,
-    };
-    match said {
-        Some(content) => {
-            messages.pop();
-            messages.push(Arc::new(Message::User { content }));
+    match messages.last_mut().map(Arc::make_mut) {
+        Some(Message::User { content, .. }) => {
+            content.push_str("\n\n");
+            content.push_str(text);
         }
-        None => messages.push(Arc::new(Message::User { content: text.to_owned() })),
+        _ => messages.push(Arc::new(Message::user(text))),
     }
 }
 

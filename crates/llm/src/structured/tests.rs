@@ -26,10 +26,7 @@ fn schema() -> Value {
 }
 
 fn request() -> StructuredRequest {
-    let messages = vec![
-        Arc::new(Message::System { content: "You plan.".to_owned() }),
-        Arc::new(Message::User { content: "Plan the move.".to_owned() }),
-    ];
+    let messages = vec![Arc::new(Message::System { content: "You plan.".to_owned() }), Arc::new(Message::user("Plan the move."))];
     StructuredRequest { temperature: Some(0.0), ..StructuredRequest::new("aime_plan", schema(), messages) }
 }
 
@@ -54,7 +51,7 @@ fn shown(request: &ChatRequest) -> String {
     for message in &request.messages {
         let (role, content) = match message.as_ref() {
             Message::System { content } => ("system", content),
-            Message::User { content } => ("user", content),
+            Message::User { content, .. } => ("user", content),
             Message::Assistant { content, .. } => ("assistant", content),
             Message::Tool { content, .. } => ("tool", content),
         };

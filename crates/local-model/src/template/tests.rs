@@ -10,7 +10,7 @@ fn request() -> ChatRequest {
     ChatRequest {
         messages: vec![
             say(Message::System { content: "Be short.".to_owned() }),
-            say(Message::User { content: "Read a.".to_owned() }),
+            say(Message::user("Read a.")),
             say(Message::Assistant {
                 content: String::new(),
                 tool_calls: vec![ToolCall { id: "1".to_owned(), name: "read".to_owned(), arguments: "{\"path\": \"a\"}".to_owned() }],

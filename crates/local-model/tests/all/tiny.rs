@@ -174,7 +174,7 @@ pub(crate) fn folder() -> tempfile::TempDir {
 }
 
 pub(crate) fn user(content: &str) -> Arc<Message> {
-    Arc::new(Message::User { content: content.to_owned() })
+    Arc::new(Message::user(content.to_owned()))
 }
 
 pub(crate) fn system(content: &str) -> Arc<Message> {

@@ -80,7 +80,7 @@ fn answer_request(prompt: &AnswerPrompt, state: &ProgressState) -> ChatRequest {
     let facts = format!("Goal: {}\n\nWhat was done:\n{}", state.goal, of_run(state));
     let user = format!("{facts}\n\n{}", prompt.after);
     ChatRequest {
-        messages: vec![Arc::new(Message::System { content: prompt.system.clone() }), Arc::new(Message::User { content: user })],
+        messages: vec![Arc::new(Message::System { content: prompt.system.clone() }), Arc::new(Message::user(user))],
         temperature: Some(0.2),
         ..ChatRequest::default()
     }

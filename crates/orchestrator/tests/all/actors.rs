@@ -101,7 +101,7 @@ async fn compaction_keeps_what_an_actor_knows_of_the_plan() {
     let asked: Vec<_> = bench.model.requests().into_iter().filter(|request| !request.tools.is_empty()).collect();
     let (first, last) = (asked.first().unwrap(), asked.last().unwrap());
     let task = |request: &ChatRequest| match request.messages[1].as_ref() {
-        Message::User { content } => content.clone(),
+        Message::User { content, .. } => content.clone(),
         other => panic!("{other:?}"),
     };
     let known = task(last);

@@ -131,6 +131,7 @@ impl Bench {
                     text: format!("wrote {}", given.line),
                     value: json!({"line": given.line}),
                     references: vec!["log".to_owned()],
+                    ..ToolOutput::default()
                 })
             }
         });

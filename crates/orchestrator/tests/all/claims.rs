@@ -98,7 +98,7 @@ async fn told_of_files(rules: PermissionRules) -> String {
     let result = bench.orchestrator().run(request, control().0).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let asked = bench.model.requests().into_iter().find(|request| When::schema("aime_verdict").fits(request)).unwrap();
-    let Some(Message::User { content }) = asked.messages.last().map(|last| last.as_ref().clone()) else { panic!("{asked:#?}") };
+    let Some(Message::User { content, .. }) = asked.messages.last().map(|last| last.as_ref().clone()) else { panic!("{asked:#?}") };
     content.split_once("in the worker's own words: all is tidy").unwrap().1.trim().to_owned()
 }
 

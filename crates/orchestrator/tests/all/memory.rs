@@ -68,9 +68,10 @@ impl Remembering {
 
 fn words(request: &ChatRequest) -> String {
     let said = request.messages.iter().map(|message| match message.as_ref() {
-        Message::System { content } | Message::User { content } | Message::Assistant { content, .. } | Message::Tool { content, .. } => {
-            content.as_str()
-        }
+        Message::System { content }
+        | Message::User { content, .. }
+        | Message::Assistant { content, .. }
+        | Message::Tool { content, .. } => content.as_str(),
     });
     said.collect::<Vec<_>>().join("\n")
 }

@@ -5,7 +5,7 @@ use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 use aime_actors::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Reason};
 use aime_orchestrator::delegated;
-use aime_progress::{CallOutcome, Conclusion, Origin, Outcome};
+use aime_progress::{Conclusion, Origin, Outcome};
 use aime_tools::{DelegateTask, ToolOutput};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext};
@@ -81,13 +81,10 @@ impl Delegation {
                 Err(fact) => return *fact,
             },
         };
-        let (outcome, output) = match delegated(&conclusion, text_limit) {
-            Ok(output) => (CallOutcome::Ok, output),
-            Err(output) => (CallOutcome::Error, output),
-        };
-        let ToolOutput { text, value, references } = output;
+        let (outcome, output) = delegated(&conclusion, text_limit);
+        let ToolOutput { text, value, references, images } = output;
         let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
-        ActorFact::ToolEnded { id: self.id, outcome, text, value, references, duration_ms, origins: conclusion.origins }
+        ActorFact::ToolEnded { id: self.id, outcome, text, value, references, images, duration_ms, origins: conclusion.origins }
     }
 
     /// What the other one came to, and how much of that is told.

@@ -43,7 +43,12 @@ fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let lines: Vec<String> = done.iter().map(Done::line).collect();
     let value = json!({"files": done.iter().map(Done::value).collect::<Vec<_>>()});
     let references = done.iter().filter(|done| done.did != "deleted").map(|done| done.path.clone()).collect();
-    Ok(ToolOutput { text: format!("Changed {}:\n{}", counted(done.len(), "file"), lines.join("\n")), value, references })
+    Ok(ToolOutput {
+        text: format!("Changed {}:\n{}", counted(done.len(), "file"), lines.join("\n")),
+        value,
+        references,
+        ..ToolOutput::default()
+    })
 }
 
 /// A path that a patch names.

@@ -53,7 +53,7 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
     match outcome.end {
         ProcessEnd::Exited(0) => {
             let value = json!({"exit_code": 0, "stdout": stdout, "stderr": stderr});
-            Ok(ToolOutput { text: printed, value, references: Vec::new() })
+            Ok(ToolOutput { text: printed, value, ..ToolOutput::default() })
         }
         ProcessEnd::Exited(code) => Err(ToolError::Failed(joined(&printed, &format!("exit code {code}")))),
         ProcessEnd::Exceeded(bound) => Err(ToolError::Failed(joined(&printed, &format!("{what} took {bound} and was stopped")))),

@@ -64,6 +64,7 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
             text: if is_new { format!("Created `{path}`.") } else { format!("Added at the end of `{path}`, from line {line}.") },
             value: json!({"path": path, "replacements": 0, "added": true}),
             references: vec![path],
+            ..ToolOutput::default()
         });
     }
     let (old, new) = with_endings_of(&text, parameters);
@@ -91,6 +92,7 @@ fn call(parameters: &EditFile, context: &ToolContext) -> Result<ToolOutput, Tool
         text: format!("Changed `{path}`: {}, first at line {line}.\n{}", counted(places.len(), "replacement"), difference(&text, &changed)),
         value: json!({"path": path, "replacements": places.len()}),
         references: vec![path],
+        ..ToolOutput::default()
     })
 }
 
@@ -105,6 +107,7 @@ fn missing(path: &str, text: &str, parameters: &EditFile) -> Result<ToolOutput, 
             text: format!("`{path}` has new_text already, at line {}, and old_text nowhere: the change is made.", at + 1),
             value: json!({"path": path, "replacements": 0, "made": true}),
             references: vec![path.to_owned()],
+            ..ToolOutput::default()
         }),
         _ => Err(ToolError::Failed(format!("old_text is not in `{path}`. {}", near_miss(text, &parameters.old_text)))),
     }

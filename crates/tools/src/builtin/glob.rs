@@ -63,7 +63,7 @@ fn call(parameters: &Glob, context: &ToolContext) -> Result<ToolOutput, ToolErro
     } else {
         paths.join("\n")
     };
-    Ok(ToolOutput { text, value: json!({"count": paths.len(), "paths": paths}), references: Vec::new() })
+    Ok(ToolOutput { text, value: json!({"count": paths.len(), "paths": paths}), ..ToolOutput::default() })
 }
 
 /// A pattern relative to the folder that is searched. One that is absolute and inside the working folder is taken too.

@@ -104,7 +104,7 @@ fn output(pattern: &str, matches: &[Match], files: usize) -> ToolOutput {
         lines.push(format!("[stopped at {MAX_MATCHES} matches; give a narrower pattern, path or glob]"));
     }
     let found: Vec<Value> = matches.iter().map(|Match { path, line, text }| json!({"path": path, "line": line, "text": text})).collect();
-    ToolOutput { text: lines.join("\n"), value: json!({"count": matches.len(), "matches": found}), references: Vec::new() }
+    ToolOutput { text: lines.join("\n"), value: json!({"count": matches.len(), "matches": found}), ..ToolOutput::default() }
 }
 
 /// A filter as search tools have it: one without `/` is for names at any depth, `!` turns it round.

@@ -43,7 +43,7 @@ fn call(parameters: &ListDir, context: &ToolContext) -> Result<ToolOutput, ToolE
     }
     let value: Vec<Value> =
         listed.iter().map(|entry| json!({"name": entry.name.to_string_lossy(), "kind": entry.kind.name(), "size": entry.size})).collect();
-    Ok(ToolOutput { text: lines.join("\n"), value: json!({"path": path, "count": count, "entries": value}), references: Vec::new() })
+    Ok(ToolOutput { text: lines.join("\n"), value: json!({"path": path, "count": count, "entries": value}), ..ToolOutput::default() })
 }
 
 fn line(entry: &FolderEntry) -> String {

@@ -61,7 +61,7 @@ fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, Tool
         Some(limit) => shown(wanted, first, lines.len(), limit.saturating_sub(ROOM_FOR_NOTE)),
         None => wanted.concat(),
     };
-    Ok(ToolOutput { text, value: Value::Null, references: Vec::new() })
+    Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
 }
 
 /// Pages of a PDF as text: `offset` and `limit` count pages.
@@ -71,7 +71,7 @@ fn pdf(path: &str, bytes: &[u8], parameters: &ReadFile, context: &ToolContext) -
     let pages = pages.map_err(|error| ToolError::Failed(format!("`{path}` {error}")))?;
     let room = context.text_limit.map(|limit| limit.saturating_sub(ROOM_FOR_NOTE));
     let text = pages.shown(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
-    Ok(ToolOutput { text, value: Value::Null, references: Vec::new() })
+    Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
 }
 
 /// As many whole lines as there is room for, and a note on how to go on.

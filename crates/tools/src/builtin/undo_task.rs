@@ -49,7 +49,7 @@ fn told(task: &str, TaskUndone { restored, left }: TaskUndone) -> Result<ToolOut
         0 => format!("`{task}` has changed nothing that is not as it was."),
         _ => format!("Put back what `{task}` changed: {back}.{}", named(restored.clone())),
     };
-    Ok(ToolOutput { text, value: json!({"task_id": task, "restored": restored}), references: Vec::new() })
+    Ok(ToolOutput { text, value: json!({"task_id": task, "restored": restored}), ..ToolOutput::default() })
 }
 
 /// The first of the names, a line each.

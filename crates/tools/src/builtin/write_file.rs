@@ -39,5 +39,6 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
         text: format!("{verb} `{path}`: {}, {}{instead}.", counted(content.lines().count(), "line"), counted(content.len(), "byte")),
         value: json!({"path": path, "bytes": content.len(), "created": written.created}),
         references: vec![path],
+        ..ToolOutput::default()
     })
 }

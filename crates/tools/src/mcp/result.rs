@@ -38,7 +38,7 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     if answer.get("isError") == Some(&Value::Bool(true)) {
         return Err(ToolError::Failed(if text.is_empty() { "it failed and says nothing".to_owned() } else { text }));
     }
-    Ok(ToolOutput { text, value, references })
+    Ok(ToolOutput { text, value, references, ..ToolOutput::default() })
 }
 
 /// The text that a part of an answer becomes, or the note that replaces it if aime cannot read it.
@@ -91,7 +91,7 @@ pub(super) fn of_prompt(answer: &Value) -> Option<ToolOutput> {
         format!("{who}: {}", either(of_part(message.get("content").unwrap_or(&Value::Null), &mut references)))
     });
     let text = cut(messages.collect::<Vec<_>>().join("\n\n"));
-    Some(ToolOutput { text, value: Value::Null, references })
+    Some(ToolOutput { text, references, ..ToolOutput::default() })
 }
 
 fn cut(mut text: String) -> String {

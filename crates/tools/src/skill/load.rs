@@ -47,7 +47,7 @@ fn call(skills: &SkillCatalog, parameters: &LoadSkill, context: &ToolContext) ->
         Some(file) => file_of(installed, file)?,
         None => told(installed, context),
     };
-    Ok(ToolOutput { text, value: Value::Null, references: Vec::new() })
+    Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
 }
 
 /// What the skill says, and what lies beside it.

@@ -88,7 +88,7 @@ impl Fetch {
             Ok(Err(Refusal::Failed(reason))) => return Err(ToolError::Failed(reason)),
             Ok(Err(Refusal::Elsewhere(next))) => {
                 let text = format!("{url} leads to another host: {next}\nCall web_fetch with that address if it is what you want.");
-                return Ok(ToolOutput { text, value: json!({"redirect": next.as_str()}), references: Vec::new() });
+                return Ok(ToolOutput { text, value: json!({"redirect": next.as_str()}), ..ToolOutput::default() });
             }
             Err(_) => return Err(ToolError::TimedOut(format!("{url} took longer than {} s", self.limit.as_secs_f32()))),
         };
@@ -142,7 +142,7 @@ async fn shown(answer: Answer) -> Result<ToolOutput, ToolError> {
     head.extend((!page.title.is_empty()).then(|| page.title.clone()));
     head.extend(cut.then(|| "[only the beginning of the page was read]".to_owned()));
     let text = format!("{}\n\n{}", head.join("\n"), page.markdown);
-    Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": page.title, "markdown": page.markdown}), references: Vec::new() })
+    Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": page.title, "markdown": page.markdown}), ..ToolOutput::default() })
 }
 
 /// What a model sees of a PDF document: its first pages as text.
@@ -159,7 +159,7 @@ async fn pdf(url: &Url, body: Vec<u8>, cut: bool) -> Result<ToolOutput, ToolErro
     let next = |page| format!("download the file, and use read_file with offset {page}: it counts pages there");
     let markdown = pages.shown(Some(MOST_CHARACTERS), next);
     let text = format!("{url}\n\n{markdown}");
-    Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": "", "markdown": markdown}), references: Vec::new() })
+    Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": "", "markdown": markdown}), ..ToolOutput::default() })
 }
 
 /// The text of a body. Other encodings than UTF-8 and Latin-1 are not known.

@@ -269,7 +269,7 @@ pub(super) fn tool(provider: Arc<dyn SearchProvider>, limit: usize, time: Durati
                 Some(Ok(Err(error))) => return Err(ToolError::Failed(error.to_string())),
                 Some(Err(_)) => return Err(ToolError::TimedOut(format!("{} took longer than {} s", provider.name(), time.as_secs_f32()))),
             };
-            Ok(ToolOutput { text: results.shown(), value: results.value(), references: Vec::new() })
+            Ok(ToolOutput { text: results.shown(), value: results.value(), ..ToolOutput::default() })
         }
     };
     let description = "Search the web; tells titles, addresses and excerpts. Read a page with web_fetch.";

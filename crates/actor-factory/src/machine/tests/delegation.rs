@@ -15,6 +15,7 @@ fn ended(id: &str, outcome: CallOutcome, text: &str) -> ActorFact {
         text: text.to_owned(),
         value: Value::Null,
         references,
+        images: vec![],
         duration_ms: 5,
         origins: vec![],
     }

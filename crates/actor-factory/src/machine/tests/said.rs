@@ -23,7 +23,7 @@ fn assert_after_result(play: &Play, words: &str) {
 }
 
 fn user(text: &str) -> Message {
-    Message::User { content: text.into() }
+    Message::user(text)
 }
 
 /// The names of the words that were heard, in order.

@@ -142,6 +142,7 @@ pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> Act
         text: text.into(),
         value: Value::Null,
         references: vec![],
+        images: vec![],
         duration_ms: 5,
         origins: vec![],
     }
@@ -233,7 +234,7 @@ impl Play {
             let (before, last) = self.remembered.split_at(self.remembered.len().saturating_sub(usize::from(!answered)));
             assert!(history.starts_with(before), "a request grows only at its end");
             let grown = |last: &Arc<Message>, now: &Arc<Message>| match (last.as_ref(), now.as_ref()) {
-                (Message::User { content }, Message::User { content: now })
+                (Message::User { content, .. }, Message::User { content: now, .. })
                 | (Message::Tool { content, .. }, Message::Tool { content: now, .. }) => now.starts_with(content.as_str()),
                 (last, now) => last == now,
             };
@@ -316,7 +317,7 @@ fn shown(id: &EffectId, effect: &ActorEffect) -> String {
             for message in &request.messages {
                 let _ = match message.as_ref() {
                     Message::System { content } => writeln!(text, "[system] {content}"),
-                    Message::User { content } => writeln!(text, "[user] {content}"),
+                    Message::User { content, .. } => writeln!(text, "[user] {content}"),
                     Message::Tool { call_id, name, content, .. } => writeln!(text, "[tool {call_id} {name}] {content}"),
                     Message::Assistant { content, tool_calls, .. } => {
                         let calls: Vec<_> = tool_calls.iter().map(|c| format!(" <{} {} {}>", c.id, c.name, c.arguments)).collect();

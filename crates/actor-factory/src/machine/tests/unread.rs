@@ -41,7 +41,7 @@ fn an_unread_call_is_told_once_and_then_fails() {
         let mut play = Play::start(question());
         play.model(words(text));
         assert_eq!((&play.output, play.nudges()), (&None, vec!["unread_call"]), "{text}");
-        let Some(Message::User { content }) = play.requests[1].messages.last().map(AsRef::as_ref) else { panic!() };
+        let Some(Message::User { content, .. }) = play.requests[1].messages.last().map(AsRef::as_ref) else { panic!() };
         assert!(content.starts_with(NOTE), "{content}");
         play.model(words(text));
         let conclusion = play.output.clone().unwrap();

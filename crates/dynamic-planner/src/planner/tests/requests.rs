@@ -10,7 +10,7 @@ fn show(request: &ChatRequest) -> String {
     for message in &request.messages {
         let (role, content) = match message.as_ref() {
             Message::System { content } => ("system", content),
-            Message::User { content } => ("user", content),
+            Message::User { content, .. } => ("user", content),
             Message::Assistant { content, .. } => ("assistant", content),
             Message::Tool { content, .. } => ("tool", content),
         };
@@ -27,7 +27,7 @@ fn tokens(request: &ChatRequest) -> u64 {
         .messages
         .iter()
         .map(|message| match message.as_ref() {
-            Message::System { content } | Message::User { content } => estimate_tokens(content),
+            Message::System { content } | Message::User { content, .. } => estimate_tokens(content),
             _ => 0,
         })
         .sum()
@@ -117,7 +117,7 @@ async fn a_goal_in_chinese_gets_a_plan_in_chinese() {
         let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
         planner(&model).plan(&PlanRequest { goal: "统计所有 TODO 并写入 TODO.md".to_owned(), ..request(mode) }).await.unwrap();
         let asked = model.requests();
-        let Message::User { content } = asked[0].messages[1].as_ref() else { panic!("{:?}", asked[0].messages) };
+        let Message::User { content, .. } = asked[0].messages[1].as_ref() else { panic!("{:?}", asked[0].messages) };
         assert!(content.ends_with(WISH), "{mode}: {content}");
         let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
         planner(&model).plan(&request(mode)).await.unwrap();
@@ -134,7 +134,7 @@ async fn plan_with_what_is_known() {
     }
     let requests = model.requests();
     let users = requests.iter().map(|request| match request.messages[1].as_ref() {
-        Message::User { content } => content.clone(),
+        Message::User { content, .. } => content.clone(),
         other => panic!("{other:?}"),
     });
     let users: Vec<String> = users.collect();

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::openai::dialect::{Dialect, EmptyContent, MessageForm, ReasoningForm};
-use crate::openai::form::{Writing, call_id, is_strict, sendable_arguments, tool_name};
-use crate::{ChatRequest, Message, NativeTurn, ResponseFormat, ToolCall, ToolChoice};
+use crate::openai::form::{Writing, call_id, is_strict, sendable_arguments, tool_name, with_images};
+use crate::{ChatRequest, Image, Message, NativeTurn, ResponseFormat, ToolCall, ToolChoice};
 
 /// Everything but the model, the messages and the tools.
 pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writing: &Writing<'_>, tools: bool) -> Map<String, Value> {
@@ -59,13 +59,26 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
 pub(in crate::openai) fn message(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Value {
     match message {
         Message::System { content } => json!({"role": "system", "content": content}),
-        Message::User { content } => json!({"role": "user", "content": content}),
+        Message::User { content, images } => json!({"role": "user", "content": content_with(content, images, form)}),
         Message::Assistant { content, tool_calls, native } => {
             let item = native.as_deref().and_then(|native| native_item(native, content, tool_calls, writing));
             assistant(item.unwrap_or_else(|| plain(content, tool_calls)), tool_calls, form)
         }
-        Message::Tool { call_id: id, content, .. } => json!({"role": "tool", "tool_call_id": call_id(id, form.ids), "content": content}),
+        Message::Tool { call_id: id, content, images, .. } => {
+            json!({"role": "tool", "tool_call_id": call_id(id, form.ids), "content": content_with(content, images, form)})
+        }
     }
+}
+
+/// A text, or the parts of a text and its images.
+fn content_with(content: &str, images: &[Image], form: &MessageForm) -> Value {
+    let (content, images) = with_images(content, images, form);
+    if images.is_empty() {
+        return json!(content);
+    }
+    let text = (!content.is_empty()).then(|| json!({"type": "text", "text": content}));
+    let images = images.iter().map(|image| json!({"type": "image_url", "image_url": {"url": image.data_url()}}));
+    text.into_iter().chain(images).collect()
 }
 
 /// The turn as this server wrote it.

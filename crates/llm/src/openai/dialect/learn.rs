@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::window::{self, KnownWindow};
-use super::{Dialect, EmptyContent, IdForm, ReasoningForm, ThinkingForm, ToolForm};
+use super::{Dialect, EmptyContent, IdForm, ImagesForm, ReasoningForm, ThinkingForm, ToolForm};
 use crate::Protocol;
 use crate::openai::fault::Refusal;
 
@@ -18,12 +18,23 @@ pub(in crate::openai) struct Sent<'a> {
     pub(in crate::openai) open_form: bool,
     /// Whether a turn of the model with calls and without text was sent.
     pub(in crate::openai) wordless: bool,
+    /// Whether an image was sent in a result, or elsewhere.
+    pub(in crate::openai) images: Option<SentImages>,
     /// Whether turns of the model went in the provider's own form.
     pub(in crate::openai) native: bool,
     /// The tokens of messages and tools, estimated.
     pub(in crate::openai) estimated: u64,
     /// The bound on the answer.
     pub(in crate::openai) bound: Option<u32>,
+}
+
+/// Where the images of a request stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::openai) enum SentImages {
+    /// In turns of the user alone.
+    InUserTurns,
+    /// In results of tools too.
+    InResults,
 }
 
 /// What to do after a refusal.
@@ -51,6 +62,7 @@ impl Dialect {
         self.learn_protocol(model, refusal)
             || self.learn_window(refusal, sent)
             || self.learn_parameter(refusal, sent)
+            || self.learn_images(refusal, sent)
             || self.learn_messages(refusal, sent)
             || self.learn_tools(refusal, sent)
             || self.learn_streams(refusal, sent)
@@ -163,6 +175,27 @@ impl Dialect {
             return true;
         }
         false
+    }
+
+    /// `No endpoints found that support image input`, `Invalid content type. image_url is only supported by certain models`, `"input[2].output":
+    /// expected a string`, `messages.content: invalid type: sequence, expected a string`.
+    fn learn_images(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+        let Some(sent) = sent.images else { return false };
+        let lower = refusal.lower.as_str();
+        let about_images = ["image", "vision", "multimodal", "multi-modal", "modality", "inlinedata", "inline_data", "mmproj"];
+        let about_form = ["expected a string", "expected string", "must be a string", "valid string", "be of type string"];
+        let about_size = ["too large", "too many images", "exceed", "could not process image", "invalid image", "pixels"];
+        let refused = about_images.iter().chain(&about_form).any(|words| lower.contains(words))
+            && !about_size.iter().any(|words| lower.contains(words));
+        let next = match (self.form.images, sent) {
+            (ImagesForm::Anywhere, SentImages::InResults) if !self.form.alternate => ImagesForm::InUserTurns,
+            _ => ImagesForm::InWords,
+        };
+        let learned = refused && next > self.form.images;
+        if learned {
+            self.form.images = next;
+        }
+        learned
     }
 
     fn learn_messages(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {

@@ -18,10 +18,48 @@ fn learned(mut dialect: Dialect, status: u16, body: &Value, sent: Value) -> (Les
     let settings = sent.as_object().cloned().unwrap_or_default();
     let used = dialect.clone();
     let tools = tools();
-    let sent =
-        Sent { settings: &settings, tools: &tools, open_form: true, wordless: true, native: true, estimated: 1_000, bound: Some(4_096) };
+    let sent = Sent {
+        settings: &settings,
+        tools: &tools,
+        open_form: true,
+        wordless: true,
+        native: true,
+        images: None,
+        estimated: 1_000,
+        bound: Some(4_096),
+    };
     let lesson = dialect.learn_from(&used, "m", &refusal, sent);
     (lesson, dialect)
+}
+
+#[test]
+fn refusals_of_images_are_understood() {
+    use ImagesForm::{Anywhere, InUserTurns, InWords};
+    let chat = (Provider::Other, Protocol::Chat);
+    let responses = (Provider::OpenAi, Protocol::Responses);
+    let mistral = (Provider::Mistral, Protocol::Chat);
+    let cases = [
+        (chat, "No endpoints found that support image input", InUserTurns, InWords),
+        (chat, "m is not a multimodal model", InUserTurns, InWords),
+        (chat, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj", InUserTurns, InWords),
+        (responses, "Invalid type for 'input[2].output': expected a string, but got an array instead.", Anywhere, InUserTurns),
+        (responses, "Invalid content type. image_url is only supported by certain models.", Anywhere, InUserTurns),
+        (mistral, "Image input is not enabled for this model", Anywhere, InWords),
+        (chat, "The image is too large: at most 20 MB", InUserTurns, InUserTurns),
+        (chat, "The model is overloaded", InUserTurns, InUserTurns),
+    ];
+    for ((provider, protocol), message, before, after) in cases {
+        let mut dialect = Dialect::new(provider, protocol, "m", true);
+        assert_eq!(dialect.form.images, before, "{message}");
+        let refusal = refusal_of(400, &error(message)).unwrap_or_default();
+        let (used, settings, images) = (dialect.clone(), serde_json::Map::new(), Some(SentImages::InResults));
+        let sent =
+            Sent { settings: &settings, tools: &[], open_form: true, wordless: false, native: false, images, estimated: 1, bound: None };
+        let lesson = dialect.learn_from(&used, "m", &refusal, sent);
+        assert_eq!((dialect.form.images, lesson == Lesson::Again), (after, before != after), "{message}");
+        let unsent = Sent { images: None, ..sent };
+        assert_eq!(Dialect::new(provider, protocol, "m", true).learn_from(&used, "m", &refusal, unsent), Lesson::Nothing, "{message}");
+    }
 }
 
 fn error(message: &str) -> Value {
@@ -228,7 +266,7 @@ fn learning_comes_to_an_end() {
     let mut dialect = Dialect { may_switch: true, ..Dialect::new(Provider::OpenAi, Protocol::Chat, "m", true) };
     let all = "max_tokens max_completion_tokens temperature seed tool_choice stream stream_options strict include prompt_cache_key reasoning \
                reasoning_effort parallel_tool_calls content null roles must alternate 'draft' tools schema with a length of 9 tool_use.id \
-               reasoning_content missing thought_signature does not support tools v1/responses";
+               reasoning_content missing thought_signature does not support tools v1/responses image";
     let refusal = Refusal { status: 400, message: all.to_owned(), lower: all.to_owned(), ..Refusal::default() };
     let sent = json!({"max_tokens": 1, "max_completion_tokens": 1, "temperature": 1, "seed": 1, "tool_choice": "none", "stream": true,
         "stream_options": {}, "include": [], "prompt_cache_key": "k", "reasoning": {}, "reasoning_effort": "low", "parallel_tool_calls": true,
@@ -237,7 +275,16 @@ fn learning_comes_to_an_end() {
     let settings = sent.as_object().unwrap();
     let steps = std::iter::repeat_with(|| {
         let used = dialect.clone();
-        let sent = Sent { settings, tools: &tools, open_form: true, wordless: true, native: false, estimated: 1, bound: Some(1) };
+        let sent = Sent {
+            settings,
+            tools: &tools,
+            open_form: true,
+            wordless: true,
+            native: false,
+            images: Some(SentImages::InResults),
+            estimated: 1,
+            bound: Some(1),
+        };
         dialect.learn_from(&used, "m", &refusal, sent)
     });
     assert!(steps.take_while(|lesson| *lesson == Lesson::Again).take(60).count() < 40);

@@ -6,18 +6,52 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::openai::dialect::MessageForm;
-use crate::{ChatRequest, Message, ToolCall, ToolDefinition};
+use crate::openai::dialect::{ImagesForm, MessageForm};
+use crate::{ChatRequest, Image, Message, ToolCall, ToolDefinition};
 
 /// The messages of a request as they are to be written. The same messages always become the same ones, so that requests of a conversation
 /// still grow at their end alone.
 pub(in crate::openai) fn arranged<'a>(request: &'a ChatRequest, form: &MessageForm) -> Cow<'a, [Arc<Message>]> {
     let tools = request.tool_choice.of(&request.tools);
+    let messages = match form.images {
+        ImagesForm::InUserTurns => images_in_user_turns(&request.messages),
+        ImagesForm::Anywhere | ImagesForm::InWords => Cow::Borrowed(request.messages.as_slice()),
+    };
     match (form.calls_as_text, form.alternate) {
-        (true, _) => Cow::Owned(joined(with_tools(request.messages.iter().map(in_words), &tools))),
-        (false, true) => Cow::Owned(joined(request.messages.iter().cloned())),
-        (false, false) => Cow::Borrowed(&request.messages),
+        (true, _) => Cow::Owned(joined(with_tools(messages.iter().map(in_words), &tools))),
+        (false, true) => Cow::Owned(joined(messages.iter().cloned())),
+        (false, false) => messages,
     }
+}
+
+/// Moves the images of results into a turn of the user behind these results, for servers whose results are text.
+fn images_in_user_turns(messages: &[Arc<Message>]) -> Cow<'_, [Arc<Message>]> {
+    let is_result = |message: &Message| matches!(message, Message::Tool { .. });
+    if !messages.iter().any(|message| is_result(message) && !message.images().is_empty()) {
+        return Cow::Borrowed(messages);
+    }
+    let (mut out, mut moved): (Vec<Arc<Message>>, Vec<Image>) = (Vec::new(), Vec::new());
+    for message in messages {
+        if !is_result(message) {
+            out.extend(user_turn_of(&mut moved));
+        }
+        match message.as_ref() {
+            Message::Tool { call_id, name, content, is_error, images } if !images.is_empty() => {
+                moved.extend(images.iter().cloned());
+                let (call_id, name, content) = (call_id.clone(), name.clone(), content.clone());
+                out.push(Arc::new(Message::Tool { call_id, name, content, is_error: *is_error, images: Vec::new() }));
+            }
+            _ => out.push(Arc::clone(message)),
+        }
+    }
+    out.extend(user_turn_of(&mut moved));
+    Cow::Owned(out)
+}
+
+fn user_turn_of(images: &mut Vec<Image>) -> Option<Arc<Message>> {
+    let names: Vec<String> = images.iter().map(Image::described).collect();
+    let content = format!("Images of the results above: {}.", names.join(", "));
+    (!images.is_empty()).then(|| Arc::new(Message::User { content, images: std::mem::take(images) }))
 }
 
 /// Joins what follows one another in a way that templates refuse: words of the user after results or after other words of the user, and two
@@ -26,13 +60,18 @@ fn joined(messages: impl IntoIterator<Item = Arc<Message>>) -> Vec<Arc<Message>>
     let mut out: Vec<Arc<Message>> = Vec::new();
     for message in messages {
         let joined = match (out.last().map(AsRef::as_ref), message.as_ref()) {
-            (Some(Message::User { content: before }), Message::User { content }) => Some(Message::user(format!("{before}\n\n{content}"))),
-            (Some(Message::Tool { call_id, name, content: before, is_error }), Message::User { content }) => Some(Message::Tool {
-                call_id: call_id.clone(),
-                name: name.clone(),
-                content: format!("{before}\n\n{content}"),
-                is_error: *is_error,
-            }),
+            (Some(Message::User { content: before, images: first }), Message::User { content, images }) => {
+                Some(Message::User { content: format!("{before}\n\n{content}"), images: [first.as_slice(), images].concat() })
+            }
+            (Some(Message::Tool { call_id, name, content: before, is_error, images: first }), Message::User { content, images }) => {
+                Some(Message::Tool {
+                    call_id: call_id.clone(),
+                    name: name.clone(),
+                    content: format!("{before}\n\n{content}"),
+                    is_error: *is_error,
+                    images: [first.as_slice(), images].concat(),
+                })
+            }
             (Some(Message::Assistant { content: before, tool_calls: none, .. }), Message::Assistant { content, tool_calls, .. })
                 if none.is_empty() =>
             {
@@ -84,9 +123,10 @@ fn in_words(message: &Arc<Message>) -> Arc<Message> {
             }
             Arc::new(Message::assistant(text.trim_start().to_owned(), Vec::new()))
         }
-        Message::Tool { name, content, .. } => {
-            Arc::new(Message::user(format!("<tool_response name=\"{name}\">\n{content}\n</tool_response>")))
-        }
+        Message::Tool { name, content, images, .. } => Arc::new(Message::User {
+            content: format!("<tool_response name=\"{name}\">\n{content}\n</tool_response>"),
+            images: images.clone(),
+        }),
         _ => Arc::clone(message),
     }
 }
@@ -100,7 +140,7 @@ mod tests {
     fn shown(messages: &[Arc<Message>]) -> Vec<String> {
         let one = |message: &Arc<Message>| match message.as_ref() {
             Message::System { content } => format!("system: {content}"),
-            Message::User { content } => format!("user: {content}"),
+            Message::User { content, .. } => format!("user: {content}"),
             Message::Assistant { content, tool_calls, .. } => format!("assistant: {content} +{}", tool_calls.len()),
             Message::Tool { content, .. } => format!("tool: {content}"),
         };

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::openai::dialect::{Dialect, MessageForm};
-use crate::openai::form::{Writing, call_id, sendable_arguments, tool_name};
-use crate::{ChatRequest, Effort, Message, ResponseFormat, ToolCall, ToolChoice};
+use crate::openai::form::{Writing, call_id, sendable_arguments, tool_name, with_images};
+use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolChoice};
 
 /// Gemini's own word for the signature of a call that it did not make.
 const SKIP: &str = "skip_thought_signature_validator";
@@ -102,20 +102,32 @@ const fn budget(effort: Effort) -> u32 {
 /// The parts of a message.
 pub(in crate::openai) fn parts(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Vec<Value> {
     match message {
-        Message::System { content } | Message::User { content } => text(content).into_iter().collect(),
+        Message::System { content } => text(content).into_iter().collect(),
+        Message::User { content, images } => {
+            let (content, images) = with_images(content, images, form);
+            text(&content).into_iter().chain(images.iter().map(image_part)).collect()
+        }
         Message::Assistant { content, tool_calls, native } => {
             let native = native.as_deref().and_then(|native| writing.native(native, content, tool_calls));
             native.and_then(|items| native_parts(items, tool_calls, form)).unwrap_or_else(|| plain(content, tool_calls, form))
         }
-        Message::Tool { call_id: id, name, content, is_error } => {
+        Message::Tool { call_id: id, name, content, is_error, images } => {
+            let (content, images) = with_images(content, images, form);
             let field = if *is_error { "error" } else { "output" };
             let mut response = json!({"name": tool_name(name), "response": {field: content}});
             if let (true, Some(response)) = (form.ids_in_calls, response.as_object_mut()) {
                 response.insert("id".into(), json!(call_id(id, form.ids)));
             }
+            if let (false, Some(response)) = (images.is_empty(), response.as_object_mut()) {
+                response.insert("parts".into(), images.iter().map(image_part).collect());
+            }
             vec![json!({"functionResponse": response})]
         }
     }
+}
+
+fn image_part(image: &Image) -> Value {
+    json!({"inlineData": {"mimeType": image.format.media_type(), "data": image.data}})
 }
 
 fn text(content: &str) -> Option<Value> {

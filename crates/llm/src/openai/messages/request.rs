@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::openai::dialect::{Dialect, MessageForm, ThinkingForm};
-use crate::openai::form::{Writing, call_id, sendable_arguments, simplified, tool_name};
-use crate::{ChatRequest, Effort, Message, ResponseFormat, ToolCall, ToolChoice};
+use crate::openai::form::{Writing, call_id, sendable_arguments, simplified, tool_name, with_images};
+use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolChoice};
 
 /// The least that thinking may be allowed, in tokens.
 const LEAST_BUDGET: u32 = 1_024;
@@ -142,12 +142,19 @@ fn closed(schema: &Value) -> Value {
 /// The blocks of a message. A turn without any is left out.
 pub(in crate::openai) fn blocks(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Vec<Value> {
     match message {
-        Message::System { content } | Message::User { content } => text(content).into_iter().collect(),
+        Message::System { content } => text(content).into_iter().collect(),
+        Message::User { content, images } => {
+            let (content, images) = with_images(content, images, form);
+            images.iter().map(image_block).chain(text(&content)).collect()
+        }
         Message::Assistant { content, tool_calls, native } => {
             let native = native.as_deref().and_then(|native| writing.native(native, content, tool_calls));
             native.and_then(|items| native_blocks(items, tool_calls, form)).unwrap_or_else(|| plain(content, tool_calls, form))
         }
-        Message::Tool { call_id: id, content, is_error, .. } => {
+        Message::Tool { call_id: id, content, is_error, images, .. } => {
+            let (content, images) = with_images(content, images, form);
+            let content: Value =
+                if images.is_empty() { json!(content) } else { text(&content).into_iter().chain(images.iter().map(image_block)).collect() };
             let mut block = json!({"type": "tool_result", "tool_use_id": call_id(id, form.ids), "content": content});
             if let (true, Some(block)) = (*is_error, block.as_object_mut()) {
                 block.insert("is_error".into(), json!(true));
@@ -155,6 +162,10 @@ pub(in crate::openai) fn blocks(message: &Message, form: &MessageForm, writing: 
             vec![block]
         }
     }
+}
+
+fn image_block(image: &Image) -> Value {
+    json!({"type": "image", "source": {"type": "base64", "media_type": image.format.media_type(), "data": image.data}})
 }
 
 /// Empty text is refused.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::openai::dialect::{Dialect, MessageForm};
-use crate::openai::form::{Writing, call_id, is_strict, sendable_arguments, tool_name};
-use crate::{ChatRequest, Message, ResponseFormat, ToolCall, ToolChoice};
+use crate::openai::form::{Writing, call_id, is_strict, sendable_arguments, tool_name, with_images};
+use crate::{ChatRequest, Image, Message, ResponseFormat, ToolCall, ToolChoice};
 
 /// Everything but the model, the input and the tools.
 pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writing: &Writing<'_>, tools: bool) -> Map<String, Value> {
@@ -61,15 +61,27 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
 pub(in crate::openai) fn items(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Vec<Value> {
     match message {
         Message::System { content } => vec![json!({"role": "system", "content": content})],
-        Message::User { content } => vec![json!({"role": "user", "content": content})],
+        Message::User { content, images } => vec![json!({"role": "user", "content": content_with(content, images, form)})],
         Message::Assistant { content, tool_calls, native } => {
             let native = native.as_deref().and_then(|native| writing.native(native, content, tool_calls));
             native.and_then(|items| native_items(items, tool_calls, form)).unwrap_or_else(|| plain(content, tool_calls, form))
         }
-        Message::Tool { call_id: id, content, .. } => {
-            vec![json!({"type": "function_call_output", "call_id": call_id(id, form.ids), "output": content})]
+        Message::Tool { call_id: id, content, images, .. } => {
+            let output = content_with(content, images, form);
+            vec![json!({"type": "function_call_output", "call_id": call_id(id, form.ids), "output": output})]
         }
     }
+}
+
+/// A text, or the parts of a text and its images.
+fn content_with(content: &str, images: &[Image], form: &MessageForm) -> Value {
+    let (content, images) = with_images(content, images, form);
+    if images.is_empty() {
+        return json!(content);
+    }
+    let text = (!content.is_empty()).then(|| json!({"type": "input_text", "text": content}));
+    let images = images.iter().map(|image| json!({"type": "input_image", "image_url": image.data_url()}));
+    text.into_iter().chain(images).collect()
 }
 
 fn plain(content: &str, calls: &[ToolCall], form: &MessageForm) -> Vec<Value> {

@@ -14,12 +14,12 @@ fn conversation() -> Vec<Arc<Message>> {
     let broken = ToolCall { id: "call_1".into(), name: "read_file".into(), arguments: r#"{"path":"#.into() };
     [
         Message::System { content: "You are brief.".into() },
-        Message::User { content: "Read a.txt".into() },
+        Message::user("Read a.txt"),
         Message::assistant(String::new(), vec![call, broken]),
         Message::tool("call_0", "read_file", "hello"),
         Message::tool("call_1", "read_file", "Error: no path"),
         Message::assistant("It says hello.", Vec::new()),
-        Message::User { content: "And b.txt?".into() },
+        Message::user("And b.txt?"),
     ]
     .map(Arc::new)
     .to_vec()

@@ -58,11 +58,7 @@ async fn the_odd_ways_of_the_scripted_server() {
 async fn made_up_ids_are_new_in_the_conversation() {
     let server = serve([Reply::tool_calls([("ls", json!({})), ("ls", json!({}))]).no_ids()]).await;
     let call = |id: &str| ToolCall { id: id.to_owned(), name: "ls".to_owned(), arguments: "{}".to_owned() };
-    let messages = [
-        Message::User { content: "go".to_owned() },
-        Message::assistant(String::new(), vec![call("call_4")]),
-        Message::tool("call_4", "ls", "a"),
-    ];
+    let messages = [Message::user("go"), Message::assistant(String::new(), vec![call("call_4")]), Message::tool("call_4", "ls", "a")];
     let request = ChatRequest { messages: messages.map(std::sync::Arc::new).to_vec(), ..ChatRequest::default() };
     let answer = client(&server, |_| {}).complete(request).await.unwrap();
     let ids: Vec<_> = answer.tool_calls.iter().map(|call| call.id.as_str()).collect();

@@ -25,7 +25,7 @@ async fn a_model_sees_no_secret_and_tells_none() {
     };
     let messages = [
         Message::System { content: "s hunter22".to_owned() },
-        Message::User { content: "u sk-0123456789abcdefghij".to_owned() },
+        Message::user("u sk-0123456789abcdefghij"),
         own,
         Message::tool("1", "t", "r hunter22"),
     ];
@@ -40,7 +40,7 @@ async fn a_model_sees_no_secret_and_tells_none() {
 #[tokio::test]
 async fn what_was_clean_is_looked_at_again_once_more_is_known() {
     let (inner, model) = redacted("ok");
-    let said = Arc::new(Message::User { content: "it is swordfish".to_owned() });
+    let said = Arc::new(Message::user("it is swordfish"));
     let request = ChatRequest { messages: vec![Arc::clone(&said)], ..ChatRequest::default() };
     model.complete(request.clone()).await.unwrap();
     model.complete(request.clone()).await.unwrap();
@@ -54,7 +54,7 @@ async fn what_was_clean_is_looked_at_again_once_more_is_known() {
 fn messages_that_are_gone_are_forgotten() {
     let (_, model) = redacted("ok");
     for number in 0..10 * REMEMBERED {
-        let said = Arc::new(Message::User { content: number.to_string() });
+        let said = Arc::new(Message::user(number.to_string()));
         model.redaction.request(ChatRequest { messages: vec![said], ..ChatRequest::default() });
     }
     assert!(model.redaction.clean.lock().unwrap().messages.len() <= REMEMBERED);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_actors::{ActorInput, Delegated};
-use aime_progress::{Conclusion, Origin, Outcome, TaskSpec};
+use aime_progress::{CallOutcome, Conclusion, Origin, Outcome, TaskSpec};
 use aime_tools::{DelegateTask, ToolOutput, cut_output};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -19,14 +19,14 @@ impl Attempt {
         call: &str,
         (request, origins): (&DelegateTask, &[Origin]),
         cancel: &CancellationToken,
-    ) -> (Result<ToolOutput, ToolOutput>, Vec<Origin>) {
+    ) -> (CallOutcome, ToolOutput, Vec<Origin>) {
         let ended = self.act(Some(call), cancel, || self.compose_below(by, call, request, origins)).await;
         match ended {
             Ok(conclusion) => {
-                let told = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
-                (told, conclusion.origins)
+                let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
+                (outcome, output, conclusion.origins)
             }
-            Err(text) => (Err(ToolOutput { text, value: serde_json::Value::Null, references: Vec::new() }), Vec::new()),
+            Err(text) => (CallOutcome::Error, ToolOutput::text(text), Vec::new()),
         }
     }
 
@@ -59,11 +59,10 @@ impl Attempt {
     }
 }
 
-/// What another actor came to, as the one that has called it sees it, in so many bytes of text at most: a result, or an error.
-///
-/// # Errors
-/// The same words, where the other one did not succeed.
-pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> Result<ToolOutput, ToolOutput> {
+/// Returns the result of a delegated actor as its caller sees it, with at most `text_limit` bytes of text. It is an error where the actor did
+/// not succeed.
+#[must_use]
+pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOutcome, ToolOutput) {
     let (status, said) = match conclusion.outcome {
         Outcome::Success => ("success", conclusion.text().to_owned()),
         Outcome::Failure | Outcome::InDoubt => {
@@ -77,8 +76,8 @@ pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> Result<T
     let made = if references.is_empty() { String::new() } else { format!("\nReferences: {}", references.join(", ")) };
     let said = cut_output(&said, text_limit.unwrap_or(usize::MAX), None).into_owned();
     let value = json!({"status": status, "summary": conclusion.summary, "references": references});
-    let output = ToolOutput { text: format!("{status}: {said}{made}"), value, references };
-    if conclusion.outcome == Outcome::Success { Ok(output) } else { Err(output) }
+    let output = ToolOutput { text: format!("{status}: {said}{made}"), value, references, ..ToolOutput::default() };
+    (if conclusion.outcome == Outcome::Success { CallOutcome::Ok } else { CallOutcome::Error }, output)
 }
 
 /// A task of the plan, for an actor that does a part of it.

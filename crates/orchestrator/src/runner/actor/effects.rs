@@ -64,13 +64,9 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return revoked(id);
                     }
                     let told = self.attempt.delegate(&self.input, &call, (&request, &origins), &context.cancel);
-                    let (told, origins) = Box::pin(told).await;
-                    let (outcome, output) = match told {
-                        Ok(output) => (CallOutcome::Ok, output),
-                        Err(output) => (CallOutcome::Error, output),
-                    };
-                    let ToolOutput { text, value, references } = output;
-                    ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms: millis_since(begun), origins }
+                    let (outcome, output, origins) = Box::pin(told).await;
+                    let ToolOutput { text, value, references, images } = output;
+                    ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms: millis_since(begun), origins }
                 }
                 ActorEffect::Ask { id: question, question: text, kind } => {
                     let answer = self.ask(question, kind.as_str(), text);
@@ -106,9 +102,9 @@ impl ActorRunner {
         }
         let asking = self.attempt.asking();
         match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, tool_context).await {
-            Ok(ToolOutput { text, value, references }) => {
+            Ok(ToolOutput { text, value, references, images }) => {
                 let (outcome, duration_ms, origins) = (CallOutcome::Ok, millis_since(begun), Vec::new());
-                ActorFact::ToolEnded { id, outcome, text, value, references, duration_ms, origins }
+                ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins }
             }
             Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, String::new(), begun),
             Err(error) => ended(id, CallOutcome::Error, error.to_string(), begun),
@@ -129,5 +125,5 @@ const fn revoked(id: EffectId) -> ActorFact {
 
 fn ended(id: EffectId, outcome: CallOutcome, text: String, begun: Instant) -> ActorFact {
     let (duration_ms, origins) = (millis_since(begun), Vec::new());
-    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), duration_ms, origins }
+    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), images: Vec::new(), duration_ms, origins }
 }

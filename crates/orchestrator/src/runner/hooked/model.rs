@@ -63,7 +63,7 @@ fn told(message: &Message) -> HookMessage {
     let plain = |role: &str, text: &str| HookMessage { role: role.to_owned(), text: text.to_owned() };
     match message {
         Message::System { content } => plain("system", content),
-        Message::User { content } => plain("user", content),
+        Message::User { content, .. } => plain("user", content),
         Message::Assistant { content, tool_calls, .. } => spoken(content, tool_calls),
         Message::Tool { content, .. } => plain("tool", content),
     }

@@ -28,7 +28,7 @@ pub(super) const PLAN: &str = "CHANGE-THE-PLAN";
 
 fn text(message: &Message) -> &str {
     match message {
-        Message::System { content } | Message::User { content } | Message::Tool { content, .. } => content,
+        Message::System { content } | Message::User { content, .. } | Message::Tool { content, .. } => content,
         // Its own words are no orders.
         Message::Assistant { .. } => "",
     }

@@ -17,7 +17,7 @@ use crate::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool, builtin
 struct Nothing {}
 
 fn output(text: &str) -> ToolOutput {
-    ToolOutput { text: text.into(), value: json!(null), references: Vec::new() }
+    ToolOutput { text: text.into(), value: json!(null), ..ToolOutput::default() }
 }
 
 #[tokio::test]
