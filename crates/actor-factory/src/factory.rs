@@ -72,7 +72,7 @@ pub struct ActorContext<'a> {
     /// Which calls need consent.
     pub approval: Approval,
     /// Rules that come before that.
-    pub rules: Option<&'a PermissionRules>,
+    pub rules: &'a PermissionRules,
     /// What is vouched for; without it, nothing that is read changes what may be done.
     pub trust: Option<Trust>,
     /// Where the texts come from that this context is made of and that nobody vouches for.
@@ -94,9 +94,10 @@ pub struct ActorContext<'a> {
 }
 
 impl<'a> ActorContext<'a> {
-    /// A context with defaults: first execution, attended, default approval, model `default` and 20 steps.
+    /// A context with defaults: first execution, attended, default approval, model `default` and 20 steps. `rules` are those of
+    /// [`ToolContext`](aime_tools::ToolContext), which know the folder that the tools work in.
     #[must_use]
-    pub fn new(goal: &'a str, plan: PlanId, tools: &'a ToolRegistry, created_at: Timestamp) -> Self {
+    pub fn new(goal: &'a str, plan: PlanId, tools: &'a ToolRegistry, rules: &'a PermissionRules, created_at: Timestamp) -> Self {
         Self {
             goal,
             category: "",
@@ -111,7 +112,7 @@ impl<'a> ActorContext<'a> {
             delegated: None,
             tools,
             approval: Approval::default(),
-            rules: None,
+            rules,
             trust: Some(Trust::default()),
             origins: &[],
             attended: true,
@@ -252,8 +253,7 @@ impl ActorFactory {
         let tools = self.known_tools.shared(gather(profile, small, task, context, may_delegate, &mut selection.reasons)?);
         let budget = u64::from(limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
-        let none = PermissionRules::default();
-        let rules = context.rules.unwrap_or(&none);
+        let rules = context.rules;
         let max_steps = profile.max_steps.map_or(context.max_steps, |own| own.min(context.max_steps)).max(1);
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
         let mut input = ActorInput {

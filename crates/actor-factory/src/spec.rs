@@ -98,7 +98,6 @@ pub struct ActorSpec {
     /// Which calls it may make by itself.
     pub approval: Approval,
     /// The rules that come before that.
-    #[serde(default, skip_serializing_if = "PermissionRules::is_unset")]
     pub rules: PermissionRules,
 }
 

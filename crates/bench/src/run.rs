@@ -9,7 +9,7 @@ use std::{
 use aime_orchestrator::{
     Orchestrator, Parts, RunControl, RunRequest, RunSettings,
     progress::{Plan, RunStatus},
-    tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool},
+    tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, Touches, TypedTool},
 };
 use anyhow::{Context, Result, ensure};
 use schemars::JsonSchema;
@@ -58,7 +58,7 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
     let mut tools = ToolRegistry::new();
     tools.register(match kind {
         Kind::ReadOnly => Arc::new(tool.read_only()),
-        Kind::ChangesSomething => Arc::new(tool),
+        Kind::ChangesSomething => Arc::new(tool.touches(Touches::Nothing)),
     });
     let parts = Parts { tools: Arc::new(tools), undo: None, ..Parts::in_folder(folder.path())? };
     let tasks: Vec<_> = graph

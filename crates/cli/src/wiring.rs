@@ -28,7 +28,7 @@ use aime_orchestrator::{HumanChannel, KeptPlans, Models, NobodyThere, Parts, Pro
 use aime_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, clean_environment};
-use aime_tools::{BuiltinSettings, PermissionRules, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
+use aime_tools::{BuiltinSettings, RuleLists, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
 
 use crate::{
     config::{Config, Environment, FallbackConfig, Loaded, Places, SandboxMode, load},
@@ -250,26 +250,21 @@ impl Setup {
     }
 
     /// The rules of the configuration.
-    fn configured_rules(&self) -> PermissionRules {
+    fn configured_rules(&self) -> RuleLists {
         let permissions = &self.config.permissions;
         // They were read once when the configuration was checked.
         let read = |rules: &[String]| rules.iter().filter_map(|rule| rule.parse().ok()).collect();
-        PermissionRules {
-            folder: self.folder.canonicalize().unwrap_or_else(|_| self.folder.clone()).display().to_string(),
-            allow: read(&permissions.allow),
-            ask: read(&permissions.ask),
-            deny: read(&permissions.deny),
-            remembered: Vec::new(),
-        }
+        let (allow, ask, deny) = (read(&permissions.allow), read(&permissions.ask), read(&permissions.deny));
+        RuleLists { allow, ask, deny, remembered: Vec::new() }
     }
 
     /// The same with what is remembered for this folder. A list that cannot be read holds for nothing, and that is said.
-    pub(crate) fn rules(&self) -> PermissionRules {
+    fn rules(&self) -> RuleLists {
         let remembered = self.consents().map(|consents| consents.rules()).transpose().unwrap_or_else(|failure| {
             output::note(&format!("what \"always\" has allowed is left out: {}", failure.message));
             None
         });
-        PermissionRules { remembered: remembered.unwrap_or_default(), ..self.configured_rules() }
+        RuleLists { remembered: remembered.unwrap_or_default(), ..self.configured_rules() }
     }
 
     pub(crate) fn tool_context(&self) -> Result<ToolContext, Failure> {
@@ -360,7 +355,7 @@ impl Setup {
                 ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors).with_skills(self.skills().catalog.clone()),
             ),
             tools,
-            tool_context: self.tool_context()?,
+            tool_context: self.tool_context()?.with_rules(self.rules()),
             categories: self.categories()?,
             route: self.route(),
             planner: self.planner(),

@@ -7,6 +7,7 @@
 //! ```
 //! use aime_durable::{Machine, Order, Outbox};
 //! use aime_orchestrator::{RunEffect, RunInput, RunMachine, RunSettings};
+//! use aime_tools::{PermissionRules, RuleLists};
 //!
 //! let plan = serde_json::from_value(serde_json::json!({"tasks": [
 //!     {"id": "a", "kind": "actor", "description": "Do this"},
@@ -25,6 +26,7 @@
 //!     plan_only: false,
 //!     planning: vec![],
 //!     settings: RunSettings::default(),
+//!     rules: PermissionRules::at("/work", RuleLists::default())?,
 //!     tools: vec![],
 //! };
 //! let mut out = Outbox::default();

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
 use aime_progress::{LiveStore, Origin, PlanId, RunId, Spent};
-use aime_tools::{HandledBy, Trust, learn_secrets_of};
+use aime_tools::{HandledBy, PermissionRules, Trust, learn_secrets_of};
 use futures::FutureExt as _;
 
 use self::execute::Start;
@@ -168,6 +168,7 @@ impl Orchestrator {
         let goal = self.parts.redactor.text(&goal).into_owned();
         let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
         let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
+        let rules = PermissionRules::clone(&self.parts.tool_context.rules);
         let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
         if self.parts.redactor.finds(run.as_str()) {
             return Err(OrchestratorError::SecretName);
@@ -185,6 +186,7 @@ impl Orchestrator {
             plan_only: false,
             planning,
             settings,
+            rules,
             tools,
         }))
     }

@@ -29,7 +29,7 @@ pub struct Parts {
     pub models: Option<Models>,
     /// The tools.
     pub tools: Arc<ToolRegistry>,
-    /// Where and how tools run.
+    /// Where and how tools run. Its rules are those of the runs that are begun with it.
     pub tool_context: ToolContext,
     /// Makes actors.
     pub actors: Arc<ActorFactory>,

@@ -91,9 +91,6 @@ pub struct RunSettings {
     pub reflect: Reflect,
     /// What actors may do without asking.
     pub approval: Approval,
-    /// The rules that come before that.
-    #[serde(default, skip_serializing_if = "PermissionRules::is_unset")]
-    pub rules: PermissionRules,
     /// The tool tasks of a plan that a person handed over need no further approval. Those that a replan adds or changes do.
     pub plan_approved: bool,
     /// Nobody is there and nobody will come: questions are not asked, an escalation ends the run.
@@ -122,7 +119,6 @@ impl Default for RunSettings {
             eager_start: EagerStart::default(),
             reflect: Reflect::default(),
             approval: Approval::Edits,
-            rules: PermissionRules::default(),
             plan_approved: false,
             unattended: false,
             trust: None,
@@ -175,6 +171,8 @@ pub struct RunInput {
     pub planning: Vec<ModelUse>,
     /// How it works.
     pub settings: RunSettings,
+    /// The rules that come before the approval mode: those of the folder that its tools work in.
+    pub rules: PermissionRules,
     /// The tools, as they were known when the run began.
     pub tools: Vec<Arc<ToolSheet>>,
 }

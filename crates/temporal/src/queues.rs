@@ -61,7 +61,7 @@ impl Capability {
     pub fn of_tool(sheet: Option<&ToolSheet>) -> Self {
         let Some(sheet) = sheet.filter(|sheet| sheet.handled_by == HandledBy::Runtime) else { return Self::Files };
         match (&sheet.source, sheet.touches) {
-            (Source::Touched, Touches::Nothing | Touches::Files | Touches::People) => Self::Files,
+            (Source::Touched, Touches::Nothing | Touches::Files | Touches::People | Touches::Anything) => Self::Files,
             (Source::Touched, Touches::Processes) => Self::Shell,
             (Source::Touched, Touches::Network) => Self::Web,
             _ => Self::Mcp,

@@ -77,7 +77,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn call(tools: &ToolRegistry, context: &ToolContext, name: &str, parameters: Value) -> Result<String, ToolError> {
     let parameters: Map<String, Value> = parameters.as_object().cloned().unwrap_or_default();
     if let Some(tool) = tools.get(name) {
-        match decide(ProposedCall::new(Approval::Edits, tool.sheet(), &parameters)) {
+        match decide(ProposedCall::new(Approval::Edits, &context.rules, tool.sheet(), &parameters)) {
             Decision::Allow => {}
             Decision::Ask { question, .. } => return Err(ToolError::Denied(format!("nobody is there who could be asked: {question}"))),
             Decision::Deny { reason } => return Err(ToolError::Denied(reason)),

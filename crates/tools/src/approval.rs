@@ -37,7 +37,7 @@ pub struct ProposedCall<'a> {
     /// What it is called with.
     pub parameters: &'a Map<String, Value>,
     /// Rules that come before the mode.
-    pub rules: Option<&'a PermissionRules>,
+    pub rules: &'a PermissionRules,
 }
 
 impl Approval {
@@ -55,17 +55,10 @@ impl Approval {
 }
 
 impl<'a> ProposedCall<'a> {
-    /// A call of a tool, where nothing but the mode decides.
+    /// A call of a tool under a mode and rules.
     #[must_use]
-    pub const fn new(approval: Approval, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> Self {
-        Self { approval, sheet, parameters, rules: None }
-    }
-
-    /// The same under rules.
-    #[must_use]
-    pub const fn under(mut self, rules: &'a PermissionRules) -> Self {
-        self.rules = Some(rules);
-        self
+    pub const fn new(approval: Approval, rules: &'a PermissionRules, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> Self {
+        Self { approval, sheet, parameters, rules }
     }
 }
 
@@ -101,7 +94,7 @@ pub fn decide(call: ProposedCall<'_>) -> Decision {
     });
     let reads = sheet.read_only && !elsewhere;
     let harmless = sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People);
-    let verdict = rules.map_or(Verdict::Silent, |rules| rules.judge(approval, sheet.name(), parameters));
+    let verdict = rules.judge(approval, sheet.name(), parameters);
     let ask = |why: String| Decision::Ask { question: question(sheet.name(), parameters) + &why, always: Vec::new() };
     if let Verdict::Denied(rule) = verdict {
         return Decision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", sheet.name()) };
@@ -116,11 +109,7 @@ pub fn decide(call: ProposedCall<'_>) -> Decision {
         Approval::Edits => reads || sheet.touches == Touches::Files,
     };
     // Writing what runs later is asked whatever allows the call, but in the mode that asks for nothing or by a rule that names the place.
-    let later = match (rules, reads || harmless || approval == Approval::All) {
-        (_, true) => Vec::new(),
-        (Some(rules), false) => rules.protected_writes(sheet.name(), parameters),
-        (None, false) => PermissionRules::default().protected_writes(sheet.name(), parameters),
-    };
+    let later = if reads || harmless || approval == Approval::All { Vec::new() } else { rules.protected_writes(sheet.name(), parameters) };
     let later = (!later.is_empty()).then_some(later);
     match verdict {
         Verdict::PerhapsDenied(rule) => {
@@ -131,9 +120,7 @@ pub fn decide(call: ProposedCall<'_>) -> Decision {
         Verdict::Allowed if later.is_none() => Decision::Allow,
         Verdict::Silent if later.is_none() && (harmless || allowed) => Decision::Allow,
         Verdict::Allowed | Verdict::Silent => {
-            let none = PermissionRules::default();
             let free = allowed || verdict == Verdict::Allowed;
-            let rules = rules.unwrap_or(&none);
             let (mut question, name) = (question(sheet.name(), parameters), sheet.name());
             let always = match later {
                 None => rules.to_remember(approval, name, parameters),
@@ -260,7 +247,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::builtin;
+    use crate::{RuleLists, Tool, ToolContext, ToolOutput, TypedTool, builtin};
+
+    fn none() -> PermissionRules {
+        PermissionRules::at("/base/it", RuleLists::default()).unwrap()
+    }
 
     fn sheet(name: &str) -> std::sync::Arc<ToolSheet> {
         builtin().get(name).unwrap().sheet().clone()
@@ -300,7 +291,7 @@ mod tests {
             ("ask_human", "allow", "allow", "allow", "allow"),
             ("terminate", "allow", "allow", "allow", "allow"),
         ];
-        let word = |approval, tool| match decide(ProposedCall::new(approval, &sheet(tool), &Map::new())) {
+        let word = |approval, tool| match decide(ProposedCall::new(approval, &none(), &sheet(tool), &Map::new())) {
             Decision::Allow => "allow",
             Decision::Ask { .. } => "ask",
             Decision::Deny { .. } => "deny",
@@ -311,9 +302,34 @@ mod tests {
         }
         let mut network = ToolSheet::clone(&sheet("bash"));
         network.touches = Touches::Network;
-        assert!(matches!(decide(ProposedCall::new(Approval::Edits, &network, &Map::new())), Decision::Ask { .. }));
+        assert!(matches!(decide(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())), Decision::Ask { .. }));
         network.read_only = true;
-        assert_eq!(decide(ProposedCall::new(Approval::Edits, &network, &Map::new())), Decision::Allow);
+        assert_eq!(decide(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())), Decision::Allow);
+    }
+
+    #[test]
+    fn a_tool_that_says_nothing_is_asked_about() {
+        #[derive(Deserialize, JsonSchema)]
+        struct Nothing {}
+        let call = |_: Nothing, _: ToolContext| async { Ok(ToolOutput::text("done")) };
+        let table = [
+            // tool, ask, edits, all, read-only
+            (TypedTool::new("odd", "Odd.", call), "ask", "ask", "allow", "deny"),
+            (TypedTool::new("odd", "Odd.", call).idempotent(), "ask", "ask", "allow", "deny"),
+            (TypedTool::new("odd", "Odd.", call).read_only(), "allow", "allow", "allow", "allow"),
+            (TypedTool::new("odd", "Odd.", call).touches(Touches::Files), "ask", "allow", "allow", "deny"),
+            (TypedTool::new("odd", "Odd.", call).touches(Touches::Nothing), "allow", "allow", "allow", "allow"),
+        ];
+        for (tool, ask, edits, all, read_only) in table {
+            let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| {
+                match decide(ProposedCall::new(approval, &none(), tool.sheet(), &Map::new())) {
+                    Decision::Allow => "allow",
+                    Decision::Ask { .. } => "ask",
+                    Decision::Deny { .. } => "deny",
+                }
+            });
+            assert_eq!(got, [ask, edits, all, read_only], "{tool:?}");
+        }
     }
 
     #[test]
@@ -333,11 +349,11 @@ mod tests {
             ("no address", false),
         ];
         for (url, free) in table {
-            let asked = decide(ProposedCall::new(Approval::Edits, &page, &parameters(json!({"url": url}))));
+            let asked = decide(ProposedCall::new(Approval::Edits, &none(), &page, &parameters(json!({"url": url}))));
             assert_eq!(asked == Decision::Allow, free, "{url}");
-            let denied = decide(ProposedCall::new(Approval::ReadOnly, &page, &parameters(json!({"url": url}))));
+            let denied = decide(ProposedCall::new(Approval::ReadOnly, &none(), &page, &parameters(json!({"url": url}))));
             assert_eq!(matches!(denied, Decision::Deny { .. }), !free, "{url}");
-            assert_eq!(decide(ProposedCall::new(Approval::All, &page, &parameters(json!({"url": url})))), Decision::Allow);
+            assert_eq!(decide(ProposedCall::new(Approval::All, &none(), &page, &parameters(json!({"url": url})))), Decision::Allow);
         }
     }
 

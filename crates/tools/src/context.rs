@@ -18,7 +18,7 @@ use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskPerson, PermissionRules, ProtectedPlaces, TellProgress, UndoTask,
+    AskPerson, PermissionRules, ProtectedPlaces, RuleLists, TellProgress, UndoTask,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -58,9 +58,9 @@ impl ToolContext {
     pub fn new(folder: ConfinedFolder, environment: BTreeMap<OsString, OsString>) -> Self {
         Self {
             confinement: Confinement::or_refuse(ConfinementSettings::new(folder.path(), &environment)),
+            rules: Arc::new(PermissionRules::new(&folder, RuleLists::default())),
             folder,
             environment: Arc::new(environment),
-            rules: Arc::default(),
             text_limit: Some(MAX_SHOWN_CHARS),
             output_folder: None,
             cancel: CancellationToken::new(),
@@ -86,10 +86,10 @@ impl ToolContext {
         self
     }
 
-    /// The same under rules.
+    /// The same under rules, which hold for its folder.
     #[must_use]
-    pub fn with_rules(mut self, rules: PermissionRules) -> Self {
-        self.rules = Arc::new(rules);
+    pub fn with_rules(mut self, rules: RuleLists) -> Self {
+        self.rules = Arc::new(PermissionRules::new(&self.folder, rules));
         self
     }
 

@@ -16,5 +16,5 @@ mod tests;
 pub(crate) use self::{act::emptied_before_read, protected::Granted, rules::Verdict, shell::written_files};
 pub use self::{
     rule::{PermissionRule, RuleError, nearest_tool, tool_names},
-    rules::PermissionRules,
+    rules::{PermissionRules, RuleLists, RulesFolderError},
 };

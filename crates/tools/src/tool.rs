@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What a call may touch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Touches {
     /// Nothing outside the run.
@@ -27,6 +27,9 @@ pub enum Touches {
     Network,
     /// A person's attention.
     People,
+    /// Nobody has said: a call counts as one that writes, and is asked about.
+    #[default]
+    Anything,
 }
 
 /// Who answers a call.
@@ -70,6 +73,23 @@ fn is_touched(source: &Source) -> bool {
 }
 
 impl ToolSheet {
+    /// The sheet of a tool of which nothing else is said: it may change anything, a second call may change more, and a call takes at most
+    /// 30 seconds.
+    #[must_use]
+    pub const fn new(definition: ToolDefinition) -> Self {
+        Self {
+            definition,
+            read_only: false,
+            idempotent: false,
+            touches: Touches::Anything,
+            handled_by: HandledBy::Runtime,
+            time_limit: Duration::from_secs(30),
+            alternatives: Vec::new(),
+            hosts: None,
+            source: Source::Touched,
+        }
+    }
+
     /// The tool's name.
     #[must_use]
     pub fn name(&self) -> &str {

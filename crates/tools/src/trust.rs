@@ -64,6 +64,7 @@ pub fn origin_of(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<O
         (Source::Touched, Touches::Processes) => Some(Origin::Command),
         (Source::Touched, Touches::Network) => Some(Origin::Web(text("url").and_then(host_of).unwrap_or_else(|| sheet.name().to_owned()))),
         (Source::Touched, Touches::People) => Some(Origin::Person),
+        (Source::Touched, Touches::Anything) => Some(Origin::Other(sheet.name().to_owned())),
     }
 }
 
@@ -117,7 +118,7 @@ impl Trust {
             return decision;
         };
         // A rule that allows the call is the user's word for it.
-        let rules = call.rules.cloned().unwrap_or_default();
+        let rules = call.rules;
         if rules.judge(call.approval, call.sheet.name(), call.parameters) == Verdict::Allowed {
             return decision;
         }
@@ -179,6 +180,7 @@ impl Trust {
                 None => Some("reaches the network".to_owned()),
             },
             (Source::Touched, Touches::Processes) => self.commands_reach_network.then(|| "runs with the network in reach".to_owned()),
+            (Source::Touched, Touches::Anything) => Some("may reach the network".to_owned()),
             (Source::Touched, Touches::Nothing | Touches::Files | Touches::People) => None,
         }
     }

@@ -8,15 +8,13 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{HandledBy, Source, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, schema::schema_of};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, schema::schema_of};
 
-/// The time limit of a tool that sets none.
-const DEFAULT_TIME_LIMIT: Duration = Duration::from_secs(30);
 /// How much longer the runtime waits for a tool that keeps the chosen time limit itself, so that the tool can say how far it came.
 const BEHIND_CHOSEN: Duration = Duration::from_secs(5);
 
-/// A tool whose parameters are a type: its fields' doc comments are what a model reads. Begins as one that changes nothing outside
-/// the run; the setters say what else it does.
+/// A tool whose parameters are a type: its fields' doc comments are what a model reads. A new tool counts as one that may change
+/// anything, and a person is asked before its calls; the setters say that it does less.
 pub struct TypedTool<P, F> {
     sheet: Arc<ToolSheet>,
     chosen_limit: Option<&'static str>,
@@ -35,10 +33,15 @@ where
         Self { sheet: Arc::new(sheet::<P>(name, description)), chosen_limit: None, call, parameters: PhantomData }
     }
 
-    /// It changes nothing, and so may be called again.
+    /// It changes nothing, and so may be called again. It also reads nothing outside the run, unless [`touches`](Self::touches) says so.
     #[must_use]
     pub fn read_only(self) -> Self {
-        self.with(|sheet| (sheet.read_only, sheet.idempotent) = (true, true))
+        self.with(|sheet| {
+            (sheet.read_only, sheet.idempotent) = (true, true);
+            if sheet.touches == Touches::Anything {
+                sheet.touches = Touches::Nothing;
+            }
+        })
     }
 
     /// A second identical call changes nothing more.
@@ -75,7 +78,7 @@ where
     /// Whose words its results are.
     #[cfg(feature = "mcp")]
     #[must_use]
-    pub(crate) fn of_source(self, source: Source) -> Self {
+    pub(crate) fn of_source(self, source: crate::Source) -> Self {
         self.with(|sheet| sheet.source = source)
     }
 
@@ -103,19 +106,10 @@ where
     }
 }
 
-/// The sheet of a tool with parameters of a type, that changes nothing outside the run.
+/// The sheet of a tool with parameters of a type.
 pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSheet {
-    ToolSheet {
-        definition: ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters: Arc::new(schema_of::<P>()) },
-        read_only: false,
-        idempotent: false,
-        touches: Touches::Nothing,
-        handled_by: HandledBy::Runtime,
-        time_limit: DEFAULT_TIME_LIMIT,
-        alternatives: Vec::new(),
-        hosts: None,
-        source: Source::Touched,
-    }
+    let parameters = Arc::new(schema_of::<P>());
+    ToolSheet::new(ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters })
 }
 
 impl<P, F, C> Tool for TypedTool<P, F>

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use aime_orchestrator::{Bounds, ResultError, RunFailure, RunInput, RunOutput, RunSettings};
 use aime_progress::{PlanId, ProgressEvent, ProgressState, RunStatus, Spent, Timestamp};
+use aime_tools::{PermissionRules, RuleLists};
 
 use super::*;
 
@@ -29,6 +30,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
             plan_only: false,
             planning: Vec::new(),
             settings: RunSettings::default(),
+            rules: PermissionRules::at("/work", RuleLists::default()).unwrap(),
             tools: Vec::new(),
         },
         state,

@@ -1,10 +1,10 @@
 mod rights;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use aime_llm::{ChatRequest, Message};
 use aime_progress::TaskId;
-use aime_tools::{InstalledSkill, Skill, builtin, load_skill};
+use aime_tools::{InstalledSkill, RuleLists, Skill, builtin, load_skill};
 
 use super::*;
 
@@ -12,9 +12,11 @@ fn task(description: &str) -> TaskSpec {
     TaskSpec::actor(TaskId::new("report").unwrap(), description)
 }
 
+static NO_RULES: LazyLock<PermissionRules> = LazyLock::new(|| PermissionRules::at("/work", RuleLists::default()).unwrap());
+
 fn compose(task: &TaskSpec, change: impl FnOnce(&mut ActorContext<'_>)) -> Result<Composed, ComposeError> {
     let tools = builtin();
-    let mut context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(5));
+    let mut context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, &NO_RULES, Timestamp::from_millis(5));
     change(&mut context);
     ActorFactory::builtin().unwrap().compose(task, &context)
 }
@@ -61,7 +63,7 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
 fn actors_with_the_same_tools_share_what_their_models_are_told_of_them() {
     let (tools, factory) = (builtin(), ActorFactory::builtin().unwrap());
     let told = |description: &str, profile: Option<&str>| {
-        let context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(5));
+        let context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, &NO_RULES, Timestamp::from_millis(5));
         let asked = TaskSpec { profile: profile.map(Into::into), ..task(description) };
         let input = factory.compose(&asked, &context).unwrap().input;
         first_request(&input).tools
@@ -99,7 +101,7 @@ fn the_task_then_the_profile_choose_model_and_effort() {
     let profile = |name: &str, more: &str| format!("name = {name:?}\ndescription = \"d\"\nprompt = \"p\"\n{more}");
     catalog.add_toml(&profile("zeus", "model = \"strong\"\neffort = \"high\"\n"), "zeus.toml").unwrap();
     let registry = builtin();
-    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(5));
+    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, &NO_RULES, Timestamp::from_millis(5));
     // The limits tell which model they are of.
     let limits = |role: &str| {
         let context_tokens = match role {
@@ -149,7 +151,7 @@ fn an_actor_is_told_of_the_risks_of_its_plan_in_few_words() {
     let risk = |description: &str| Risk { description: description.to_owned(), mitigation: "hope".to_owned() };
     let risks = [risk("pandas is\nmissing"), risk(" "), risk(&"the disk is full ".repeat(30)), risk("it rains"), risk("a fourth")];
     let registry = builtin();
-    let mut context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(5));
+    let mut context = ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &registry, &NO_RULES, Timestamp::from_millis(5));
     context.risks = &risks;
     let with = ActorFactory::builtin().unwrap().compose(&task("Write report.md"), &context).unwrap().input;
     let without = compose(&task("Write report.md"), |_| {}).unwrap().input;
@@ -170,7 +172,7 @@ fn an_actor_is_told_apart_by_its_spec() {
     let mut asked = task("Write a poem to poem.txt");
     (asked.profile, asked.name) = (Some("poet".into()), "Write a poem".into());
     let registry = builtin();
-    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(5));
+    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, &NO_RULES, Timestamp::from_millis(5));
     let spec = ActorFactory::new(profiles, Prompts::builtin().unwrap()).compose(&asked, &context).unwrap().input.spec;
     assert_eq!((spec.id.as_str(), spec.plan.as_str(), spec.task.as_str()), ("report-1", "p", "report"));
     assert!(spec.name.contains("poet") && spec.name.contains("Write a poem"), "{}", spec.name);
@@ -201,7 +203,7 @@ fn a_read_only_profile_gets_no_tool_that_changes_something() {
     let mut spec = task("Look at it");
     spec.profile = Some("watcher".into());
     let registry = builtin();
-    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(0));
+    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, &NO_RULES, Timestamp::from_millis(0));
     let composed = ActorFactory::new(profiles, Prompts::builtin().unwrap()).compose(&spec, &context).unwrap();
     assert!(composed.input.spec.tools.iter().all(|sheet| !gather::changes_something(sheet)));
     let reasons = composed.selection.reasons.join("\n");
@@ -221,7 +223,7 @@ fn what_cannot_be_composed_is_said() {
     assert_eq!(compose(&tool, |_| {}).unwrap_err().to_string(), "task `report` is a tool task: only actor tasks have an actor");
     let empty = ActorFactory::new(ProfileCatalog::default(), Prompts::builtin().unwrap());
     let registry = builtin();
-    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(0));
+    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, &NO_RULES, Timestamp::from_millis(0));
     assert_eq!(empty.compose(&task("x"), &context).unwrap_err().to_string(), "there are no profiles to choose from");
 }
 
@@ -229,7 +231,7 @@ fn what_cannot_be_composed_is_said() {
 fn results_and_knowledge_are_cut_to_their_share() {
     let long = "word ".repeat(40_000);
     let registry = builtin();
-    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(0));
+    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &registry, &NO_RULES, Timestamp::from_millis(0));
     context.results = &long;
     context.knowledge = &long;
     context.limits = &|_| ModelLimits { context_tokens: 10_000, ..ModelLimits::default() };
@@ -265,7 +267,7 @@ fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<Composed
         delegated: Some(delegated),
         max_steps: 99,
         approval: Approval::All,
-        ..ActorContext::new("Count the TODOs", plan, &tools, Timestamp::from_millis(5))
+        ..ActorContext::new("Count the TODOs", plan, &tools, &NO_RULES, Timestamp::from_millis(5))
     };
     ActorFactory::builtin().unwrap().compose(&task(description), &context)
 }
@@ -347,7 +349,10 @@ fn compose_with_skills(profile: &str, added: &[String]) -> Composed {
     registry.register(load_skill(skills()));
     let mut spec = task("Make bread.txt");
     spec.profile = Some(profile.to_owned());
-    let context = ActorContext { skills: added, ..ActorContext::new("g", PlanId::new("p").unwrap(), &registry, Timestamp::from_millis(0)) };
+    let context = ActorContext {
+        skills: added,
+        ..ActorContext::new("g", PlanId::new("p").unwrap(), &registry, &NO_RULES, Timestamp::from_millis(0))
+    };
     ActorFactory::new(profiles, Prompts::builtin().unwrap()).with_skills(skills()).compose(&spec, &context).unwrap()
 }
 
@@ -371,7 +376,7 @@ fn a_spec_holds_the_skills_that_stand_in_its_profile() {
     let mut asked = task("Write poem.txt");
     asked.profile = Some("poet".into());
     let tools = builtin();
-    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(0));
+    let context = ActorContext::new("g", PlanId::new("p").unwrap(), &tools, &NO_RULES, Timestamp::from_millis(0));
     let factory = ActorFactory::new(profiles, Prompts::builtin().unwrap()).with_skills(skills());
     let input = factory.compose(&asked, &context).unwrap().input;
     assert_eq!(input.spec.skills, ["bake", "haiku"]);

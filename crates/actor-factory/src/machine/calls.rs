@@ -76,7 +76,7 @@ impl ActorMachine {
 
     fn permission(&self, sheet: &ToolSheet, call: &Call) -> Decision {
         let spec = &self.input.spec;
-        let proposed = ProposedCall::new(spec.approval, sheet, &call.parameters).under(&spec.rules);
+        let proposed = ProposedCall::new(spec.approval, &spec.rules, sheet, &call.parameters);
         let decided = match &self.input.trust {
             Some(trust) => trust.beware(decide(proposed), proposed, &self.origins),
             None => decide(proposed),

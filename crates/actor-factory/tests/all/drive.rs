@@ -6,13 +6,14 @@ use aime_actors::{ActorContext, ActorEffect, ActorFact, ActorFactory, ActorInput
 use aime_durable::{Commit, EffectId, Ended, Host, Issue, Machine, Reason, Recorded, Resume, drive};
 use aime_llm::{ChatResponse, FinishReason, Message, ToolCall, Usage};
 use aime_progress::{CallOutcome, Outcome, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
-use aime_tools::Approval;
+use aime_tools::{Approval, PermissionRules, RuleLists};
 use serde_json::{Value, json};
 
 fn input() -> ActorInput {
     let tools = aime_tools::builtin();
     let task = TaskSpec::actor(TaskId::new("t").unwrap(), "Write a.txt and run it");
-    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(0));
+    let rules = PermissionRules::at("/work", RuleLists::default()).unwrap();
+    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &tools, &rules, Timestamp::from_millis(0));
     context.approval = Approval::All;
     ActorFactory::builtin().unwrap().compose(&task, &context).unwrap().input
 }

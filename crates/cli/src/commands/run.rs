@@ -11,7 +11,7 @@ use aime_orchestrator::{
     RunSettings, view,
 };
 use aime_progress::{Plan, PlanMode, ProgressEvent, ProgressState, RunId};
-use aime_tools::{Approval, PermissionRules};
+use aime_tools::Approval;
 
 use super::{
     check::{checker_parts, told},
@@ -70,7 +70,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
         None if needs_model => return Err(models::none_configured()),
         _ => at_hand(choice.as_ref(), setup),
     };
-    let settings = RunSettings { rules: setup.rules(), ..settings(&args, &setup.config, plan.is_some() || args.review) };
+    let settings = settings(&args, &setup.config, plan.is_some() || args.review);
     let bounds = settings.bounds.clone();
     if models.is_some() {
         tell_unpriced(&bounds, choice.as_ref(), setup)?;
@@ -249,8 +249,6 @@ pub(super) fn configured(config: &Config) -> RunSettings {
         eager_start: config.planning.eager_start,
         reflect: config.planning.reflect,
         approval: config.permissions.approve,
-        // What is remembered for the folder is read where the run is begun.
-        rules: PermissionRules::default(),
         plan_approved: false,
         unattended: false,
         // The orchestrator knows what its parts are.

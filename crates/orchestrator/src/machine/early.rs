@@ -156,8 +156,8 @@ impl RunMachine {
             state.tasks.insert(id.clone(), task);
         }
         let parameters = expand(&spec.parameters, Some(&sheet.definition.parameters), &state).ok()?;
-        let rules = in_force(&self.input.settings.rules, &self.state.consents);
-        let proposed = ProposedCall::new(self.input.settings.approval, sheet, &parameters).under(&rules);
+        let rules = in_force(&self.input.rules, &self.state.consents);
+        let proposed = ProposedCall::new(self.input.settings.approval, &rules, sheet, &parameters);
         let decided = decide(proposed);
         let decided = match &self.input.settings.trust {
             Some(trust) => trust.beware(decided, proposed, &self.early_origins(spec)),

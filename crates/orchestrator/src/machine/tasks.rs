@@ -130,8 +130,8 @@ impl RunMachine {
             Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
         let origins = self.origins_of_call(refers(&spec));
-        let rules = in_force(&self.input.settings.rules, &self.state.consents);
-        let proposed = ProposedCall::new(self.input.settings.approval, &sheet, &parameters).under(&rules);
+        let rules = in_force(&self.input.rules, &self.state.consents);
+        let proposed = ProposedCall::new(self.input.settings.approval, &rules, &sheet, &parameters);
         let decided = match decide(proposed) {
             // Whoever hands over a plan consents to the calls in it.
             Permission::Ask { .. } if self.was_handed_over(&spec) => Permission::Allow,

@@ -249,7 +249,7 @@ impl Attempt {
         let (project, known) = (runner.parts.project.trim(), self.known.trim());
         let knowledge = format!("{project}\n\n{known}");
         let category = runner.parts.categories.iter().find(|known| known.name == brief.category);
-        let rules = in_force(&runner.input.settings.rules, &brief.consents);
+        let rules = in_force(&runner.input.rules, &brief.consents);
         let made = runner.parts.actors.compose(
             spec,
             &ActorContext {
@@ -262,7 +262,6 @@ impl Attempt {
                 risks: if delegated.is_none() { &brief.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
-                rules: Some(&rules),
                 trust: runner.input.settings.trust,
                 origins,
                 attended: !runner.input.settings.unattended,
@@ -275,6 +274,7 @@ impl Attempt {
                     &brief.goal,
                     brief.plan_id.clone(),
                     &runner.parts.tools,
+                    &rules,
                     Timestamp::from_millis(runner.parts.clock.now()),
                 )
             },

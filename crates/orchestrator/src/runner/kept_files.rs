@@ -183,7 +183,7 @@ pub fn with_children(state: &aime_progress::ProgressState, task: &str) -> BTreeS
 
 /// Whether a call of a tool may change any file, and not through its folder alone.
 pub(super) fn may_change_anything(sheet: &ToolSheet) -> bool {
-    !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network)
+    !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network | Touches::Anything)
 }
 
 fn author(task: Option<&TaskId>, tool: &str) -> Author {

@@ -91,11 +91,11 @@ impl RunRunner {
 
     /// Whether an actor could read a file without asking anybody.
     fn may_read(&self, path: &str) -> bool {
-        let settings = &self.input.settings;
+        let (approval, rules) = (self.input.settings.approval, &self.input.rules);
         let parameters = Map::from_iter([("path".to_owned(), path.into())]);
         let sheet = self.input.tools.iter().find(|sheet| sheet.name() == READ_FILE);
         sheet.is_some_and(|sheet| {
-            let proposed = ProposedCall::new(settings.approval, sheet, &parameters).under(&settings.rules);
+            let proposed = ProposedCall::new(approval, rules, sheet, &parameters);
             matches!(decide(proposed), Permission::Allow)
         })
     }

@@ -6,8 +6,9 @@ use aime_llm::{
     Message,
     scripted::{Reply, ScriptedModel, When},
 };
+use aime_orchestrator::{Orchestrator, Parts};
 use aime_progress::{ProgressEvent, RunStatus};
-use aime_tools::PermissionRules;
+use aime_tools::RuleLists;
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, append, control, done, plan};
@@ -84,7 +85,7 @@ async fn a_claim_that_the_record_does_not_bear_out_is_sent_back() {
 }
 
 /// What a judge is told, who has to say whether four files are tidy.
-async fn told_of_files(rules: PermissionRules) -> String {
+async fn told_of_files(rules: RuleLists) -> String {
     let model = ScriptedModel::new("m").on(When::schema("aime_verdict"), [verdict(true, "tidy")]).on(When::tools(), [done("all is tidy")]);
     let bench = Bench::new(model);
     fs::write(bench.path("poem.txt"), "The sea is wide.\n").unwrap();
@@ -93,9 +94,9 @@ async fn told_of_files(rules: PermissionRules) -> String {
     std::os::unix::fs::symlink("poem.txt", bench.path("link.txt")).unwrap();
     let tasks = json!([{"id": "claim", "kind": "actor", "description": "Look",
         "completion_criteria": ["poem.txt, empty.txt and `picture.png` are tidy, and so is link.txt.", "/etc/passwd and none.txt are tidy too"]}]);
-    let mut request = bench.request("Look", Some(plan(tasks)));
-    request.settings.rules = rules;
-    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    let parts = bench.parts(Some(std::sync::Arc::new(bench.model.clone())));
+    let orchestrator = Orchestrator::new(Parts { tool_context: parts.tool_context.clone().with_rules(rules), ..parts });
+    let result = orchestrator.run(bench.request("Look", Some(plan(tasks))), control().0).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let asked = bench.model.requests().into_iter().find(|request| When::schema("aime_verdict").fits(request)).unwrap();
     let Some(Message::User { content, .. }) = asked.messages.last().map(|last| last.as_ref().clone()) else { panic!("{asked:#?}") };
@@ -104,7 +105,7 @@ async fn told_of_files(rules: PermissionRules) -> String {
 
 #[tokio::test]
 async fn a_judge_sees_the_files_that_criteria_name() {
-    insta::assert_snapshot!(told_of_files(PermissionRules::default()).await, @r"
+    insta::assert_snapshot!(told_of_files(RuleLists::default()).await, @r"
     poem.txt holds now:
     The sea is wide.
     empty.txt is empty
@@ -116,7 +117,7 @@ async fn a_judge_sees_the_files_that_criteria_name() {
 
 #[tokio::test]
 async fn a_judge_sees_no_file_that_the_run_may_not_read() {
-    let rules = PermissionRules { deny: vec!["read_file(poem.txt)".parse().unwrap()], ..PermissionRules::default() };
+    let rules = RuleLists { deny: vec!["read_file(poem.txt)".parse().unwrap()], ..RuleLists::default() };
     assert_eq!(told_of_files(rules).await, "empty.txt is empty\npicture.png has 3 bytes and is no text");
 }
 

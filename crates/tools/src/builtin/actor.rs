@@ -42,7 +42,7 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
 
 /// Answered by the actor; said twice it changes nothing more.
 fn own(sheet: ToolSheet) -> ToolSheet {
-    ToolSheet { handled_by: HandledBy::Actor, idempotent: true, ..sheet }
+    ToolSheet { handled_by: HandledBy::Actor, touches: Touches::Nothing, idempotent: true, ..sheet }
 }
 
 struct ActorTool {

@@ -55,7 +55,7 @@ impl SimpleCommand {
     }
 }
 
-/// All that a call does. `folder` is the working folder, as an absolute path without links; empty where it is not known.
+/// All that a call does. `folder` is the working folder, as an absolute path without links.
 pub(super) fn acts(folder: &str, tool: &str, parameters: &Map<String, Value>) -> Vec<Act> {
     // A number where a text is wanted is taken for one, as it is when the call is made.
     let text = |name: &str| match parameters.get(name) {

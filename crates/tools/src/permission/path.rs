@@ -7,8 +7,8 @@ use super::sign::{Fit, Piece, Sign, fit, known, text_of};
 pub(super) struct CallPath {
     /// As it is below the working folder; empty for the folder itself, none outside of it.
     pub(super) inside: Option<Vec<Sign>>,
-    /// From the root; none where the working folder is not known.
-    whole: Option<Vec<Sign>>,
+    /// From the root.
+    whole: Vec<Sign>,
 }
 
 impl CallPath {
@@ -16,21 +16,12 @@ impl CallPath {
     pub(super) fn new(folder: &str, path: &str) -> Self {
         let path = path.trim();
         let whole = if path.starts_with('/') { clean(path) } else { clean(&format!("{folder}/{path}")) };
-        // Without a known folder, `..` at the beginning leads out of it.
-        let leads_out = !path.starts_with('/') && clean_relative(path).is_none();
         let inside = match whole.strip_prefix(folder) {
-            _ if folder.is_empty() => {
-                if path.starts_with('/') || leads_out {
-                    None
-                } else {
-                    clean_relative(path)
-                }
-            }
             Some("") => Some(String::new()),
             Some(rest) => rest.strip_prefix('/').or_else(|| (folder == "/").then_some(rest)).map(str::to_owned),
             None => None,
         };
-        Self { inside: inside.as_deref().map(known), whole: (!folder.is_empty() || path.starts_with('/')).then(|| known(&whole)) }
+        Self { inside: inside.as_deref().map(known), whole: known(&whole) }
     }
 
     /// The paths that a word of a command may name. `from` are the folders from which it may go; none where nobody can tell.
@@ -61,7 +52,7 @@ impl CallPath {
                 let below: Vec<Sign> = known(folder).into_iter().chain([Sign::Char('/')]).chain(word.iter().copied()).collect();
                 let whole = if absolute { word.to_vec() } else { below };
                 let start: Vec<Sign> = known(folder).into_iter().chain([Sign::Char('/')]).collect();
-                Self { inside: whole.strip_prefix(start.as_slice()).map(<[Sign]>::to_vec), whole: Some(whole) }
+                Self { inside: whole.strip_prefix(start.as_slice()).map(<[Sign]>::to_vec), whole }
             }
             None => Self::unknown(Vec::new()),
         }
@@ -69,7 +60,7 @@ impl CallPath {
 
     fn unknown(end: Vec<Sign>) -> Self {
         let path: Vec<Sign> = std::iter::once(Sign::Any).chain(end).collect();
-        Self { inside: Some(path.clone()), whole: Some(path) }
+        Self { inside: Some(path.clone()), whole: path }
     }
 
     /// What lies in this folder, whatever it is.
@@ -78,7 +69,7 @@ impl CallPath {
             let slash = (!path.is_empty()).then_some(Sign::Char('/'));
             path.iter().copied().chain(slash).chain([Sign::Any]).collect()
         };
-        Self { inside: self.inside.as_ref().map(below), whole: self.whole.as_ref().map(below) }
+        Self { inside: self.inside.as_ref().map(below), whole: below(&self.whole) }
     }
 
     /// Another name below it.
@@ -87,12 +78,12 @@ impl CallPath {
             let slash = (!path.is_empty()).then_some(Sign::Char('/'));
             path.iter().copied().chain(slash).chain(name.iter().copied()).collect()
         };
-        Self { inside: self.inside.as_ref().map(below), whole: self.whole.as_ref().map(below) }
+        Self { inside: self.inside.as_ref().map(below), whole: below(&self.whole) }
     }
 
     /// Where it is in the working folder, if that is known; elsewhere from the root: the folder may have a second name.
     pub(super) fn known_place(&self) -> Option<String> {
-        self.inside.as_deref().or(self.whole.as_deref()).and_then(text_of)
+        text_of(self.inside.as_deref().unwrap_or(&self.whole))
     }
 
     /// Where it is in the working folder, if that is known.
@@ -111,7 +102,7 @@ fn only_globs(word: &[Sign]) -> bool {
 }
 
 /// An absolute path without `.`, `..` and doubled `/`.
-fn clean(path: &str) -> String {
+pub(super) fn clean(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
         match name {
@@ -205,7 +196,7 @@ impl PathPattern {
     /// How it stands to a path. With `and_below` also to all that is in a folder which it names, and a name alone is also
     /// looked for outside of the working folder.
     pub(super) fn fit(&self, path: &CallPath, and_below: bool) -> Fit {
-        let outside = (self.absolute || (self.anywhere && and_below)).then_some(path.whole.as_deref()).flatten();
+        let outside = (self.absolute || (self.anywhere && and_below)).then_some(path.whole.as_slice());
         let inside = (!self.absolute).then_some(path.inside.as_deref()).flatten();
         let texts = [outside, inside];
         let all = texts.into_iter().flatten().flat_map(|text| self.forms.iter().map(move |form| fit_below(form, text, and_below)));

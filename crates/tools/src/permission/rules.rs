@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use aime_sandbox::is_protected;
+use aime_sandbox::{ConfinedFolder, is_protected};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
     act::{Act, acts},
-    path::CallPath,
+    path::{CallPath, clean},
     remember::to_remember,
     rule::PermissionRule,
     sign::Fit,
@@ -18,12 +18,10 @@ use crate::Approval;
 /// Folders in which no redirection writes without consent, as no file tool does: the runs themselves.
 const RESERVED: &str = ".aime";
 
-/// Rules by tool, command and path: what is denied, asked and allowed before the mode decides. `deny` wins, then `ask`.
+/// Rules by tool, command and path, as a user writes them. They decide nothing by themselves: [`PermissionRules`] hold them for one folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct PermissionRules {
-    /// The working folder, as an absolute path without links: paths of calls are compared from there.
-    pub folder: String,
+pub struct RuleLists {
     /// What may be done without asking.
     pub allow: Vec<PermissionRule>,
     /// What a person is asked before.
@@ -32,6 +30,42 @@ pub struct PermissionRules {
     pub deny: Vec<PermissionRule>,
     /// What people have allowed for good in this folder: as `allow`.
     pub remembered: Vec<PermissionRule>,
+}
+
+/// Rules for the calls that are made in one folder: what is denied, asked and allowed before the mode decides. `deny` wins, then `ask`.
+///
+/// There are none without a folder: an absolute path in a call would otherwise pass the rules for the same file below it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "KeptRules")]
+pub struct PermissionRules {
+    /// The working folder, as an absolute path without links: paths of calls are compared from there.
+    pub(super) folder: String,
+    #[serde(flatten)]
+    lists: RuleLists,
+}
+
+/// Rules as they are kept.
+#[derive(Deserialize)]
+struct KeptRules {
+    folder: String,
+    #[serde(flatten)]
+    lists: RuleLists,
+}
+
+impl TryFrom<KeptRules> for PermissionRules {
+    type Error = RulesFolderError;
+
+    fn try_from(KeptRules { folder, lists }: KeptRules) -> Result<Self, RulesFolderError> {
+        Self::at(folder, lists)
+    }
+}
+
+/// A folder for which there can be no rules.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rules need the absolute path of their folder, without `.` and `..`, not {folder:?}")]
+pub struct RulesFolderError {
+    /// The path.
+    pub folder: String,
 }
 
 /// What the rules say of a call.
@@ -49,17 +83,41 @@ pub(crate) enum Verdict<'a> {
     Silent,
 }
 
-impl PermissionRules {
+impl RuleLists {
     /// Whether there is no rule.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.allow.is_empty() && self.ask.is_empty() && self.deny.is_empty() && self.remembered.is_empty()
     }
+}
 
-    /// Whether there is nothing in it at all, as in what was kept before there were rules.
+impl PermissionRules {
+    /// Rules for calls that are made in a folder.
     #[must_use]
-    pub fn is_unset(&self) -> bool {
-        self.is_empty() && self.folder.is_empty()
+    pub fn new(folder: &ConfinedFolder, lists: RuleLists) -> Self {
+        Self { folder: folder.path().display().to_string(), lists }
+    }
+
+    /// The same for a folder that cannot be opened here. Its path must hold no links.
+    ///
+    /// # Errors
+    /// [`RulesFolderError`] for a path that is not absolute, or not in its shortest form.
+    pub fn at(folder: impl AsRef<Path>, lists: RuleLists) -> Result<Self, RulesFolderError> {
+        let folder = folder.as_ref();
+        let text = folder.display().to_string();
+        if folder.is_absolute() && clean(&text) == text { Ok(Self { folder: text, lists }) } else { Err(RulesFolderError { folder: text }) }
+    }
+
+    /// The lists.
+    #[must_use]
+    pub const fn lists(&self) -> &RuleLists {
+        &self.lists
+    }
+
+    /// Other rules for the same folder.
+    #[must_use]
+    pub fn with_lists(self, lists: RuleLists) -> Self {
+        Self { lists, ..self }
     }
 
     /// The same with more that people have allowed for good.
@@ -72,8 +130,8 @@ impl PermissionRules {
     /// Adds what people have allowed for good, each once.
     pub fn remember<'a>(&mut self, more: impl IntoIterator<Item = &'a PermissionRule>) {
         for rule in more {
-            if !self.remembered.contains(rule) {
-                self.remembered.push(rule.clone());
+            if !self.lists.remembered.contains(rule) {
+                self.lists.remembered.push(rule.clone());
             }
         }
     }
@@ -85,14 +143,16 @@ impl PermissionRules {
             let more = ours.iter().filter(|rule| !theirs.contains(rule));
             theirs.iter().chain(more).cloned().collect()
         };
-        Self { ask: both(&self.ask, &most.ask), deny: both(&self.deny, &most.deny), ..most.clone() }
+        let lists =
+            RuleLists { ask: both(&self.lists.ask, &most.lists.ask), deny: both(&self.lists.deny, &most.lists.deny), ..most.lists.clone() };
+        Self { folder: most.folder.clone(), lists }
     }
 
     /// Whether a file is held back from tools that search many: a rule denies that it is read, or wants a person asked before. `path` is
     /// from the working folder.
     #[must_use]
     pub fn holds_back(&self, path: &str) -> bool {
-        let rules = || self.deny.iter().chain(&self.ask);
+        let rules = || self.lists.deny.iter().chain(&self.lists.ask);
         rules().next().is_some() && {
             let path = CallPath::new(&self.folder, path);
             rules().any(|rule| rule.holds_back(&path))
@@ -102,22 +162,22 @@ impl PermissionRules {
     /// The rule that denies a call, if one surely does.
     #[must_use]
     pub fn denies(&self, tool: &str, parameters: &Map<String, Value>) -> Option<&PermissionRule> {
-        if self.deny.is_empty() {
+        if self.lists.deny.is_empty() {
             return None;
         }
-        strongest(&self.deny, &acts(&self.folder, tool, parameters)).filter(|(_, fit)| *fit == Fit::Surely).map(|(rule, _)| rule)
+        strongest(&self.lists.deny, &acts(&self.folder, tool, parameters)).filter(|(_, fit)| *fit == Fit::Surely).map(|(rule, _)| rule)
     }
 
     /// What the rules say of a call, under a mode: it allows a redirection into a file that the file tools may write.
     pub(crate) fn judge(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> Verdict<'_> {
-        if self.is_empty() {
+        if self.lists.is_empty() {
             return Verdict::Silent;
         }
         let acts = acts(&self.folder, tool, parameters);
-        if let Some((rule, fit)) = strongest(&self.deny, &acts) {
+        if let Some((rule, fit)) = strongest(&self.lists.deny, &acts) {
             return if fit == Fit::Surely { Verdict::Denied(rule) } else { Verdict::PerhapsDenied(rule) };
         }
-        if let Some((rule, _)) = strongest(&self.ask, &acts) {
+        if let Some((rule, _)) = strongest(&self.lists.ask, &acts) {
             return Verdict::Asked(rule);
         }
         if self.allows(approval, &acts) { Verdict::Allowed } else { Verdict::Silent }
@@ -129,7 +189,7 @@ impl PermissionRules {
     }
 
     pub(super) fn allowing(&self) -> impl Iterator<Item = &PermissionRule> {
-        self.allow.iter().chain(&self.remembered)
+        self.lists.allow.iter().chain(&self.lists.remembered)
     }
 
     /// Whether every part of a call is allowed.

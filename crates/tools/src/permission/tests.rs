@@ -2,14 +2,15 @@ mod properties;
 
 use serde_json::{Map, Value, json};
 
-use super::{PermissionRule, PermissionRules, RuleError};
+use super::{PermissionRule, PermissionRules, RuleError, RuleLists};
 use crate::{Approval, Decision, ProposedCall, ToolSheet, Touches, builtin, decide};
 
 pub(super) const FOLDER: &str = "/base/it";
 
 pub(super) fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> PermissionRules {
     let read = |rules: &[&str]| rules.iter().map(|rule| rule.parse::<PermissionRule>().unwrap()).collect();
-    PermissionRules { folder: FOLDER.to_owned(), allow: read(allow), ask: read(ask), deny: read(deny), remembered: Vec::new() }
+    let lists = RuleLists { allow: read(allow), ask: read(ask), deny: read(deny), remembered: Vec::new() };
+    PermissionRules::at(FOLDER, lists).unwrap()
 }
 
 /// The sheet of a built-in tool, or of one like those of servers and of the web.
@@ -33,7 +34,7 @@ pub(super) fn parameters(value: Value) -> Map<String, Value> {
 }
 
 pub(super) fn decision(approval: Approval, rules: &PermissionRules, tool: &str, given: Value) -> Decision {
-    decide(ProposedCall::new(approval, &sheet(tool), &parameters(given)).under(rules))
+    decide(ProposedCall::new(approval, rules, &sheet(tool), &parameters(given)))
 }
 
 pub(super) fn word(decision: &Decision) -> &'static str {
@@ -337,7 +338,7 @@ fn always_stands_for_little_more_than_what_was_asked() {
             let remembered = none.clone().with_remembered(&always);
             assert_eq!(decision(Approval::Edits, &remembered, tool, given.clone()), Decision::Allow, "{tool} {given}");
             assert_eq!(word(&decision(Approval::ReadOnly, &remembered, tool, given.clone())), "deny", "{tool} {given}");
-            let denied = PermissionRules { deny: vec![tool.parse().unwrap()], ..remembered };
+            let denied = remembered.with_lists(RuleLists { deny: vec![tool.parse().unwrap()], ..RuleLists::default() });
             assert_eq!(word(&decision(Approval::All, &denied, tool, given)), "deny");
         }
     }
@@ -404,5 +405,18 @@ fn rules_are_written_and_read_as_text() {
         "{\"folder\":\"/base/it\",\"allow\":[\"bash(ls *)\"],\"ask\":[\"python\"],\"deny\":[\"write_file(**/x)\"],\"remembered\":[]}"
     );
     assert_eq!(serde_json::from_str::<PermissionRules>(&text).unwrap(), before);
-    assert!(serde_json::from_str::<PermissionRules>("{}").unwrap().is_unset());
+    for unknown in ["{}", r#"{"folder":""}"#, r#"{"folder":"base/it"}"#, r#"{"folder":"/base/../it"}"#, r#"{"folder":"/base/it/"}"#] {
+        assert!(serde_json::from_str::<PermissionRules>(unknown).is_err(), "{unknown}");
+    }
+}
+
+#[test]
+fn an_absolute_path_is_the_same_file() {
+    let rules = rules(&[], &[], &["write_file(docs/secret/**)"]);
+    for path in ["docs/secret/a", "/base/it/docs/secret/a", "/base/it/../it/docs//secret/a", "./docs/x/../secret/a"] {
+        assert_eq!(word(&decision(Approval::All, &rules, "write_file", json!({"path": path, "content": ""}))), "deny", "{path}");
+    }
+    for folder in ["", ".", "it", "/base/./it", "/base/it/.."] {
+        assert_eq!(PermissionRules::at(folder, RuleLists::default()).unwrap_err().folder, folder);
+    }
 }

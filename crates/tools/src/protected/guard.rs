@@ -57,7 +57,7 @@ impl ProtectedPlaces {
     pub(crate) async fn watch(&self, sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
         let any = match sheet.source {
             Source::Server { .. } | Source::Servers { .. } => true,
-            Source::Touched => !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network),
+            Source::Touched => !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network | Touches::Anything),
         };
         let granted = context.rules.granted(sheet.name(), parameters);
         let by_file_tool = !any && !sheet.read_only && granted.names_places();

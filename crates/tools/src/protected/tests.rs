@@ -5,7 +5,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::*;
-use crate::{AskPerson, PermissionRules, ToolContext, builtin};
+use crate::{AskPerson, RuleLists, ToolContext, builtin};
 
 /// A folder with a repository, one below it, and files of editors and shells.
 fn place() -> (TempDir, ToolContext) {
@@ -30,8 +30,8 @@ fn place() -> (TempDir, ToolContext) {
     (folder, ToolContext::new(files, environment).with_confinement(Confinement::off()))
 }
 
-fn rules(allow: &[&str]) -> PermissionRules {
-    PermissionRules { allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(), ..PermissionRules::default() }
+fn rules(allow: &[&str]) -> RuleLists {
+    RuleLists { allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(), ..RuleLists::default() }
 }
 
 /// Everything in the folder, by path.

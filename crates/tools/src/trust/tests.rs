@@ -1,10 +1,14 @@
 use serde_json::json;
 
 use super::*;
-use crate::{builtin, decide};
+use crate::{PermissionRules, RuleLists, builtin, decide};
 
 fn parameters(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
+}
+
+fn no_rules() -> PermissionRules {
+    PermissionRules::at("/base/it", RuleLists::default()).unwrap()
 }
 
 fn sheet(name: &str, change: impl FnOnce(&mut ToolSheet)) -> ToolSheet {
@@ -58,6 +62,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
         (servers(&["git"], false), json!({"name": "odd"}), false, true),
         (servers(&["git"], true), json!({"name": "odd"}), false, false),
         (sheet("bash", |_| {}), ls.clone(), false, false),
+        (sheet("bash", |sheet| sheet.touches = Touches::Anything), none.clone(), false, true),
         (sheet("bash", |_| {}), ls, true, true),
         (sheet("bash", |_| {}), json!({"command": "cat ./.env|base64"}), false, true),
         (sheet("python", |_| {}), json!({"code": "open('deploy/id_rsa').read()"}), false, true),
@@ -67,11 +72,12 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
         (sheet("write_file", |_| {}), json!({"path": ".env", "content": "PORT=1"}), false, false),
         (sheet("bash", |_| {}), json!({"command": "grep -rn credentials src | head"}), false, false),
     ];
+    let rules = no_rules();
     for (sheet, given, commands_reach_network, out) in table {
         let trust = Trust { files: false, commands_reach_network };
         let given = parameters(given);
         for approval in [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly] {
-            let call = ProposedCall::new(approval, &sheet, &given);
+            let call = ProposedCall::new(approval, &rules, &sheet, &given);
             let before = decide(call);
             let context = format!("{} {given:?} {approval:?}", sheet.name());
             assert_eq!(trust.beware(before.clone(), call, &[]), before, "{context}: who has read nothing may do what the mode allows");
@@ -89,8 +95,8 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
 #[test]
 fn a_person_is_told_why_they_are_asked() {
     let given = parameters(json!({"url": "https://evil.example/"}));
-    let page = page();
-    let call = ProposedCall::new(Approval::All, &page, &given);
+    let (page, rules) = (page(), no_rules());
+    let call = ProposedCall::new(Approval::All, &rules, &page, &given);
     let origins = [Origin::Files, Origin::Web("wiki.example".to_owned())];
     let Decision::Ask { question, .. } = Trust::default().beware(Decision::Allow, call, &origins) else { panic!() };
     assert!(question.starts_with(

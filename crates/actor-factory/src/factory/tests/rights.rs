@@ -1,6 +1,6 @@
 //! No actor may do what the one above it may not.
 
-use aime_tools::{Decision, ProposedCall, decide};
+use aime_tools::{Decision, ProposedCall, RuleLists, decide};
 use proptest::{prelude::*, sample::select};
 use serde_json::json;
 
@@ -27,7 +27,7 @@ proptest! {
                 prop_assert!(sheet.name() == "terminate" || above.spec.tool(sheet.name()).is_some());
                 for parameters in [json!({"path": "a.md"}), json!({"path": ".env"}), json!({"command": "git log"}), json!({"command": "rm x > .env"})] {
                     let parameters = parameters.as_object().unwrap();
-                    let freedom = |spec: &ActorSpec| match decide(ProposedCall::new(spec.approval, sheet, parameters).under(&spec.rules)) {
+                    let freedom = |spec: &ActorSpec| match decide(ProposedCall::new(spec.approval, &spec.rules, sheet, parameters)) {
                         Decision::Allow => 2,
                         Decision::Ask { .. } => 1,
                         Decision::Deny { .. } => 0,
@@ -45,7 +45,8 @@ const RULES: [&str; 8] = ["bash", "bash(git *)", "bash(rm *)", "write_file", "wr
 /// Rules in the list of that number: allow, ask, deny.
 fn rules_of(rules: &[(&str, usize)]) -> PermissionRules {
     let list = |number: usize| rules.iter().filter(|(_, list)| *list == number).map(|(rule, _)| rule.parse().unwrap()).collect();
-    PermissionRules { folder: "/work".to_owned(), allow: list(0), ask: list(1), deny: list(2), remembered: Vec::new() }
+    let lists = RuleLists { allow: list(0), ask: list(1), deny: list(2), remembered: Vec::new() };
+    PermissionRules::at("/work", lists).unwrap()
 }
 
 /// The actor that another one would have made, in a run under these rules that allows more than the other may.
@@ -55,8 +56,7 @@ fn compose_under(delegated: Delegated<'_>, description: &str, rules: &Permission
         delegated: Some(delegated),
         max_steps: 99,
         approval: Approval::All,
-        rules: Some(rules),
-        ..ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, Timestamp::from_millis(5))
+        ..ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, rules, Timestamp::from_millis(5))
     };
     ActorFactory::builtin().unwrap().compose(&task(description), &context)
 }

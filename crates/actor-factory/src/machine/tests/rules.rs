@@ -2,7 +2,7 @@
 
 use aime_llm::{ChatResponse, FinishReason, ToolChoice};
 use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent};
-use aime_tools::{Approval, PermissionRules};
+use aime_tools::{Approval, RuleLists};
 use serde_json::json;
 
 use super::support::{Play, answer, call, delegating, input, read, terminate, tool_ended, write};
@@ -149,13 +149,10 @@ fn always_is_for_what_the_question_says_and_is_told() {
 
 #[test]
 fn rules_deny_and_ask_whatever_a_person_has_allowed() {
-    let rules = |ask: &str, deny: &str| PermissionRules {
-        ask: vec![ask.parse().unwrap()],
-        deny: vec![deny.parse().unwrap()],
-        ..PermissionRules::default()
-    };
+    let lists =
+        RuleLists { ask: vec!["bash(git push *)".parse().unwrap()], deny: vec!["bash(rm *)".parse().unwrap()], ..RuleLists::default() };
     let mut asking = input();
-    (asking.spec.approval, asking.spec.rules) = (Approval::All, rules("bash(git push *)", "bash(rm *)"));
+    (asking.spec.approval, asking.spec.rules) = (Approval::All, asking.spec.rules.with_lists(lists));
     let mut play = Play::start(asking);
     let bash = |id: &str, command: &str| call(id, "bash", &json!({"command": command}));
     play.calls(vec![bash("a", "rm x"), bash("b", "git push"), bash("c", "git push")])
@@ -170,7 +167,8 @@ fn rules_deny_and_ask_whatever_a_person_has_allowed() {
 #[test]
 fn another_actor_may_be_denied_by_rule() {
     let mut input = delegating();
-    input.spec.rules.deny = vec!["delegate_task".parse().unwrap()];
+    let deny = vec!["delegate_task".parse().unwrap()];
+    input.spec.rules = input.spec.rules.with_lists(RuleLists { deny, ..RuleLists::default() });
     let mut play = Play::start(input);
     play.calls(vec![call("a", "delegate_task", &json!({"description": "all of it"}))]);
     assert_eq!(play.results(), ["a: Error: `delegate_task` is denied here by the rule `delegate_task`"]);

@@ -5,7 +5,7 @@ use std::{fmt::Write, sync::Arc, time::Duration};
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolDefinition, Usage};
 use aime_progress::{ActorId, CallOutcome, Conclusion, EvidenceId, PlanId, ProgressEvent, TaskId, Timestamp};
-use aime_tools::{Approval, HandledBy, PermissionRules, ToolSheet, Touches};
+use aime_tools::{Approval, HandledBy, PermissionRules, RuleLists, ToolSheet, Touches};
 use serde_json::{Value, json};
 
 use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer, Told, history::tests::paired};
@@ -60,7 +60,7 @@ pub(super) fn input() -> ActorInput {
             max_steps: 20,
             created_at: Timestamp::from_millis(0),
             approval: Approval::All,
-            rules: PermissionRules::default(),
+            rules: PermissionRules::at("/work", RuleLists::default()).unwrap(),
         },
         execution: 1,
         call: None,

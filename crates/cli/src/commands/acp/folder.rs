@@ -52,7 +52,6 @@ impl WorkingFolder {
                 let models = self.host.models(None, true).await?;
                 let mut settings = configured(&setup.config);
                 (settings.approval, settings.mode) = (chosen.approval, chosen.mode);
-                settings.rules = setup.rules();
                 if !earlier.is_empty() {
                     // What a run has answered was made from what it read.
                     settings.origins = vec![Origin::Memory];

@@ -29,7 +29,6 @@ pub(super) async fn start(host: &Arc<Host>, new: NewRun) -> Result<RunId, Failur
         return Err(Failure::usage(format!("a goal has from 1 to {LONGEST_GOAL} bytes")).hint("say what is to be reached"));
     }
     let mut settings = configured(&host.setup.config);
-    settings.rules = host.setup.rules();
     settings.mode = new.mode.map_or(settings.mode, mode_of);
     settings.approval = approval(new.approve, settings.approval);
     let host = Arc::clone(host);

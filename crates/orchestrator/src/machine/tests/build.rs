@@ -3,7 +3,7 @@
 use aime_llm::ToolDefinition;
 use aime_planner::Strategy;
 use aime_progress::{Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanPatch, Strategic, TaskId, TaskKind, TaskSpec};
-use aime_tools::{Approval, HandledBy, ToolSheet, Touches};
+use aime_tools::{Approval, HandledBy, PermissionRules, RuleLists, ToolSheet, Touches};
 use serde_json::{Map, Value, json};
 
 use crate::{CriterionResult, ModelUse, RunInput, RunSettings};
@@ -40,6 +40,7 @@ pub(super) fn input() -> RunInput {
         plan_only: false,
         planning: Vec::new(),
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
+        rules: PermissionRules::at("/work", RuleLists::default()).unwrap(),
         tools: [sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)]
             .map(std::sync::Arc::new)
             .into(),

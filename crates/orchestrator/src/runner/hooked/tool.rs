@@ -68,8 +68,7 @@ impl RunRunner {
     }
 
     fn proposed<'a>(&'a self, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> ProposedCall<'a> {
-        let settings = &self.input.settings;
-        ProposedCall::new(settings.approval, sheet, parameters).under(&settings.rules)
+        ProposedCall::new(self.input.settings.approval, &self.input.rules, sheet, parameters)
     }
 
     /// What is denied, or changes something in a run that is read-only, is not done, whatever a machine has decided before.

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
 use super::{decision, rules, word};
-use crate::{Approval, Decision, PermissionRule, PermissionRules};
+use crate::{Approval, Decision, PermissionRule, PermissionRules, RuleLists};
 
 const RULES: [&str; 22] = [
     "bash",
@@ -98,11 +98,13 @@ proptest! {
     #[test]
     fn what_is_added_to_deny_and_ask_never_frees(rules in some_rules(), rule in a_rule(), (tool, given) in a_call(), mode in a_mode()) {
         let before = decision(mode, &rules, tool, given.clone());
-        let mut denying = rules.clone();
-        denying.deny.push(read(rule));
+        let mut lists = rules.lists().clone();
+        lists.deny.push(read(rule));
+        let denying = rules.clone().with_lists(lists);
         prop_assert!(freedom(&decision(mode, &denying, tool, given.clone())) <= freedom(&before));
-        let mut asking = rules;
-        asking.ask.push(read(rule));
+        let mut lists = rules.lists().clone();
+        lists.ask.push(read(rule));
+        let asking = rules.with_lists(lists);
         prop_assert!(freedom(&decision(mode, &asking, tool, given)) <= freedom(&before));
     }
 
@@ -111,13 +113,15 @@ proptest! {
         rules in some_rules(), rule in a_rule(), (tool, given) in a_call(), mode in a_mode(), for_good in any::<bool>(),
     ) {
         let before = decision(mode, &rules, tool, given.clone());
-        let mut allowing = rules.clone();
-        if for_good { allowing.remembered.push(read(rule)) } else { allowing.allow.push(read(rule)) }
+        let mut lists = rules.lists().clone();
+        if for_good { lists.remembered.push(read(rule)) } else { lists.allow.push(read(rule)) }
+        let allowing = rules.clone().with_lists(lists);
         let after = decision(mode, &allowing, tool, given.clone());
         if matches!(before, Decision::Deny { .. }) {
             prop_assert_eq!(&after, &before);
         }
-        let held = PermissionRules { allow: Vec::new(), remembered: Vec::new(), ..rules };
+        let RuleLists { ask, deny, .. } = rules.lists().clone();
+        let held = rules.with_lists(RuleLists { ask, deny, ..RuleLists::default() });
         if !matches!(decision(Approval::All, &held, tool, given), Decision::Allow) && mode != Approval::ReadOnly {
             prop_assert!(!matches!(after, Decision::Allow));
         }
@@ -129,7 +133,7 @@ proptest! {
         by in select(vec![" && ", "; ", " | ", " || ", "\n", " & "]), mode in a_mode(),
     ) {
         let of = |command: &str| decision(mode, &rules, "bash", json!({"command": command}));
-        if of(&parts.join(by)) == Decision::Allow && !rules.is_empty() {
+        if of(&parts.join(by)) == Decision::Allow && !rules.lists().is_empty() {
             for part in parts {
                 // A part that sets a variable alone is nothing by itself.
                 prop_assert!(of(part) == Decision::Allow || part == "x=1", "{part}");
