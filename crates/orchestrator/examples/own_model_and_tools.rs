@@ -32,7 +32,7 @@ fn answer(request: &ChatRequest) -> ChatResponse {
     // The planner asks for a plan that fits a schema.
     if request.schema_name() == Some("aime_plan") {
         let plan = json!({"tasks": [
-            {"id": "look", "kind": "actor", "description": "Find out the phase of the moon on the third", "bundles": ["moon_phase"]},
+            {"id": "look", "kind": "actor", "description": "Find out the phase of the moon on the third"},
             {"id": "note", "kind": "tool", "tool": "write_file", "dependencies": ["look"],
              "parameters": {"path": "moon.txt", "content": "@{steps.look.result}"}},
         ]});

@@ -74,7 +74,13 @@ pub fn tools_of<N: AsRef<str>>(bundles: impl IntoIterator<Item = N>) -> Result<V
     Ok(tools)
 }
 
-/// Whether a tool comes from an MCP server, or serves to find and call those that do: they are in no bundle, and every actor is given them.
+/// Whether a bundle holds the tool. The others are those of servers, of skills, and those that a program adds: every actor is given them.
+#[must_use]
+pub fn is_in_a_bundle(tool: &str) -> bool {
+    BUNDLES.iter().any(|bundle| bundle.tools.contains(&tool))
+}
+
+/// Whether a tool comes from an MCP server, or serves to find and call those that do.
 #[must_use]
 pub fn is_of_servers(tool: &str) -> bool {
     tool.starts_with("mcp_")

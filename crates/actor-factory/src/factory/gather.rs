@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_llm::ModelLimits;
 use aime_progress::TaskSpec;
-use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, is_of_servers, tools_of};
+use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, is_in_a_bundle, is_of_servers, tools_of};
 
 use super::{ActorContext, ComposeError};
 use crate::{Profile, SmallModel, prompts::ToolNote};
@@ -62,8 +62,8 @@ pub(super) fn gather(
         };
         names.extend(tools.into_iter().filter(|tool| small.is_none() || !of_profile.contains(tool)).map(str::to_owned));
     }
-    // Whoever configures servers wants their tools used: every actor is given them.
-    names.extend(context.tools.names().filter(|name| is_of_servers(name)).map(str::to_owned));
+    // Whoever adds a tool, or a server, wants its tools used, and a plan of a model cannot know that: every actor is given them.
+    names.extend(context.tools.names().filter(|name| !is_in_a_bundle(name) && *name != LOAD_SKILL).map(str::to_owned));
     // There is such a tool only where there are skills.
     names.push(LOAD_SKILL.to_owned());
     if small.is_none() {

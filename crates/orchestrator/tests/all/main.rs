@@ -12,6 +12,7 @@ mod history;
 mod hooks;
 mod injection;
 mod memory;
+mod own_tools;
 mod people;
 mod plan_only;
 mod runs;
