@@ -6,9 +6,9 @@ use std::sync::{
 };
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
-use aime_orchestrator::{Orchestrator, Parts, RunResult};
-use aime_progress::{PlanMode, RunStatus};
-use aime_tools::{Approval, RuleLists, Tool, ToolContext, ToolOutput, ToolRegistry, TypedTool, builtin};
+use aime_orchestrator::{Orchestrator, Parts};
+use aime_progress::PlanMode;
+use aime_tools::{Approval, PermissionRule, RuleLists, Tool, ToolContext, ToolOutput, ToolRegistry, TypedTool, builtin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -21,16 +21,14 @@ struct Moon {
     day: u32,
 }
 
-/// A tool of one's own, and how often it was called.
-fn moon_phase()
--> (Arc<AtomicUsize>, TypedTool<Moon, impl Fn(Moon, ToolContext) -> std::future::Ready<Result<ToolOutput, aime_tools::ToolError>>>) {
-    let calls = Arc::<AtomicUsize>::default();
-    let counted = Arc::clone(&calls);
+/// A tool of one's own that counts its calls.
+fn moon_phase(calls: &Arc<AtomicUsize>, read_only: bool) -> Arc<dyn Tool> {
+    let calls = Arc::clone(calls);
     let tool = TypedTool::new("moon_phase", "The phase of the moon on a day.", move |moon: Moon, _: ToolContext| {
-        counted.fetch_add(1, Ordering::Relaxed);
+        calls.fetch_add(1, Ordering::Relaxed);
         std::future::ready(Ok(ToolOutput::text(if moon.day < 15 { "full" } else { "new" })))
     });
-    (calls, tool)
+    if read_only { Arc::new(tool.read_only()) } else { Arc::new(tool) }
 }
 
 /// A goal that a model plans: one task for an actor, for which it names nothing but what is to be done.
@@ -44,44 +42,36 @@ fn planning_model() -> ScriptedModel {
         .on(When::plain(), [Reply::text("It was looked at.")])
 }
 
-async fn run(bench: &Bench, tool: impl Tool + 'static, rules: RuleLists) -> RunResult {
+/// How often the tool was called in a run where nobody is there to be asked.
+async fn calls(read_only: bool, rules: RuleLists) -> usize {
+    let (bench, calls) = (Bench::new(planning_model()), Arc::default());
     let mut tools: ToolRegistry = builtin();
-    tools.register(Arc::new(tool));
+    tools.register(moon_phase(&calls, read_only));
     let parts = bench.parts(Some(Arc::new(bench.model.clone())));
     let tool_context = parts.tool_context.clone().with_rules(rules);
     let orchestrator = Orchestrator::new(Parts { tools: Arc::new(tools), tool_context, ..parts });
     let mut request = bench.request("Find out the phase of the moon on the third", None);
     (request.settings.mode, request.settings.approval, request.settings.unattended) = (Some(PlanMode::Simple), Approval::Edits, true);
-    orchestrator.run(request, control().0).await.unwrap()
+    orchestrator.run(request, control().0).await.unwrap();
+    calls.load(Ordering::Relaxed)
+}
+
+fn rule() -> Vec<PermissionRule> {
+    vec!["moon_phase".parse().unwrap()]
 }
 
 #[tokio::test]
 async fn an_actor_of_a_models_plan_has_an_added_tool() {
-    let (calls, tool) = moon_phase();
-    let bench = Bench::new(planning_model());
-    let result = run(&bench, tool.read_only(), RuleLists::default()).await;
-    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
-    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    assert_eq!(calls(true, RuleLists::default()).await, 1);
 }
 
 #[tokio::test]
 async fn an_added_tool_that_says_nothing_is_not_called_unasked() {
-    let (calls, tool) = moon_phase();
-    let bench = Bench::new(planning_model());
-    run(&bench, tool, RuleLists::default()).await;
-    assert_eq!(calls.load(Ordering::Relaxed), 0, "nobody is there to be asked");
-    let (calls, tool) = moon_phase();
-    let allow = vec!["moon_phase".parse().unwrap()];
-    let bench = Bench::new(planning_model());
-    run(&bench, tool, RuleLists { allow, ..RuleLists::default() }).await;
-    assert_eq!(calls.load(Ordering::Relaxed), 1, "a rule of the parts allows it");
+    assert_eq!(calls(false, RuleLists::default()).await, 0);
+    assert_eq!(calls(false, RuleLists { allow: rule(), ..RuleLists::default() }).await, 1);
 }
 
 #[tokio::test]
 async fn the_rules_of_the_parts_hold_for_their_runs() {
-    let (calls, tool) = moon_phase();
-    let ask = vec!["moon_phase".parse().unwrap()];
-    let bench = Bench::new(planning_model());
-    run(&bench, tool.read_only(), RuleLists { ask, ..RuleLists::default() }).await;
-    assert_eq!(calls.load(Ordering::Relaxed), 0, "nobody is there to be asked");
+    assert_eq!(calls(true, RuleLists { ask: rule(), ..RuleLists::default() }).await, 0);
 }
