@@ -81,8 +81,7 @@ pub fn is_protected(path: &Path) -> bool {
     let pairs = || names.iter().zip(names.iter().skip(1));
     names.iter().any(|name| FOLDERS.contains(&name.as_str()))
         || pairs().any(|(one, next)| {
-            DEEP_FOLDERS.contains(&[one.as_str(), next.as_str()])
-                || (one.ends_with(".git") && IN_REPOSITORY.contains(&next.as_str()))
+            DEEP_FOLDERS.contains(&[one.as_str(), next.as_str()]) || (one.ends_with(".git") && IN_REPOSITORY.contains(&next.as_str()))
         })
         || names.iter().skip(1).any(|name| name == OWN)
         || FILES.contains(&name.as_str())
