@@ -16,6 +16,7 @@ mod gemini_fields;
 mod gemini_native;
 mod gemini_schemas;
 mod gemini_signatures;
+mod images;
 mod mistral;
 mod openai_chat;
 mod openai_form;

@@ -4,6 +4,7 @@ mod conversations;
 mod corpus;
 mod failures;
 mod faults;
+mod images;
 mod quirks;
 mod requests;
 mod streams;

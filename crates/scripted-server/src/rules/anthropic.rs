@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Asked, Refusal, Rule, anthropic_form, anthropic_messages, anthropic_schemas, anthropic_thinking, anthropic_tools};
+use super::{Asked, Refusal, Rule, anthropic_form, anthropic_messages, anthropic_schemas, anthropic_thinking, anthropic_tools, images};
 use crate::errors;
 use crate::model::Claude;
 use crate::view::messages::{forced_tool, thinking_type, thinks};
@@ -15,6 +15,7 @@ pub(super) const RULES: &[Rule] = &[
     anthropic_form::old_format,
     anthropic_form::unknown_members,
     anthropic_form::blocks,
+    images::of_named_type,
     anthropic_messages::roles,
     anthropic_messages::first_role,
     anthropic_messages::cache_marks,

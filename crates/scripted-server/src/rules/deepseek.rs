@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Asked, Refusal, Rule, assistant_messages, has_calls, key_of, openai_error};
+use super::{Asked, Refusal, Rule, assistant_messages, has_calls, images, key_of, openai_error};
 use crate::view::text;
 
-pub(super) const RULES: &[Rule] = &[missing_reasoning, changed_reasoning];
+pub(super) const RULES: &[Rule] = &[images::none_at_deepseek, missing_reasoning, changed_reasoning];
 
 /// With thinking, each assistant message with tool calls carries `reasoning_content`, which may be empty.
 ///

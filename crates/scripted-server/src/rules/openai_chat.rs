@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::openai_form::{is_not_one, is_set, too_long, unknown, unknown_member, unsupported};
-use super::{Asked, Refusal, Rule, openai_error, schemas};
+use super::{Asked, Refusal, Rule, images, openai_error, schemas};
 use crate::model::{gpt_version, reasons};
 use crate::view::{list, role, text};
 
@@ -19,6 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     schemas::strict,
     empty_calls,
     missing_content,
+    images::of_users_alone,
 ];
 
 /// The members of a request (<https://platform.openai.com/docs/api-reference/chat/create>).

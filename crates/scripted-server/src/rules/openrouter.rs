@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Asked, Refusal, Rule, assistant_messages, current_turn, has_calls, key_of};
+use super::{Asked, Refusal, Rule, assistant_messages, current_turn, has_calls, images, key_of};
 use crate::view::list;
 
-pub(super) const RULES: &[Rule] = &[missing_details, changed_details];
+pub(super) const RULES: &[Rule] = &[missing_details, changed_details, images::none_at_endpoints];
 
 /// The calls of the current turn come back with their reasoning, which begins the message at Anthropic.
 ///

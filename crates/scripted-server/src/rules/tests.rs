@@ -4,6 +4,7 @@ mod anthropic;
 mod anthropic_thinking;
 mod chat;
 mod gemini;
+mod images;
 mod openai_chat;
 mod openai_responses;
 
