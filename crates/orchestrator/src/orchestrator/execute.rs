@@ -1,6 +1,9 @@
 //! A run from its start, or from where it stands, to where it ends or is left.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
 use aime_progress::{LiveStore, ProgressState, RunId, Spent};
@@ -69,6 +72,7 @@ impl Orchestrator {
         let redactor = self.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::clone(&runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
+        let gate = Arc::new(WriteGate::default());
         let beside = Beside {
             tasks: [
                 tokio::spawn(pass_on_stop(control.stop.clone(), host.sender())),
@@ -78,7 +82,7 @@ impl Orchestrator {
                     (Arc::clone(&answers), Arc::clone(&words)),
                     host.sender(),
                 )),
-                tokio::spawn(self.clone().keep_snapshots(run.clone())),
+                tokio::spawn(self.clone().keep_snapshots(run.clone(), Arc::clone(&gate))),
                 tokio::spawn({
                     let (journal, run) = (self.parts.journal.clone(), run.clone());
                     async move { snapshots.take_whenever_due(&journal, &run).await }
@@ -86,6 +90,7 @@ impl Orchestrator {
             ],
             run: run.clone(),
             live: Arc::clone(&self.live),
+            gate,
         };
         let ended = tokio::select! {
             biased;
@@ -131,14 +136,14 @@ impl Orchestrator {
     }
 
     /// Keeps the snapshot of a live run near its state.
-    async fn keep_snapshots(self, run: RunId) {
+    async fn keep_snapshots(self, run: RunId, gate: Arc<WriteGate>) {
         let mut kept = None;
         loop {
             if let Some(state) = self.live.get(&run).filter(|state| kept != Some(state.last_progress_at)) {
                 kept = Some(state.last_progress_at);
-                let here = self.clone();
+                let (here, gate) = (self.clone(), Arc::clone(&gate));
                 // A snapshot that could not be written is told where it is written.
-                drop(tokio::task::spawn_blocking(move || here.parts.keep_snapshot(&state)).await);
+                drop(tokio::task::spawn_blocking(move || gate.write(|| here.parts.keep_snapshot(&state))).await);
             }
             tokio::time::sleep(SNAPSHOT_EVERY).await;
         }
@@ -166,12 +171,36 @@ struct Beside {
     tasks: [JoinHandle<()>; 4],
     run: RunId,
     live: Arc<LiveStore>,
+    gate: Arc<WriteGate>,
 }
 
 impl Drop for Beside {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
+        self.gate.close();
         drop(self.live.remove(&self.run));
+    }
+}
+
+/// Lets a run write its snapshot from other threads until the run ends. Aborting a task does not stop a write that it has begun on a thread
+/// of its own: without the gate that write could replace the last snapshot by an older one.
+#[derive(Debug, Default)]
+struct WriteGate {
+    closed: Mutex<bool>,
+}
+
+impl WriteGate {
+    /// Runs `write` unless the gate is closed.
+    fn write(&self, write: impl FnOnce()) {
+        let closed = self.closed.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*closed {
+            write();
+        }
+    }
+
+    /// Closes the gate, after the write that is under way.
+    fn close(&self) {
+        *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 }
 
@@ -179,4 +208,43 @@ pub(super) async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunM
     stop.cancelled().await;
     // A run that has ended needs no stop.
     let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[test]
+    fn no_snapshot_is_written_after_the_last() {
+        let (gate, written) = (Arc::new(WriteGate::default()), Arc::new(Mutex::new(Vec::new())));
+        let (begun, has_begun) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
+        let late = std::thread::spawn({
+            let (gate, written) = (Arc::clone(&gate), Arc::clone(&written));
+            move || {
+                gate.write(|| {
+                    begun.send(()).unwrap();
+                    may_go_on.recv().unwrap();
+                    written.lock().unwrap().push("older");
+                });
+                gate.write(|| written.lock().unwrap().push("too late"));
+            }
+        });
+        has_begun.recv().unwrap();
+        let ends = std::thread::spawn({
+            let (gate, written) = (Arc::clone(&gate), Arc::clone(&written));
+            move || {
+                gate.close();
+                written.lock().unwrap().push("last");
+            }
+        });
+        go_on.send(()).unwrap();
+        ends.join().unwrap();
+        late.join().unwrap();
+        let written = written.lock().unwrap();
+        assert_eq!(written.last(), Some(&"last"), "{written:?}");
+        assert_eq!(written.first(), Some(&"older"), "{written:?}");
+    }
 }
