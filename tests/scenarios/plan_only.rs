@@ -50,6 +50,13 @@ fn bounds_end_planning() {
 }
 
 #[test]
+fn the_hint_on_a_bound_is_translated() {
+    let mut world = world(one_task());
+    world.set("LANG", "zh_CN.UTF-8");
+    world.aime(PLAN.iter().copied().chain(["--max-tokens", "10"])).must(4).tells(&["提高上限后重新计划：`--max-tokens N`"]);
+}
+
+#[test]
 fn a_bound_covers_the_plan_and_its_run() {
     let usage = ScriptedUsage { input: 100_000, cached: 0, output: 50, reasoning: 0 };
     let world = world(Reply { usage: Some(usage), ..one_task() });

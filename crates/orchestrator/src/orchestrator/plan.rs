@@ -55,7 +55,7 @@ impl Orchestrator {
             broken,
         };
         let memory = MemoryStream::<RunMachine>::new();
-        let sink = Published { memory: memory.clone(), watcher: control.events, published: 0 };
+        let sink = MemoryPublisher { memory: memory.clone(), watcher: control.events, published: 0 };
         let redactor = self.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
@@ -93,13 +93,13 @@ fn no_plan(error: Option<RunFailure>) -> RunFailure {
 }
 
 /// Keeps a run in memory and publishes its events.
-struct Published {
+struct MemoryPublisher {
     memory: MemoryStream<RunMachine>,
     watcher: mpsc::UnboundedSender<PublishedEvent>,
     published: u64,
 }
 
-impl Sink<RunMachine> for Published {
+impl Sink<RunMachine> for MemoryPublisher {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
