@@ -22,6 +22,12 @@ struct Known {
     revoked: bool,
     /// The person says no.
     refuses: bool,
+    /// It greets whoever comes, and asks at a call. Only what it says then leads to its authorisation server.
+    asks_at_calls: bool,
+    /// A right that calls need.
+    needs: Option<&'static str>,
+    /// The rights of the tokens.
+    granted: String,
     /// Seconds that a token is good for.
     expires_in: u64,
     challenge: String,
@@ -90,19 +96,28 @@ impl Authority {
             found.map(|(_, value)| value.to_owned()).unwrap_or_default()
         };
         match (method, path) {
+            ("POST", "/mcp") if known.asks_at_calls && !body.contains("tools/call") => self.speaks(body),
             ("POST", "/mcp") if known.revoked || known.given == 0 || authorization != format!("Bearer access-{}", known.given) => {
-                let place = self.at("/.well-known/oauth-protected-resource");
-                ("401 Unauthorized", format!("WWW-Authenticate: Bearer resource_metadata=\"{place}\"\r\n"), String::new())
+                let (place, scope) = match known.asks_at_calls {
+                    true => (self.at("/elsewhere"), ", scope=\"weather:look\""),
+                    false => (self.at("/.well-known/oauth-protected-resource"), ""),
+                };
+                ("401 Unauthorized", format!("WWW-Authenticate: Bearer resource_metadata=\"{place}\"{scope}\r\n"), String::new())
             }
-            ("POST", "/mcp") => match speak(&serde_json::from_str(body).unwrap()) {
-                Some(document) => good(document),
-                None => ("202 Accepted", String::new(), String::new()),
-            },
+            ("POST", "/mcp") if known.needs.is_some_and(|right| !known.granted.contains(right)) => {
+                let (place, right) = (self.at("/elsewhere"), known.needs.unwrap_or_default());
+                let demand = format!("Bearer error=\"insufficient_scope\", scope=\"{right}\", resource_metadata=\"{place}\"");
+                ("403 Forbidden", format!("WWW-Authenticate: {demand}\r\n"), String::new())
+            }
+            ("POST", "/mcp") => self.speaks(body),
+            ("GET", "/.well-known/oauth-protected-resource") if known.asks_at_calls => ("404 Not Found", String::new(), String::new()),
+            ("GET", "/.well-known/oauth-authorization-server") if known.asks_at_calls => ("404 Not Found", String::new(), String::new()),
+            ("GET", "/elsewhere") => good(json!({"resource": self.at("/mcp"), "authorization_servers": [self.at("/authority")]})),
             ("GET", "/.well-known/oauth-protected-resource") => {
                 good(json!({"resource": self.at("/mcp"), "authorization_servers": [self.at("")]}))
             }
-            ("GET", "/.well-known/oauth-authorization-server") => good(json!({
-                "issuer": self.at(""), "authorization_endpoint": self.at("/authorize"), "token_endpoint": self.at("/token"),
+            ("GET", "/.well-known/oauth-authorization-server" | "/.well-known/oauth-authorization-server/authority") => good(json!({
+                "issuer": self.at(path.strip_prefix("/.well-known/oauth-authorization-server").unwrap()), "authorization_endpoint": self.at("/authorize"), "token_endpoint": self.at("/token"),
                 "registration_endpoint": self.at("/register"), "response_types_supported": ["code"],
                 "code_challenge_methods_supported": ["S256"],
             })),
@@ -112,7 +127,9 @@ impl Authority {
                 ("201 Created", json_type(), json!({"client_id": "client-7", "redirect_uris": asked["redirect_uris"]}).to_string())
             }
             ("GET", "/authorize") => {
-                known.record.push(format!("authorize {}", field(query, "code_challenge_method")));
+                let (method, scope) = (field(query, "code_challenge_method"), field(query, "scope").replace("%3A", ":"));
+                known.record.push(format!("authorize {method} {scope}").trim_end().to_owned());
+                known.granted = scope.replace('+', " ").replace("%20", " ");
                 known.challenge = field(query, "code_challenge");
                 let (back, state) = (field(query, "redirect_uri").replace("%3A", ":").replace("%2F", "/"), field(query, "state"));
                 let what = if known.refuses { "error=access_denied" } else { "code=code-7" };
@@ -134,9 +151,22 @@ impl Authority {
                 known.given += 1;
                 let (access, refresh) = (format!("access-{}", known.given), format!("refresh-{}", known.given));
                 let expires_in = known.expires_in;
-                good(json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": expires_in}))
+                let scope = known.granted.clone();
+                let mut token = json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": expires_in});
+                if !scope.is_empty() {
+                    token["scope"] = scope.into();
+                }
+                good(token)
             }
             _ => ("404 Not Found", String::new(), String::new()),
+        }
+    }
+
+    /// Speaks as a server for the weather.
+    fn speaks(&self, body: &str) -> (&'static str, String, String) {
+        match speak(&serde_json::from_str(body).unwrap()) {
+            Some(document) => ("200 OK", "Content-Type: application/json\r\n".to_owned(), document.to_string()),
+            None => ("202 Accepted", String::new(), String::new()),
         }
     }
 
@@ -224,6 +254,37 @@ fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
     world.aime(["mcp", "logout", "weather"]).must(0).tells(&["forgotten"]);
     assert!(!file.exists());
     world.aime(["mcp", "logout", "weather"]).must(0).tells(&["nobody was logged in"]);
+}
+
+#[test]
+fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
+    let script = Script::new().on(When::tools().and_turn(0), [Reply::call("mcp__weather__look", json!({}))]);
+    let (authority, world) = world(script.on(When::tools(), [done("I have looked")]));
+    authority.known.lock().unwrap().asks_at_calls = true;
+    authority.known.lock().unwrap().expires_in = 3_600;
+    world.aime(["mcp", "test", "weather"]).must(0);
+    let look = || {
+        world.aime(["run", "what is the weather?", "--mode", "direct"]).must(0);
+        said(world.server().requests().last().unwrap())
+    };
+    let told = look();
+    assert!(told.contains("log in with `aime mcp login weather`"), "{told}");
+    assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"), "a demand is no login");
+
+    log_in(&world).must(0);
+    assert!(authority.record().contains(&"authorize S256 weather:look".to_owned()), "{:?}", authority.record());
+    assert!(look().contains("it rains"));
+
+    authority.known.lock().unwrap().needs = Some("weather:rain");
+    let told = look();
+    assert!(
+        told.contains("refused the request: the login lacks the rights `weather:rain`; log in again with `aime mcp login weather`"),
+        "{told}"
+    );
+    log_in(&world).must(0);
+    let last = authority.record().into_iter().rfind(|line| line.starts_with("authorize")).unwrap();
+    assert!(last.contains("weather:look") && last.contains("weather:rain"), "what it had is kept: {last}");
+    assert!(look().contains("it rains"));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 mod auth;
 mod call;
+mod challenge;
 mod connection;
 mod demand;
 mod elicit;

@@ -12,8 +12,8 @@ struct Reserved {
     mend: &'static str,
 }
 
-const RESERVED: [Reserved; 8] = [
-    Reserved { paths: &["async_openai"], owners: &["crates/llm"], mend: "speak to models through `aime_llm::ChatModel`" },
+const RESERVED: [Reserved; 7] = [
+    Reserved { paths: &["async_openai"], owners: &["crates/llm"], mend: "speak to models through `aime_llm::ModelStack`" },
     Reserved { paths: &["rmcp"], owners: &["crates/tools"], mend: "speak to MCP servers through `aime_tools`" },
     Reserved {
         paths: &["process_wrap", "process::Command", "tokio::process"],
@@ -29,11 +29,6 @@ const RESERVED: [Reserved; 8] = [
         paths: &["aime_temporal"],
         owners: &["crates/temporal", "crates/cli"],
         mend: "nothing but the command knows where runs are carried out: a machine is driven through `aime_durable::Host`",
-    },
-    Reserved {
-        paths: &["Planner::new", "ask_route"],
-        owners: &["crates/dynamic-planner", "crates/orchestrator"],
-        mend: "plan through `aime_orchestrator::Orchestrator::plan`: a second way of planning leaked secrets",
     },
     Reserved { paths: &["rusqlite"], owners: &["crates/durable", "crates/memory"], mend: "store through `aime_durable`" },
     Reserved {

@@ -17,7 +17,14 @@ struct OnePath {
     mend: &'static str,
 }
 
-const PATHS: [OnePath; 3] = [
+const PATHS: [OnePath; 4] = [
+    OnePath {
+        of: "planning",
+        items: &["Planner :: new", "ask_route"],
+        // The machine's own function of that name issues the effect.
+        owners: &["crates/dynamic-planner/src/", "crates/orchestrator/src/runner/plan.rs", "crates/orchestrator/src/machine/planning.rs"],
+        mend: "plan through `aime_orchestrator::Orchestrator::plan`: a second one leaked secrets",
+    },
     OnePath {
         of: "a model call",
         // A wrapper is an implementation too.

@@ -193,7 +193,6 @@ fn reserved_names_stay_with_their_owners() {
         ("fn a() -> rusqlite::Result<()> { Ok(()) }", "rusqlite::Result"),
         ("use temporalio_sdk::WorkflowContext;", "temporalio_sdk::WorkflowContext outside of crates/temporal"),
         ("use aime_temporal::Runs;", "aime_temporal::Runs outside of crates/temporal and crates/cli"),
-        ("fn a() { aime_planner::Planner::new(); }", "Planner::new outside of crates/dynamic-planner and crates/orchestrator"),
         ("use std::env;\nfn a() { env::var(\"HOME\"); }", "env::var outside of crates/cli"),
     ] {
         one_fault(&[("crates/low/src/lib.rs", &format!("//! A.\n{code}\n"))], "crates/low/src/lib.rs:", says);
@@ -246,6 +245,8 @@ fn there_is_one_path_for_each_thing() {
         ("crates/high/src/ask.rs", "fn ask<M: ChatModel>(model: &M) {}", "a model call"),
         ("crates/local-model/src/lib.rs", "fn ask(model: &dyn ChatModel) {}", "a model call"),
         ("crates/llm/src/loud.rs", "impl Layer for Loud {}", "a layer of a model"),
+        ("crates/high/src/ask.rs", "fn plan() { aime_planner::Planner::new(); }", "planning"),
+        ("crates/orchestrator/src/orchestrator.rs", "use aime_planner::{Planner, ask_route};", "planning"),
     ] {
         let source = format!("//! A.\n{code}\n");
         one_fault(&[(path, &source)], &format!("{path}:2:"), &format!("is a second path for {of}"));

@@ -215,6 +215,26 @@ async fn a_message_comes_at_the_end_and_the_rest_stays_as_it_is() {
 }
 
 #[tokio::test]
+async fn hooks_around_prompts_see_no_secret_and_send_none() {
+    const KNOWN: &str = "the-known-value-4711";
+    let (model, plan) = writer();
+    let bench = Bench::new(model);
+    let (hooks, asked) = hooks(&[HookPoint::BeforePrompt, HookPoint::AfterPrompt], |event| match event.point {
+        HookPoint::BeforePrompt => HookAnswer::Change(json!({"message": format!("Mind {KNOWN}.")})),
+        _ => HookAnswer::Continue,
+    });
+    let mut parts = Parts { hooks, project: format!("Use {KNOWN}."), ..bench.parts(Some(Arc::new(bench.model.clone()))) };
+    parts.redactor = aime_redact::Redactor::new([KNOWN]);
+    parts.tool_context.redactor = parts.redactor.clone();
+    let result = Orchestrator::new(parts).run(bench.request("Write a line", Some(plan)), control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    let seen = format!("{:?}", asked.lock().unwrap());
+    assert!(!seen.contains(KNOWN) && seen.contains(aime_redact::REDACTED), "{seen}");
+    let sent = format!("{:?}", bench.model.requests());
+    assert!(!sent.contains(KNOWN) && sent.contains(&format!("Mind {}.", aime_redact::REDACTED)), "{sent}");
+}
+
+#[tokio::test]
 async fn a_blocked_prompt_or_answer_ends_the_attempt_with_the_reason() {
     for (point, requests) in [(HookPoint::BeforePrompt, 0), (HookPoint::AfterPrompt, 2)] {
         let (model, plan) = writer();

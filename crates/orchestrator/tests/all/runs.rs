@@ -5,7 +5,7 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{Bounds, OrchestratorError, view};
-use aime_progress::{RunStatus, TaskStatus, read_snapshot};
+use aime_progress::{PlanMode, RunStatus, TaskStatus, read_snapshot};
 use serde_json::json;
 
 use crate::{
@@ -112,6 +112,23 @@ async fn a_bound_on_tokens_is_kept_before_they_are_spent() {
     let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert_eq!(bench.log(), ["one", "two", "three", "four"]);
+}
+
+/// The request that the budget has no room for is the planner's: no attempt at a task waits for the run to revoke it.
+#[tokio::test]
+async fn a_bound_on_tokens_stops_planning_too() {
+    let planned = json!({"tasks": [{"id": "say", "description": "Say it"}]});
+    let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [Reply::json(planned)]).on(When::tools(), [done("said")]);
+    let bench = Bench::new(model.on(When::plain(), [Reply::text("It is said.")]));
+    let mut request = bench.request("Say it", None);
+    request.settings.mode = Some(PlanMode::Complex);
+    request.settings.bounds.max_tokens = Some(10);
+    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    assert!(bench.model.requests().is_empty(), "nothing was spent");
+    let raised = Bounds { max_tokens: Some(1_000_000), ..Bounds::default() };
+    let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "what was left out for want of budget is done: {result:#?}");
 }
 
 #[tokio::test]

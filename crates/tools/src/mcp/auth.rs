@@ -43,10 +43,21 @@ pub(super) async fn log_in(url: &str, file: &Path, announce: &(dyn Fn(&str) + Se
     tls::install_provider();
     let told = |error: AuthError| one_line(&chain(&error));
     let mut manager = AuthorizationManager::new(url).await.map_err(told)?;
-    manager.set_credential_store(Kept::new(file, url));
-    let resolved = manager.resolve_metadata().await.map_err(told)?;
+    let kept = Kept::new(file, url);
+    let demand = kept.demand();
+    let granted = kept.granted();
+    manager.set_credential_store(kept.clone());
+    let resolved = manager.resolve_metadata_from_challenge(demand.as_deref()).await.map_err(told)?;
     manager.set_metadata(resolved.metadata);
-    let request = AuthorizationRequest::new(redirect.clone()).with_client_name("aime").with_initial_scope_selection();
+    let mut request = AuthorizationRequest::new(redirect.clone()).with_client_name("aime").with_initial_scope_selection();
+    if demand.is_some() && !granted.is_empty() {
+        // Rights that are asked for later come to those that the login has.
+        let mut scopes = manager.select_initial_scopes(&[]).await;
+        scopes.extend(granted);
+        scopes.sort_unstable();
+        scopes.dedup();
+        request = request.with_scopes(scopes);
+    }
     let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| told(error))?;
     announce(session.get_authorization_url());
     let asked = timeout(PATIENCE, come_back(&listener)).await.map_err(|_| "nobody has said yes in the browser".to_owned())??;
@@ -54,7 +65,11 @@ pub(super) async fn log_in(url: &str, file: &Path, announce: &(dyn Fn(&str) + Se
     if let Some((_, reason)) = back.query_pairs().find(|(name, _)| name == "error") {
         return Err(format!("it was refused: {}", one_line(&reason).chars().take(200).collect::<String>()));
     }
-    session.handle_callback_url(back.as_str()).await.map(drop).map_err(told)
+    session.handle_callback_url(back.as_str()).await.map_err(told)?;
+    if let Err(error) = kept.forget_demand() {
+        tracing::debug!(%error, "what the MCP server demanded is still kept");
+    }
+    Ok(())
 }
 
 /// Waits until a browser comes back; gives what it asks for, with the code in it.

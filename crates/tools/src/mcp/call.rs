@@ -9,7 +9,6 @@ use rmcp::{
         InputRequest, InputRequiredResult, InputResponses, ServerResult,
     },
     service::PeerRequestOptions,
-    transport::{auth::AuthError, streamable_http_client::AuthRequiredError},
 };
 use serde_json::Value;
 use tokio::{
@@ -17,7 +16,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{McpServerSettings, connection::Connection, handler::Handler, pages::raw, result::is_of_tool};
+use super::{McpServerSettings, challenge::Challenge, connection::Connection, handler::Handler, pages::raw, result::is_of_tool};
 use crate::ToolContext;
 
 /// How often a server may answer a call with questions.
@@ -34,8 +33,8 @@ pub(super) enum CallError {
     Long(Duration),
     /// Nobody wants it any more, and the server has been told.
     Cancelled,
-    /// The server wants to know, now, who asks.
-    Unauthorized,
+    /// The server wants to know, now, who asks, or wants the login to have more rights.
+    Unauthorized(Challenge),
     /// The server is gone. Whether it did what was asked is not known.
     Gone,
     /// It answered something else.
@@ -124,17 +123,13 @@ pub(super) async fn request(
     Err(error)
 }
 
-/// Whether a request was refused for want of a login that stands.
-fn wants_login(error: &(dyn std::error::Error + 'static)) -> bool {
-    let refused = matches!(error.downcast_ref(), Some(AuthError::AuthorizationRequired)) || error.is::<AuthRequiredError>();
-    refused || error.source().is_some_and(wants_login)
-}
-
 impl From<ServiceError> for CallError {
     fn from(error: ServiceError) -> Self {
+        if let Some(challenge) = Challenge::of_request(&error) {
+            return Self::Unauthorized(challenge);
+        }
         match error {
             ServiceError::McpError(error) => Self::Refused(error.message.into_owned()),
-            ServiceError::TransportSend(error) if wants_login(&error) => Self::Unauthorized,
             ServiceError::TransportSend(error) => {
                 tracing::debug!(%error, "an MCP server could not be reached");
                 Self::Gone

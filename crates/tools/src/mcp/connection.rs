@@ -13,6 +13,7 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use super::{
     McpError, McpOffer, McpPlace, McpServerSettings, McpTransport, auth,
+    challenge::Challenge,
     handler::Handler,
     http,
     listed::{MOST_ENTRIES, one_line},
@@ -105,10 +106,10 @@ impl Connection {
         let running = match running {
             Ok(Ok(running)) => running,
             Ok(Err(ClientInitializeError::JsonRpcError(_))) => return Err(Refusal::Speaks),
-            Ok(Err(error)) if error.is_authorization_required() => {
-                return Err(Refusal::Failed(McpError::Unauthorized { server: settings.name.clone() }));
-            }
             Ok(Err(error)) => {
+                if let Some(challenge) = Challenge::of_greeting(&error) {
+                    return Err(Refusal::Failed(challenge.into_error(settings)));
+                }
                 // A program that ends at once has a moment to say why.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 return Err(Refusal::Failed(broken(settings, &chain(&error), &process)));
@@ -142,7 +143,10 @@ impl Connection {
                 offer.take_listed(listed, settings);
                 Ok(offer)
             }
-            Ok(Err(error)) => Err(broken(settings, &format!("it does not list its tools: {error}"), &self.process)),
+            Ok(Err(error)) => Err(match Challenge::of_request(&error) {
+                Some(challenge) => challenge.into_error(settings),
+                None => broken(settings, &format!("it does not list its tools: {error}"), &self.process),
+            }),
             Err(_) => Err(slow(settings, &self.process)),
         }
     }

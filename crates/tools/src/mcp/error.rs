@@ -48,6 +48,17 @@ pub enum McpError {
         /// The server.
         server: String,
     },
+    /// It knows who asks, and the login does not have the rights that the request needs.
+    #[error(
+        "the MCP server `{server}` refused the request: the login lacks {}; log in again with `aime mcp login {server}` to ask for them",
+        rights(.scopes)
+    )]
+    Forbidden {
+        /// The server.
+        server: String,
+        /// The rights (OAuth scopes) that it asks for, with spaces between them. Empty where it names none.
+        scopes: String,
+    },
     /// Nobody was logged in.
     #[error("the login at the MCP server `{server}` failed: {reason}")]
     Login {
@@ -96,6 +107,10 @@ fn last_words(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
     if last.is_empty() { String::new() } else { format!("; it said:\n{}", last.join("\n")) }
+}
+
+fn rights(scopes: &str) -> String {
+    if scopes.is_empty() { "rights that it does not name".to_owned() } else { format!("the rights `{scopes}`") }
 }
 
 /// A text on a line of its own; nothing where there is none.

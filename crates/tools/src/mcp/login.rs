@@ -18,7 +18,12 @@ const SCHEMA: &str = "aime.mcp_login/v1";
 struct Login {
     schema: String,
     url: String,
-    credentials: StoredCredentials,
+    /// None before the first login.
+    #[serde(default)]
+    credentials: Option<StoredCredentials>,
+    /// What the server demanded (`WWW-Authenticate`) since the last login.
+    #[serde(default)]
+    demand: Option<String>,
 }
 
 /// The login of one server at one address.
@@ -35,32 +40,65 @@ impl Kept {
 
     /// Whether somebody has logged in at this address.
     pub(super) fn is_there(&self) -> bool {
-        matches!(self.read(), Ok(Some(_)))
+        matches!(self.credentials(), Ok(Some(_)))
+    }
+
+    /// What the server demanded where it refused a request since the last login.
+    pub(super) fn demand(&self) -> Option<String> {
+        self.read().ok()??.demand
+    }
+
+    /// The rights that the login has.
+    pub(super) fn granted(&self) -> Vec<String> {
+        self.credentials().ok().flatten().map(|credentials| credentials.granted_scopes).unwrap_or_default()
+    }
+
+    /// Keeps what the server demands, for the next login.
+    pub(super) fn keep_demand(&self, demand: &str) -> io::Result<()> {
+        self.set_demand(Some(demand.to_owned()))
+    }
+
+    /// Forgets what the server demanded: the login that was just made was asked for with it.
+    pub(super) fn forget_demand(&self) -> io::Result<()> {
+        if self.demand().is_some() { self.set_demand(None) } else { Ok(()) }
+    }
+
+    /// Does not wait for whoever renews the tokens now: then it is not kept.
+    fn set_demand(&self, demand: Option<String>) -> io::Result<()> {
+        let lock = self.lock_file()?;
+        lock.try_lock()?;
+        let credentials = self.credentials()?;
+        self.write(credentials, demand)
+    }
+
+    fn credentials(&self) -> io::Result<Option<StoredCredentials>> {
+        Ok(self.read()?.and_then(|login| login.credentials))
     }
 
     /// Forgets the login. Answers whether there was one.
     pub(super) fn remove(&self) -> io::Result<bool> {
+        let was_there = !matches!(self.credentials(), Ok(None));
         match fs::remove_file(&self.file) {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(was_there),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    fn read(&self) -> io::Result<Option<StoredCredentials>> {
+    fn read(&self) -> io::Result<Option<Login>> {
         let text = match fs::read(&self.file) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
         let login: Login = serde_json::from_slice(&text).map_err(|_| io::Error::other("it is no login that aime can read"))?;
-        Ok((login.schema == SCHEMA && login.url == self.url).then_some(login.credentials))
+        Ok((login.schema == SCHEMA && login.url == self.url).then_some(login))
     }
 
     /// Writes the file whole or not at all; nobody else can read it at any moment.
-    fn write(&self, credentials: StoredCredentials) -> io::Result<()> {
+    fn write(&self, credentials: Option<StoredCredentials>, demand: Option<String>) -> io::Result<()> {
         let folder = self.folder()?;
-        let text = serde_json::to_vec(&Login { schema: SCHEMA.to_owned(), url: self.url.clone(), credentials })?;
+        let text = serde_json::to_vec(&Login { schema: SCHEMA.to_owned(), url: self.url.clone(), credentials, demand })?;
         let new = folder.join(format!(".{}.new", std::process::id()));
         match fs::remove_file(&new) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -84,10 +122,14 @@ impl Kept {
 
     /// Waits until no other process renews these tokens: one may be used once only.
     fn lock(&self) -> io::Result<File> {
-        self.folder()?;
-        let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(self.file.with_extension("lock"))?;
+        let file = self.lock_file()?;
         file.lock()?;
         Ok(file)
+    }
+
+    fn lock_file(&self) -> io::Result<File> {
+        self.folder()?;
+        private(OpenOptions::new().write(true).create(true).truncate(false)).open(self.file.with_extension("lock"))
     }
 
     fn fault(&self, error: &io::Error) -> AuthError {
@@ -108,7 +150,7 @@ impl CredentialStore for Kept {
         'a: 'b,
         Self: 'b,
     {
-        Box::pin(async move { self.read().map_err(|error| self.fault(&error)) })
+        Box::pin(async move { self.credentials().map_err(|error| self.fault(&error)) })
     }
 
     fn save<'a, 'b>(&'a self, credentials: StoredCredentials) -> BoxFuture<'b, Result<(), AuthError>>
@@ -116,7 +158,7 @@ impl CredentialStore for Kept {
         'a: 'b,
         Self: 'b,
     {
-        Box::pin(async move { self.write(credentials).map_err(|error| self.fault(&error)) })
+        Box::pin(async move { self.write(Some(credentials), self.demand()).map_err(|error| self.fault(&error)) })
     }
 
     fn clear<'a, 'b>(&'a self) -> BoxFuture<'b, Result<(), AuthError>>
@@ -163,6 +205,13 @@ mod tests {
             let found = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
             assert_eq!(found & 0o777, mode, "{}", path.display());
         }
+        kept.keep_demand("Bearer scope=\"a\"").unwrap();
+        assert_eq!(kept.demand().as_deref(), Some("Bearer scope=\"a\""));
+        assert_eq!(kept.load().await.unwrap().unwrap().client_id, "two", "the login stays");
+        kept.save(credentials("two")).await.unwrap();
+        assert!(kept.demand().is_some(), "tokens that are renewed change nothing of it");
+        kept.forget_demand().unwrap();
+        assert_eq!(kept.demand(), None);
         let _guard = kept.acquire_refresh_guard().await.unwrap();
         let elsewhere = Kept::new(&file, "https://other.example.org/mcp");
         assert!(!elsewhere.is_there() && elsewhere.load().await.unwrap().is_none());

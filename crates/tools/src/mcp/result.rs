@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{McpError, McpServerSettings, call::CallError, listed::one_line};
+use super::{McpServerSettings, call::CallError, listed::one_line};
 use crate::{ToolError, ToolOutput};
 
 /// The most bytes of text that are taken from one answer.
@@ -120,7 +120,7 @@ pub(super) fn error(error: CallError, settings: &McpServerSettings) -> ToolError
             "the MCP server `{server}` ended, or was lost, in the middle of the call: whether it did what it was asked is not known; check before \
              you repeat it. It is started again for the next call"
         )),
-        CallError::Unauthorized => ToolError::Failed(McpError::Unauthorized { server: server.clone() }.to_string()),
+        CallError::Unauthorized(challenge) => ToolError::Failed(challenge.into_error(settings).to_string()),
         CallError::Odd(what) => ToolError::Failed(format!("the MCP server `{server}` answered with {what}")),
     }
 }

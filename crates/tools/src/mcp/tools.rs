@@ -89,6 +89,8 @@ pub(super) async fn settled<T>(server: &Server, connection: &Arc<Connection>, an
         Err(CallError::Slow(_) | CallError::Long(_)) if matches!(server.settings.transport, McpTransport::Http { .. }) => {
             server.is_doubtful(connection).await;
         }
+        // The next call makes a connection with the login of then.
+        Err(CallError::Unauthorized(_)) => server.is_doubtful(connection).await,
         Err(_) => {}
     }
     answered.map_err(|error| result::error(error, &server.settings))

@@ -1,0 +1,110 @@
+//! What a server demands where it refuses a request for want of a login (401) or of rights (403), at whatever request that is.
+
+use std::error::Error;
+
+use rmcp::{
+    ServiceError,
+    service::ClientInitializeError,
+    transport::{
+        auth::{AuthError, WWWAuthenticateParams},
+        streamable_http_client::{AuthRequiredError, InsufficientScopeError},
+    },
+};
+use url::Url;
+
+use super::{McpError, McpServerSettings, McpTransport, listed::one_line, login::Kept};
+
+/// The longest demand that is kept for the next login, in bytes.
+const LONGEST: usize = 4 * 1024;
+/// How much of the rights is shown, in characters.
+const MOST_SHOWN: usize = 200;
+
+/// A refusal for want of a login, or of rights.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Challenge {
+    /// The value of `WWW-Authenticate`; empty where there is none.
+    header: String,
+    /// The server knows who asks, and the login does not have the rights.
+    lacks_rights: bool,
+}
+
+impl Challenge {
+    /// The refusal among the causes of an error, if it is one.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        let asks = |header: &str| Self { header: header.to_owned(), lacks_rights: false };
+        if let Some(refused) = error.downcast_ref::<AuthRequiredError>() {
+            return Some(asks(&refused.www_authenticate_header));
+        }
+        if let Some(refused) = error.downcast_ref::<InsufficientScopeError>() {
+            return Some(Self { header: refused.www_authenticate_header.clone(), lacks_rights: true });
+        }
+        if matches!(error.downcast_ref(), Some(AuthError::AuthorizationRequired)) {
+            return Some(asks(""));
+        }
+        error.source().and_then(Self::of)
+    }
+
+    /// The same for what came of a request.
+    pub(super) fn of_request(error: &ServiceError) -> Option<Self> {
+        if let ServiceError::TransportSend(error) = error { Self::of(error) } else { None }
+    }
+
+    /// The same for what came of a greeting.
+    pub(super) fn of_greeting(error: &ClientInitializeError) -> Option<Self> {
+        match error {
+            ClientInitializeError::TransportError { error, .. } => Self::of(error),
+            ClientInitializeError::LegacyFallbackFailed { fallback, .. } => Self::of_greeting(fallback),
+            _ => None,
+        }
+    }
+
+    /// The refusal as a fault of the server. What it demands is kept for the next login.
+    pub(super) fn into_error(self, settings: &McpServerSettings) -> McpError {
+        self.keep(settings);
+        let server = settings.name.clone();
+        if self.lacks_rights { McpError::Forbidden { server, scopes: self.scopes(settings) } } else { McpError::Unauthorized { server } }
+    }
+
+    fn keep(&self, settings: &McpServerSettings) {
+        let McpTransport::Http { url, bearer: None, login: Some(file), .. } = &settings.transport else { return };
+        if self.header.is_empty() || self.header.len() > LONGEST {
+            return;
+        }
+        // The login then finds out by itself what it can.
+        if let Err(error) = Kept::new(file, url).keep_demand(&self.header) {
+            tracing::debug!(%error, "what an MCP server demands of a login could not be kept");
+        }
+    }
+
+    /// The rights that the server asks for; empty where it names none.
+    fn scopes(&self, settings: &McpServerSettings) -> String {
+        let McpTransport::Http { url, .. } = &settings.transport else { return String::new() };
+        let scopes = Url::parse(url).ok().and_then(|url| WWWAuthenticateParams::parse(&self.header, &url).scope);
+        one_line(&scopes.unwrap_or_default()).chars().take(MOST_SHOWN).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_refusal_names_what_it_asks_for() {
+        let transport = McpTransport::Http { url: "http://h/mcp".to_owned(), bearer: None, login: None, headers: BTreeMap::new() };
+        let settings = McpServerSettings::new("odd", transport);
+        let told = |error: &(dyn Error + 'static)| Challenge::of(error).map(|refused| refused.into_error(&settings).to_string());
+        let asks = AuthRequiredError::new("Bearer".to_owned());
+        assert!(told(&asks).unwrap().contains("log in with `aime mcp login odd`"));
+        for (header, says) in [
+            ("Bearer error=\"insufficient_scope\", scope=\"a:read  b:write\"", "lacks the rights `a:read b:write`"),
+            ("Bearer error=\"insufficient_scope\"", "lacks rights that it does not name"),
+        ] {
+            let told = told(&InsufficientScopeError::new(header.to_owned(), None)).unwrap();
+            assert!(told.contains("refused the request") && told.contains(says), "{told}");
+        }
+        let long = format!("Bearer scope=\"{}\"", "x".repeat(900));
+        assert!(told(&InsufficientScopeError::new(long, None)).unwrap().chars().count() < 400);
+        assert_eq!(told(&std::io::Error::other("gone")), None);
+    }
+}
