@@ -17,13 +17,20 @@ struct OnePath {
     mend: &'static str,
 }
 
-const PATHS: [OnePath; 4] = [
+const PATHS: [OnePath; 5] = [
     OnePath {
         of: "planning",
         items: &["Planner :: new", "ask_route"],
         // The machine's own function of that name issues the effect.
         owners: &["crates/dynamic-planner/src/", "crates/orchestrator/src/runner/plan.rs", "crates/orchestrator/src/machine/planning.rs"],
         mend: "plan through `aime_orchestrator::Orchestrator::plan`: a second one leaked secrets",
+    },
+    OnePath {
+        of: "starting a run",
+        items: &["EmbeddedHost :: new"],
+        // The second is that of an actor within a run.
+        owners: &["crates/durable/src/", "crates/orchestrator/src/orchestrator/", "crates/orchestrator/src/runner/actor.rs"],
+        mend: "start it through `aime_orchestrator::Orchestrator`, which redacts, bounds and journals it",
     },
     OnePath {
         of: "a model call",
