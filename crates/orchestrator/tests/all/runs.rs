@@ -28,7 +28,7 @@ async fn a_goal_is_planned_and_carried_out_to_its_answer() {
         .on(When::plain(), [Reply::text("The log says hello.")]);
     let bench = Bench::new(model);
     let (mut request, (control, mut events)) = (bench.request("Write a line and then check that it is there", None), control());
-    request.settings.mode = Some(aime_progress::PlanMode::Complex);
+    request.settings.mode = Some(PlanMode::Complex);
     let result = bench.orchestrator().run(request, control).await.unwrap();
     assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "The log says hello."), "{result:#?}");
     assert_eq!(bench.log(), ["hello"]);

@@ -80,7 +80,9 @@ impl Challenge {
     fn scopes(&self, settings: &McpServerSettings) -> String {
         let McpTransport::Http { url, .. } = &settings.transport else { return String::new() };
         let scopes = Url::parse(url).ok().and_then(|url| WWWAuthenticateParams::parse(&self.header, &url).scope);
-        one_line(&scopes.unwrap_or_default()).chars().take(MOST_SHOWN).collect()
+        let scopes = scopes.unwrap_or_default();
+        let shown = scopes.split_whitespace().map(one_line).collect::<Vec<_>>().join(" ");
+        shown.chars().take(MOST_SHOWN).collect()
     }
 }
 
