@@ -245,7 +245,7 @@ fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> 
     };
     inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
     if let Some(hook) = caller.hook.clone() {
-        inner = Arc::new(Hooked { inner, hook });
+        inner = Arc::new(Hooked { inner, hook, redaction: Arc::clone(redaction) });
         inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
     }
     let Caller { cache_key, ending, .. } = caller.clone();

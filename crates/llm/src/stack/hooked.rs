@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-use super::layer::Layer;
+use super::{layer::Layer, redacted::Redaction};
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart, in_one_part};
 
 /// Sees every request before it is sent, and every answer before it is passed on. Neither holds a secret, and what it adds to a request is redacted
@@ -24,6 +24,7 @@ pub trait ModelHook: Send + Sync {
 pub(super) struct Hooked {
     pub(super) inner: Arc<dyn ChatModel>,
     pub(super) hook: Arc<dyn ModelHook>,
+    pub(super) redaction: Arc<Redaction>,
 }
 
 impl Layer for Hooked {
@@ -39,7 +40,8 @@ impl Layer for Hooked {
     fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>> {
         Box::pin(async move {
             let name = self.inner.name();
-            let request = self.hook.before(name, request).await?;
+            // Of what the hook has added, it does not get a secret back either.
+            let request = self.redaction.request(self.hook.before(name, request).await?);
             if !self.hook.sees_answers() {
                 return self.inner.complete(request).await;
             }

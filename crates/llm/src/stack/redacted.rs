@@ -59,7 +59,7 @@ impl Redaction {
         Self { redactor, clean: Mutex::default() }
     }
 
-    fn request(&self, mut request: ChatRequest) -> ChatRequest {
+    pub(super) fn request(&self, mut request: ChatRequest) -> ChatRequest {
         let mut clean = self.clean.lock().unwrap_or_else(PoisonError::into_inner);
         let known = self.redactor.values_known();
         if clean.known != known {

@@ -71,7 +71,8 @@ impl ModelHook for Watching {
         true
     }
 
-    fn after<'a>(&'a self, _: &'a str, _: &'a ChatRequest, answer: &'a ChatResponse) -> BoxFuture<'a, Result<(), ModelError>> {
+    fn after<'a>(&'a self, _: &'a str, request: &'a ChatRequest, answer: &'a ChatResponse) -> BoxFuture<'a, Result<(), ModelError>> {
+        assert!(!format!("{:?}", request.messages).contains(CANARY), "{:?}", request.messages);
         self.answers.lock().unwrap().push(answer.content.clone());
         Box::pin(async { Ok(()) })
     }
