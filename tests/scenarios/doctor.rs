@@ -41,6 +41,14 @@ fn able(provider: Provider) -> Script {
 }
 
 #[test]
+fn a_server_nearby_is_asked_for_its_window() {
+    let world = World::with(able(Provider::Generic).window(24_000)).settings("[models.default]\nmodel = \"scripted\"\n");
+    tells(&world.aime(["doctor"]).must(0), "works", "model default", &["window 24000"]);
+    let world = world.settings("[models.default]\nmodel = \"scripted\"\ncontext_tokens = 16000\n");
+    tells(&world.aime(["doctor"]).must(0), "works", "model default", &["window 16000"]);
+}
+
+#[test]
 fn each_part_of_a_model_is_tried() {
     let named = |name: &str| format!("[models.default]\nmodel = \"{name}\"\nmax_retries = 0\n");
     let works = "calls a tool, reads its result, keeps to a form";

@@ -181,3 +181,16 @@ fn headers_are_sent_and_never_shown() {
         "{ended}"
     );
 }
+
+#[test]
+fn no_secret_of_an_address_is_shown() {
+    let mut world = unnamed();
+    let address = world.server().url().replace("http://", "http://me:pass-7@");
+    world.user_settings(&format!("[models.default]\nmodel = \"m\"\nbase_url = \"{address}?key=query-7\"\nmax_retries = 0\n"));
+    for command in [&["models", "list"][..], &["config", "show"], &["doctor"], &RUN] {
+        let ended = world.aime(command);
+        assert!(!ended.to_string().contains("pass-7") && !ended.to_string().contains("query-7"), "{command:?}\n{ended}");
+        assert!(ended.to_string().contains("127.0.0.1"), "{command:?}\n{ended}");
+    }
+    assert!(world.server().received().iter().any(|received| received.query == "key=query-7"), "it is sent");
+}

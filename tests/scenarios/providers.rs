@@ -3,6 +3,7 @@
 //! Each situation is tried with each provider. A refusal that the client learns from must not end a run, and nothing else may be refused.
 
 mod compaction;
+mod costs;
 mod direct;
 mod fallback;
 mod faults;
@@ -14,6 +15,8 @@ mod reading;
 mod refusals;
 #[cfg(feature = "mcp")]
 mod refused_tools;
+#[cfg(feature = "web")]
+mod searches;
 mod secrets;
 mod talks;
 mod texts;
@@ -114,11 +117,6 @@ impl Service {
         };
         let Self { model, settings, .. } = self;
         format!("[models.{name}]\nmodel = {model:?}\nbase_url = {address:?}\napi_key_env = \"SERVICE_KEY\"\n{settings}")
-    }
-
-    /// Whether structured answers go to this service by their schema's name. To Anthropic they go in words where it refuses the schema.
-    fn names_schemas(&self) -> bool {
-        self.provider != Provider::Anthropic
     }
 
     fn is_here(&self) -> bool {

@@ -199,6 +199,9 @@ pub(crate) struct PriceConfig {
     pub(crate) cache_write: Option<f64>,
     /// Tokens received.
     pub(crate) output: f64,
+    /// One search of the web that the provider makes; nothing when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) search: Option<f64>,
 }
 
 const fn is_auto(protocol: &ProtocolConfig) -> bool {

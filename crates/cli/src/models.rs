@@ -21,8 +21,8 @@ use aime_llm::{FactsSource, ModelFacts, ModelLimits, ModelStack, OpenAiSettings,
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
-use providers::is_near;
 pub(crate) use providers::{Chosen, SERVED, Served, key_variables};
+use providers::{is_loopback, is_near};
 
 use crate::{
     config::{Config, Environment, ModelConfig, Provider},
@@ -104,17 +104,17 @@ pub(crate) async fn ready(choice: &Choice, setup: &Setup) -> Result<Models, Fail
     let used = used(choice, setup)?;
     local::prepare(choice, &used, setup).await?;
     let mut choice = choice.clone();
-    for name in &used {
-        if let Some(config) = choice.models.get_mut(name) {
-            ask_for_window(name, config, &setup.environment).await;
-        }
-    }
+    let asked = choice.models.iter_mut().filter(|(name, _)| used.contains(*name));
+    futures::future::join_all(asked.map(|(name, config)| ask_for_window(name, config, &setup.environment))).await;
     build(&choice, setup)
 }
 
-/// Fills in the window of a model on a server nearby, where no file gives one and the server tells it.
-async fn ask_for_window(name: &str, config: &mut ModelConfig, environment: &Environment) {
-    if config.provider == Provider::Local || config.context_tokens.is_some() || !is_near(&server(config, environment).0) {
+/// Fills in the window of a model on a server nearby, where no file gives one and the server tells it. Where aime is to be offline, only servers on
+/// this machine are asked.
+pub(crate) async fn ask_for_window(name: &str, config: &mut ModelConfig, environment: &Environment) {
+    let url = server(config, environment).0;
+    let may_ask = is_near(&url) && (is_loopback(&url) || !environment.is_set("AIME_OFFLINE"));
+    if config.provider == Provider::Local || config.context_tokens.is_some() || !may_ask {
         return;
     }
     if let Ok(settings) = settings(name, config, environment) {
@@ -142,11 +142,13 @@ pub(crate) fn build(choice: &Choice, setup: &Setup) -> Result<Models, Failure> {
     Models::new(roles).ok_or_else(none_configured)
 }
 
-/// The models that a run may ask: the roles, those that profiles and categories name, and what is asked in their place.
+/// The models that a run may ask: the roles, those that profiles and categories name, what is asked in their place, and all on servers, which
+/// tasks of a plan may name.
 fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, Failure> {
     let mut open: Vec<String> = ROLES.map(str::to_owned).to_vec();
     open.extend(setup.profiles()?.iter().filter_map(|profile| profile.model.clone()));
     open.extend(setup.categories()?.into_iter().filter_map(|category| category.model));
+    open.extend(choice.models.iter().filter(|(_, model)| model.provider != Provider::Local).map(|(name, _)| name.clone()));
     let mut used = BTreeSet::new();
     while let Some(name) = open.pop() {
         if let Some(model) = choice.models.get(&name)
@@ -162,10 +164,8 @@ fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, Failure> {
 /// are not opened for a run, so they are left out.
 pub(crate) fn of_tasks(setup: &Setup) -> Result<Vec<String>, Failure> {
     let choice = Choice { models: setup.config.models.clone(), because: String::new() };
-    let used = used(&choice, setup)?;
-    let configured = choice.models.iter().filter(|(name, model)| model.provider != Provider::Local || used.contains(*name));
-    let configured = configured.map(|(name, _)| name.as_str()).filter(|name| !ROLES.contains(name));
-    Ok(ROLES.into_iter().chain(configured).map(str::to_owned).collect())
+    let configured = used(&choice, setup)?.into_iter().filter(|name| !ROLES.contains(&name.as_str()));
+    Ok(ROLES.into_iter().map(str::to_owned).chain(configured).collect())
 }
 
 /// The models that a run may ask and that have no prices: what they answer counts as 0. One in this process costs nothing.
@@ -225,7 +225,7 @@ pub(crate) fn single(
 pub(crate) fn place(config: &ModelConfig, environment: &Environment) -> String {
     match config.provider {
         Provider::Local => "in this process".to_owned(),
-        _ => format!("at {}", server(config, environment).0),
+        _ => format!("at {}", aime_llm::shown_address(&server(config, environment).0)),
     }
 }
 
@@ -305,6 +305,7 @@ pub(crate) fn prices(config: &ModelConfig, environment: &Environment) -> Option<
         cached_input: prices.cached_input,
         cache_write: prices.cache_write,
         output: prices.output,
+        search: prices.search,
     });
     named.or_else(|| facts(config, environment).prices.filter(|_| !is_own_server(config, environment)))
 }

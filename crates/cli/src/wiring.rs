@@ -154,15 +154,8 @@ impl Setup {
         self.keep().join("aime.db").exists()
     }
 
-    /// The tools, as they are listed and checked.
+    /// The tools.
     pub(crate) fn tools(&self) -> Arc<ToolRegistry> {
-        self.tools_with(None)
-    }
-
-    /// The tools of a run, which may ask its models.
-    fn tools_with(&self, models: Option<&Models>) -> Arc<ToolRegistry> {
-        #[cfg(not(feature = "web"))]
-        let _no_tool_asks = models;
         let tools = &self.config.tools;
         let mut registry = builtin_with(&BuiltinSettings {
             bash_time_limit: Duration::from_secs(tools.bash_timeout_seconds),
@@ -173,7 +166,7 @@ impl Setup {
             registry.register(load_skill(skills.clone()));
         }
         #[cfg(feature = "web")]
-        for tool in self.web_tools(models) {
+        for tool in self.web_tools() {
             registry.register(tool);
         }
         for tool in self.servers_known().into_iter().flat_map(Servers::tools) {
@@ -346,7 +339,7 @@ impl Setup {
 
     fn parts_with(&self, journal: Journal, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Parts, Failure> {
         let OwnPrompts { planning, acting, answer } = self.prompts()?;
-        let tools = self.tools_with(models.as_ref());
+        let tools = self.tools();
         Ok(Parts {
             journal,
             keep: self.keep(),

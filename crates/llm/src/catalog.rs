@@ -111,7 +111,7 @@ pub fn model_facts(provider: Option<&str>, model: &str) -> ModelFacts {
     facts.limits.max_output_tokens = answer(facts.limits);
     facts.prices = entry.as_ref().and_then(Record::prices).filter(|_| priced);
     if provider == Some("openrouter") && name.free {
-        facts.prices = Some(Prices { input: 0.0, cached_input: None, cache_write: None, output: 0.0 });
+        facts.prices = Some(Prices::default());
     }
     facts.source = match (&entry, &family) {
         (Some(_), _) if same => FactsSource::Exact,

@@ -35,7 +35,7 @@ pub use message::{
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
 pub use native::{NativeTurn, TurnSource};
 #[cfg(feature = "openai")]
-pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window};
+pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window, shown_address};
 pub use prices::{Prices, RequestTokens, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};

@@ -26,6 +26,7 @@ mod transport;
 mod wire;
 mod written;
 
+pub use address::shown_address;
 pub use carrier::{CarriedAnswer, Carrier};
 pub use client::check_base_url;
 pub use provider::Provider;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ChatRequest, Image, Message, NativeTurn, ResponseFormat, ToolDefinition, Usage, estimate_tokens};
 
-/// Prices in US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// Prices in US dollars for a million tokens, and for a search.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
     /// Tokens sent.
@@ -20,10 +20,19 @@ pub struct Prices {
     pub cache_write: Option<f64>,
     /// Tokens received.
     pub output: f64,
+    /// One search of the web that the provider makes, in US dollars; nothing when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<f64>,
 }
 
 impl Prices {
-    /// The price of an answer, in US dollars.
+    /// The price of so many searches, in US dollars.
+    #[must_use]
+    pub fn searches(&self, count: u32) -> f64 {
+        self.search.map_or(0.0, |price| price * f64::from(count))
+    }
+
+    /// The price of the tokens of an answer, in US dollars.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
@@ -43,6 +52,7 @@ impl Prices {
             cached_input: Some(self.cached().max(other.cached())),
             cache_write: Some(self.written().max(other.written())),
             output: self.output.max(other.output),
+            search: self.search.into_iter().chain(other.search).reduce(f64::max),
         }
     }
 
@@ -158,7 +168,7 @@ mod tests {
 
     #[test]
     fn cached_and_written_tokens_have_their_own_prices() {
-        let prices = |cached_input, cache_write| Prices { input: 1.0, cached_input, cache_write, output: 8.0 };
+        let prices = |cached_input, cache_write| Prices { input: 1.0, cached_input, cache_write, output: 8.0, search: None };
         let cached = Usage { cached_input_tokens: 400_000, ..Usage::new(1_000_000, 100_000) };
         let both = Usage { cache_write_tokens: 200_000, ..cached };
         let cases = [
@@ -167,22 +177,24 @@ mod tests {
             (prices(Some(0.1), None), both, 0.6 + 0.04 + 0.8),
             (prices(None, Some(1.25)), both, 0.8 + 0.25 + 0.8),
             (prices(None, None), both, 1.0 + 0.8),
-            (Prices { input: 0.0, cached_input: None, cache_write: None, output: 0.0 }, both, 0.0),
+            (Prices::default(), both, 0.0),
         ];
         for (prices, usage, expected) in cases {
             assert!((prices.cost(&usage) - expected).abs() < 1e-9, "{prices:?} {usage:?}");
         }
+        let searching = Prices { search: Some(0.01), ..prices(None, None) };
+        assert_eq!((searching.searches(3), prices(None, None).searches(3)), (0.03, 0.0));
         // More cached or written than sent is a server's slip, not a discount and not a charge.
-        let free = Prices { input: 1.0, cached_input: Some(0.0), cache_write: Some(9.0), output: 0.0 };
+        let free = Prices { input: 1.0, cached_input: Some(0.0), cache_write: Some(9.0), ..Prices::default() };
         let odd = Usage { cached_input_tokens: 20, cache_write_tokens: 20, ..Usage::new(10, 0) };
         assert!(free.cost(&odd).abs() < f64::EPSILON);
     }
 
     #[test]
     fn highest_prices_bound_both_models() {
-        let one = Prices { input: 1.0, cached_input: None, cache_write: Some(1.25), output: 8.0 };
-        let other = Prices { input: 2.0, cached_input: Some(0.2), cache_write: None, output: 4.0 };
-        let highest = Prices { input: 2.0, cached_input: Some(1.0), cache_write: Some(2.0), output: 8.0 };
+        let one = Prices { input: 1.0, cache_write: Some(1.25), output: 8.0, ..Prices::default() };
+        let other = Prices { input: 2.0, cached_input: Some(0.2), output: 4.0, search: Some(0.01), ..Prices::default() };
+        let highest = Prices { input: 2.0, cached_input: Some(1.0), cache_write: Some(2.0), output: 8.0, search: Some(0.01) };
         assert_eq!(one.highest(other), highest);
         assert_eq!(other.highest(one), highest);
     }

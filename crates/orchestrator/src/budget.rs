@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn an_estimate_learns_how_long_answers_are() {
-        let prices = Prices { input: 0.0, cached_input: None, cache_write: None, output: 1_000_000.0 };
+        let prices = Prices { output: 1_000_000.0, ..Prices::default() };
         let budget = Budget::new(&Bounds::default(), &Spent::default(), 0);
         let cost = || budget.estimate(0, Some(2_000), Some(prices)).cost_usd;
         assert_eq!((cost(), budget.estimate(0, Some(2_000), None).cost_usd), (300.0, 0.0));

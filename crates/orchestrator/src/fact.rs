@@ -115,6 +115,14 @@ pub enum RunFact {
         /// Its words.
         text: String,
     },
+    /// A tool asked a model of the run.
+    ToolAskedModel {
+        /// The task that the call was for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// What it took.
+        used: ModelUse,
+    },
     /// The goal's criteria were looked at.
     Verified {
         /// The effect.

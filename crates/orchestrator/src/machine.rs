@@ -251,6 +251,7 @@ impl Machine for RunMachine {
             | RunFact::ActorReported { .. }
             | RunFact::ActorsHeard { .. }
             | RunFact::ActorAsked { .. }
+            | RunFact::ToolAskedModel { .. }
             | RunFact::PersonAnswered { .. }
             | RunFact::PersonSaid { .. }
             | RunFact::BoundReached { .. }

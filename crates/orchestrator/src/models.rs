@@ -53,8 +53,10 @@ pub(crate) struct RunMeter {
 
 impl Meter for RunMeter {
     fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn Reserved + '_>, OutOfBudget> {
-        let TryEstimate { input_tokens, max_output_tokens, prices } = wanted;
-        match self.budget.reserve(self.budget.estimate(input_tokens, max_output_tokens, prices)) {
+        let TryEstimate { input_tokens, max_output_tokens, prices, searches } = wanted;
+        let mut estimate = self.budget.estimate(input_tokens, max_output_tokens, prices);
+        estimate.cost_usd += prices.map_or(0.0, |prices| prices.searches(searches));
+        match self.budget.reserve(estimate) {
             Ok(reservation) => Ok(Box::new(reservation)),
             Err(error) => {
                 (self.on_bound)(&error);

@@ -10,6 +10,7 @@ mod kept_plans;
 mod memory;
 pub(crate) mod plan;
 mod tool;
+mod tool_models;
 mod verify;
 
 use std::{
@@ -150,8 +151,13 @@ impl RunRunner {
     fn model_for(&self, role: &str, on_bound: OnBound, asking: hooked::Asking) -> Option<Model> {
         let model = self.parts.models.as_ref()?.role(role).build(&self.parts.redactor);
         let meter = RunMeter { budget: Arc::clone(&self.budget), on_bound };
-        Some(asking.around(model.metered(Arc::new(meter)).cached_as(self.run.as_str())))
+        Some(in_run(model, meter, &self.run, asking))
     }
+}
+
+/// The model within a run's budget and with its hooks.
+fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooked::Asking) -> Model {
+    asking.around(model.metered(Arc::new(meter)).cached_as(run.as_str()))
 }
 
 /// Tells the run that its budget leaves no room for a call.

@@ -198,7 +198,7 @@ pub enum ProgressEvent {
         /// The task, if it was for one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// `route`, `plan`, `patch`, `act`, `verdict`, `answer`.
+        /// `route`, `plan`, `patch`, `act`, `verdict`, `answer`, `search`.
         purpose: String,
         /// The model's name.
         model: String,

@@ -25,6 +25,12 @@ pub(crate) fn list(script: &Script, path: &str) -> Value {
         let (first, last) = (script.models.first(), script.models.last());
         return json!({"data": names.map(model).collect::<Vec<_>>(), "has_more": false, "first_id": first, "last_id": last});
     }
-    let model = |name: &String| json!({"id": name, "object": "model", "owned_by": "script"});
+    let model = |name: &String| {
+        let mut model = json!({"id": name, "object": "model", "owned_by": "script"});
+        if let (Some(window), Some(members)) = (script.window, model.as_object_mut()) {
+            members.insert("max_model_len".to_owned(), json!(window));
+        }
+        model
+    };
     json!({"object": "list", "data": names.map(model).collect::<Vec<_>>()})
 }

@@ -13,6 +13,9 @@ pub struct Script {
     /// The names that `GET /v1/models` lists.
     #[serde(default = "Script::default_models")]
     pub models: Vec<String>,
+    /// The window that the list of models tells, as vLLM does, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
     /// The service that is imitated.
     #[serde(default)]
     pub provider: Provider,
@@ -23,7 +26,13 @@ pub struct Script {
 
 impl Default for Script {
     fn default() -> Self {
-        Self { rules: Vec::new(), models: Self::default_models(), provider: Provider::default(), strict: Self::default_strict() }
+        Self {
+            rules: Vec::new(),
+            models: Self::default_models(),
+            window: None,
+            provider: Provider::default(),
+            strict: Self::default_strict(),
+        }
     }
 }
 
@@ -59,6 +68,13 @@ impl Script {
     #[must_use]
     pub fn once(mut self, when: When, replies: impl IntoIterator<Item = Reply>) -> Self {
         self.rules.push(Rule { when, replies: replies.into_iter().collect(), once: true });
+        self
+    }
+
+    /// Tells this window in the list of models.
+    #[must_use]
+    pub fn window(mut self, tokens: u32) -> Self {
+        self.window = Some(tokens);
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use aime_llm::{ChatRequest, ChatResponse, ModelError};
 use futures::future::BoxFuture;
 
 /// Asks the person behind a run. Cheap to clone.
@@ -79,5 +80,33 @@ impl UndoTask {
 impl fmt::Debug for UndoTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("UndoTask")
+    }
+}
+
+/// Asks the model of a role.
+type AskRole = dyn Fn(&str, ChatRequest) -> BoxFuture<'static, Result<ChatResponse, ModelError>> + Send + Sync;
+
+/// Asks a model of the run. What it is asked counts for the run. Cheap to clone.
+#[derive(Clone)]
+pub struct AskModel(Arc<AskRole>);
+
+impl AskModel {
+    /// Asks the model of a role with `ask`.
+    pub fn new(ask: impl Fn(&str, ChatRequest) -> BoxFuture<'static, Result<ChatResponse, ModelError>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(ask))
+    }
+
+    /// Asks the model of a role, or the default one.
+    ///
+    /// # Errors
+    /// [`ModelError`].
+    pub async fn ask(&self, role: &str, request: ChatRequest) -> Result<ChatResponse, ModelError> {
+        (self.0)(role, request).await
+    }
+}
+
+impl fmt::Debug for AskModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AskModel")
     }
 }

@@ -18,7 +18,7 @@ use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskPerson, PermissionRules, ProtectedPlaces, RuleLists, TellProgress, UndoTask,
+    AskModel, AskPerson, PermissionRules, ProtectedPlaces, RuleLists, TellProgress, UndoTask,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -47,6 +47,8 @@ pub struct ToolContext {
     pub protected: ProtectedPlaces,
     /// Who takes back what a task of the run did to files, where that is kept.
     pub undo: Option<UndoTask>,
+    /// Whom a call may ask that needs a model of the run.
+    pub model: Option<AskModel>,
     /// Takes secrets out of results before anybody sees them. What tools write to files goes by it.
     pub redactor: Redactor,
 }
@@ -68,6 +70,7 @@ impl ToolContext {
             progress: None,
             protected: ProtectedPlaces::default(),
             undo: None,
+            model: None,
             redactor: Redactor::default(),
         }
     }
@@ -125,6 +128,13 @@ impl ToolContext {
     #[must_use]
     pub fn with_undo(mut self, undo: UndoTask) -> Self {
         self.undo = Some(undo);
+        self
+    }
+
+    /// The same for a call that may ask a model of the run.
+    #[must_use]
+    pub fn with_model(mut self, model: AskModel) -> Self {
+        self.model = Some(model);
         self
     }
 

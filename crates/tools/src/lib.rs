@@ -30,7 +30,7 @@ mod web;
 pub use approval::{Approval, Consent, Decision, ProposedCall, always_note, decide, offers_always};
 pub use builtin::{BuiltinSettings, SILENT, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};
-pub use channels::{AskPerson, TaskUndone, TellProgress, UndoTask};
+pub use channels::{AskModel, AskPerson, TaskUndone, TellProgress, UndoTask};
 pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};
 pub use cut::{MAX_SHOWN_CHARS, cut_output, note_of_whole};

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Provider, Reply, Script, When};
 use serde_json::{Value, json};
 
-use super::{SERVICES, Service, accepted, reading::schema, refused, thought};
+use super::{SERVICES, accepted, reading::schema, refused, thought};
 use crate::harness::{actor, done, gives_up, plan, task, write};
 
 fn script() -> Script {
@@ -29,7 +29,7 @@ fn script() -> Script {
 
 #[test]
 fn a_failed_task_is_replanned_and_the_end_is_judged() {
-    for service in SERVICES.into_iter().filter(Service::names_schemas) {
+    for service in SERVICES {
         let world = service.world(script(), "", "[triggers]\nmax_retries = 0\n");
         let ended = world.aime(["run", "catch a fish", "--mode", "complex", "--output", "jsonl"]).must(0);
         let result = ended.last();
@@ -68,7 +68,7 @@ fn grows() -> Script {
 
 #[test]
 fn a_plan_grows_with_what_is_found() {
-    for service in SERVICES.into_iter().filter(Service::names_schemas) {
+    for service in SERVICES {
         let world = service.world(grows(), "", "[planning]\nreflect = \"always\"\n");
         let ended = world.aime(["run", "look for fish", "--mode", "emergent", "--output", "jsonl"]);
         let name = format!("{}\n{ended}", service.name);

@@ -29,7 +29,6 @@ pub(super) fn schema(request: &Value) -> Option<&str> {
         "/output_config/format/schema/title",
         "/generationConfig/responseJsonSchema/title",
         "/generationConfig/responseSchema/title",
-        "/tool_choice/name",
     ];
     pointers.into_iter().find_map(|pointer| request.pointer(pointer)?.as_str())
 }

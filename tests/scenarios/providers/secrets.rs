@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use aime_scripted_server::{Provider, Reply, Script, ScriptedUsage, When};
 use serde_json::json;
 
-use super::{SERVICES, Service, accepted, reading::calls, thought};
+use super::{SERVICES, accepted, reading::calls, thought};
 use crate::harness::{actor, done, plan, write};
 
 const CANARY: &str = "sk-canary-4f1d7a90c2be";
@@ -57,7 +57,7 @@ fn a_key_that_a_model_repeats_is_not_kept() {
 fn the_tokens_of_all_requests_are_counted() {
     let usage = |reply: Reply| Reply { usage: Some(ScriptedUsage { input: 1_000, cached: 600, output: 50, reasoning: 30 }), ..reply };
     let planned = plan(&[actor("a", "PART-A", &[]), actor("b", "PART-B", &["a"])]);
-    for service in SERVICES.into_iter().filter(Service::names_schemas) {
+    for service in SERVICES {
         let script = Script::new()
             .on(When::schema("aime_plan"), [usage(thought(0, Reply::json(planned.clone())))])
             .on(When::tools().and_contains("PART-B"), [usage(thought(1, done("b is done")))])

@@ -80,6 +80,9 @@ pub(super) struct Entry {
     cache_write: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<f64>,
+    /// US dollars for a search of the web.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     images: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,6 +109,7 @@ impl Entry {
             cached_input: by.cached_input.or(self.cached_input),
             cache_write: by.cache_write.or(self.cache_write),
             output: by.output.or(self.output),
+            search: by.search.or(self.search),
             images: by.images.or(self.images),
             tools: by.tools.or(self.tools),
             forced_tool_choice: by.forced_tool_choice.or(self.forced_tool_choice),
@@ -205,6 +209,10 @@ fn entry(name: &str, row: &Value) -> Option<Entry> {
         cached_input,
         cache_write,
         output,
+        search: row
+            .pointer("/search_context_cost_per_query/search_context_size_medium")
+            .and_then(Value::as_f64)
+            .filter(|price| *price > 0.0),
         images: flag("supports_vision"),
         tools: flag("supports_function_calling"),
         // A server that knows `tool_choice` may still refuse to be forced, so `true` says nothing.

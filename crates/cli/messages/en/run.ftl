@@ -74,6 +74,7 @@ tree-progress = plan v{$version} · {$done} of {$tasks} done
 
 run-stopping = stopping … (again to stop at once)
 run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, {$tokens} tokens in {$requests}
+run-cached = {$tokens} from the cache
 run-first = the first run in this folder; what can be done with it:
 run-first-report = what it did, as one page for a browser
 run-first-undo = take back what it changed

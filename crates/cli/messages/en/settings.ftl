@@ -23,7 +23,7 @@ said-least-or-off = at least {$number}, or undo.enabled = false
 said-above = a number above 0, or leave it out for no bound
 said-part = a part of the window, above 0 and up to 1
 said-a-folder = a folder, or leave it out
-said-price = 0 or more, US dollars for a million tokens
+said-price = 0 or more, in US dollars
 said-local-path = {$word-key} is of a local model: write provider = "local" beside it
 said-header-name = {$setting} has the name {$quoted-name}: write letters, digits and hyphens, such as x-team
 said-header-connection = {$setting} is written by the connection itself: leave it out

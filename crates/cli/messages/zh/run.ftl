@@ -74,6 +74,7 @@ tree-progress = 计划 v{$version} · {$tasks}已完成 {$done} 个
 
 run-stopping = 正在停止 …（再按一次立即停止）
 run-summary = 运行 {$run} {$ended}：{$tasks}完成 {$done} 个，{$replans}，用时 {$span}，{$requests}共 {$tokens} 个 token
+run-cached = 其中 {$tokens} 个来自缓存
 run-first = 这是这个文件夹里的第一次运行；接下来可以：
 run-first-report = 把它所做的一切做成一个网页
 run-first-undo = 撤回它所作的改动

@@ -23,7 +23,7 @@ said-least-or-off = 至少 {$number}，或设 undo.enabled = false
 said-above = 大于 0 的数，不写则没有上限
 said-part = 窗口的一部分，大于 0，不超过 1
 said-a-folder = 文件夹，或不写
-said-price = 0 或更多，单位为每百万 token 的美元
+said-price = 0 或更多，单位为美元
 said-local-path = {$word-key} 属于本地模型：请在旁边写 provider = "local"
 said-header-name = {$setting} 中有名称 {$quoted-name}：请只用字母、数字和连字符，例如 x-team
 said-header-connection = {$setting} 由连接自己写入：请去掉它

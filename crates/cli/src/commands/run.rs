@@ -441,7 +441,11 @@ pub(super) fn summary(result: &RunResult) -> String {
         tokens = tokens,
         requests = count(usize::try_from(result.usage.requests).unwrap_or(usize::MAX), "request"),
     );
-    format!("{DIM}{told}{cost}{DIM:#}")
+    let cached = match result.usage.cached_input_tokens {
+        0 => String::new(),
+        tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens = tokens)),
+    };
+    format!("{DIM}{told}{cached}{cost}{DIM:#}")
 }
 
 fn exit_code(word: &str) -> u8 {

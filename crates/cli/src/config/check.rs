@@ -127,10 +127,11 @@ fn of_model(model: &ModelConfig) -> Vec<String> {
             ("cached_input", prices.cached_input),
             ("cache_write", prices.cache_write),
             ("output", Some(prices.output)),
+            ("search", prices.search),
         ];
         for (key, price) in all {
             if let Some(price) = price.filter(|price| !(price.is_finite() && *price >= 0.0)) {
-                found.push(format!("prices.{key} is {price}: write 0 or more, US dollars for a million tokens"));
+                found.push(format!("prices.{key} is {price}: write 0 or more, in US dollars"));
             }
         }
     }

@@ -4,11 +4,15 @@ use aime_redact::REDACTED;
 
 use super::{Config, ModelConfig, RunConfig};
 
-/// All settings as TOML; what is not set stands as a comment that says what that means. Values of headers to model servers are masked.
+/// All settings as TOML; what is not set stands as a comment that says what that means. Values of headers to model servers are masked, and what
+/// their addresses hold beside host and path.
 pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
     let mut masked = config.clone();
     for value in masked.models.values_mut().flat_map(|model| model.headers.values_mut()) {
         REDACTED.clone_into(value);
+    }
+    for address in masked.models.values_mut().filter_map(|model| model.base_url.as_mut()) {
+        mask(address);
     }
     let mut lines = Vec::new();
     let mut hooks = config.hooks.all();
@@ -37,6 +41,15 @@ pub(crate) fn show(config: &Config) -> Result<String, toml::ser::Error> {
         lines.insert(0, "# models: none; `aime models list` says what is used then\n".to_owned());
     }
     Ok(lines.join("\n").trim().to_owned())
+}
+
+/// Masks the user, the password and the query of an address; they may hold keys.
+fn mask(address: &mut String) {
+    let (before, query) = address.split_once('?').map_or((address.as_str(), ""), |(before, query)| (before, query));
+    let (scheme, rest) = before.split_once("://").unwrap_or(("", before));
+    let host = rest.split_once('@').map(|(_, host)| format!("{scheme}://{REDACTED}@{host}"));
+    let before = host.unwrap_or_else(|| before.to_owned());
+    *address = if query.is_empty() { before } else { format!("{before}?{REDACTED}") };
 }
 
 fn unset_bounds(run: &RunConfig) -> Vec<&'static str> {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::net::IpAddr;
+
 use aime_llm::Protocol;
 
 use crate::config::{Environment, Provider};
@@ -164,18 +166,26 @@ pub(crate) fn key_variables() -> impl Iterator<Item = &'static str> + use<> {
 
 /// Whether a server is on this machine or in its own network: its models cost nothing, and no catalog knows its window.
 pub(crate) fn is_near(url: &str) -> bool {
+    let host = host(url);
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private() || address.is_link_local() || address.is_unspecified(),
+        Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local(),
+        Err(_) => !host.contains('.') || [".local", ".lan", ".internal", ".localhost"].iter().any(|end| host.ends_with(end)),
+    }
+}
+
+/// Whether a server is on this machine.
+pub(crate) fn is_loopback(url: &str) -> bool {
+    let host = host(url);
+    host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn host(url: &str) -> &str {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = host.split(['/', '?']).next().unwrap_or_default().rsplit('@').next().unwrap_or_default();
-    let host = match host.strip_prefix('[') {
+    match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host.split(':').next().unwrap_or_default(),
-    };
-    match host.parse::<std::net::IpAddr>() {
-        Ok(std::net::IpAddr::V4(address)) => {
-            address.is_loopback() || address.is_private() || address.is_link_local() || address.is_unspecified()
-        }
-        Ok(std::net::IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local(),
-        Err(_) => !host.contains('.') || [".local", ".lan", ".internal", ".localhost"].iter().any(|end| host.ends_with(end)),
     }
 }
 

@@ -177,7 +177,9 @@ fn every_model_that_a_run_may_ask_needs_prices() {
         (priced(&format!("[models.planner]\n{prices}[models.classifier]\n{prices}")), &[]),
         ("[models.default]\nprovider = \"anthropic\"\n".to_owned(), &[]),
         (priced("fallback = [\"other\"]\n[models.other]\nmodel = \"acme-9\"\n"), &["other"]),
-        (priced("[models.nobody-asks-it]\n"), &[]),
+        // A task of a plan may name it.
+        (priced("[models.fast]\nmodel = \"acme-9\"\n"), &["fast"]),
+        (priced("[models.local]\nprovider = \"local\"\nmodel = \"1.5b\"\n"), &[]),
         (priced("[models.planner]\nprovider = \"local\"\n"), &[]),
         ("[models.default]\nmodel = \"acme-9\"\n[models.planner]\nmodel = \"acme-9\"\n".to_owned(), &["default", "planner"]),
     ] {

@@ -303,26 +303,6 @@ fn what_the_project_says_is_read_from_the_project_alone() {
 }
 
 #[cfg(feature = "web")]
-#[tokio::test]
-async fn a_search_by_a_model_asks_the_runs_model_without_secrets() {
-    use aime_llm::scripted::{Reply, ScriptedModel, When};
-
-    let world = World::new("[web.search]\nprovider = \"model\"\n");
-    let setup = world.setup();
-    assert!(setup.tools().get("web_search").is_some(), "plans may name it before there is a model");
-    setup.redactor().learn(["hunter22"]);
-    let model = ScriptedModel::new("m").on(When::default(), [Reply::text("From memory.")]);
-    let tools = setup.tools_with(Some(&Models::single(Arc::new(model.clone()))));
-    let parameters = serde_json::json!({"query": "tea hunter22"}).as_object().cloned().unwrap();
-    let fault = tools.call("web_search", parameters, &setup.tool_context().unwrap()).await.unwrap_err();
-    assert!(fault.to_string().contains("without citing a page"), "{fault}");
-    let request = model.requests().pop().unwrap();
-    assert!(request.web_search && request.tools.is_empty());
-    let query = serde_json::to_string(request.messages.last().unwrap()).unwrap();
-    assert!(query.contains("tea ") && !query.contains("hunter22"), "{query}");
-}
-
-#[cfg(feature = "web")]
 #[test]
 fn a_model_over_chat_completions_does_not_search() {
     let world = |protocol: &str| {

@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_orchestrator::Models;
 use aime_tools::{HttpSearch, ModelSearch, SearchProvider, Tool, WebPolicy, WebSettings, web_tools};
 use secrecy::SecretString;
 
@@ -13,11 +12,10 @@ use crate::{config::SearchProviderConfig, models, output};
 const ROLE: &str = "search";
 
 impl Setup {
-    /// `web_fetch`, and `web_search` where somebody searches. What cannot be had is said. The models are those of a run; without them a search by
-    /// a model can only be listed.
-    pub(super) fn web_tools(&self, models: Option<&Models>) -> Vec<Arc<dyn Tool>> {
+    /// `web_fetch`, and `web_search` where somebody searches. What cannot be had is said.
+    pub(super) fn web_tools(&self) -> Vec<Arc<dyn Tool>> {
         let web = &self.config.web;
-        let search = self.search(models).unwrap_or_else(|why| {
+        let search = self.search().unwrap_or_else(|why| {
             output::note(&format!("without web_search: {why}"));
             None
         });
@@ -39,7 +37,7 @@ impl Setup {
     }
 
     /// Who searches, if anybody.
-    fn search(&self, models: Option<&Models>) -> Result<Option<Arc<dyn SearchProvider>>, String> {
+    fn search(&self) -> Result<Option<Arc<dyn SearchProvider>>, String> {
         let Some(search) = &self.config.web.search else { return Ok(None) };
         let url = search.url.as_deref();
         let key = || {
@@ -50,13 +48,13 @@ impl Setup {
             SearchProviderConfig::Searxng => HttpSearch::searxng(url.unwrap_or_default()),
             SearchProviderConfig::Brave => HttpSearch::brave(url, key()?),
             SearchProviderConfig::Tavily => HttpSearch::tavily(url, key()?),
-            SearchProviderConfig::Model => return self.model_search(models).map(|provider| Some(Arc::new(provider) as _)),
+            SearchProviderConfig::Model => return self.model_search().map(|provider| Some(Arc::new(provider) as _)),
         };
         provider.map(|provider| Some(Arc::new(provider) as Arc<dyn SearchProvider>))
     }
 
-    /// The run's model for searches. What it is asked goes through the redactor, as all that models see.
-    fn model_search(&self, models: Option<&Models>) -> Result<ModelSearch, String> {
+    /// A search by the run's model; a model that is named for it must be one that searches.
+    fn model_search(&self) -> Result<ModelSearch, String> {
         if let Some(config) = self.config.models.get(ROLE) {
             let client = models::client(ROLE, config, &self.environment).map_err(|failure| failure.message)?;
             if let Some(protocol) = client.protocol().filter(|protocol| !protocol.searches_the_web()) {
@@ -66,7 +64,6 @@ impl Setup {
                 ));
             }
         }
-        let model = models.map(|models| models.role(ROLE).build(&self.redactor));
-        Ok(ModelSearch::new(model))
+        Ok(ModelSearch)
     }
 }

@@ -29,6 +29,7 @@ pub(super) struct Record<'a> {
     pub(super) cached_input: Option<f64>,
     pub(super) cache_write: Option<f64>,
     pub(super) output: Option<f64>,
+    pub(super) search: Option<f64>,
     pub(super) images: Option<bool>,
     pub(super) tools: Option<bool>,
     pub(super) forced_tool_choice: Option<bool>,
@@ -43,8 +44,8 @@ pub(super) struct Record<'a> {
 
 impl Record<'_> {
     pub(super) fn prices(&self) -> Option<Prices> {
-        let (cached_input, cache_write) = (self.cached_input, self.cache_write);
-        Some(Prices { input: self.input?, cached_input, cache_write, output: self.output? })
+        let Self { cached_input, cache_write, search, .. } = *self;
+        Some(Prices { input: self.input?, cached_input, cache_write, output: self.output?, search })
     }
 }
 

@@ -83,6 +83,18 @@ fn limits_and_prices_of_names() {
 }
 
 #[test]
+fn searches_of_providers_have_prices() {
+    for (provider, model, price) in [
+        ("openai", "gpt-5.6-terra", Some(0.01)),
+        ("anthropic", "claude-sonnet-5-5", Some(0.01)),
+        ("gemini", "gemini-3.8-flash", Some(0.014)),
+        ("deepseek", "deepseek-flash", None),
+    ] {
+        assert_eq!(model_facts(Some(provider), model).prices.unwrap().search, price, "{model}");
+    }
+}
+
+#[test]
 fn small_models_are_told_by_their_size() {
     for name in [
         "qwen2.5-coder:1.5b",

@@ -34,7 +34,7 @@ impl Address {
     /// # Errors
     /// [`SettingsError::BaseUrl`] where it is no address of an HTTP server.
     pub(super) fn parse(text: &str) -> Result<Self, SettingsError> {
-        let bad = |reason: &str| SettingsError::BaseUrl { url: without_user(text), reason: reason.to_owned() };
+        let bad = |reason: &str| SettingsError::BaseUrl { url: without_secrets(text), reason: reason.to_owned() };
         let url = Url::parse(text.trim()).map_err(|error| bad(&error.to_string()))?;
         match url.scheme() {
             "http" | "https" if url.has_host() => {}
@@ -104,8 +104,15 @@ impl Address {
     }
 }
 
-/// An address that may hold a password, for people.
-fn without_user(text: &str) -> String {
+/// Returns an address for people: without a user, a password, a query and the path of a protocol.
+#[must_use]
+pub fn shown_address(text: &str) -> String {
+    Address::parse(text).map_or_else(|_| without_secrets(text), |address| address.shown())
+}
+
+/// Returns what is left of a text that is no address when user, password and query are cut off.
+fn without_secrets(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
     match (text.split_once("://"), text.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
         (None, Some((_, rest))) => rest.to_owned(),
@@ -147,6 +154,10 @@ mod tests {
         for text in ["", "host/v1", "host:8080/v1", "ftp://host", "http://", "unix:///run/x"] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
-        assert!(!Address::parse("ftp://user:secret@host").unwrap_err().to_string().contains("secret"));
+        assert_eq!(shown_address("https://user:secret@host:8443/v1/chat/completions?key=secret"), "https://host:8443/v1");
+        for text in ["ftp://user:secret@host", "ftp://host/v1?key=secret", "user:secret@host", "host/v1?key=secret"] {
+            assert!(!Address::parse(text).unwrap_err().to_string().contains("secret"), "{text}");
+            assert!(!shown_address(text).contains("secret"), "{text}");
+        }
     }
 }

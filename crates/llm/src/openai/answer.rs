@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::finish::{self, Ending};
 use super::{chat, gemini, messages, responses};
 use crate::{
-    ChatRequest, ChatResponse, Citation, FinishReason, Message, ModelError, NativeTurn, Prices, Protocol, StreamPart, ToolCall, TurnSource,
-    Usage, calls_in_text, clean_tool_name, estimate_request_tokens, estimate_tokens,
+    ChatRequest, ChatResponse, Citation, FinishReason, Message, ModelError, NativeTurn, Prices, Protocol, ResponseFormat, StreamPart,
+    ToolCall, TurnSource, Usage, calls_in_text, clean_tool_name, estimate_request_tokens, estimate_tokens,
 };
 
 /// An answer in the making.
@@ -47,6 +47,8 @@ pub(super) struct Turn {
     pub(super) model: String,
     /// The sources that it names.
     pub(super) citations: Vec<Citation>,
+    /// The searches of the web that the provider made and bills.
+    pub(super) searches: u32,
     /// The turn in the provider's own form, where that holds more than can be read.
     pub(super) items: Vec<Value>,
 }
@@ -135,7 +137,7 @@ impl Turn {
 
     fn into_response(mut self, asking: Asking<'_>) -> Result<ChatResponse, ModelError> {
         let Asking { request, .. } = asking;
-        self.take_form(request);
+        self.take_form(request, asking.source.protocol);
         self.read_calls(asking);
         let mut finish = match finish::read(self.finish.as_deref(), !self.calls.is_empty()) {
             Ending::Finished(reason) => reason,
@@ -173,17 +175,21 @@ impl Turn {
             response.usage.output_tokens = calls.sum::<u64>() + text;
             response.usage.input_tokens = estimate_request_tokens(request);
         }
-        response.cost_usd = asking.prices.map_or(0.0, |prices| prices.cost(&response.usage));
+        response.cost_usd = asking.prices.map_or(0.0, |prices| prices.cost(&response.usage) + prices.searches(self.searches));
         Ok(response)
     }
 
-    /// An answer whose form was asked for as the parameters of a tool is the arguments of its call.
-    fn take_form(&mut self, request: &ChatRequest) {
-        let Some(name) = request.schema_name().filter(|_| request.tools.is_empty()) else { return };
-        if let Some(call) = self.calls.iter_mut().find(|call| call.name == name) {
+    /// An answer whose form was asked for as the parameters of a tool is the arguments of its call. Others are read as their schema wants them
+    /// where another schema was sent.
+    fn take_form(&mut self, request: &ChatRequest, protocol: Protocol) {
+        let ResponseFormat::JsonSchema { name, schema } = &request.format else { return };
+        let form = self.calls.iter_mut().find(|call| call.name == *name && request.tools.is_empty());
+        if let Some(call) = form {
             self.content = std::mem::take(&mut call.arguments);
             self.calls.clear();
             self.items.clear();
+        } else if let (Protocol::Messages, Some(read)) = (protocol, messages::read(schema, &self.content)) {
+            self.content = read;
         }
     }
 

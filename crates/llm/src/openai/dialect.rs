@@ -27,6 +27,8 @@ pub(super) struct Dialect {
     pub(super) thinking: ThinkingForm,
     /// The other way was refused too.
     thinking_switched: bool,
+    /// The form of an answer is asked for as the parameters of a tool: the model behind Anthropic's protocol is held to no schema otherwise.
+    pub(super) schema_as_tool: bool,
     /// The name of the bound on the answer.
     pub(super) max_tokens: Option<MaxTokens>,
     /// The other name was refused too.
@@ -212,6 +214,7 @@ impl Dialect {
                 ThinkingForm::Adaptive
             },
             thinking_switched: false,
+            schema_as_tool: false,
             max_tokens: Some(if openai { MaxTokens::Completion } else { MaxTokens::Classic }),
             both_refused: false,
             longest_answer: None,
@@ -246,7 +249,11 @@ impl Dialect {
         }
         if protocol == Protocol::Messages {
             self.form.ids = self.form.ids.max(IdForm::Forty);
-            self.optional.temperature &= claude_version(model).is_none_or(|version| version < (4, 7));
+            let claude = claude_version(model);
+            self.optional.temperature &= claude.is_none_or(|version| version < (4, 7));
+            // These leave out the text of their thinking unless asked for it.
+            self.optional.summary = claude.is_some_and(|version| version >= (4, 7));
+            self.schema_as_tool = claude.is_none_or(|version| version < (4, 5));
         }
         if protocol == Protocol::Gemini {
             self.optional.summary = ["gemini-2.5", "gemini-3"].iter().any(|family| name.starts_with(family));

@@ -13,7 +13,7 @@ use super::provider::Provider;
 use crate::{ChatRequest, Effort, Image, NativeTurn, ToolCall, TurnSource};
 
 pub(super) use arrange::arranged;
-pub(super) use simplify::simplified;
+pub(super) use simplify::{simplified, without_references};
 
 /// What is needed to write one request, beside the dialect.
 #[derive(Debug, Clone, Copy)]

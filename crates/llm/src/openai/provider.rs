@@ -56,7 +56,8 @@ impl Provider {
         }
         let model = model.to_ascii_lowercase();
         let family = model.rsplit('/').next().unwrap_or_default();
-        if ["deepseek-v", "deepseek-reasoner", "deepseek-chat", "kimi-k"].iter().any(|name| family.starts_with(name)) {
+        let families = ["deepseek-v", "deepseek-flash", "deepseek-pro", "deepseek-reasoner", "deepseek-chat", "kimi-k"];
+        if families.iter().any(|name| family.starts_with(name)) {
             return Self::Thinking;
         }
         Self::Other
@@ -75,6 +76,26 @@ impl Provider {
         match self {
             Self::OpenRouter => ("reasoning", json!({"effort": effort.as_str()})),
             _ => ("reasoning_effort", json!(effort.as_str())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_tells_more_than_the_name_of_a_model() {
+        for (host, model, provider) in [
+            ("api.deepseek.com", "deepseek-flash", Provider::DeepSeek),
+            ("gpu-box", "deepseek-ai/DeepSeek-V4", Provider::Thinking),
+            ("gpu-box", "deepseek-flash", Provider::Thinking),
+            ("gpu-box", "deepseek-pro-0901", Provider::Thinking),
+            ("gpu-box", "deepseek-coder:6.7b", Provider::Other),
+            ("x.openai.azure.com", "deepseek-pro", Provider::OpenAi),
+            ("gpu-box", "qwen4", Provider::Other),
+        ] {
+            assert_eq!(Provider::of(host, model), provider, "{model} at {host}");
         }
     }
 }

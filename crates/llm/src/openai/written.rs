@@ -92,7 +92,7 @@ impl Written {
         if request.web_search && request.tools.is_empty() {
             return hosted_search(dialect.protocol);
         }
-        if let (Protocol::Messages, Some((name, schema))) = (dialect.protocol, messages::form_tool(request)) {
+        if let (Protocol::Messages, Some((name, schema))) = (dialect.protocol, messages::form_tool(request, dialect)) {
             let tool = messages::tool(name, "Give the answer as the parameters of this tool.", parameters(&simplified(schema)));
             return Ok(Some(WrittenTools { raw: to_raw_value(&[tool])?.into(), names: Arc::from([name.to_owned()]) }));
         }

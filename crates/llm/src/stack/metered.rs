@@ -18,6 +18,8 @@ pub struct TryEstimate {
     pub max_output_tokens: Option<u32>,
     /// What the model costs, where that is known.
     pub prices: Option<Prices>,
+    /// Searches of the web that the provider is asked to make, at least.
+    pub searches: u32,
 }
 
 /// What a try has cost.
@@ -68,7 +70,8 @@ impl Metered {
     fn begin(&self, request: &ChatRequest) -> Result<Try<'_>, ModelError> {
         let input_tokens = self.counted.lock().unwrap_or_else(PoisonError::into_inner).count(request);
         let prices = self.inner.prices();
-        let wanted = TryEstimate { input_tokens, max_output_tokens: request.max_output_tokens, prices };
+        let searches = u32::from(request.web_search);
+        let wanted = TryEstimate { input_tokens, max_output_tokens: request.max_output_tokens, prices, searches };
         let reserved = self.meter.reserve(wanted).map_err(|OutOfBudget { bound, detail }| ModelError::OutOfBudget {
             model: self.inner.name().to_owned(),
             bound,

@@ -79,7 +79,7 @@ impl ModelHook for Watching {
 }
 
 fn prices(input: f64) -> Prices {
-    Prices { input, cached_input: None, cache_write: None, output: 0.0 }
+    Prices { input, ..Prices::default() }
 }
 
 #[tokio::test(start_paused = true)]

@@ -41,7 +41,7 @@ pub struct ChosenRoute {
 /// A model call that was not an actor's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelUse {
-    /// What for: `route`, `plan`, `patch`, `verdict`, `answer`.
+    /// What for: `route`, `plan`, `patch`, `verdict`, `answer`, `search`.
     pub purpose: String,
     /// The model.
     pub model: String,

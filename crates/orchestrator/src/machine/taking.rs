@@ -50,6 +50,12 @@ impl RunMachine {
                 }
             }
             (RunFact::ActorAsked { task, question, kind, text }, _) => self.actor_asked(task, question, kind, text, out),
+            (RunFact::ToolAskedModel { task, used }, _) => {
+                // The plan may not come to have a task that is called early.
+                let task = task.as_ref().filter(|task| self.state.tasks.contains_key(*task)).cloned();
+                self.used_for(task.as_ref(), std::slice::from_ref(used), out);
+                self.advance(out);
+            }
             (RunFact::Verified { checks, calls, .. }, _) => {
                 self.used(calls, out);
                 self.verified(checks, out);

@@ -45,6 +45,15 @@ impl RunRunner {
 }
 
 impl Asking {
+    /// The task that is worked on, if any.
+    pub(super) const fn task(&self) -> Option<&TaskId> {
+        self.task.as_ref()
+    }
+
+    pub(super) const fn facts(&self) -> &FactSender<RunMachine> {
+        &self.facts
+    }
+
     /// Whether any hook is asked at this point: what it would be told need not be put together otherwise.
     pub(super) fn at(&self, point: HookPoint) -> bool {
         self.hooks.are_at(point)

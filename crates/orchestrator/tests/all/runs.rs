@@ -135,7 +135,7 @@ async fn a_bound_on_tokens_stops_planning_too() {
 async fn a_bound_on_money_is_kept_before_it_is_spent() {
     let (model, plan) = four_lines();
     // A dollar for a token: the first request alone would cost hundreds.
-    let bench = Bench::new(model.with_prices(Prices { input: 1_000_000.0, cached_input: None, cache_write: None, output: 1_000_000.0 }));
+    let bench = Bench::new(model.with_prices(Prices { input: 1_000_000.0, output: 1_000_000.0, ..Prices::default() }));
     let mut request = bench.request("Write four lines", Some(plan));
     request.settings.bounds.max_cost_usd = Some(100.0);
     let result = bench.orchestrator().run(request, control().0).await.unwrap();

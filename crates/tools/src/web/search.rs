@@ -88,8 +88,8 @@ pub trait SearchProvider: Send + Sync {
         usual
     }
 
-    /// Searches, and gives at most `limit` results, the best first.
-    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<SearchResults, SearchError>>;
+    /// Searches, and gives at most `limit` results, the best first. The context is that of the call.
+    fn search<'a>(&'a self, query: &'a str, limit: usize, context: &'a ToolContext) -> BoxFuture<'a, Result<SearchResults, SearchError>>;
 }
 
 /// The providers that come with this crate.
@@ -235,7 +235,7 @@ impl SearchProvider for HttpSearch {
         }
     }
 
-    fn search<'a>(&'a self, query: &'a str, limit: usize) -> BoxFuture<'a, Result<SearchResults, SearchError>> {
+    fn search<'a>(&'a self, query: &'a str, limit: usize, _: &'a ToolContext) -> BoxFuture<'a, Result<SearchResults, SearchError>> {
         Box::pin(async move {
             let asked = self.ask(query, limit).await;
             asked.map(SearchResults::from).map_err(|reason| SearchError { provider: self.name().to_owned(), reason })
@@ -262,7 +262,7 @@ pub(super) fn tool(provider: Arc<dyn SearchProvider>, limit: usize, time: Durati
     let call = move |parameters: Parameters, context: ToolContext| {
         let provider = Arc::clone(&provider);
         async move {
-            let asked = timeout(time, provider.search(&parameters.query, limit));
+            let asked = timeout(time, provider.search(&parameters.query, limit, &context));
             let results = match context.cancel.run_until_cancelled(asked).await {
                 None => return Err(ToolError::Cancelled),
                 Some(Ok(Ok(results))) => results,

@@ -187,7 +187,8 @@ async fn each_provider_is_asked_as_it_wants_to_be() {
 #[tokio::test]
 async fn a_search_that_fails_says_why() {
     let url = format!("http://{}", serve(Router::new().fallback(|| async { StatusCode::FORBIDDEN })).await);
-    let error = HttpSearch::searxng(&url).unwrap().search("x", 1).await.unwrap_err();
+    let world = World::new(|_| {}).await;
+    let error = HttpSearch::searxng(&url).unwrap().search("x", 1, &world.context).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "the search with SearXNG failed: it answered 403 Forbidden; does its settings.yml allow the format json?"

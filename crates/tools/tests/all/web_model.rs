@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use aime_llm::{ModelStack, OpenAiSettings, Protocol, Redactor};
+use aime_llm::{ChatModel as _, ModelStack, OpenAiSettings, Protocol, Redactor};
 use aime_sandbox::ConfinedFolder;
 use aime_scripted_server::{Reply, Script, ScriptedServer, When};
-use aime_tools::{ModelSearch, ToolContext, ToolError, ToolOutput, ToolRegistry, WebSettings, web_tools};
+use aime_tools::{AskModel, ModelSearch, ToolContext, ToolError, ToolOutput, ToolRegistry, WebSettings, web_tools};
 use serde_json::{Value, json};
 
 /// Searches with a model that is asked over a protocol and answers with this document; returns the request, too.
@@ -15,10 +15,14 @@ async fn search(protocol: Protocol, answer: Value) -> (Value, Result<ToolOutput,
     let mut settings = OpenAiSettings::new("m", server.url());
     settings.protocol = Some(protocol);
     let model = ModelStack::server(settings).unwrap().build(&Redactor::default());
-    let web = WebSettings { search: Some(Arc::new(ModelSearch::new(Some(model)))), results: 2, ..WebSettings::default() };
+    let web = WebSettings { search: Some(Arc::new(ModelSearch)), results: 2, ..WebSettings::default() };
     let tools: ToolRegistry = web_tools(&web).unwrap().into_iter().collect();
     let folder = tempfile::tempdir().unwrap();
     let context = ToolContext::new(ConfinedFolder::open(folder.path()).unwrap(), BTreeMap::new());
+    let context = context.with_model(AskModel::new(move |_, request| {
+        let model = model.clone();
+        Box::pin(async move { model.complete(request).await })
+    }));
     let found = tools.call("web_search", json!({"query": "green tea"}).as_object().cloned().unwrap(), &context).await;
     (server.requests().pop().unwrap(), found)
 }

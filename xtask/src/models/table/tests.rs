@@ -36,6 +36,14 @@ fn prices_are_for_a_million_tokens() {
 }
 
 #[test]
+fn a_search_has_a_price_of_its_own() {
+    let sizes = |price: f64| serde_json::json!({"search_context_size_low": 0.001, "search_context_size_medium": price});
+    let of = |price: f64| one("gemini/g", "gemini", serde_json::json!({"search_context_cost_per_query": sizes(price)}));
+    assert!(of(0.014).contains(r#""output":1.1,"search":0.014"#), "{}", of(0.014));
+    assert!(!of(0.0).contains("search"), "{}", of(0.0));
+}
+
+#[test]
 fn price_is_that_of_a_large_request() {
     let tiers = serde_json::json!({"input_cost_per_token": null, "output_cost_per_token": null, "tiered_pricing": [
         {"range": [0, 32000.0], "input_cost_per_token": 1e-6, "output_cost_per_token": 5e-6},

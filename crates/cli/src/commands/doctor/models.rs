@@ -80,11 +80,14 @@ async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut
             Err(failure) => Verdict::Unusable(failure),
         };
     }
-    match models::client(name, config, &setup.environment) {
-        Ok(model) => {
-            let trial = Trial::of(&model.build(setup.redactor())).await;
+    let mut config = config.clone();
+    models::ask_for_window(name, &mut config, &setup.environment).await;
+    match models::client(name, &config, &setup.environment) {
+        Ok(client) => {
+            let trial = Trial::of(&client.build(setup.redactor())).await;
+            let window = client.limits().context_tokens;
             trial.verdict(name, |model, protocol| {
-                format!("{}{because}", msg!("doctor-model", model = model, place = said(&place), protocol = protocol))
+                format!("{}{because}", msg!("doctor-model", model = model, place = said(&place), protocol = protocol, number = window))
             })
         }
         Err(failure) => Verdict::Unusable(failure),

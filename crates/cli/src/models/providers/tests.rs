@@ -69,6 +69,8 @@ fn an_address_counts_for_its_own_provider_alone() {
         let config = ModelConfig { provider, ..ModelConfig::default() };
         assert_eq!(crate::models::place(&config, &environment), expected);
     }
+    let with_key = ModelConfig { base_url: Some("https://u:secret@host/v1?key=secret".to_owned()), ..ModelConfig::default() };
+    assert_eq!(crate::models::place(&with_key, &environment), "at https://host/v1");
 }
 
 #[test]
@@ -85,5 +87,10 @@ fn near_servers_are_told_by_their_address() {
     }
     for far in ["https://api.openai.com/v1", "http://8.8.8.8/v1", "https://u:p@host.example:8443/v1"] {
         assert!(!is_near(far), "{far}");
+    }
+    for (url, here) in
+        [("http://127.0.0.1:1/v1", true), ("http://u:p@localhost:1", true), ("http://[::1]/v1", true), ("http://10.0.0.7", false)]
+    {
+        assert_eq!(is_loopback(url), here, "{url}");
     }
 }

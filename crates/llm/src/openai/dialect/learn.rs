@@ -64,6 +64,7 @@ impl Dialect {
             || self.learn_parameter(refusal, sent)
             || self.learn_images(refusal, sent)
             || self.learn_messages(refusal, sent)
+            || self.learn_answer_form(refusal, sent)
             || self.learn_tools(refusal, sent)
             || self.learn_streams(refusal, sent)
     }
@@ -133,7 +134,10 @@ impl Dialect {
                 &mut optional.include,
             ),
             (
-                within("reasoning.summary") || within("summary") || (within("reasoning") && refusal.lower.contains("summar")),
+                within("reasoning.summary")
+                    || within("summary")
+                    || (within("reasoning") && refusal.lower.contains("summar"))
+                    || (sent.settings.contains_key("thinking") && refusal.names("display")),
                 &mut optional.summary,
             ),
             (was_sent("reasoning_effort") || within("reasoning.effort") || within("effort"), &mut optional.effort),
@@ -253,6 +257,14 @@ impl Dialect {
             }
         }
         false
+    }
+
+    /// A model behind Anthropic's protocol is not held to a schema, or not to this one. The parameters of a tool may have any schema.
+    fn learn_answer_form(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
+        let asked = sent.settings.get("output_config").is_some_and(|config| config.get("format").is_some());
+        let words = ["output_config", "schema", "structured output", "grammar"];
+        let about_it = words.iter().any(|words| refusal.lower.contains(words));
+        asked && about_it && !std::mem::replace(&mut self.schema_as_tool, true)
     }
 
     fn learn_tools(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {

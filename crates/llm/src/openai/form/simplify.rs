@@ -37,6 +37,11 @@ pub(in crate::openai) fn simplified(schema: &Value) -> Value {
     simple
 }
 
+/// The schema with what it refers to in its place, and without keywords that only narrow what a value may be.
+pub(in crate::openai) fn without_references(schema: &Value) -> Value {
+    simplify(schema, schema, DEEPEST)
+}
+
 fn simplify(schema: &Value, root: &Value, depth: usize) -> Value {
     let Some(fields) = schema.as_object() else { return schema.clone() };
     if let Some(place) = fields.get("$ref").and_then(Value::as_str) {

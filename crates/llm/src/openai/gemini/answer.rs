@@ -44,6 +44,8 @@ impl Answer {
         for source in candidate.pointer("/groundingMetadata/groundingChunks").and_then(Value::as_array).into_iter().flatten() {
             self.turn.cite(source.pointer("/web/uri"), source.pointer("/web/title"));
         }
+        let queries = candidate.pointer("/groundingMetadata/webSearchQueries").and_then(Value::as_array).map_or(0, Vec::len);
+        self.turn.searches = self.turn.searches.max(u32::try_from(queries).unwrap_or_default());
         if let Some(reason) = candidate.get("finishReason").and_then(Value::as_str).filter(|reason| *reason != "FINISH_REASON_UNSPECIFIED")
         {
             self.turn.finish = Some(match reason {
@@ -110,6 +112,10 @@ impl Answer {
         });
         if opaque {
             turn.items = self.parts;
+        }
+        // Models before Gemini 3 are billed by the request, later ones by the query.
+        if ["gemini-1", "gemini-2"].iter().any(|family| turn.model.contains(family)) {
+            turn.searches = turn.searches.min(1);
         }
         turn
     }

@@ -87,6 +87,8 @@ impl Answer {
         ] {
             *known = count(usage, &[name]).or(*known);
         }
+        let searches = usage.get("server_tool_use").and_then(|used| used.get("web_search_requests")).and_then(Value::as_u64);
+        self.turn.searches = searches.and_then(|count| u32::try_from(count).ok()).unwrap_or(self.turn.searches);
     }
 
     /// A block begins; in a document it is whole at once.

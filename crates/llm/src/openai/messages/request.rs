@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::schema;
 use crate::openai::dialect::{Dialect, MessageForm, ThinkingForm};
-use crate::openai::form::{Writing, call_id, sendable_arguments, simplified, tool_name, with_images};
+use crate::openai::form::{Writing, call_id, sendable_arguments, tool_name, with_images};
 use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolChoice};
 
 /// The least that thinking may be allowed, in tokens.
@@ -17,9 +18,9 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
     let bound = writing.bound.unwrap_or(writing.longest);
     body.insert("max_tokens".into(), json!(bound));
     let mut output = Map::new();
-    let form = form_tool(request);
+    let form = form_tool(request, dialect);
     // A form that is asked for as a call is demanded, and beside thinking nothing can be.
-    let effort = writing.effort.filter(|_| optional.effort && form.is_none());
+    let effort = writing.effort.filter(|_| optional.effort && !(form.is_some() && optional.tool_choice));
     let thinks = match (effort, dialect.thinking) {
         (None, _) => false,
         (Some(Effort::None), _) => {
@@ -27,7 +28,11 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
             false
         }
         (Some(effort), ThinkingForm::Adaptive) => {
-            body.insert("thinking".into(), json!({"type": "adaptive"}));
+            let mut thinking = json!({"type": "adaptive"});
+            if let (true, Some(thinking)) = (optional.summary, thinking.as_object_mut()) {
+                thinking.insert("display".into(), json!("summarized"));
+            }
+            body.insert("thinking".into(), thinking);
             output.insert("effort".into(), json!(effort_word(effort)));
             true
         }
@@ -64,11 +69,7 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
         }
     }
     if let (ResponseFormat::JsonSchema { name, schema }, None) = (&request.format, form) {
-        let mut schema = closed(&simplified(schema));
-        if let Some(schema) = schema.as_object_mut() {
-            schema.entry("title").or_insert_with(|| json!(name));
-        }
-        output.insert("format".into(), json!({"type": "json_schema", "schema": schema}));
+        output.insert("format".into(), json!({"type": "json_schema", "schema": schema::sent(name, schema)}));
     }
     if !output.is_empty() {
         body.insert("output_config".into(), Value::Object(output));
@@ -101,41 +102,11 @@ const fn budget(effort: Effort) -> u32 {
     }
 }
 
-/// The name and the schema of an answer whose form the provider keeps only as the parameters of a tool: an object in it has open members.
-pub(in crate::openai) fn form_tool(request: &ChatRequest) -> Option<(&str, &Value)> {
+/// The name and the schema of an answer that is asked for as the parameters of a tool.
+pub(in crate::openai) fn form_tool<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<(&'a str, &'a Value)> {
     match &request.format {
-        ResponseFormat::JsonSchema { name, schema } if request.tools.is_empty() && !fits_a_schema(schema) => Some((name, schema)),
+        ResponseFormat::JsonSchema { name, schema } if dialect.schema_as_tool && request.tools.is_empty() => Some((name, schema)),
         _ => None,
-    }
-}
-
-/// Whether a schema can be kept by the provider: each object in it names its members.
-fn fits_a_schema(schema: &Value) -> bool {
-    let Some(fields) = schema.as_object() else { return true };
-    let open =
-        fields.get("type").is_some_and(|kind| kind == "object" || kind.as_array().is_some_and(|kinds| kinds.contains(&json!("object"))))
-            && fields.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty);
-    if open || fields.get("additionalProperties").is_some_and(|value| value.is_object() || value == &json!(true)) {
-        return false;
-    }
-    let properties = fields.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    let choices = ["anyOf", "oneOf", "allOf"].iter().filter_map(|name| fields.get(*name)?.as_array()).flatten();
-    let defined = fields.get("$defs").and_then(Value::as_object).into_iter().flat_map(Map::values);
-    properties.chain(choices).chain(defined).chain(fields.get("items")).all(fits_a_schema)
-}
-
-/// The schema with each object closed, as the provider demands.
-fn closed(schema: &Value) -> Value {
-    match schema {
-        Value::Object(fields) => {
-            let mut fields: Map<String, Value> = fields.iter().map(|(name, value)| (name.clone(), closed(value))).collect();
-            if fields.get("properties").is_some_and(Value::is_object) && fields.contains_key("type") {
-                fields.insert("additionalProperties".into(), json!(false));
-            }
-            Value::Object(fields)
-        }
-        Value::Array(items) => items.iter().map(closed).collect(),
-        other => other.clone(),
     }
 }
 
@@ -228,26 +199,6 @@ pub(in crate::openai) fn marked(block: &Value) -> Value {
 mod tests {
     use super::*;
     use crate::{Protocol, Provider};
-
-    #[test]
-    fn only_schemas_whose_objects_name_their_members_fit() {
-        let object = |properties: Value| json!({"type": "object", "properties": properties});
-        for (schema, fits) in [
-            (object(json!({"a": {"type": "string"}})), true),
-            (object(json!({"a": {"type": "array", "items": object(json!({"b": {"type": "integer"}}))}})), true),
-            (object(json!({"parameters": {"type": "object"}})), false),
-            (
-                object(
-                    json!({"a": {"anyOf": [{"type": "null"}, {"type": "object", "additionalProperties": true, "properties": {"b": {}}}]}}),
-                ),
-                false,
-            ),
-        ] {
-            assert_eq!(fits_a_schema(&schema), fits, "{schema}");
-        }
-        let nested = object(json!({"a": {"type": "array", "items": object(json!({"b": {}}))}}));
-        assert_eq!(closed(&nested).to_string().matches("\"additionalProperties\":false").count(), 2);
-    }
 
     #[test]
     fn blocks_that_would_be_refused_are_left_out() {

@@ -149,6 +149,8 @@ impl Answer {
                         turn.cite(source.get("url"), source.get("title"));
                     }
                 }
+                // Pages that the model opens and reads are not billed.
+                "web_search_call" if item.pointer("/action/type").is_none_or(|kind| kind == "search") => turn.searches += 1,
                 "reasoning" => {
                     let texts = list(item, "summary").chain(list(item, "content"));
                     thoughts.extend(texts.filter_map(|part| part.get("text")?.as_str().map(str::to_owned)));

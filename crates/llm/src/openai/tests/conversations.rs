@@ -259,6 +259,45 @@ async fn a_structured_answer_is_given_by_every_server() {
     }
 }
 
+fn open_form() -> ChatRequest {
+    let schema = json!({"type": "object", "properties": {"parameters": {"type": "object"}}, "required": ["parameters"]});
+    let format = ResponseFormat::JsonSchema { name: "aime_plan".into(), schema };
+    ChatRequest { messages: vec![Arc::new(Message::user("Plan it."))], format, ..ChatRequest::default() }
+}
+
+#[tokio::test]
+async fn an_answer_may_have_open_members() {
+    for served in SERVERS {
+        let kind = served.0;
+        let written = match kind {
+            Server::Anthropic => json!({"parameters": "{\"path\": \"a\"}"}),
+            _ => json!({"parameters": {"path": "a"}}),
+        };
+        let script = Script::new().provider(kind).on(When::schema("aime_plan"), [Reply::json(written).with_reasoning("Look first.")]);
+        let server = ScriptedServer::start(script).await;
+        let answer = model(&server, served).complete(open_form()).await.unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&answer.content).unwrap(), json!({"parameters": {"path": "a"}}), "{kind:?}");
+        assert!(kind != Server::Anthropic || answer.reasoning == "Look first.", "it thinks and shows it");
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_is_held_to_no_schema_gets_the_form_as_a_tool() {
+    let refusal = json!({"type": "error", "error": {"type": "invalid_request_error", "message": "output_config.format: structured outputs are not supported on this model"}});
+    for (name, refusals) in [("minimax-m3", 0), ("claude-sonnet-4-20250514", 0), ("claude-opus-5", 1)] {
+        let script = Script::new()
+            .on(When::field("/output_config/format"), [Reply::status(400, refusal.clone(), [])])
+            .on(When::schema("aime_plan"), [Reply::call("aime_plan", json!({"parameters": {"path": "a"}}))]);
+        let server = ScriptedServer::start(script).await;
+        let model = streaming(&server, (Server::Generic, name, None, Some(Protocol::Messages)), true);
+        for _ in 0..2 {
+            let answer = model.complete(open_form()).await.unwrap();
+            assert_eq!((answer.content.as_str(), answer.tool_calls.len()), (r#"{"parameters":{"path":"a"}}"#, 0), "{name}");
+        }
+        assert_eq!(server.requests().len(), 2 + refusals, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn one_tool_can_be_demanded() {
     let server = ScriptedServer::start(script(Server::OpenAi)).await;

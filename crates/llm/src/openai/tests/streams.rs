@@ -4,14 +4,13 @@ use aime_scripted_server::{Odd, Reply};
 use serde_json::json;
 
 use super::{ask, client, parts, serve};
-use crate::{ChatModel, ChatRequest, Message, Prices, StreamPart, ToolCall};
+use crate::{ChatModel, ChatRequest, Message, Prices, Protocol, StreamPart, ToolCall};
 
 #[tokio::test]
 async fn parts_come_as_they_arrive() {
     let reply = Reply::call("bash", json!({"command": "ls"})).with_reasoning("think").with_text("I look around first.").usage(1_000_000, 0);
     let server = serve([reply]).await;
-    let model =
-        client(&server, |settings| settings.prices = Some(Prices { input: 2.5, cached_input: None, cache_write: None, output: 10.0 }));
+    let model = client(&server, |settings| settings.prices = Some(Prices { input: 2.5, output: 10.0, ..Prices::default() }));
     let parts: Vec<StreamPart> = parts(&model, ask("hello")).await.into_iter().map(Result::unwrap).collect();
     let text: String = parts.iter().filter_map(|part| if let StreamPart::Text(text) = part { Some(text.as_str()) } else { None }).collect();
     assert_eq!(text, "I look around first.");
@@ -74,4 +73,43 @@ async fn a_call_cut_by_the_bound_is_known_by_its_finish() {
     let answer = client(&server, |_| {}).complete(request).await.unwrap();
     assert_eq!(answer.finish, crate::FinishReason::Length);
     assert_eq!(answer.tool_calls.len(), 1);
+}
+
+#[tokio::test]
+async fn searches_of_the_provider_cost_what_they_cost() {
+    let call = |kind: &str| json!({"type": "web_search_call", "id": kind, "status": "completed", "action": {"type": kind}});
+    let text = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "t", "annotations": []}]});
+    let usage = json!({"input_tokens": 10, "output_tokens": 10});
+    let answers = [
+        (
+            Protocol::Responses,
+            json!({"object": "response", "status": "completed", "output": [call("search"), call("open_page"), call("find"), text], "usage": usage}),
+            1,
+        ),
+        (
+            Protocol::Messages,
+            json!({"type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn", "content": [{"type": "text", "text": "t"}],
+                "usage": {"input_tokens": 10, "output_tokens": 10, "server_tool_use": {"web_search_requests": 3}}}),
+            3,
+        ),
+        (Protocol::Gemini, grounded("gemini-3-flash"), 2),
+        (Protocol::Gemini, grounded("gemini-2.5-flash"), 1),
+    ];
+    for (protocol, answer, searches) in answers {
+        let server = serve([Reply::raw(answer.to_string()).with_header("content-type", "application/json")]).await;
+        let model = client(&server, |settings| {
+            settings.protocol = Some(protocol);
+            settings.prices = Some(Prices { search: Some(0.25), ..Prices::default() });
+        });
+        let answer = model.complete(ChatRequest { web_search: true, ..ask("hello") }).await.unwrap();
+        assert_eq!(answer.cost_usd, 0.25 * f64::from(searches), "{protocol:?}");
+    }
+}
+
+fn grounded(model: &str) -> serde_json::Value {
+    json!({
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "t"}]}, "finishReason": "STOP", "index": 0,
+            "groundingMetadata": {"webSearchQueries": ["a", "b"]}}],
+        "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 10, "totalTokenCount": 20}, "modelVersion": model,
+    })
 }

@@ -23,6 +23,7 @@ impl RunRunner {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
         let mut context = kept_files.watched(context, task, tool);
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
+        context.model = self.model_for_tools(asking);
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
         if !hooked && !self.parts.tools.get(tool).is_some_and(|known| may_change_anything(known.sheet())) {
             let result = self.call_between(asking, tool, parameters, &context).await;

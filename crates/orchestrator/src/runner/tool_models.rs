@@ -1,0 +1,44 @@
+//! The models of a run as its tools ask them: within the budget, and counted.
+
+use std::{future::pending, sync::Arc};
+
+use aime_llm::{ChatModel, ModelError};
+use aime_tools::AskModel;
+use tokio::time::Instant;
+
+use super::{RunRunner, hooked::Asking, in_run, millis_since, on_bound_of};
+use crate::{
+    ModelUse, RunFact,
+    models::{RunMeter, spent},
+};
+
+impl RunRunner {
+    /// Asks models for the call of a tool. The role is the purpose of the request.
+    pub(super) fn model_for_tools(&self, asking: &Asking) -> Option<AskModel> {
+        let (models, redactor) = (self.parts.models.clone()?, self.parts.redactor.clone());
+        let (budget, run, asking) = (Arc::clone(&self.budget), self.run.clone(), asking.clone());
+        Some(AskModel::new(move |role, request| {
+            let meter = RunMeter { budget: Arc::clone(&budget), on_bound: on_bound_of(asking.facts().clone()) };
+            let model = in_run(models.role(role).build(&redactor), meter, &run, asking.clone());
+            let (purpose, asking) = (role.to_owned(), asking.clone());
+            Box::pin(async move {
+                let begun = Instant::now();
+                let response = match model.complete(request).await {
+                    // The run, which was told, revokes the call.
+                    Err(error) if matches!(error.root(), ModelError::OutOfBudget { .. }) => pending().await,
+                    answer => answer?,
+                };
+                let used = ModelUse {
+                    purpose,
+                    model: model.name().to_owned(),
+                    spent: spent(&response),
+                    duration_ms: millis_since(begun),
+                    finish: response.finish.word(),
+                };
+                // A run that is gone has nobody to be told.
+                let _gone = asking.facts().send(RunFact::ToolAskedModel { task: asking.task().cloned(), used });
+                Ok(response)
+            })
+        }))
+    }
+}
