@@ -211,6 +211,7 @@ async fn calls_at_the_same_time_do_not_approve_each_other() {
     assert_eq!(there, [true, true, false]);
 }
 
+#[expect(clippy::disallowed_methods, reason = "git is found as the test's own environment says")]
 #[tokio::test]
 async fn git_does_its_normal_work() {
     let (folder, context) = place();
