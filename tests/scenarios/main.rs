@@ -6,6 +6,8 @@
 
 #[cfg(feature = "acp")]
 mod acp;
+#[cfg(all(unix, feature = "mcp"))]
+mod any_tool;
 mod cancel;
 mod chain;
 mod commands;

@@ -21,7 +21,7 @@ const MOST_NAMED: usize = 50;
 const PASSED_OVER: &[&str] = &[".git", ".aime", "node_modules", "target", ".venv", "venv", "__pycache__"];
 
 /// Learns the secrets in files of keys and passwords of a folder, so that no result shows them, whatever printed it. Blocks. Not looked for
-/// are those deeper than 4 folders and those beyond 20,000 entries; they are learnt when a tool is asked for them by name.
+/// are those deeper than 4 folders and those beyond 20,000 entries; they are learnt when a tool is asked for them by name, or a command runs.
 pub fn learn_secrets_of(folder: &ConfinedFolder, redactor: &Redactor) {
     let mut walk = WalkBuilder::new(folder.path());
     walk.standard_filters(false).max_depth(Some(DEPTH)).follow_links(false);
@@ -34,7 +34,8 @@ pub fn learn_secrets_of(folder: &ConfinedFolder, redactor: &Redactor) {
     }
 }
 
-fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
+/// Learns the secrets in a file of keys or passwords.
+pub(crate) fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
     // A copy under another name may be of any file: not every value in it that has a name is a secret.
     if !is_kept_copy(&path.to_string_lossy())
         && folder.facts(path).is_ok_and(|facts| facts.size <= LARGEST)

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict, secrets::key_files_named,
+    Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict,
+    secrets::key_files_named,
 };
 
 /// Whose words the results of a tool are, where what it touches does not say.
@@ -114,12 +115,15 @@ impl Trust {
     /// then need consent. What the user's own settings name (an allowed host, a trusted or read-only tool of a server) does not.
     #[must_use]
     pub fn beware(&self, decision: Decision, call: ProposedCall<'_>, origins: &[Origin]) -> Decision {
-        let Some(risk) = Some(origins).filter(|origins| !origins.is_empty()).and_then(|_| self.risk(call.sheet, call.parameters)) else {
+        if origins.is_empty() {
             return decision;
-        };
-        // A rule that allows the call is the user's word for it.
+        }
         let rules = call.rules;
-        if rules.judge(call.approval, call.sheet.name(), call.parameters) == Verdict::Allowed {
+        // Others' words may have chosen the path in a call of a plan that a person handed over.
+        let later = runs_later(call);
+        let Some(risk) = later.clone().or_else(|| self.risk(call.sheet, call.parameters)) else { return decision };
+        // A rule that allows the call is the user's word for it.
+        if later.is_none() && rules.judge(call.approval, call.sheet.name(), call.parameters) == Verdict::Allowed {
             return decision;
         }
         let read = Origin::line(origins);
@@ -130,7 +134,10 @@ impl Trust {
             },
             Decision::Allow => {
                 let question = question(call.sheet.name(), call.parameters);
-                let always = rules.to_remember(call.approval, call.sheet.name(), call.parameters);
+                let always = match later {
+                    Some(_) => Vec::new(),
+                    None => rules.to_remember(call.approval, call.sheet.name(), call.parameters),
+                };
                 Decision::Ask {
                     question: format!("This call {risk}, and its caller has read text from others ({read}).\n{question}"),
                     always,
@@ -184,6 +191,16 @@ impl Trust {
             (Source::Touched, Touches::Nothing | Touches::Files | Touches::People) => None,
         }
     }
+}
+
+/// Which protected places a call writes, in words; none in the mode that asks for nothing, and where a rule names them.
+fn runs_later(call: ProposedCall<'_>) -> Option<String> {
+    if call.approval == Approval::All || call.sheet.read_only || call.sheet.handled_by == HandledBy::Actor {
+        return None;
+    }
+    let places = call.rules.protected_writes(call.sheet.name(), call.parameters);
+    let first = places.first()?;
+    Some(format!("writes {first}, which runs later on its own"))
 }
 
 #[cfg(test)]

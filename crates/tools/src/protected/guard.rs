@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use aime_redact::Redactor;
 use aime_sandbox::ConfinedFolder;
 use serde_json::{Map, Value};
 use tokio::task::spawn_blocking;
@@ -64,16 +65,16 @@ impl ProtectedPlaces {
         if !any && !by_file_tool {
             return None;
         }
-        let (places, folder) = (self.clone(), context.folder.clone());
-        let begun = spawn_blocking(move || places.begin(&folder, granted)).await;
+        let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
+        let begun = spawn_blocking(move || places.begin(&folder, &redactor, granted)).await;
         begun.ok().map(|number| Watched { places: self.clone(), number, by_file_tool, done: false })
     }
 
-    fn begin(&self, folder: &ConfinedFolder, granted: Granted) -> u64 {
+    fn begin(&self, folder: &ConfinedFolder, redactor: &Redactor, granted: Granted) -> u64 {
         let mut state = self.state();
         // While others are at work, or where the look after one was never made, what stood before them counts.
         if state.baseline.is_none() {
-            state.baseline = Some(scan(folder));
+            state.baseline = Some(scan(folder, redactor));
         }
         let number = state.next;
         state.next += 1;
@@ -82,17 +83,17 @@ impl ProtectedPlaces {
     }
 
     /// The places that calls changed and nobody approved.
-    fn unapproved(&self, folder: &ConfinedFolder) -> Vec<String> {
+    fn unapproved(&self, folder: &ConfinedFolder, redactor: &Redactor) -> Vec<String> {
         let state = self.state();
-        let (Some(before), after) = (&state.baseline, scan(folder)) else { return Vec::new() };
+        let (Some(before), after) = (&state.baseline, scan(folder, redactor)) else { return Vec::new() };
         let open = |path: &&str| !state.allows(folder, path, before, &after);
         differences(before, &after).into_iter().filter(open).map(str::to_owned).collect()
     }
 
     /// Ends watching a call: what nobody approved is put back, but the `approved` paths.
-    fn end(&self, folder: &ConfinedFolder, number: u64, approved: &[String]) -> Vec<PlaceChange> {
+    fn end(&self, folder: &ConfinedFolder, redactor: &Redactor, (number, approved): (u64, &[String])) -> Vec<PlaceChange> {
         let mut state = self.state();
-        let (Some(before), after) = (state.baseline.take(), scan(folder)) else { return Vec::new() };
+        let (Some(before), after) = (state.baseline.take(), scan(folder, redactor)) else { return Vec::new() };
         let mut changes = Vec::new();
         for path in differences(&before, &after) {
             let (was, is) = (before.get(path), after.get(path));
@@ -105,7 +106,7 @@ impl ProtectedPlaces {
         }
         state.at_work.retain(|(known, _)| *known != number);
         if !state.at_work.is_empty() {
-            state.baseline = Some(if changes.is_empty() { after } else { scan(folder) });
+            state.baseline = Some(if changes.is_empty() { after } else { scan(folder, redactor) });
         }
         changes
     }
@@ -132,11 +133,11 @@ pub(crate) struct Watched {
 impl Watched {
     /// Ends it. The result tells of what was changed.
     pub(crate) async fn end(mut self, result: Result<ToolOutput, ToolError>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (places, folder) = (self.places.clone(), context.folder.clone());
+        let (places, folder, redactor) = (self.places.clone(), context.folder.clone(), context.redactor.clone());
         let open = match &context.person {
             Some(person) if !self.by_file_tool && !self.places.asks_nobody => {
-                let (places, folder) = (places.clone(), folder.clone());
-                let paths = spawn_blocking(move || places.unapproved(&folder)).await.unwrap_or_default();
+                let (places, folder, redactor) = (places.clone(), folder.clone(), redactor.clone());
+                let paths = spawn_blocking(move || places.unapproved(&folder, &redactor)).await.unwrap_or_default();
                 let asked = async { if paths.is_empty() { None } else { person.ask(question(&paths)).await } };
                 let answer = context.cancel.run_until_cancelled(asked).await.flatten();
                 if answer.is_some_and(|answer| Consent::of(&answer) != Consent::No) { paths } else { Vec::new() }
@@ -144,7 +145,7 @@ impl Watched {
             _ => Vec::new(),
         };
         let number = self.number;
-        let changes = spawn_blocking(move || places.end(&folder, number, &open)).await.unwrap_or_default();
+        let changes = spawn_blocking(move || places.end(&folder, &redactor, (number, &open))).await.unwrap_or_default();
         self.done = true;
         if changes.is_empty() || self.by_file_tool {
             return result;

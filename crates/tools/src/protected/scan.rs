@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
+use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, EntryFacts, EntryKind, RESERVED_FOLDER, Stamp, is_protected};
+
+use crate::secrets::{learn, passed_over};
 
 /// How many paths are looked at, and how deep. Those nearest to the top come first.
 const MOST_LOOKED_AT: usize = 50_000;
@@ -14,6 +17,8 @@ const DEEPEST: usize = 16;
 /// How many files are kept, and of what size the contents.
 const MOST_KEPT: usize = 2_000;
 const LARGEST: u64 = 1024 * 1024;
+/// How many files of keys and passwords are read.
+const MOST_LEARNT: usize = 200;
 /// Folders that are made again by those who need them: nobody works in them.
 const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", ".hg"];
 /// Files that say so of their folder.
@@ -45,9 +50,10 @@ pub(super) enum Content {
 /// What stands at each protected path, by its path from the working folder.
 pub(super) type Places = BTreeMap<String, Entry>;
 
-/// Looks at the protected places of a folder. Blocks.
-pub(super) fn scan(folder: &ConfinedFolder) -> Places {
-    let mut scan = Scan { folder, found: Places::new(), looked_at: 0 };
+/// Looks at the protected places of a folder, and learns the secrets in files of keys and passwords on the way: a command may print any of
+/// them. Blocks.
+pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor) -> Places {
+    let mut scan = Scan { folder, redactor, found: Places::new(), looked_at: 0, learnt: 0 };
     let mut folders = vec![PathBuf::from(".")];
     for _ in 0..DEEPEST {
         let mut below = Vec::new();
@@ -61,8 +67,10 @@ pub(super) fn scan(folder: &ConfinedFolder) -> Places {
 
 struct Scan<'a> {
     folder: &'a ConfinedFolder,
+    redactor: &'a Redactor,
     found: Places,
     looked_at: usize,
+    learnt: usize,
 }
 
 impl Scan<'_> {
@@ -95,6 +103,10 @@ impl Scan<'_> {
             }
             // A link in the place of a folder counts where the files of that folder do.
             let folder_of_such = is_protected(&here.join("*"));
+            if facts.kind == EntryKind::File && self.learnt < MOST_LEARNT && passed_over(&here) {
+                self.learnt += 1;
+                learn(self.folder, &here, self.redactor);
+            }
             match facts.kind {
                 EntryKind::Folder if is_repository(&name) => self.repository(&here, 0),
                 EntryKind::Folder if is_protected(&here) => self.all_in(&here),

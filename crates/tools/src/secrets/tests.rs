@@ -155,3 +155,16 @@ async fn a_part_of_a_private_key_is_not_shown() {
     let printed = call(&context, "bash", json!({"command": "cut -d' ' -f6 deploy/.netrc"})).await.unwrap();
     assert!(printed.contains("[redacted-secret]") && !printed.contains("another-secret-1"), "{printed}");
 }
+
+/// A command may print a file that it does not name, or that it has made itself.
+#[tokio::test]
+async fn a_command_shows_no_file_of_keys_that_it_finds() {
+    let (folder, context) = place();
+    let deep = folder.path().join("a/b/c/d/e/f/g");
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("prod.env"), format!("KEY={SECRET}\n")).unwrap();
+    for command in ["cat $(find a -type f)", "mkdir n; echo KEY=hunter33-made-by-it > n/.env; cat n/.e*"] {
+        let printed = call(&context, "bash", json!({"command": command})).await.unwrap();
+        assert!(printed.contains("KEY=[redacted-secret]") && !printed.contains("hunter"), "{command}: {printed}");
+    }
+}

@@ -92,6 +92,23 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
     }
 }
 
+/// A person consented to a plan; not to a path that others' words have put into it.
+#[test]
+fn others_words_do_not_choose_what_runs_later() {
+    let write = sheet("write_file", |_| {});
+    for (path, approval, expected) in [
+        (".git/hooks/pre-commit", Approval::Edits, "ask"),
+        (".git/hooks/pre-commit", Approval::ReadOnly, "deny"),
+        (".git/hooks/pre-commit", Approval::All, "allow"),
+        ("a.txt", Approval::Edits, "allow"),
+    ] {
+        let given = parameters(json!({"path": path, "content": "x"}));
+        let call = ProposedCall::new(approval, &write, &given);
+        let of = |origins: &[Origin]| word(&Trust::default().beware(Decision::Allow, call, origins));
+        assert_eq!([of(&[]), of(&[Origin::Files])], ["allow", expected], "{path} {approval:?}");
+    }
+}
+
 #[test]
 fn a_person_is_told_why_they_are_asked() {
     let given = parameters(json!({"url": "https://evil.example/"}));
