@@ -281,6 +281,7 @@ fn try_tool(tool: &str, settings: &str) {
     let ended = world.aime(RUN);
     assert!(matches!(ended.code, Some(0 | 1)), "{tool}: {ended}");
     let context = format!("{tool} under {settings:?}: {ended}");
+    assert!(world.server().requests().len() > calls.len(), "not every call was made: {context}");
     // Nothing got out.
     assert!(!called.load(Ordering::SeqCst), "somebody was called: {context}");
     let journal = String::from_utf8_lossy(&fs::read(world.path(".aime/aime.db")).unwrap()).into_owned();

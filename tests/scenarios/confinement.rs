@@ -191,3 +191,44 @@ fn a_call_of_a_tool_is_confined() {
     let ended = world.aime(["tools", "call", "bash", &call]).must(0);
     assert!(!ended.stdout.contains("reached"), "{ended}");
 }
+
+/// A world in which an actor runs a script that writes what runs later, as often as it is asked.
+fn hides_a_hook() -> World {
+    let script = Script::new().on(When::tools().and_contains("[changed what may run later"), [done("kept")]);
+    let script = script.on(When::tools().and_contains("[put back as it was"), [done("put back")]);
+    let world = World::with(script.on(When::tools(), [bash("sh run.sh")]));
+    world.file("run.sh", "mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo made > made.txt\n");
+    world.file(".git/HEAD", "ref: refs/heads/main\n");
+    world
+}
+
+#[test]
+fn what_a_command_leaves_to_run_later_is_put_back_in_every_mode() {
+    for (mode, settings, kept) in [
+        ("all", "", false),
+        ("all", "[permissions]\nallow = [\"write_file(.git/hooks/**)\"]\n", true),
+        ("edits", "[permissions]\nallow = [\"bash\"]\n", false),
+    ] {
+        let mut world = hides_a_hook();
+        world.user_settings(settings);
+        let ended = world.aime(["run", "make it", "--mode", "direct", "--approve", mode, "--unattended", "--output=jsonl"]).must(0);
+        assert_eq!((world.exists(".git/hooks/pre-commit"), world.exists("made.txt")), (kept, true), "{mode} {settings}");
+        let notes = ended.events("noted");
+        let told = notes.iter().find(|note| note["topic"] == "file_changed" && note["detail"]["path"] == ".git/hooks/pre-commit");
+        assert_eq!(told.map(|note| note["detail"]["did"].clone()), Some(json!(if kept { "created" } else { "put_back" })), "{ended}");
+    }
+}
+
+#[test]
+fn a_person_says_whether_what_runs_later_may_stay() {
+    for (answer, kept) in [("yes", true), ("no", false)] {
+        let mut world = hides_a_hook();
+        world.user_settings("[permissions]\nallow = [\"bash\"]\n");
+        let ended = world.aime(["run", "make it", "--mode", "direct", "--run-id", "r", "--output=json"]).must(5);
+        assert!(ended.json()["error"]["message"].as_str().unwrap().contains("`.git/hooks/pre-commit`"), "{ended}");
+        assert!(!world.exists(".git/hooks/pre-commit"), "until then it is put back");
+        world.aime(["answer", "r", answer]).must(0);
+        world.aime(["resume", "r"]).must(0);
+        assert_eq!(world.exists(".git/hooks/pre-commit"), kept, "{answer}");
+    }
+}
