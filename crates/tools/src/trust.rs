@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict,
-    secrets::key_files_named,
+    Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict, secrets::key_files_named,
 };
 
 /// Whose words the results of a tool are, where what it touches does not say.

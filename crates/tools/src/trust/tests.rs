@@ -103,7 +103,8 @@ fn others_words_do_not_choose_what_runs_later() {
         ("a.txt", Approval::Edits, "allow"),
     ] {
         let given = parameters(json!({"path": path, "content": "x"}));
-        let call = ProposedCall::new(approval, &write, &given);
+        let rules = no_rules();
+        let call = ProposedCall::new(approval, &rules, &write, &given);
         let of = |origins: &[Origin]| word(&Trust::default().beware(Decision::Allow, call, origins));
         assert_eq!([of(&[]), of(&[Origin::Files])], ["allow", expected], "{path} {approval:?}");
     }
