@@ -306,6 +306,7 @@ fn what_is_wrong_is_said() {
         ("plan", json!({"goal": " "}), "`goal` is empty"),
         ("plan", json!({"gaol": "escape"}), "`gaol`"),
         ("plan", json!({"goal": "x", "mode": "sideways"}), "`mode`"),
+        ("plan", json!({"goal": "x", "mode": "complex", "max_tokens": 10}), "the bound on tokens was reached"),
         ("run", json!({}), "One of `goal`, `plan` and `run_id` is needed"),
         ("run", json!({"run_id": "r", "goal": "x"}), "leave out `goal`"),
         ("run", json!({"goal": "x", "max_seconds": 0}), "`max_seconds`"),
