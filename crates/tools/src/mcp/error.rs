@@ -49,10 +49,7 @@ pub enum McpError {
         server: String,
     },
     /// It knows who asks, and the login does not have the rights that the request needs.
-    #[error(
-        "the MCP server `{server}` refused the request: the login lacks {}; log in again with `aime mcp login {server}` to ask for them",
-        rights(.scopes)
-    )]
+    #[error("the MCP server `{server}` {}", refused(.server, .scopes))]
     Forbidden {
         /// The server.
         server: String,
@@ -109,8 +106,13 @@ fn last_words(text: &str) -> String {
     if last.is_empty() { String::new() } else { format!("; it said:\n{}", last.join("\n")) }
 }
 
-fn rights(scopes: &str) -> String {
-    if scopes.is_empty() { "rights that it does not name".to_owned() } else { format!("the rights `{scopes}`") }
+fn refused(server: &str, scopes: &str) -> String {
+    if scopes.is_empty() {
+        return format!(
+            "refused the request: the login lacks rights that it does not name; log in again with `aime mcp login {server}` to ask for them"
+        );
+    }
+    format!("refused the request: the login lacks the rights `{scopes}`; log in again with `aime mcp login {server}` to ask for them")
 }
 
 /// A text on a line of its own; nothing where there is none.
