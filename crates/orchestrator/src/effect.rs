@@ -47,10 +47,8 @@ pub enum RunEffect {
     CallTool {
         /// The task.
         spec: Box<TaskSpec>,
-        /// The tool.
-        tool: String,
-        /// Its parameters, references expanded.
-        parameters: Map<String, Value>,
+        /// The call, references expanded.
+        call: ValidatedCall,
         /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
         read_only: bool,
         /// Whether the plan is still being written that the task is of: nobody is asked anything for it.

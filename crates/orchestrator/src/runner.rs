@@ -114,9 +114,7 @@ impl RunRunner {
         let id = issue.id;
         match issue.effect {
             // Boxed, each: none need be as large as the largest of them.
-            RunEffect::CallTool { spec, tool, parameters, early, .. } => {
-                Box::pin(self.call_tool(id, &spec, (&tool, early), parameters, context)).await
-            }
+            RunEffect::CallTool { spec, call, early, .. } => Box::pin(self.call_tool(id, &spec, (call, early), context)).await,
             RunEffect::Recall => Box::pin(self.recall(id, context)).await,
             RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,
             RunEffect::Route => Box::pin(self.route(id, context)).await,

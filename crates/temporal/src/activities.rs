@@ -63,14 +63,14 @@ impl Effects {
 
     async fn effect_of_run(&self, context: &ActivityContext, input: RunInput, order: RunOrder) -> Result<(RunFact, Stand), ActivityError> {
         let by = match &order.order.effect {
-            RunEffect::CallTool { spec, tool, .. } => Some(Author::new(Some(spec.id.as_str()), tool)),
+            RunEffect::CallTool { spec, call, .. } => Some(Author::new(Some(spec.id.as_str()), call.tool())),
             _ => None,
         };
         let stand = self.stand(context, &input.run, order.tree.as_ref(), by).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
-            RunEffect::CallTool { tool, .. } if Apart::needs_progress(tool) => apart.with_progress(progress(context, None).await?),
+            RunEffect::CallTool { call, .. } if Apart::needs_progress(call.tool()) => apart.with_progress(progress(context, None).await?),
             _ => apart,
         };
         let cancelled = Cancelled::of(context);
@@ -89,14 +89,14 @@ impl Effects {
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         let by = match &order.order.effect {
-            ActorEffect::Tool { name, .. } => Some(Author::new(Some(actor.spec.task.as_str()), name)),
+            ActorEffect::Tool { call, .. } => Some(Author::new(Some(actor.spec.task.as_str()), call.tool())),
             _ => None,
         };
         let stand = self.stand(context, &input.run, order.tree.as_ref(), by).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
-            ActorEffect::Tool { name, .. } if Apart::needs_progress(name) => {
+            ActorEffect::Tool { call, .. } if Apart::needs_progress(call.tool()) => {
                 apart.with_progress(progress(context, Some(order.run.clone())).await?)
             }
             _ => apart,

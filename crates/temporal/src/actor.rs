@@ -210,12 +210,12 @@ impl ActorCarrier {
     fn activity(&mut self, id: EffectId, effect: ActorEffect, begun_before: bool) -> Begun<ActorMachine> {
         let sheet = |name: &str| self.input().spec.tool(name);
         let capability = match &effect {
-            ActorEffect::Tool { name, .. } => Capability::of_tool(sheet(name)),
+            ActorEffect::Tool { call, .. } => Capability::of_tool(sheet(call.tool())),
             _ => Capability::Llm,
         };
         let queues = self.begin.queues.clone();
         let repeatable = match &effect {
-            ActorEffect::Tool { name, .. } => sheet(name).is_some_and(aime_tools::ToolSheet::repeatable),
+            ActorEffect::Tool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSheet::repeatable),
             _ => true,
         };
         let (queue, options) = (queues.name(capability), queues.options(capability, &id, self.cancels.token(&id)));

@@ -72,7 +72,7 @@ impl Capability {
     #[must_use]
     pub fn of_effect<'a>(effect: &RunEffect, sheet: impl FnOnce(&str) -> Option<&'a ToolSheet>) -> Self {
         match effect {
-            RunEffect::CallTool { tool, .. } => Self::of_tool(sheet(tool)),
+            RunEffect::CallTool { call, .. } => Self::of_tool(sheet(call.tool())),
             _ => Self::Planner,
         }
     }
@@ -143,7 +143,11 @@ mod tests {
             assert_eq!(of(tool), capability, "{tool}");
         }
         let bash = tools.get("bash").unwrap().sheet();
-        let with = |touches, source| Capability::of_tool(Some(&ToolSheet { touches, source, ..ToolSheet::clone(bash) }));
+        let with = |touches, source| {
+            let mut sheet = ToolSheet::clone(bash);
+            (sheet.touches, sheet.source) = (touches, source);
+            Capability::of_tool(Some(&sheet))
+        };
         assert_eq!(with(Touches::Network, Source::Touched), Capability::Web);
         // Whatever a tool of a server touches, it is called where the server is.
         for touches in [Touches::Nothing, Touches::Processes, Touches::Network] {

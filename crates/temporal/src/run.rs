@@ -429,7 +429,7 @@ impl RunCarrier {
         let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSheet| sheet.name() == name);
         let capability = Capability::of_effect(&effect, sheet);
         let repeatable = match &effect {
-            RunEffect::CallTool { tool, .. } => sheet(tool).is_some_and(aime_tools::ToolSheet::repeatable),
+            RunEffect::CallTool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSheet::repeatable),
             _ => true,
         };
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));

@@ -5,12 +5,10 @@
 use std::{collections::BTreeMap, error::Error, sync::Arc};
 
 use aime_sandbox::ConfinedFolder;
-use aime_tools::{
-    Approval, Decision, ProposedCall, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolRouter, TypedTool, builtin, decide, tools_of,
-};
+use aime_tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolRouter, ToolSession, TypedTool, builtin, tools_of};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A tool of your own: its parameters are a type, whose doc comments are what the model reads.
 #[derive(Deserialize, JsonSchema)]
@@ -49,19 +47,21 @@ async fn main() -> Result<(), Box<dyn Error>> {
     tools.register(Arc::new(TypedTool::new("roll", "Roll a die.", roll).read_only()));
     println!("tools: {}", tools.names().collect::<Vec<_>>().join(", "));
 
-    // Where they work: in one folder, and with an empty environment for child processes.
+    // Where they work: in one folder, and with an empty environment for child processes. Nobody is there who could be asked; a context with a
+    // person asks before what the mode does not allow.
     let place = tempfile::tempdir()?;
     let context = ToolContext::new(ConfinedFolder::open(place.path())?, BTreeMap::new());
+    let mut session = ToolSession::new(tools, context, Approval::Edits);
     let mut router = ToolRouter::default();
     let mut transcript = Vec::new();
     for (name, parameters) in model() {
-        let said = call(&tools, &context, name, parameters).await;
+        let said = session.call(name, &parameters.to_string()).await.map(|output| output.text);
         router.record(name, said.is_ok());
         let text = said.unwrap_or_else(|error| format!("Error: {error}"));
         println!("\n{name}\n  {}", text.trim_end().replace('\n', "\n  "));
         transcript.push(text);
         // A tool that keeps failing: what your agent may tell its model before the next turn.
-        if let Some(hint) = router.take_hint(tools.all_sheets().map(AsRef::as_ref)) {
+        if let Some(hint) = router.take_hint(session.tools().all_sheets().map(AsRef::as_ref)) {
             println!("  hint: {hint}");
             transcript.push(hint);
         }
@@ -71,19 +71,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert!(transcript.iter().any(|text| text.contains("edit_file") && text.contains("write_file")), "a hint names another way");
     assert!(transcript.last().is_some_and(|text| text.contains("roll.txt")));
     Ok(())
-}
-
-/// One call: is it allowed, and what does it come to? The text is for the model, also that of an error.
-async fn call(tools: &ToolRegistry, context: &ToolContext, name: &str, parameters: Value) -> Result<String, ToolError> {
-    let parameters: Map<String, Value> = parameters.as_object().cloned().unwrap_or_default();
-    if let Some(tool) = tools.get(name) {
-        match decide(ProposedCall::new(Approval::Edits, &context.rules, tool.sheet(), &parameters)) {
-            Decision::Allow => {}
-            Decision::Ask { question, .. } => return Err(ToolError::Denied(format!("nobody is there who could be asked: {question}"))),
-            Decision::Deny { reason } => return Err(ToolError::Denied(reason)),
-        }
-    }
-    Ok(tools.call(name, parameters, context).await?.text)
 }
 
 #[test]

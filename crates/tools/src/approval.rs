@@ -29,15 +29,15 @@ pub enum Approval {
 
 /// A call that is to be made, with everything that a decision on it is made from.
 #[derive(Debug, Clone, Copy)]
-pub struct ProposedCall<'a> {
+pub(crate) struct ProposedCall<'a> {
     /// How freely tools may be used.
-    pub approval: Approval,
+    pub(crate) approval: Approval,
     /// The tool.
-    pub sheet: &'a ToolSheet,
+    pub(crate) sheet: &'a ToolSheet,
     /// What it is called with.
-    pub parameters: &'a Map<String, Value>,
+    pub(crate) parameters: &'a Map<String, Value>,
     /// Rules that come before the mode.
-    pub rules: &'a PermissionRules,
+    pub(crate) rules: &'a PermissionRules,
 }
 
 impl Approval {
@@ -57,14 +57,19 @@ impl Approval {
 impl<'a> ProposedCall<'a> {
     /// A call of a tool under a mode and rules.
     #[must_use]
-    pub const fn new(approval: Approval, rules: &'a PermissionRules, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> Self {
+    pub(crate) const fn new(
+        approval: Approval,
+        rules: &'a PermissionRules,
+        sheet: &'a ToolSheet,
+        parameters: &'a Map<String, Value>,
+    ) -> Self {
         Self { approval, sheet, parameters, rules }
     }
 }
 
 /// What [`decide`] says of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// It may be made.
     Allow,
     /// A person must consent first.
@@ -81,27 +86,48 @@ pub enum Decision {
     },
 }
 
+/// Whether a call reads an address of a host that the user has not named: that needs consent.
+fn reads_elsewhere(sheet: &ToolSheet, parameters: &Map<String, Value>) -> bool {
+    sheet.hosts.as_ref().is_some_and(|hosts| {
+        let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
+        !host.is_some_and(|host| hosts.iter().any(|pattern| host_fits(pattern, &host)))
+    })
+}
+
+fn reads(sheet: &ToolSheet, parameters: &Map<String, Value>) -> bool {
+    sheet.read_only && !reads_elsewhere(sheet, parameters)
+}
+
+fn harmless(sheet: &ToolSheet) -> bool {
+    sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People)
+}
+
+/// Why a run that changes nothing does not make a call.
+pub(crate) fn read_only_denies(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<String> {
+    if reads(sheet, parameters) || harmless(sheet) {
+        return None;
+    }
+    let elsewhere = reads_elsewhere(sheet, parameters);
+    let why = if elsewhere { "reads a host that web.allowed_hosts does not name" } else { "may change something" };
+    Some(format!("`{}` {why}, and this run is read-only", sheet.name()))
+}
+
 /// Decides on one call: a rule that denies comes first, then read-only mode, then rules that ask, then those that allow, then the mode.
 ///
 /// What stays inside the run and what asks a person is allowed unless a rule holds it back. Pure.
 #[must_use]
-pub fn decide(call: ProposedCall<'_>) -> Decision {
+pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
     let ProposedCall { approval, sheet, parameters, rules } = call;
-    // What reads an address reads it without consent only where its host is one of those that the user named.
-    let elsewhere = sheet.hosts.as_ref().is_some_and(|hosts| {
-        let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
-        !host.is_some_and(|host| hosts.iter().any(|pattern| host_fits(pattern, &host)))
-    });
-    let reads = sheet.read_only && !elsewhere;
-    let harmless = sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People);
+    let (reads, harmless) = (reads(sheet, parameters), harmless(sheet));
     let verdict = rules.judge(approval, sheet.name(), parameters);
     let ask = |why: String| Decision::Ask { question: question(sheet.name(), parameters) + &why, always: Vec::new() };
     if let Verdict::Denied(rule) = verdict {
         return Decision::Deny { reason: format!("`{}` is denied here by the rule `{rule}`", sheet.name()) };
     }
-    if approval == Approval::ReadOnly && !reads && !harmless {
-        let why = if elsewhere { "reads a host that web.allowed_hosts does not name" } else { "may change something" };
-        return Decision::Deny { reason: format!("`{}` {why}, and this run is read-only", sheet.name()) };
+    if approval == Approval::ReadOnly
+        && let Some(reason) = read_only_denies(sheet, parameters)
+    {
+        return Decision::Deny { reason };
     }
     let allowed = match approval {
         Approval::All => true,
@@ -145,7 +171,7 @@ const ALWAYS: &str = "Always allows here: ";
 
 /// The end of a question: what "always" would allow from now on. Empty where it is not offered.
 #[must_use]
-pub fn always_note(always: &[PermissionRule]) -> String {
+pub(crate) fn always_note(always: &[PermissionRule]) -> String {
     let rules: Vec<String> = always.iter().map(|rule| format!("`{}`", line(rule.as_str()))).collect();
     if rules.is_empty() { String::new() } else { format!("\n{ALWAYS}{}", rules.join(", ")) }
 }

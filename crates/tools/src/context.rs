@@ -33,6 +33,8 @@ pub struct ToolContext {
     pub confinement: Confinement,
     /// Rules of which those that deny hold for every call, and those for reading also for what is found in folders.
     pub rules: Arc<PermissionRules>,
+    /// Nothing may be changed, whoever allowed it.
+    pub read_only: bool,
     /// How many characters of a result are shown, for a model; nothing where the result goes to another task and must be whole.
     pub text_limit: Option<usize>,
     /// Where the whole of a result is kept that was cut. It is made when it is needed.
@@ -62,6 +64,7 @@ impl ToolContext {
             confinement: Confinement::or_refuse(ConfinementSettings::new(folder.path(), &environment)),
             rules: Arc::new(PermissionRules::new(&folder, RuleLists::default())),
             folder,
+            read_only: false,
             environment: Arc::new(environment),
             text_limit: Some(MAX_SHOWN_CHARS),
             output_folder: None,

@@ -3,6 +3,7 @@
 mod approval;
 mod builtin;
 mod bundle;
+mod call;
 mod channels;
 mod context;
 mod coordination;
@@ -18,6 +19,7 @@ mod registry;
 mod router;
 mod schema;
 mod secrets;
+mod session;
 mod skill;
 #[cfg(any(feature = "mcp", feature = "web"))]
 mod tls;
@@ -27,9 +29,10 @@ mod typed;
 #[cfg(feature = "web")]
 mod web;
 
-pub use approval::{Approval, Consent, Decision, ProposedCall, always_note, decide, offers_always};
+pub use approval::{Approval, Consent, offers_always};
 pub use builtin::{BuiltinSettings, SILENT, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};
+pub use call::{CheckedCall, ConsentedCall, OpenCall, Permission, Permissions, ValidatedCall};
 pub use channels::{AskModel, AskPerson, TaskUndone, TellProgress, UndoTask};
 pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};
@@ -45,6 +48,7 @@ pub use protected::{PlaceChange, PlaceDeed, PlaceOutcome, ProtectedPlaces};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use secrets::learn_secrets_of;
+pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, UnknownTool};
 pub use trust::{Source, Trust, origin_of};

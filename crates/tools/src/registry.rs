@@ -1,11 +1,6 @@
 //! The tools that there are, and the one way to call them.
 
-use std::{
-    fmt,
-    pin::pin,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
 use tokio::{
@@ -14,8 +9,8 @@ use tokio::{
 };
 
 use crate::{
-    HandledBy, PermissionRules, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool,
-    schema::Checker,
+    Approval, HandledBy, Permissions, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool, ValidatedCall,
+    approval::read_only_denies,
     secrets::{check_marks, clean, learn_named},
 };
 
@@ -25,23 +20,7 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Tools by name, in the order they came. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
-    entries: Vec<Arc<Entry>>,
-}
-
-struct Entry {
-    tool: Arc<dyn Tool>,
-    /// Made at the first call: a run uses few of the tools there are.
-    checker: OnceLock<Checker>,
-}
-
-impl Entry {
-    fn name(&self) -> &str {
-        self.tool.sheet().name()
-    }
-
-    fn checker(&self) -> &Checker {
-        self.checker.get_or_init(|| Checker::new(self.name(), &self.tool.sheet().definition.parameters))
-    }
+    tools: Vec<Arc<dyn Tool>>,
 }
 
 impl ToolRegistry {
@@ -53,11 +32,10 @@ impl ToolRegistry {
 
     /// Adds a tool. One of the same name gives up its place to it, and is returned.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
-        let entry = Arc::new(Entry { tool, checker: OnceLock::new() });
-        match self.entries.iter_mut().find(|old| old.name() == entry.name()) {
-            Some(old) => Some(Arc::clone(&std::mem::replace(old, entry).tool)),
+        match self.tools.iter_mut().find(|old| old.sheet().name() == tool.sheet().name()) {
+            Some(old) => Some(std::mem::replace(old, tool)),
             None => {
-                self.entries.push(entry);
+                self.tools.push(tool);
                 None
             }
         }
@@ -66,17 +44,17 @@ impl ToolRegistry {
     /// The tool of a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        Some(&self.entry(name)?.tool)
+        self.tools.iter().find(|tool| tool.sheet().name() == name)
     }
 
     /// The names of all tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| entry.name())
+        self.tools.iter().map(|tool| tool.sheet().name())
     }
 
     /// The sheets of all tools, in order.
     pub fn all_sheets(&self) -> impl Iterator<Item = &Arc<ToolSheet>> {
-        self.entries.iter().map(|entry| entry.tool.sheet())
+        self.tools.iter().map(|tool| tool.sheet())
     }
 
     /// The sheets of some tools, in the order of `names`.
@@ -84,49 +62,47 @@ impl ToolRegistry {
     /// # Errors
     /// [`UnknownTool`] for the first name that is none, with those that exist.
     pub fn sheets<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<Vec<Arc<ToolSheet>>, UnknownTool> {
-        names.into_iter().map(|name| Ok(self.known(name.as_ref())?.tool.sheet().clone())).collect()
+        names.into_iter().map(|name| Ok(Arc::clone(self.sheet(name.as_ref())?))).collect()
     }
 
     /// Makes ready what checks the calls of these tools, as the first call of each does otherwise. The first of a process takes some milliseconds: a schema
     /// is itself checked by one, which is large. Names of no tools are let pass.
     pub fn make_ready<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) {
-        for entry in names.into_iter().filter_map(|name| self.entry(name.as_ref())) {
-            entry.checker();
+        for tool in names.into_iter().filter_map(|name| self.get(name.as_ref())) {
+            let sheet = tool.sheet();
+            sheet.checker.make_ready(sheet.name(), &sheet.definition.parameters);
         }
     }
 
-    /// Checks the parameters of a call without making it: what was plainly meant is put right, such as `"5"` for 5.
+    /// The sheet of a tool.
     ///
     /// # Errors
-    /// [`ToolError::Unknown`], and [`ToolError::InvalidParameters`] with every fault.
-    pub fn check(&self, name: &str, parameters: Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
-        self.known(name)?.checker().check(parameters).map_err(ToolError::InvalidParameters)
+    /// [`UnknownTool`] with the names that exist.
+    pub fn sheet(&self, name: &str) -> Result<&Arc<ToolSheet>, UnknownTool> {
+        Ok(self.known(name)?.sheet())
     }
 
-    /// Makes one call: checks the parameters, keeps the time limit, takes secrets out of the result, and cuts the text of the result, or of the error, to
+    /// Makes one call: keeps the time limit, takes secrets out of the result, and cuts the text of the result, or of the error, to
     /// [`ToolContext::text_limit`]. A call that is cancelled or out of time is told to stop, and left behind if it does not within
-    /// 3 seconds. What a rule of the context denies is not made, whoever allowed it.
+    /// 3 seconds. What the context denies, by a rule or because it is read-only, is not made, whoever allowed it.
     ///
     /// # Errors
     /// [`ToolError`]; its text is for the model.
-    pub async fn call(&self, name: &str, parameters: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let tool = &self.known(name)?.tool;
+    pub async fn call(&self, call: ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let tool = self.known(call.tool())?;
+        let (name, parameters) = (tool.sheet().name(), call.parameters());
         if tool.sheet().handled_by == HandledBy::Actor {
             return Err(ToolError::Failed(format!("`{name}` changes the state of the actor that calls it; it cannot be run by itself")));
         }
-        let result = match self.check(name, parameters) {
-            Ok(parameters) => {
-                match denied(&context.rules, name, &parameters).map_or_else(|| check_marks(tool.sheet(), &parameters, context), Err) {
-                    Ok(()) => {
-                        learn_named(&parameters, context);
-                        let watched = context.protected.watch(tool.sheet(), &parameters, context).await;
-                        let result = within_limits(tool.as_ref(), parameters, context).await;
-                        match watched {
-                            Some(watched) => watched.end(result, context).await,
-                            None => result,
-                        }
-                    }
-                    Err(error) => Err(error),
+        let wall = denied(tool.sheet(), parameters, context).map_or_else(|| check_marks(tool.sheet(), parameters, context), Err);
+        let result = match wall {
+            Ok(()) => {
+                learn_named(parameters, context);
+                let watched = context.protected.watch(tool.sheet(), parameters, context).await;
+                let result = within_limits(tool.as_ref(), call, context).await;
+                match watched {
+                    Some(watched) => watched.end(result, context).await,
+                    None => result,
                 }
             }
             Err(error) => Err(error),
@@ -140,29 +116,45 @@ impl ToolRegistry {
         }
     }
 
-    fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.name() == name).map(AsRef::as_ref)
+    /// Makes one call to which whoever asks for it consents by asking: a person who typed it, or a client to which the tools are offered. An
+    /// agent's calls are made by a [`ToolSession`](crate::ToolSession).
+    ///
+    /// # Errors
+    /// As [`call`](Self::call), and [`ToolError::InvalidParameters`].
+    pub async fn call_with_consent(
+        &self,
+        name: &str,
+        parameters: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        let sheet = self.sheet(name)?;
+        let permissions = Permissions::new(Approval::All, &context.rules);
+        let call = permissions.decide(sheet, sheet.check(parameters)?).consented()?;
+        self.call(call, context).await
     }
 
-    fn known(&self, name: &str) -> Result<&Entry, UnknownTool> {
-        self.entry(name).ok_or_else(|| UnknownTool::new(name, self.names()))
+    fn known(&self, name: &str) -> Result<&Arc<dyn Tool>, UnknownTool> {
+        self.get(name).ok_or_else(|| UnknownTool::new(name, self.names()))
     }
 }
 
-/// Whether a rule denies a call, and which: the wall behind all that decide before it.
-fn denied(rules: &PermissionRules, name: &str, parameters: &Map<String, Value>) -> Option<ToolError> {
-    rules.denies(name, parameters).map(|rule| ToolError::Denied(format!("`{name}` is denied here by the rule `{rule}`")))
+/// Whether the context denies a call, and why: the wall behind what was decided before.
+fn denied(sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Option<ToolError> {
+    let name = sheet.name();
+    let by_rule = context.rules.denies(name, parameters).map(|rule| format!("`{name}` is denied here by the rule `{rule}`"));
+    let by_mode = || read_only_denies(sheet, parameters).filter(|_| context.read_only);
+    by_rule.or_else(by_mode).map(ToolError::Denied)
 }
 
-async fn within_limits(tool: &dyn Tool, parameters: Map<String, Value>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+async fn within_limits(tool: &dyn Tool, call: ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     if context.cancel.is_cancelled() {
         return Err(ToolError::Cancelled);
     }
-    let limit = tool.time_limit(&parameters);
+    let limit = tool.time_limit(call.parameters());
     // Its own token: the tool is told to stop also when its time is over, or when this call is dropped.
     let inner = context.clone().with_cancel(context.cancel.child_token());
     let _guard = inner.cancel.clone().drop_guard();
-    let mut call = pin!(tool.call(parameters, &inner));
+    let mut call = pin!(tool.call(call, &inner));
     let stopped = select! {
         biased;
         result = &mut call => return result,

@@ -1,12 +1,38 @@
 //! JSON Schemas from types, and parameters checked against them.
 
 mod check;
-mod coerce;
+
+use std::sync::{Arc, OnceLock};
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 pub(crate) use check::Checker;
+
+/// What checks calls against the schema of one tool. It is made at the first call, since a run uses few of the tools there are, and copies of the
+/// tool's sheet share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SchemaCheck(Arc<OnceLock<(Arc<Value>, Checker)>>);
+
+impl SchemaCheck {
+    /// The parameters, or every fault of them.
+    pub(crate) fn check(&self, tool: &str, schema: &Arc<Value>, parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let (of, checker) = self.0.get_or_init(|| (Arc::clone(schema), Checker::new(tool, schema)));
+        // A copy of the sheet may have been given another schema.
+        if Arc::ptr_eq(of, schema) { checker.check(parameters) } else { Checker::new(tool, schema).check(parameters) }
+    }
+
+    pub(crate) fn make_ready(&self, tool: &str, schema: &Arc<Value>) {
+        self.0.get_or_init(|| (Arc::clone(schema), Checker::new(tool, schema)));
+    }
+}
+
+/// It says nothing that the schema does not say.
+impl PartialEq for SchemaCheck {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
 
 /// The JSON Schema of a tool's parameters: inlined, and without what a model need not read.
 pub(crate) fn schema_of<P: JsonSchema>() -> Value {

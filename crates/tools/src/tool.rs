@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Source, ToolContext,
+    Source, ToolContext, ValidatedCall,
     names::{nearest_first, quoted},
+    schema::SchemaCheck,
 };
 
 /// What a call may touch.
@@ -66,6 +67,9 @@ pub struct ToolSheet {
     /// Whose words its results are.
     #[serde(default, skip_serializing_if = "is_touched")]
     pub source: Source,
+    /// What checks the parameters of calls.
+    #[serde(skip)]
+    pub(crate) checker: SchemaCheck,
 }
 
 fn is_touched(source: &Source) -> bool {
@@ -76,7 +80,7 @@ impl ToolSheet {
     /// The sheet of a tool of which nothing else is said: it may change anything, a second call may change more, and a call takes at most
     /// 30 seconds.
     #[must_use]
-    pub const fn new(definition: ToolDefinition) -> Self {
+    pub fn new(definition: ToolDefinition) -> Self {
         Self {
             definition,
             read_only: false,
@@ -87,6 +91,7 @@ impl ToolSheet {
             alternatives: Vec::new(),
             hosts: None,
             source: Source::Touched,
+            checker: SchemaCheck::default(),
         }
     }
 
@@ -204,6 +209,6 @@ pub trait Tool: Send + Sync {
         self.sheet().time_limit
     }
 
-    /// Makes one call with parameters that fit the schema. Stops soon after `context.cancel` is cancelled.
-    fn call<'a>(&'a self, parameters: Map<String, Value>, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+    /// Makes one call, whose parameters fit the schema. Stops soon after `context.cancel` is cancelled.
+    fn call<'a>(&'a self, call: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }

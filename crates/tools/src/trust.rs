@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Decision, HandledBy, ProposedCall, ToolSheet, Touches, approval::question, permission::Verdict, secrets::key_files_named,
+    Approval, HandledBy, ToolSheet, Touches,
+    approval::{Decision, ProposedCall, question},
+    permission::Verdict,
+    secrets::key_files_named,
 };
 
 /// Whose words the results of a tool are, where what it touches does not say.
@@ -113,7 +116,7 @@ impl Trust {
     /// A decision once more, for a caller in whose prompt stand texts of these origins, for which nobody vouches. What the mode allows may
     /// then need consent. What the user's own settings name (an allowed host, a trusted or read-only tool of a server) does not.
     #[must_use]
-    pub fn beware(&self, decision: Decision, call: ProposedCall<'_>, origins: &[Origin]) -> Decision {
+    pub(crate) fn beware(&self, decision: Decision, call: ProposedCall<'_>, origins: &[Origin]) -> Decision {
         if origins.is_empty() {
             return decision;
         }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, schema::schema_of};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, ValidatedCall, schema::schema_of};
 
 /// How much longer the runtime waits for a tool that keeps the chosen time limit itself, so that the tool can say how far it came.
 const BEHIND_CHOSEN: Duration = Duration::from_secs(5);
@@ -130,8 +130,8 @@ where
         chosen.unwrap_or(self.sheet.time_limit).saturating_add(BEHIND_CHOSEN)
     }
 
-    fn call<'a>(&'a self, parameters: Map<String, Value>, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        match serde_json::from_value(Value::Object(parameters)) {
+    fn call<'a>(&'a self, call: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        match serde_json::from_value(Value::Object(call.into_parameters())) {
             Ok(parameters) => Box::pin((self.call)(parameters, context.clone())),
             Err(error) => Box::pin(async move { Err(ToolError::InvalidParameters(format!("The parameters do not fit: {error}."))) }),
         }

@@ -17,7 +17,7 @@ struct OnePath {
     mend: &'static str,
 }
 
-const PATHS: [OnePath; 5] = [
+const PATHS: [OnePath; 6] = [
     OnePath {
         of: "planning",
         items: &["Planner :: new", "ask_route"],
@@ -45,6 +45,13 @@ const PATHS: [OnePath; 5] = [
         items: &["dyn ChatModel", ": impl ChatModel", "& impl ChatModel", ": ChatModel"],
         owners: &["crates/llm/src/"],
         mend: "take an `aime_llm::Model`, which only `ModelStack::build` makes: what else can be asked may miss the redactor",
+    },
+    OnePath {
+        of: "a tool call",
+        items: &["call_with_consent", ". consented ( )", "tools . call ("],
+        // The runner of both kinds of tasks, and the command by which a person calls a tool.
+        owners: &["crates/tools/src/", "crates/orchestrator/src/runner/hooked/tool.rs", "crates/cli/src/commands/tools.rs"],
+        mend: "decide on it through `aime_tools::Permissions` and hand on the `ValidatedCall`, or call it through a `ToolSession`",
     },
     OnePath {
         of: "a layer of a model",

@@ -2,12 +2,12 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
-use aime_tools::{Consent, Decision, DelegateTask, HandledBy, ProposedCall, SILENT, ToolSheet, Touches, always_note, decide, origin_of};
+use aime_tools::{ConsentedCall, DelegateTask, HandledBy, Permission, Permissions, SILENT, Touches, ValidatedCall, origin_of};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
     think::SHOWN,
-    turn::{Call, CallState, TERMINATE},
+    turn::{Call, CallState, TERMINATE, Way},
 };
 use crate::text::{cut, cut_with_note, id_text};
 
@@ -60,45 +60,63 @@ impl ActorMachine {
             return;
         }
         let call = call.clone();
-        match self.sheet(&call.name).map(|sheet| (sheet.handled_by, self.permission(sheet, &call))) {
-            None => {}
-            Some((HandledBy::Actor, Decision::Allow)) => self.answer_own(index, &call, at, out),
-            Some((HandledBy::Runtime, Decision::Allow)) => self.run(index, &call, out),
-            Some((_, Decision::Ask { question, always })) if self.input.attended => {
-                self.ask(index, question + &always_note(&always), QuestionKind::Approval, out);
+        let Some(handled_by) = self.sheet(&call.name).map(|sheet| sheet.handled_by) else { return };
+        match (handled_by, self.permission(index, &call)) {
+            (_, None) => {}
+            (HandledBy::Actor, Some(Permission::Allow(allowed))) => {
+                // What it asks of a person, or of another actor, may be asked again after a stop.
+                self.set_way(index, Way::Allowed(allowed));
+                self.answer_own(index, &call, at, out);
             }
-            Some((_, Decision::Ask { question, .. })) => {
-                self.deny(index, &format!("not allowed: nobody is there to answer {question:?}"), out);
+            (HandledBy::Runtime, Some(Permission::Allow(allowed))) => self.run(index, &call, allowed, out),
+            (_, Some(Permission::Ask(open))) if self.input.attended => {
+                let question = open.question();
+                self.set_way(index, Way::Asked(open));
+                self.ask(index, question, QuestionKind::Approval, out);
             }
-            Some((_, Decision::Deny { reason })) => self.deny(index, &reason, out),
+            (_, Some(Permission::Ask(open))) => self.deny(index, &open.unanswered().to_string(), out),
+            (_, Some(Permission::Deny { reason })) => self.deny(index, &reason, out),
         }
     }
 
-    fn permission(&self, sheet: &ToolSheet, call: &Call) -> Decision {
-        let spec = &self.input.spec;
-        let proposed = ProposedCall::new(spec.approval, &spec.rules, sheet, &call.parameters);
-        let decided = match &self.input.trust {
-            Some(trust) => trust.beware(decide(proposed), proposed, &self.origins),
-            None => decide(proposed),
-        };
-        match decided {
-            // A person's consent to this call answers a question. It does not make good what is denied.
-            Decision::Ask { .. } if call.approved => Decision::Allow,
-            decision => decision,
+    /// Decides on a call, once: what was decided before a stop still holds.
+    fn permission(&mut self, index: usize, call: &Call) -> Option<Permission> {
+        let way = self.call_mut(index)?.way.take()?;
+        Some(match way {
+            Way::Checked(checked) => {
+                let spec = &self.input.spec;
+                let (trust, origins) = (self.input.trust, self.origins.as_slice());
+                let permissions = Permissions { trust, origins, ..Permissions::new(spec.approval, &spec.rules) };
+                permissions.decide(spec.tool(&call.name)?, checked)
+            }
+            Way::Asked(open) => Permission::Ask(open),
+            Way::Allowed(allowed) => Permission::Allow(allowed),
+        })
+    }
+
+    fn set_way(&mut self, index: usize, way: Way) {
+        if let Some(call) = self.call_mut(index) {
+            call.way = Some(way);
         }
     }
 
-    /// What was just asked for is allowed for good, as far as the question said.
-    fn allow_for_good(&mut self, index: usize, out: &mut Outbox<Self>) {
-        let Some(call) = self.turn.as_ref().and_then(|turn| turn.calls.get(index)) else { return };
-        let asked = self.sheet(&call.name).map(|sheet| self.permission(sheet, call));
-        let Some(Decision::Ask { always, .. }) = asked.filter(|_| !call.approved) else { return };
-        if always.is_empty() {
-            return;
+    /// Takes a person's answer to the question whether a call may be made.
+    fn consented(&mut self, index: usize, answer: &str, out: &mut Outbox<Self>) {
+        let Some(Way::Asked(open)) = self.call_mut(index).and_then(|call| call.way.take()) else { return };
+        match open.answered(answer) {
+            Err(refused) => self.deny(index, &refused.to_string(), out),
+            Ok(ConsentedCall { call: allowed, remember }) => {
+                if !remember.is_empty() {
+                    let rules = remember.iter().map(ToString::to_string).collect();
+                    self.input.spec.rules.remember(&remember);
+                    out.emit(ProgressEvent::ConsentGiven { task: self.input.spec.task.clone(), rules });
+                }
+                if let Some(call) = self.call_mut(index) {
+                    call.way = Some(Way::Allowed(allowed));
+                    call.state = CallState::Waiting;
+                }
+            }
         }
-        let rules = always.iter().map(ToString::to_string).collect();
-        self.input.spec.rules.remember(&always);
-        out.emit(ProgressEvent::ConsentGiven { task: self.input.spec.task.clone(), rules });
     }
 
     fn deny(&mut self, index: usize, reason: &str, out: &mut Outbox<Self>) {
@@ -106,7 +124,7 @@ impl ActorMachine {
         self.finish(index, format!("Error: {reason}"), CallOutcome::Error, 0, out);
     }
 
-    fn run(&mut self, index: usize, call: &Call, out: &mut Outbox<Self>) {
+    fn run(&mut self, index: usize, call: &Call, allowed: ValidatedCall, out: &mut Outbox<Self>) {
         let effect = self.call_effect(index);
         self.started(index, out);
         if let Some(call) = self.call_mut(index) {
@@ -114,8 +132,7 @@ impl ActorMachine {
         }
         let sheet = self.sheet(&call.name);
         let read_only = sheet.is_some_and(|sheet| sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files));
-        let tool = ActorEffect::Tool { call: call.id.clone(), name: call.name.clone(), parameters: call.parameters.clone(), read_only };
-        out.issue(effect, tool);
+        out.issue(effect, ActorEffect::Tool { of: call.id.clone(), call: allowed, read_only });
     }
 
     pub(super) fn ask(&mut self, index: usize, question: String, kind: QuestionKind, out: &mut Outbox<Self>) {
@@ -199,18 +216,9 @@ impl ActorMachine {
             return;
         };
         out.emit(ProgressEvent::QuestionAnswered { id: question, answer: answer.to_owned() });
-        match (kind, Consent::of(answer)) {
-            (QuestionKind::Question, _) => self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out),
-            (QuestionKind::Approval, Consent::No) => self.deny(index, &format!("the user refused: {answer}"), out),
-            (QuestionKind::Approval, yes) => {
-                if yes == Consent::Always {
-                    self.allow_for_good(index, out);
-                }
-                if let Some(call) = self.call_mut(index) {
-                    call.approved = true;
-                    call.state = CallState::Waiting;
-                }
-            }
+        match kind {
+            QuestionKind::Question => self.finish(index, answer.to_owned(), CallOutcome::Ok, 0, out),
+            QuestionKind::Approval => self.consented(index, answer, out),
         }
         self.rest_if_stopping_or_advance(at, out);
     }

@@ -3,9 +3,9 @@
 use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, Image, ModelError};
 use aime_progress::{CallOutcome, Origin, QuestionId};
-use aime_tools::DelegateTask;
+use aime_tools::{DelegateTask, ValidatedCall};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::Told;
 
@@ -135,11 +135,9 @@ pub enum ActorEffect {
     /// ([`ToolSheet::repeatable`](aime_tools::ToolSheet::repeatable)) is not made but answered with [`CallOutcome::InDoubt`].
     Tool {
         /// The call's id in the conversation.
-        call: String,
-        /// The tool.
-        name: String,
-        /// Its parameters.
-        parameters: Map<String, Value>,
+        of: String,
+        /// The call.
+        call: ValidatedCall,
         /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
         read_only: bool,
     },

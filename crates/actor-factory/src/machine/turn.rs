@@ -3,7 +3,7 @@
 use aime_durable::EffectId;
 use aime_llm::{Image, ToolCall, read_arguments};
 use aime_progress::{CallOutcome, Origin, QuestionId};
-use aime_tools::{DELEGATE_TASK, HandledBy, ToolSheet};
+use aime_tools::{CheckedCall, DELEGATE_TASK, HandledBy, OpenCall, ToolSheet, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -44,8 +44,8 @@ pub(super) struct Call {
     pub(super) parameters: Map<String, Value>,
     /// Why it cannot run.
     pub(super) fault: Option<String>,
-    /// A person has allowed it.
-    pub(super) approved: bool,
+    /// How far it has come before it runs.
+    pub(super) way: Option<Way>,
     /// How often it was handed on: to a person, or to another actor. Each time is an effect of its own.
     #[serde(alias = "questions")]
     pub(super) handed_on: u32,
@@ -58,6 +58,18 @@ pub(super) struct Call {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) images: Vec<Image>,
     pub(super) state: CallState,
+}
+
+/// How far a call has come before it runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Way {
+    /// Its arguments were read.
+    Checked(CheckedCall),
+    /// A person is asked for consent.
+    Asked(OpenCall),
+    /// It may be made.
+    Allowed(ValidatedCall),
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,24 +101,32 @@ impl Call {
     fn new(call: ToolCall, cut_off: bool, spec: &ActorSpec) -> Self {
         let sheet = spec.tool(&call.name);
         let read = read_arguments(&call.arguments, sheet.map(|sheet| sheet.definition.parameters.as_ref()));
-        let fault = if cut_off {
-            Some(CUT_OFF.to_owned())
-        } else if sheet.is_none() {
-            Some(format!("Unknown tool: {}. Available: {}", call.name, spec.tool_names().join(", ")))
-        } else {
-            read.as_ref().err().map(|error| format!("Error: {error}"))
-        };
         let strict = serde_json::from_str::<Map<String, Value>>(&call.arguments).is_ok();
-        let parameters = read.unwrap_or_default();
+        let (parameters, checked) = match (sheet, read) {
+            (None, read) => {
+                let unknown = format!("Unknown tool: {}. Available: {}", call.name, spec.tool_names().join(", "));
+                (read.unwrap_or_default(), Err(unknown))
+            }
+            (Some(_), Err(error)) => (Map::new(), Err(format!("Error: {error}"))),
+            (Some(sheet), Ok(parameters)) => {
+                let checked = sheet.check_read(parameters.clone());
+                (parameters, checked.map_err(|error| format!("Error: {error}")))
+            }
+        };
+        let checked = if cut_off { Err(CUT_OFF.to_owned()) } else { checked };
         // Servers read the history too, and some refuse arguments that are not JSON.
         let arguments = if strict { call.arguments } else { Value::Object(parameters.clone()).to_string() };
+        let (way, fault) = match checked {
+            Ok(checked) => (Some(Way::Checked(checked)), None),
+            Err(fault) => (None, Some(fault)),
+        };
         Self {
             id: call.id,
             name: call.name,
             arguments,
             parameters,
             fault,
-            approved: false,
+            way,
             handed_on: 0,
             started: false,
             origin: None,

@@ -93,8 +93,8 @@ impl World {
                 ActorFact::ModelAnswered { id: issue.id.clone(), answer, duration_ms: 3 }
             }
             ActorEffect::Delegate { .. } => tool_ended(&issue.id, CallOutcome::Ok, "done by another"),
-            ActorEffect::Tool { name, .. } => {
-                let repeatable = input().spec.tool(name).unwrap().repeatable();
+            ActorEffect::Tool { call, .. } => {
+                let repeatable = input().spec.tool(call.tool()).unwrap().repeatable();
                 if issue.reissued && !repeatable {
                     return tool_ended(&issue.id, CallOutcome::InDoubt, "");
                 }

@@ -56,7 +56,7 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
             let parameters: Map<String, Value> = serde_json::from_str(&parameters).map_err(|error| {
                 Failure::usage(format!("the parameters are not a JSON object: {error}")).hint(r#"write them as {"name": value}"#)
             })?;
-            match registry.call(&name, parameters, &context(setup)?).await {
+            match registry.call_with_consent(&name, parameters, &context(setup)?).await {
                 Ok(output) => output::result(&output.text),
                 Err(error @ aime_tools::ToolError::InvalidParameters(_)) => {
                     return Err(Failure::caused(code::USAGE, &error).hint(format!("`aime tools show {name}` tells the parameters")));

@@ -10,9 +10,8 @@ use aime_durable::{EffectId, Reason};
 use aime_progress::{
     CallOutcome, Conclusion, Origin, Plan, ProgressEvent, ProgressState, Task, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
 };
-use aime_tools::{Decision as Permission, ProposedCall, ToolSheet, Touches, decide, origin_of};
+use aime_tools::{Permissions, ToolSheet, Touches, ValidatedCall, origin_of};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::{
     Out, Phase, RunMachine, Work,
@@ -117,31 +116,26 @@ impl RunMachine {
             if self.open.tasks() >= slots || self.state.tool_calls >= self.bounds.max_tool_calls || self.fault.is_some() {
                 return;
             }
-            let Some((sheet, parameters)) = self.early_call(at) else { continue };
+            let Some((sheet, validated)) = self.early_call(at) else { continue };
             let Some(early) = self.early.get_mut(at) else { return };
-            let (spec, tool) = (early.spec.clone(), sheet.name().to_owned());
+            let spec = early.spec.clone();
             let execution = *self.executions.entry(spec.id.clone()).or_insert(1);
             let call = attempt_name(&spec.id, execution, 1);
             early.stands = Stands::Runs(EffectId::new(call.clone()));
             let started = ProgressEvent::ToolCallStarted {
                 task: spec.id.clone(),
                 call: call.clone(),
-                tool: tool.clone(),
-                parameters: parameters.clone(),
+                tool: sheet.name().to_owned(),
+                parameters: validated.parameters().clone(),
             };
             self.emit(started, out);
             let (task, read_only) = (spec.id.clone(), goes_unnoticed(&sheet));
-            self.issue(
-                call,
-                RunEffect::CallTool { spec: Box::new(spec), tool, parameters, read_only, early: true },
-                Work::Early(task),
-                out,
-            );
+            self.issue(call, RunEffect::CallTool { spec: Box::new(spec), call: validated, read_only, early: true }, Work::Early(task), out);
         }
     }
 
     /// The call of a task that waits and could be begun now.
-    fn early_call(&self, at: usize) -> Option<(Arc<ToolSheet>, Map<String, Value>)> {
+    fn early_call(&self, at: usize) -> Option<(Arc<ToolSheet>, ValidatedCall)> {
         let Early { spec, stands: Stands::Waits } = self.early.get(at)? else { return None };
         let sheet = self.early_sheet(spec)?;
         if !may_begin_early(sheet, self.input.settings.eager_start) {
@@ -157,13 +151,11 @@ impl RunMachine {
         }
         let parameters = expand(&spec.parameters, Some(&sheet.definition.parameters), &state).ok()?;
         let rules = in_force(&self.input.rules, &self.state.consents);
-        let proposed = ProposedCall::new(self.input.settings.approval, &rules, sheet, &parameters);
-        let decided = decide(proposed);
-        let decided = match &self.input.settings.trust {
-            Some(trust) => trust.beware(decided, proposed, &self.early_origins(spec)),
-            None => decided,
-        };
-        matches!(decided, Permission::Allow).then(|| (Arc::clone(sheet), parameters))
+        let origins = self.early_origins(spec);
+        let permissions =
+            Permissions { trust: self.input.settings.trust, origins: &origins, ..Permissions::new(self.input.settings.approval, &rules) };
+        let call = permissions.decide(sheet, sheet.check_read(parameters).ok()?).unasked().ok()?;
+        Some((Arc::clone(sheet), call))
     }
 
     fn early_sheet(&self, spec: &TaskSpec) -> Option<&Arc<ToolSheet>> {

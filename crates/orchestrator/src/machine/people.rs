@@ -160,14 +160,14 @@ impl RunMachine {
 
     /// What a person said of a tool task's call; asks if nobody did. The task waits meanwhile, held ready to run again.
     /// An answer holds for this call of this execution alone.
-    pub(super) fn approval(&mut self, task: &TaskId, parameters: &Map<String, Value>, question: &str, out: &mut Out) -> Option<Consent> {
+    pub(super) fn approval(&mut self, task: &TaskId, parameters: &Map<String, Value>, question: &str, out: &mut Out) -> Option<String> {
         let execution = self.executions.get(task).copied().unwrap_or(1);
         let asked = self.approvals.get(task).filter(|asked| asked.execution == execution && asked.parameters == *parameters);
         let id = match asked {
             Some(asked) => asked.question.clone(),
             None => {
                 let Ok(question) = QuestionId::new(format!("approval-{}", self.state.questions.len() + 1)) else {
-                    return Some(Consent::No);
+                    return Some(String::new());
                 };
                 self.withdraw_questions(|_, asked_by| asked_by == task, out);
                 let parameters = parameters.clone();
@@ -177,7 +177,7 @@ impl RunMachine {
         };
         let known = self.state.questions.iter().find(|known| known.id == id);
         if let Some(answer) = known.and_then(|known| known.answer.as_deref()) {
-            return Some(Consent::of(answer));
+            return Some(answer.to_owned());
         }
         self.asked(Some(task), &id, APPROVAL, question, out);
         None

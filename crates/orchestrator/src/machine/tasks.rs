@@ -8,7 +8,7 @@ use aime_progress::{
     TaskKind, TaskSpec, TaskStatus, expand,
 };
 use aime_replan_triggers::may_retry;
-use aime_tools::{Consent, Decision as Permission, ProposedCall, always_note, decide, origin_of};
+use aime_tools::{ConsentedCall, Permission, Permissions, origin_of};
 
 use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, origins::refers};
 use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
@@ -131,44 +131,41 @@ impl RunMachine {
         };
         let origins = self.origins_of_call(refers(&spec));
         let rules = in_force(&self.input.rules, &self.state.consents);
-        let proposed = ProposedCall::new(self.input.settings.approval, &rules, &sheet, &parameters);
-        let decided = match decide(proposed) {
-            // Whoever hands over a plan consents to the calls in it.
-            Permission::Ask { .. } if self.was_handed_over(&spec) => Permission::Allow,
-            decided => decided,
+        let checked = match sheet.check_read(parameters) {
+            Ok(checked) => checked,
+            Err(error) => return self.cannot_begin(task, error.to_string(), None, out),
         };
-        let decided = match &self.input.settings.trust {
-            // But not to what others' words make of them.
-            Some(trust) => trust.beware(decided, proposed, &origins),
-            None => decided,
+        let permissions = Permissions {
+            trust: self.input.settings.trust,
+            origins: &origins,
+            handed_over: self.was_handed_over(&spec),
+            ..Permissions::new(self.input.settings.approval, &rules)
         };
-        match decided {
-            Permission::Allow => {}
+        let call = match permissions.decide(&sheet, checked) {
+            Permission::Allow(call) => call,
             Permission::Deny { reason } => return self.cannot_begin(task, reason, Some(FailureCause::Denied), out),
-            Permission::Ask { question, .. } if self.input.settings.unattended => {
-                let error = format!("not allowed: nobody is there to answer {question:?}");
-                return self.cannot_begin(task, error, Some(FailureCause::Denied), out);
+            Permission::Ask(open) if self.input.settings.unattended => {
+                return self.cannot_begin(task, open.unanswered().to_string(), Some(FailureCause::Denied), out);
             }
-            Permission::Ask { question, always } => match self.approval(task, &parameters, &(question + &always_note(&always)), out) {
-                Some(Consent::Always) if !always.is_empty() => {
-                    let rules = always.iter().map(ToString::to_string).collect();
+            Permission::Ask(open) => {
+                let Some(answer) = self.approval(task, open.parameters(), &open.question(), out) else { return };
+                let Ok(ConsentedCall { call, remember }) = open.answered(&answer) else {
+                    return self.cannot_begin(task, "a person refused the call".to_owned(), Some(FailureCause::Denied), out);
+                };
+                if !remember.is_empty() {
+                    let rules = remember.iter().map(ToString::to_string).collect();
                     self.emit(ProgressEvent::ConsentGiven { task: task.clone(), rules }, out);
                 }
-                Some(Consent::Yes | Consent::Always) => {}
-                Some(Consent::No) => {
-                    return self.cannot_begin(task, "a person refused the call".to_owned(), Some(FailureCause::Denied), out);
-                }
-                None => return,
-            },
-        }
+                call
+            }
+        };
         if self.input.tells_every_end {
             self.withdraw_approvals(task, out);
         }
-        let started =
-            ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name.clone(), parameters: parameters.clone() };
-        self.emit(started, out);
+        let parameters = call.parameters().clone();
+        self.emit(ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name, parameters }, out);
         let read_only = goes_unnoticed(&sheet);
-        self.issue(id, RunEffect::CallTool { spec, tool: name, parameters, read_only, early: false }, Work::Task(task.clone()), out);
+        self.issue(id, RunEffect::CallTool { spec, call, read_only, early: false }, Work::Task(task.clone()), out);
     }
 
     /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.

@@ -14,7 +14,7 @@ use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, Delegated, 
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
 use aime_llm::Model;
 use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
-use aime_tools::{DELEGATE_TASK, ToolContext};
+use aime_tools::{Approval, DELEGATE_TASK, ToolContext};
 use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -98,7 +98,10 @@ impl RunRunner {
 
     pub(super) fn tool_context(&self, cancel: CancellationToken, task: &TaskId) -> ToolContext {
         let outputs = self.parts.keep.join("runs").join(self.run.as_str()).join(task.as_str());
-        self.parts.tool_context.clone().with_cancel(cancel).with_output_folder(outputs)
+        let context = self.parts.tool_context.clone().with_cancel(cancel).with_output_folder(outputs);
+        // What the run began with is denied, and what is denied now.
+        let rules = Arc::new(self.input.rules.at_most(&context.rules));
+        ToolContext { rules, read_only: self.input.settings.approval == Approval::ReadOnly, ..context }
     }
 }
 

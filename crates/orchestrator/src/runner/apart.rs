@@ -141,7 +141,8 @@ impl Apart {
 
     /// The end of a tool task whose call was begun before, by a process that is gone.
     fn in_doubt(&self, issue: &Issue<RunEffect>) -> Option<RunFact> {
-        let RunEffect::CallTool { tool, .. } = &issue.effect else { return None };
+        let RunEffect::CallTool { call, .. } = &issue.effect else { return None };
+        let tool = call.tool();
         let repeatable = self.runner.parts.tools.get(tool).is_some_and(|known| known.sheet().repeatable());
         if !issue.reissued || repeatable {
             return None;

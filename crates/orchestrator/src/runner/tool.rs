@@ -7,8 +7,8 @@ use std::{
 
 use aime_durable::{EffectId, FactSender};
 use aime_progress::{Conclusion, FailureCause, Outcome, QuestionId, TaskId, TaskSpec};
-use aime_tools::{AskPerson, ToolError, ToolOutput};
-use serde_json::{Map, Value};
+use aime_tools::{AskPerson, ToolError, ToolOutput, ValidatedCall};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Context, RunRunner, evidence::of_tool, millis_since};
@@ -22,8 +22,7 @@ impl RunRunner {
         &self,
         id: EffectId,
         spec: &TaskSpec,
-        (tool, early): (&str, bool),
-        mut parameters: Map<String, Value>,
+        (mut call, early): (ValidatedCall, bool),
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
@@ -34,9 +33,9 @@ impl RunRunner {
             tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(&id)));
         }
         let asking = self.asking(&context.facts, Some(&spec.id));
-        let conclusion = conclusion(self.call_with_hooks(&asking, tool, &mut parameters, tool_context).await);
-        let told = Value::Object(parameters).to_string();
-        let evidence = || Ok(of_tool(tool, &told, &conclusion));
+        let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
+        let told = Value::Object(call.parameters().clone()).to_string();
+        let evidence = || Ok(of_tool(call.tool(), &told, &conclusion));
         let (checks, calls) = self.verify_task(spec, &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }

@@ -3,7 +3,7 @@
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
 use aime_progress::{Conclusion, Outcome, ProgressState, Spent, TaskSpec};
-use aime_tools::{Decision as Permission, ProposedCall, ToolError, decide};
+use aime_tools::{Permission, Permissions, ToolError};
 use serde_json::Map;
 use tokio::time::Instant;
 
@@ -95,8 +95,8 @@ impl RunRunner {
         let parameters = Map::from_iter([("path".to_owned(), path.into())]);
         let sheet = self.input.tools.iter().find(|sheet| sheet.name() == READ_FILE);
         sheet.is_some_and(|sheet| {
-            let proposed = ProposedCall::new(approval, rules, sheet, &parameters);
-            matches!(decide(proposed), Permission::Allow)
+            let decided = sheet.check(parameters).map(|call| Permissions::new(approval, rules).decide(sheet, call));
+            matches!(decided, Ok(Permission::Allow(_)))
         })
     }
 

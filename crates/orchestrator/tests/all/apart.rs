@@ -156,8 +156,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
     let id = EffectId::new("first/1/1");
     let call = |tool: &str, parameters: serde_json::Value| RunEffect::CallTool {
         spec: Box::new(plan.tasks.first().unwrap().clone()),
-        tool: tool.to_owned(),
-        parameters: parameters.as_object().unwrap().clone(),
+        call: bench.call(tool, parameters),
         read_only: false,
         early: false,
     };
@@ -184,8 +183,8 @@ async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
     let id = EffectId::new("middle/1/1");
     let made = driven.apart().make_actor(id, order, Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();
     let id = EffectId::new("middle/1/1/1");
-    let parameters = json!({"line": "two"}).as_object().unwrap().clone();
-    let effect = ActorEffect::Tool { call: "c".to_owned(), name: "append".to_owned(), parameters, read_only: false };
+    let call = bench.call("append", json!({"line": "two"}));
+    let effect = ActorEffect::Tool { of: "c".to_owned(), call, read_only: false };
     let fact = driven.apart().act(made.input, issue(&id, &effect, true), CancellationToken::new(), |_| {}).await;
     assert!(matches!(fact, ActorFact::ToolEnded { outcome: CallOutcome::InDoubt, .. }), "{fact:?}");
     assert_eq!(bench.log(), Vec::<String>::new(), "it is not made again");

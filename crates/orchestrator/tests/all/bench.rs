@@ -12,7 +12,7 @@ use aime_orchestrator::{
 };
 use aime_progress::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
-use aime_tools::{Approval, ToolContext, ToolOutput, ToolRegistry, Touches, TypedTool, builtin};
+use aime_tools::{Approval, Permissions, ToolContext, ToolOutput, ToolRegistry, Touches, TypedTool, ValidatedCall, builtin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -138,6 +138,14 @@ impl Bench {
         let mut tools = builtin();
         tools.register(Arc::new(tool.touches(Touches::Files)));
         tools
+    }
+
+    /// A call that may be made.
+    pub(crate) fn call(&self, tool: &str, parameters: Value) -> ValidatedCall {
+        let (tools, context) = (self.tools(), self.parts(None).tool_context);
+        let sheet = tools.sheet(tool).unwrap();
+        let checked = sheet.check(parameters.as_object().unwrap().clone()).unwrap();
+        Permissions::new(Approval::All, &context.rules).decide(sheet, checked).unasked().unwrap()
     }
 
     pub(crate) fn orchestrator(&self) -> Orchestrator {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use serde_json::{Map, Value};
 
 use crate::{
-    DELEGATE_TASK, HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches,
+    DELEGATE_TASK, HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, ValidatedCall,
     coordination::{AskHumanParameters, ReportEvidenceParameters, TerminateParameters, TodoParameters, UpdateProgressParameters},
     delegation::DelegateTaskParameters,
     typed::sheet,
@@ -54,7 +53,7 @@ impl Tool for ActorTool {
         &self.sheet
     }
 
-    fn call<'a>(&'a self, _: Map<String, Value>, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    fn call<'a>(&'a self, _: ValidatedCall, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         let text = format!("`{}` is answered by the actor that calls it", self.sheet.name());
         Box::pin(async move { Err(ToolError::Failed(text)) })
     }

@@ -5,14 +5,12 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::command::{self, Command};
+use super::command::{self, Command, CommandError};
 use crate::{
     Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
     permission::{emptied_before_read, written_files},
 };
 
-/// What a failure says where a program has ended with code 1 and said nothing, as grep does.
-const NOTHING_FOUND: &str = "exit code 1";
 /// What is said of a command that has ended well without a word, as `grep -q` does.
 pub const SILENT: &str = "(nothing printed, exit code 0)";
 /// Characters of a written file that are shown.
@@ -46,10 +44,11 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
         };
         match command::call(command, &context).await {
             Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: written(&text, &context), ..output }),
-            Err(ToolError::Failed(failure)) if failure == NOTHING_FOUND && text.contains("grep") => {
-                Err(ToolError::Failed(format!("{failure}, and nothing was printed: grep has found nothing")))
+            // This is how grep ends that has found nothing.
+            Err(CommandError::Exited { code: 1, printed }) if printed.is_empty() && text.contains("grep") => {
+                Err(ToolError::Failed("exit code 1, and nothing was printed: grep has found nothing".to_owned()))
             }
-            called => called,
+            called => Ok(called?),
         }
     })
     .touches(Touches::Processes)

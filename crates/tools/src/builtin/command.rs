@@ -26,8 +26,32 @@ pub(super) struct Command {
     pub(super) what: &'static str,
 }
 
+/// Why a program gave no result.
+#[derive(Debug)]
+pub(super) enum CommandError {
+    /// It ended with this code.
+    Exited { code: i32, printed: String },
+    /// Something else.
+    Tool(ToolError),
+}
+
+impl From<ToolError> for CommandError {
+    fn from(error: ToolError) -> Self {
+        Self::Tool(error)
+    }
+}
+
+impl From<CommandError> for ToolError {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Exited { code, printed } => Self::Failed(joined(&printed, &format!("exit code {code}"))),
+            CommandError::Tool(error) => error,
+        }
+    }
+}
+
 /// Runs it in the working folder. An exit code other than 0 is a failure whose text holds all that was printed.
-pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, CommandError> {
     let Command { program, arguments, input, time_limit, what } = command;
     let request = ProcessRequest {
         program: program.into(),
@@ -50,24 +74,25 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
     if let Some(explained) = context.confinement.explain(looked_at, &outcome.refused) {
         printed = joined(&printed, &explained);
     }
-    match outcome.end {
+    let ended = match outcome.end {
         ProcessEnd::Exited(0) => {
             let value = json!({"exit_code": 0, "stdout": stdout, "stderr": stderr});
-            Ok(ToolOutput { text: printed, value, ..ToolOutput::default() })
+            return Ok(ToolOutput { text: printed, value, ..ToolOutput::default() });
         }
-        ProcessEnd::Exited(code) => Err(ToolError::Failed(joined(&printed, &format!("exit code {code}")))),
-        ProcessEnd::Exceeded(bound) => Err(ToolError::Failed(joined(&printed, &format!("{what} took {bound} and was stopped")))),
+        ProcessEnd::Exited(code) => return Err(CommandError::Exited { code, printed }),
+        ProcessEnd::Exceeded(bound) => ToolError::Failed(joined(&printed, &format!("{what} took {bound} and was stopped"))),
         ProcessEnd::Signalled(FILE_TOO_LARGE) => {
-            Err(ToolError::Failed(joined(&printed, &format!("{what} wrote a file larger than it may (sandbox.file_mb) and was stopped"))))
+            ToolError::Failed(joined(&printed, &format!("{what} wrote a file larger than it may (sandbox.file_mb) and was stopped")))
         }
-        ProcessEnd::Signalled(signal) => Err(ToolError::Failed(joined(&printed, &format!("ended by signal {signal}")))),
+        ProcessEnd::Signalled(signal) => ToolError::Failed(joined(&printed, &format!("ended by signal {signal}"))),
         ProcessEnd::TimedOut => {
             let seconds = time_limit.as_secs();
             let end = format!("{what} took longer than {seconds} s and was stopped; timeout_seconds may be up to {MAX_SECONDS}");
-            Err(ToolError::TimedOut(joined(&printed, &end)))
+            ToolError::TimedOut(joined(&printed, &end))
         }
-        ProcessEnd::Cancelled => Err(ToolError::Cancelled),
-    }
+        ProcessEnd::Cancelled => ToolError::Cancelled,
+    };
+    Err(CommandError::Tool(ended))
 }
 
 /// Standard output, then standard error under a mark of its own.

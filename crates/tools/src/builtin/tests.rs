@@ -53,7 +53,7 @@ impl Place {
     }
 
     pub(in crate::builtin) async fn call(&self, tool: &str, parameters: Value) -> Result<ToolOutput, ToolError> {
-        builtin().call(tool, parameters.as_object().unwrap().clone(), &self.context).await
+        builtin().call_with_consent(tool, parameters.as_object().unwrap().clone(), &self.context).await
     }
 
     pub(in crate::builtin) async fn text(&self, tool: &str, parameters: Value) -> String {

@@ -14,7 +14,7 @@ use super::{
     servers::All,
     tools::{call, for_all, source_of},
 };
-use crate::{Tool, ToolContext, ToolError, ToolOutput, TypedTool, UnknownTool, schema::Checker};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, TypedTool, UnknownTool};
 
 /// The name of the tool that finds others.
 const FIND_TOOLS: &str = "mcp_find_tools";
@@ -105,6 +105,6 @@ async fn call_tool(all: Arc<All>, parameters: CallParameters, context: ToolConte
             nearest.join(", ")
         )));
     };
-    let parameters = Checker::new(&name, &tool.parameters).check(parameters.unwrap_or_default()).map_err(ToolError::InvalidParameters)?;
-    call(server, &tool.name, parameters, &context).await
+    let checked = listed::sheet(&name, &tool, &server.settings).check(parameters.unwrap_or_default())?;
+    call(server, &tool.name, checked.parameters().clone(), &context).await
 }

@@ -107,7 +107,7 @@ impl Field {
         } else {
             self.chosen(answer).unwrap_or_else(|| Value::from(answer))
         };
-        let checked = self.checker.check(Map::from_iter([(self.name.clone(), meant)]));
+        let checked = self.checker.take(Map::from_iter([(self.name.clone(), meant)]));
         Some(checked.map(|mut values| values.remove(&self.name)))
     }
 

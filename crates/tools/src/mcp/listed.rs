@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{McpServerSettings, McpTransport, pages::Listed};
-use crate::{HandledBy, Source, ToolSheet, Touches};
+use crate::{Source, ToolSheet, Touches};
 
 /// The most tools that are taken from one server.
 const MOST_TOOLS: usize = 2_000;
@@ -178,19 +178,16 @@ pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) ->
     let read_only = settings.read_only.fit(&tool.name);
     let description = if tool.description.is_empty() { "No description.".to_owned() } else { tool.description.clone() };
     Arc::new(ToolSheet {
-        definition: ToolDefinition {
-            name: name.to_owned(),
-            description: format!("[{}] {description}", settings.name),
-            parameters: Arc::new(tool.parameters.clone()),
-        },
         read_only,
         idempotent: read_only,
         touches: touches(settings),
-        handled_by: HandledBy::Runtime,
         time_limit: settings.total_limit,
-        alternatives: Vec::new(),
-        hosts: None,
         source: source(settings),
+        ..ToolSheet::new(ToolDefinition {
+            name: name.to_owned(),
+            description: format!("[{}] {description}", settings.name),
+            parameters: Arc::new(tool.parameters.clone()),
+        })
     })
 }
 

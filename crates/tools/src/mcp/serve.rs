@@ -117,7 +117,7 @@ impl ServerHandler for Handler {
         let cancel = context.cancel.clone();
         let called = async {
             let context = context;
-            self.service.tools.call(&call.name, call.arguments.unwrap_or_default(), &context).await
+            self.service.tools.call_with_consent(&call.name, call.arguments.unwrap_or_default(), &context).await
         };
         let mut called = std::pin::pin!(called);
         let outcome = tokio::select! {

@@ -17,7 +17,7 @@ use super::{
     server::Server,
     servers::All,
 };
-use crate::{Source, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, TypedTool};
+use crate::{Source, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, TypedTool, ValidatedCall};
 
 /// How much longer the registry waits than a server is given: a person may take long to answer its question.
 const BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
@@ -44,8 +44,8 @@ impl Tool for ServerTool {
         self.sheet.time_limit.saturating_add(BEHIND)
     }
 
-    fn call<'a>(&'a self, parameters: Map<String, Value>, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(call(&self.server, &self.tool, parameters, context))
+    fn call<'a>(&'a self, made: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(call(&self.server, &self.tool, made.into_parameters(), context))
     }
 }
 

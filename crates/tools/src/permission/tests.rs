@@ -3,7 +3,11 @@ mod properties;
 use serde_json::{Map, Value, json};
 
 use super::{PermissionRule, PermissionRules, RuleError, RuleLists};
-use crate::{Approval, Decision, ProposedCall, ToolSheet, Touches, builtin, decide};
+use crate::{
+    Approval, ToolSheet, Touches,
+    approval::{Decision, ProposedCall, decide},
+    builtin,
+};
 
 pub(super) const FOLDER: &str = "/base/it";
 

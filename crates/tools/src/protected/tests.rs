@@ -57,7 +57,7 @@ fn all(folder: &TempDir) -> BTreeMap<String, String> {
 /// The text of a result or of an error.
 async fn call(context: &ToolContext, tool: &str, parameters: serde_json::Value) -> String {
     let serde_json::Value::Object(parameters) = parameters else { panic!("no object") };
-    match builtin().call(tool, parameters, context).await {
+    match builtin().call_with_consent(tool, parameters, context).await {
         Ok(output) => output.text,
         Err(error) => error.to_string(),
     }

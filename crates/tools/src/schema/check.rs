@@ -6,7 +6,6 @@ use jsonschema::{
 };
 use serde_json::{Map, Value};
 
-use super::coerce::coerce;
 use crate::names::{nearest, quoted};
 
 /// The most characters of a wrong value in a fault.
@@ -30,8 +29,15 @@ impl Checker {
     }
 
     /// The parameters as they were meant, or every fault.
-    pub(crate) fn check(&self, mut parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
-        coerce(&self.schema, &mut parameters);
+    #[cfg(any(feature = "mcp", test))]
+    pub(crate) fn take(&self, parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let mut parameters = Value::Object(parameters);
+        aime_llm::coerce_to_schema(&mut parameters, &self.schema, &mut Vec::new());
+        self.check(if let Value::Object(parameters) = parameters { parameters } else { Map::new() })
+    }
+
+    /// The parameters as they are, or every fault.
+    pub(crate) fn check(&self, parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let Some(validator) = &self.validator else {
             return Ok(parameters);
         };
@@ -169,7 +175,7 @@ mod tests {
     }
 
     fn check(given: Value) -> Result<Value, String> {
-        checker().check(given.as_object().unwrap().clone()).map(Value::Object)
+        checker().take(given.as_object().unwrap().clone()).map(Value::Object)
     }
 
     #[test]
@@ -198,7 +204,7 @@ mod tests {
                 json!({"path": "a", "limt": 1}),
                 "The parameters do not fit: there is no parameter `limt`, did you mean `limit`? (there are `path`, `limit`, `all`, `mode`, `items`).",
             ),
-            (json!({"path": null}), "The parameters do not fit: `path` is missing (a string: File to read)."),
+            (json!({"path": null}), "The parameters do not fit: `path` must be a string, not null."),
         ];
         for (given, expected) in table {
             assert_eq!(check(given.clone()), Err(expected.to_owned()), "{given}");

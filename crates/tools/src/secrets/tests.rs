@@ -21,7 +21,10 @@ fn place() -> (TempDir, ToolContext) {
 
 async fn call(context: &ToolContext, tool: &str, parameters: Value) -> Result<String, ToolError> {
     let Value::Object(parameters) = parameters else { panic!("no object") };
-    builtin().call(tool, parameters, context).await.map(|output| format!("{} {} {:?}", output.text, output.value, output.references))
+    builtin()
+        .call_with_consent(tool, parameters, context)
+        .await
+        .map(|output| format!("{} {} {:?}", output.text, output.value, output.references))
 }
 
 #[tokio::test]

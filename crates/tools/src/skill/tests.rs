@@ -91,7 +91,9 @@ async fn a_skill_is_read_with_its_files_and_nothing_beside_it() {
     let mut tools = ToolRegistry::new();
     tools.register(load_skill(skills));
     let context = ToolContext::new(ConfinedFolder::open(work.path()).unwrap(), BTreeMap::new());
-    let call = async |given: Value| tools.call(LOAD_SKILL, given.as_object().unwrap().clone(), &context).await.map(|output| output.text);
+    let call = async |given: Value| {
+        tools.call_with_consent(LOAD_SKILL, given.as_object().unwrap().clone(), &context).await.map(|output| output.text)
+    };
 
     assert_eq!(call(json!({"name": "bake"})).await.unwrap(), "Do bake.");
     let listed = format!(
@@ -122,6 +124,6 @@ async fn a_long_skill_is_cut_to_the_limit_of_all_output() {
     let mut tools = ToolRegistry::new();
     tools.register(load_skill(skills));
     let context = ToolContext::new(ConfinedFolder::open(work.path()).unwrap(), BTreeMap::new());
-    let text = tools.call(LOAD_SKILL, json!({"name": "bake"}).as_object().unwrap().clone(), &context).await.unwrap().text;
+    let text = tools.call_with_consent(LOAD_SKILL, json!({"name": "bake"}).as_object().unwrap().clone(), &context).await.unwrap().text;
     assert!(text.chars().count() < 10_200 && text.ends_with("- last.md"), "{}", text.chars().count());
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::{PermissionRules, RuleLists, builtin, decide};
+use crate::{PermissionRules, RuleLists, approval::decide, builtin};
 
 fn parameters(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()

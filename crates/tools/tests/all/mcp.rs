@@ -102,7 +102,7 @@ impl World {
     }
 
     async fn call(&self, tool: &str, parameters: Value) -> Result<ToolOutput, ToolError> {
-        self.tools.call(tool, object(parameters), &self.context).await
+        self.tools.call_with_consent(tool, object(parameters), &self.context).await
     }
 
     async fn text(&self, tool: &str, parameters: Value) -> String {

@@ -88,7 +88,7 @@ impl World {
     }
 
     async fn fetch_url(&self, url: &str) -> Result<ToolOutput, ToolError> {
-        self.tools.call("web_fetch", json!({"url": url}).as_object().cloned().unwrap(), &self.context).await
+        self.tools.call_with_consent("web_fetch", json!({"url": url}).as_object().cloned().unwrap(), &self.context).await
     }
 }
 
@@ -179,7 +179,7 @@ async fn each_provider_is_asked_as_it_wants_to_be() {
         let provider: Arc<dyn SearchProvider> = Arc::new(provider);
         let world = World::new(|settings| (settings.search, settings.results) = (Some(provider), 3)).await;
         let query: Value = json!({"query": "green tea"});
-        let found = world.tools.call("web_search", query.as_object().cloned().unwrap(), &world.context).await.unwrap();
+        let found = world.tools.call_with_consent("web_search", query.as_object().cloned().unwrap(), &world.context).await.unwrap();
         assert_eq!(found.text, format!("1. {}\n   https://a.example/\n   {excerpt}", asked.trim()));
     }
 }

@@ -23,7 +23,7 @@ async fn search(protocol: Protocol, answer: Value) -> (Value, Result<ToolOutput,
         let model = model.clone();
         Box::pin(async move { model.complete(request).await })
     }));
-    let found = tools.call("web_search", json!({"query": "green tea"}).as_object().cloned().unwrap(), &context).await;
+    let found = tools.call_with_consent("web_search", json!({"query": "green tea"}).as_object().cloned().unwrap(), &context).await;
     (server.requests().pop().unwrap(), found)
 }
 

@@ -16,7 +16,7 @@ fn repeatable(name: &str, call: aime_llm::ToolCall) -> bool {
     let asked: Vec<bool> = play.open.iter().map(|(_, effect)| ActorMachine::is_repeatable(effect)).collect();
     assert_eq!(asked, [true], "a request to the model");
     play.calls(vec![call]);
-    let under_way = play.open.iter().find(|(_, effect)| matches!(effect, ActorEffect::Tool { name: tool, .. } if tool == name));
+    let under_way = play.open.iter().find(|(_, effect)| matches!(effect, ActorEffect::Tool { call, .. } if call.tool() == name));
     let (_, effect) = under_way.unwrap_or_else(|| panic!("{name} is not under way"));
     ActorMachine::is_repeatable(effect)
 }

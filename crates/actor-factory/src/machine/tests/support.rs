@@ -11,17 +11,11 @@ use serde_json::{Value, json};
 use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer, Told, history::tests::paired};
 
 pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: HandledBy, parameters: Value) -> ToolSheet {
-    ToolSheet {
-        definition: ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters: parameters.into() },
-        read_only,
-        idempotent: read_only,
-        touches,
-        handled_by,
-        time_limit: Duration::from_secs(30),
-        alternatives: if name == "read_file" { vec!["grep".into()] } else { vec![] },
-        hosts: None,
-        source: aime_tools::Source::Touched,
-    }
+    let definition = ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters: parameters.into() };
+    let mut sheet = ToolSheet::new(definition);
+    (sheet.read_only, sheet.idempotent, sheet.touches, sheet.handled_by) = (read_only, read_only, touches, handled_by);
+    sheet.alternatives = if name == "read_file" { vec!["grep".into()] } else { vec![] };
+    sheet
 }
 
 fn schema(required: &[&str]) -> Value {
@@ -327,8 +321,8 @@ fn shown(id: &EffectId, effect: &ActorEffect) -> String {
             }
             text.push_str("---\n");
         }
-        ActorEffect::Tool { call, name, parameters, .. } => {
-            let _ = writeln!(text, "tool {id}: {call} {name} {}", serde_json::to_string(parameters).unwrap());
+        ActorEffect::Tool { of, call, .. } => {
+            let _ = writeln!(text, "tool {id}: {of} {} {}", call.tool(), serde_json::to_string(call.parameters()).unwrap());
         }
         ActorEffect::Delegate { call, request, .. } => {
             let _ = writeln!(text, "delegate {id}: {call} {:?}", request.description);

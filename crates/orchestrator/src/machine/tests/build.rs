@@ -3,7 +3,7 @@
 use aime_llm::ToolDefinition;
 use aime_planner::Strategy;
 use aime_progress::{Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanPatch, Strategic, TaskId, TaskKind, TaskSpec};
-use aime_tools::{Approval, HandledBy, PermissionRules, RuleLists, ToolSheet, Touches};
+use aime_tools::{Approval, PermissionRules, RuleLists, ToolSheet, Touches};
 use serde_json::{Map, Value, json};
 
 use crate::{CriterionResult, ModelUse, RunInput, RunSettings};
@@ -13,17 +13,10 @@ pub(super) fn id(text: &str) -> TaskId {
 }
 
 pub(super) fn sheet(name: &str, read_only: bool, touches: Touches) -> ToolSheet {
-    ToolSheet {
-        definition: ToolDefinition { name: name.to_owned(), description: String::new(), parameters: json!({"type": "object"}).into() },
-        read_only,
-        idempotent: read_only,
-        touches,
-        handled_by: HandledBy::Runtime,
-        time_limit: std::time::Duration::from_secs(1),
-        alternatives: Vec::new(),
-        hosts: None,
-        source: aime_tools::Source::Touched,
-    }
+    let parameters = json!({"type": "object"}).into();
+    let mut sheet = ToolSheet::new(ToolDefinition { name: name.to_owned(), description: String::new(), parameters });
+    (sheet.read_only, sheet.idempotent, sheet.touches) = (read_only, read_only, touches);
+    sheet
 }
 
 pub(super) fn input() -> RunInput {

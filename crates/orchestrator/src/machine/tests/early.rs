@@ -158,7 +158,9 @@ fn bounds_and_slots_hold_before_the_plan_too() {
 fn nobody_is_asked_for_a_plan_that_does_not_stand() {
     let tools = |input: &mut RunInput| {
         input.tools.push(sheet("web", true, Touches::Network).into());
-        input.tools.push(aime_tools::ToolSheet { idempotent: true, ..sheet("note", false, Touches::Files) }.into());
+        let mut note = sheet("note", false, Touches::Files);
+        note.idempotent = true;
+        input.tools.push(note.into());
     };
     let all = "a=look; b=web; c=note; d=append; e=nothing";
     for (eager, approval, begun) in [

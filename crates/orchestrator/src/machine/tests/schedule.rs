@@ -84,8 +84,9 @@ fn references_are_put_in_before_a_tool_is_called() {
     let mut world = World::given(|input| input.plan = Some(refers.clone()));
     assert_eq!(world.statuses(), "a:running b:pending", "a reference is a dependency");
     world.done("a");
-    let RunEffect::CallTool { tool, parameters: given, spec, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
-    assert_eq!((tool.as_str(), given), ("append", &parameters(json!({"text": "got what was done", "criteria": 1}))));
+    let RunEffect::CallTool { call: made, spec, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
+    let given = made.parameters();
+    assert_eq!((made.tool(), given), ("append", &parameters(json!({"text": "got what was done", "criteria": 1}))));
     assert_eq!(spec.completion_criteria, ["out.txt exists"]);
     let [_, ProgressEvent::ToolCallStarted { call, parameters: told, .. }] = world.told("tool_call_started")[..] else { panic!() };
     assert_eq!((call.as_str(), told), ("b/1/1", given));

@@ -6,9 +6,9 @@ use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer,
 use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, Reason};
 use aime_llm::{ChatModel, Model, ModelError};
 use aime_progress::{CallOutcome, QuestionId};
-use aime_tools::{ToolContext, ToolError, ToolOutput};
+use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
 use futures::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Attempt, NO_MODEL, reports::Refused};
@@ -48,8 +48,8 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         None => revoked(id),
                     }
                 }
-                ActorEffect::Tool { name, parameters, .. } => {
-                    let repeatable = self.input.spec.tool(&name).is_some_and(|sheet| sheet.repeatable());
+                ActorEffect::Tool { call, .. } => {
+                    let repeatable = self.input.spec.tool(call.tool()).is_some_and(|sheet| sheet.repeatable());
                     if reissued && !repeatable {
                         return ended(id, CallOutcome::InDoubt, String::new(), begun);
                     }
@@ -57,7 +57,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return revoked(id);
                     }
                     // Boxed: while it waits for its model an actor need not hold the room for a call.
-                    Box::pin(self.call_tool(id, &name, parameters, &context)).await
+                    Box::pin(self.call_tool(id, call, &context)).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
@@ -93,7 +93,7 @@ impl ActorRunner {
         true
     }
 
-    async fn call_tool(&self, id: EffectId, name: &str, mut parameters: Map<String, Value>, context: &Context) -> ActorFact {
+    async fn call_tool(&self, id: EffectId, mut call: ValidatedCall, context: &Context) -> ActorFact {
         let begun = Instant::now();
         let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
         if self.input.attended {
@@ -101,7 +101,7 @@ impl ActorRunner {
             tool_context = tool_context.with_person(runner.person(facts, task, *execution));
         }
         let asking = self.attempt.asking();
-        match self.attempt.runner.call_with_hooks(&asking, name, &mut parameters, tool_context).await {
+        match self.attempt.runner.call_with_hooks(&asking, &mut call, tool_context).await {
             Ok(ToolOutput { text, value, references, images }) => {
                 let (outcome, duration_ms, origins) = (CallOutcome::Ok, millis_since(begun), Vec::new());
                 ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins }

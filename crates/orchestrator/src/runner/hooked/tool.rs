@@ -1,7 +1,7 @@
 //! Calls of tools, with hooks around them.
 
-use aime_tools::{Approval, Decision, PlaceOutcome, ProposedCall, Source, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, decide};
-use serde_json::{Map, Value};
+use aime_tools::{Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, Touches, ValidatedCall};
+use serde_json::Value;
 
 use super::{Asking, Passed};
 use crate::{
@@ -11,74 +11,54 @@ use crate::{
 };
 
 impl RunRunner {
-    /// Makes one call. The parameters are left as they were used: hooks may have changed them, within what is allowed anyway. What the call
-    /// and its hooks do to files is kept as the task's.
+    /// Makes one call. It is left as it was made: hooks may have changed its parameters, within what is allowed anyway. What the call and its
+    /// hooks do to files is kept as the task's.
     pub(in crate::runner) async fn call_with_hooks(
         &self,
         asking: &Asking,
-        tool: &str,
-        parameters: &mut Map<String, Value>,
+        call: &mut ValidatedCall,
         context: ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
-        let mut context = kept_files.watched(context, task, tool);
+        let tool = call.tool().to_owned();
+        let mut context = kept_files.watched(context, task, &tool);
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
         context.model = self.model_for_tools(asking);
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
-        if !hooked && !self.parts.tools.get(tool).is_some_and(|known| may_change_anything(known.sheet())) {
-            let result = self.call_between(asking, tool, parameters, &context).await;
+        if !hooked && !self.parts.tools.get(&tool).is_some_and(|known| may_change_anything(known.sheet())) {
+            let result = self.call_between(asking, call, &context).await;
             kept_files.tell(facts).await;
-            tell_protected(asking, tool, &context);
+            tell_protected(asking, &tool, &context);
             return result;
         }
-        let window = Box::pin(kept_files.open(task, tool, facts)).await;
-        let result = self.call_between(asking, tool, parameters, &context).await;
+        let window = Box::pin(kept_files.open(task, &tool, facts)).await;
+        let result = self.call_between(asking, call, &context).await;
         Box::pin(kept_files.close(window, facts)).await;
-        tell_protected(asking, tool, &context);
+        tell_protected(asking, &tool, &context);
         result
     }
 
     /// The call between its hooks.
-    async fn call_between(
-        &self,
-        asking: &Asking,
-        tool: &str,
-        parameters: &mut Map<String, Value>,
-        context: &ToolContext,
-    ) -> Result<ToolOutput, ToolError> {
-        self.wall(tool, parameters)?;
-        self.within_reach(tool, context)?;
+    async fn call_between(&self, asking: &Asking, call: &mut ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+        self.within_reach(call.tool(), context)?;
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
-            return self.parts.tools.call(tool, parameters.clone(), context).await;
+            return self.parts.tools.call(call.clone(), context).await;
         }
-        let asked = context.cancel.run_until_cancelled(Box::pin(self.before_tool(asking, tool, parameters))).await;
+        let asked = context.cancel.run_until_cancelled(Box::pin(self.before_tool(asking, call))).await;
         let changed_by = asked.ok_or(ToolError::Cancelled)??;
-        let result = self.parts.tools.call(tool, parameters.clone(), context).await;
+        let result = self.parts.tools.call(call.clone(), context).await;
         if matches!(result, Err(ToolError::Cancelled)) {
             return result;
         }
-        let asked = context.cancel.run_until_cancelled(Box::pin(after_tool(asking, tool, parameters, result))).await;
+        let asked = context.cancel.run_until_cancelled(Box::pin(after_tool(asking, call, result))).await;
         let mut result = asked.unwrap_or(Err(ToolError::Cancelled));
         // An actor is told what was really done. The result of a plan's task is for other tasks, and stays as it is.
         if let (Some(who), Ok(output), Some(_)) = (changed_by, &mut result, context.text_limit) {
-            let used = Value::Object(parameters.clone()).to_string();
+            let used = Value::Object(call.parameters().clone()).to_string();
             let used: String = used.chars().take(SHOWN_CHARS).collect();
             output.text.push_str(&format!("\n[the parameters were changed by the hook {who}: {used}]"));
         }
         result
-    }
-
-    fn proposed<'a>(&'a self, sheet: &'a ToolSheet, parameters: &'a Map<String, Value>) -> ProposedCall<'a> {
-        ProposedCall::new(self.input.settings.approval, &self.input.rules, sheet, parameters)
-    }
-
-    /// What is denied, or changes something in a run that is read-only, is not done, whatever a machine has decided before.
-    fn wall(&self, tool: &str, parameters: &Map<String, Value>) -> Result<(), ToolError> {
-        let Some(known) = self.parts.tools.get(tool) else { return Ok(()) };
-        match decide(self.proposed(known.sheet(), parameters)) {
-            Decision::Deny { reason } => Err(ToolError::Denied(reason)),
-            Decision::Allow | Decision::Ask { .. } => Ok(()),
-        }
     }
 
     /// What a run has begun with decides what its actors do without consent: commands that could not reach the network then cannot later.
@@ -98,26 +78,26 @@ impl RunRunner {
         Ok(())
     }
 
-    /// Asks before a call; who changed the parameters, if anybody did.
-    async fn before_tool(&self, asking: &Asking, tool: &str, parameters: &mut Map<String, Value>) -> Result<Option<String>, ToolError> {
+    /// Asks before a call; who changed the parameters, if anybody did. A changed call is another call: it is checked and decided on.
+    async fn before_tool(&self, asking: &Asking, call: &mut ValidatedCall) -> Result<Option<String>, ToolError> {
         if !asking.at(HookPoint::BeforeTool) {
             return Ok(None);
         }
-        let payload = HookPayload::Tool { tool: tool.to_owned(), parameters: parameters.clone(), result: None };
+        let payload = HookPayload::Tool { tool: call.tool().to_owned(), parameters: call.parameters().clone(), result: None };
         let Passed { payload, changed_by } = asking.ask(HookPoint::BeforeTool, payload).await.map_err(ToolError::Denied)?;
         let (Some(who), HookPayload::Tool { parameters: changed, .. }) = (&changed_by, payload) else { return Ok(None) };
-        let checked = self.parts.tools.check(tool, changed).map_err(|error| {
+        let sheet = self.parts.tools.sheet(call.tool())?;
+        let checked = sheet.check(changed).map_err(|error| {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
         })?;
-        let decision = self.parts.tools.get(tool).map(|known| decide(self.proposed(known.sheet(), &checked)));
+        let shown = Value::Object(checked.parameters().clone());
         // Consent was to the call as it was. A hook gives none in a person's place.
-        if !matches!(decision, Some(Decision::Allow)) {
+        let Permission::Allow(allowed) = Permissions::new(self.input.settings.approval, &self.input.rules).decide(sheet, checked) else {
             return Err(ToolError::Denied(format!(
-                "the hook {who} changed a call that needs a person's consent, and a changed call has none; make the call in the way that the hook wants: {}",
-                Value::Object(checked)
+                "the hook {who} changed a call that needs a person's consent, and a changed call has none; make the call in the way that the hook wants: {shown}"
             )));
-        }
-        *parameters = checked;
+        };
+        *call = allowed;
         Ok(changed_by)
     }
 }
@@ -142,12 +122,7 @@ fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
 const SHOWN_CHARS: usize = 500;
 
 /// Asks after a call: the text may be changed, or the result withheld.
-async fn after_tool(
-    asking: &Asking,
-    tool: &str,
-    parameters: &Map<String, Value>,
-    result: Result<ToolOutput, ToolError>,
-) -> Result<ToolOutput, ToolError> {
+async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
     if !asking.at(HookPoint::AfterTool) {
         return result;
     }
@@ -155,7 +130,8 @@ async fn after_tool(
         Ok(output) => (true, output.text.clone()),
         Err(error) => (false, error.to_string()),
     };
-    let payload = HookPayload::Tool { tool: tool.to_owned(), parameters: parameters.clone(), result: Some(HookToolResult { ok, text }) };
+    let (tool, parameters) = (call.tool().to_owned(), call.parameters().clone());
+    let payload = HookPayload::Tool { tool, parameters, result: Some(HookToolResult { ok, text }) };
     // What was done stays done: the call did not fail for want of rights, so another attempt may be made.
     let Passed { payload, changed_by } = asking.ask(HookPoint::AfterTool, payload).await.map_err(ToolError::Failed)?;
     match (changed_by, payload, result) {

@@ -10,7 +10,7 @@ use aime_llm::ToolDefinition;
 use aime_orchestrator::Parts;
 use aime_redact::Redactor;
 use aime_tools::{
-    HandledBy, Source, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSheet, Touches, builtin, learn_secrets_of,
+    HandledBy, Source, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSheet, Touches, ValidatedCall, builtin, learn_secrets_of,
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -39,7 +39,8 @@ impl Tool for Fake {
         &self.sheet
     }
 
-    fn call<'a>(&'a self, parameters: Map<String, Value>, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+    fn call<'a>(&'a self, call: ValidatedCall, _: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        let parameters = call.into_parameters();
         Box::pin(async move {
             let named = parameters.get("url").and_then(Value::as_str).is_some_and(|url| url.starts_with("https://docs.example/"));
             if !named && !self.sheet.name().ends_with("read") {
@@ -108,16 +109,13 @@ impl World {
 
     fn fake(&self, name: &str, description: &str, change: impl FnOnce(&mut ToolSheet), answer: Answer) -> Arc<dyn Tool> {
         let properties: Map<String, Value> = ["url", "text"].map(|name| (name.to_owned(), json!({"type": "string"}))).into_iter().collect();
-        let mut sheet = ToolSheet {
-            definition: ToolDefinition {
-                name: name.to_owned(),
-                description: description.to_owned(),
-                parameters: json!({"type": "object", "properties": properties}).into(),
-            },
-            handled_by: HandledBy::Runtime,
-            touches: Touches::Network,
-            ..ToolSheet::clone(builtin().get("bash").unwrap().sheet())
+        let mut sheet = ToolSheet::clone(builtin().get("bash").unwrap().sheet());
+        sheet.definition = ToolDefinition {
+            name: name.to_owned(),
+            description: description.to_owned(),
+            parameters: json!({"type": "object", "properties": properties}).into(),
         };
+        (sheet.handled_by, sheet.touches) = (HandledBy::Runtime, Touches::Network);
         change(&mut sheet);
         Arc::new(Fake { sheet: Arc::new(sheet), out: Arc::clone(&self.out), answer })
     }

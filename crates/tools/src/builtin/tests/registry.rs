@@ -66,7 +66,7 @@ async fn a_tool_out_of_time_is_told_to_stop() {
     });
     let mut registry = ToolRegistry::new();
     registry.register(Arc::new(slow.time_limit(Duration::from_millis(50))));
-    let error = registry.call("slow", Map::new(), &place.context).await.unwrap_err();
+    let error = registry.call_with_consent("slow", Map::new(), &place.context).await.unwrap_err();
     assert_eq!(error, ToolError::TimedOut("`slow` took longer than 0 s and was stopped".into()));
     assert!(told.load(Ordering::SeqCst));
     assert!(!place.context.cancel.is_cancelled(), "only that call was");
@@ -77,7 +77,7 @@ async fn a_tool_that_does_not_stop_is_left_behind() {
     let place = Place::new(&[]);
     let deaf = TypedTool::new("deaf", "Wait.", |_: Nothing, _: ToolContext| async { std::future::pending().await });
     let registry: ToolRegistry = [Arc::new(deaf) as Arc<dyn crate::Tool>].into_iter().collect();
-    let error = registry.call("deaf", Map::new(), &place.context).await.unwrap_err();
+    let error = registry.call_with_consent("deaf", Map::new(), &place.context).await.unwrap_err();
     assert_eq!(error, ToolError::TimedOut("`deaf` took longer than 30 s and was stopped".into()));
 }
 
@@ -86,14 +86,15 @@ async fn errors_are_cut_as_results_are() {
     let place = Place::new(&[]);
     let loud = TypedTool::new("loud", "Fail.", |_: Nothing, _: ToolContext| async { Err(ToolError::Failed("x".repeat(50_000))) });
     let registry: ToolRegistry = [Arc::new(loud) as Arc<dyn crate::Tool>].into_iter().collect();
-    let text = registry.call("loud", Map::new(), &place.context).await.unwrap_err().to_string();
+    let text = registry.call_with_consent("loud", Map::new(), &place.context).await.unwrap_err().to_string();
     assert!(text.chars().count() < 10_100 && text.contains("[40000 of 50000 characters left out; ask for less at once]"), "{}", text.len());
 }
 
 #[test]
 fn parameters_can_be_checked_without_a_call() {
-    let check = |value: serde_json::Value| builtin().check("read_file", value.as_object().unwrap().clone());
-    assert_eq!(check(json!({"path": "a", "limit": "3"})).unwrap()["limit"], 3);
+    let tools = builtin();
+    let check = |value: serde_json::Value| tools.sheet("read_file").unwrap().check(value.as_object().unwrap().clone());
+    assert_eq!(check(json!({"path": "a", "limit": "3"})).unwrap().parameters()["limit"], 3);
     assert!(matches!(check(json!({})), Err(ToolError::InvalidParameters(_))));
-    assert!(matches!(builtin().check("nope", Map::new()), Err(ToolError::Unknown(_))));
+    assert!(tools.sheet("nope").is_err());
 }

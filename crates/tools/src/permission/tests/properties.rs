@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
 use super::{decision, rules, word};
-use crate::{Approval, Decision, PermissionRule, PermissionRules, RuleLists};
+use crate::{Approval, PermissionRule, PermissionRules, RuleLists, approval::Decision};
 
 const RULES: [&str; 22] = [
     "bash",

@@ -95,7 +95,7 @@ async fn an_endless_call_is_cancelled_and_the_server_is_told() {
         let read = || fs::read_to_string(&file).unwrap_or_default();
         let cancel = CancellationToken::new();
         let context = world.context.clone().with_cancel(cancel.clone());
-        let call = world.tools.call("mcp__odd__endless", Map::new(), &context);
+        let call = world.tools.call_with_consent("mcp__odd__endless", Map::new(), &context);
         let stop = async {
             until("the call has begun", || read() == "begun\n").await;
             cancel.cancel();

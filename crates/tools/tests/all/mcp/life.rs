@@ -25,12 +25,12 @@ async fn a_server_that_is_known_starts_when_it_is_called() {
     assert!(later.learn(&CancellationToken::new()).await.is_empty(), "nothing is asked of what is known");
     let tools: ToolRegistry = later.tools().into_iter().collect();
     assert_eq!(tools.names().collect::<Vec<_>>(), world.tools.names().collect::<Vec<_>>());
-    let fault = tools.call("mcp__odd__echo", object(json!({"text": "x"})), &world.context).await.unwrap_err().to_string();
+    let fault = tools.call_with_consent("mcp__odd__echo", object(json!({"text": "x"})), &world.context).await.unwrap_err().to_string();
     assert!(fault.contains("`odd` could not be started: the program `no_such_server_here` was not found"), "{fault}");
 
     let there = servers(world.folder.path(), stdio(&[]), known);
     let tools: ToolRegistry = there.tools().into_iter().collect();
-    assert_eq!(tools.call("mcp__odd__echo", object(json!({"text": "x"})), &world.context).await.unwrap().text, "x");
+    assert_eq!(tools.call_with_consent("mcp__odd__echo", object(json!({"text": "x"})), &world.context).await.unwrap().text, "x");
 }
 
 #[tokio::test]
