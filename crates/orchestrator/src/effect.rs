@@ -1,8 +1,8 @@
 //! What the run machine wants done.
 
 use aime_progress::{Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
+use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// What the run machine wants done. Read and written by hosts that hand effects on to other processes.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -62,7 +62,7 @@ pub struct Permissions<'a> {
 }
 
 /// A call that waits for a person's consent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OpenCall {
     call: CheckedCall,
     question: String,

@@ -1,6 +1,6 @@
 //! An actor on a table: facts go in, requests and events come out as text.
 
-use std::{fmt::Write, sync::Arc, time::Duration};
+use std::{fmt::Write, sync::Arc};
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolDefinition, Usage};
