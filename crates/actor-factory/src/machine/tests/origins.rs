@@ -33,7 +33,7 @@ fn a_result_stands_between_marks_and_its_origin_is_journaled() {
     // What was wrong with a call is aime's own word.
     assert_eq!(results[1], "b: Error: `none.md` does not exist");
     // What aime itself says has no marks.
-    play.calls(vec![call("c", "read_file", &json!({})), call("d", "no_such_tool", &json!({}))]);
+    play.calls(vec![read("c", "b.md"), call("d", "no_such_tool", &json!({}))]);
     play.tool_error("t/1/2/1", "x");
     assert!(play.results()[3].starts_with("d: Unknown tool"), "{:?}", play.results());
     let origins = play.events.iter().filter_map(|event| match event {
