@@ -65,8 +65,9 @@ pub(crate) struct KnownTools(Arc<Mutex<Vec<ActorTools>>>);
 impl KnownTools {
     pub(crate) fn shared(&self, sheets: Vec<Arc<ToolSheet>>) -> ActorTools {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let same =
-            |tools: &&ActorTools| tools.len() == sheets.len() && tools.iter().zip(&sheets).all(|(one, other)| Arc::ptr_eq(one, other));
+        let same = |tools: &&ActorTools| {
+            tools.len() == sheets.len() && tools.iter().zip(&sheets).all(|(one, other)| Arc::ptr_eq(one, other) || one == other)
+        };
         if let Some(tools) = known.iter().find(same) {
             return tools.clone();
         }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 use imagesize::ImageType;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,10 @@ pub const MAX_IMAGE_BYTES: usize = 3_750_000;
 
 /// The longest side of an image in pixels: Anthropic refuses longer ones.
 pub const MAX_IMAGE_SIDE: usize = 8_000;
+
+/// Reads base64 with or without padding.
+const LENIENT: GeneralPurpose =
+    GeneralPurpose::new(&base64::alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent));
 
 /// Format of an image: the four that all providers accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -76,6 +81,12 @@ pub enum ImageError {
         /// The image's name.
         name: String,
     },
+    /// The text is no base64.
+    #[error("{name} is not written in base64")]
+    Base64 {
+        /// The image's name.
+        name: String,
+    },
     /// The file has too many bytes.
     #[error("the image {name} has {bytes} bytes, and models take at most {MAX_IMAGE_BYTES}: make it smaller first")]
     TooLarge {
@@ -115,6 +126,23 @@ impl Image {
         }
         let pixels = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
         Ok(Self { name, format, width: pixels(width), height: pixels(height), data: STANDARD.encode(bytes).into() })
+    }
+
+    /// Reads an image from base64, with or without padding and line breaks.
+    ///
+    /// # Errors
+    /// The text is no base64, and what [`Image::new`] refuses.
+    pub fn from_base64(name: impl Into<String>, data: &str) -> Result<Self, ImageError> {
+        let name = name.into();
+        let most = MAX_IMAGE_BYTES / 3 * 4;
+        if data.len() > most * 2 {
+            return Err(ImageError::TooLarge { name, bytes: data.len() / 4 * 3 });
+        }
+        let compact: Vec<u8> = data.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        match LENIENT.decode(compact) {
+            Ok(bytes) => Self::new(name, &bytes),
+            Err(_) => Err(ImageError::Base64 { name }),
+        }
     }
 
     /// Describes the image in words: `shot.png (image/png, 640x480 pixels)`.
@@ -170,6 +198,17 @@ mod tests {
         let mut large = png(10, 10);
         large.resize(MAX_IMAGE_BYTES + 1, 0);
         assert!(matches!(Image::new("a", &large), Err(ImageError::TooLarge { bytes, .. }) if bytes == large.len()));
+    }
+
+    #[test]
+    fn base64_of_others_is_read() {
+        let image = Image::new("a", &png(640, 480)).expect("an image");
+        let broken_into_lines = format!("{}\n{}\n", &image.data[..20], &image.data[20..]);
+        for data in [&*image.data, image.data.trim_end_matches('='), &broken_into_lines] {
+            assert_eq!(Image::from_base64("a", data).as_ref(), Ok(&image), "{data}");
+        }
+        assert_eq!(Image::from_base64("a", "no base64!"), Err(ImageError::Base64 { name: "a".to_owned() }));
+        assert_eq!(Image::from_base64("a", "AAAA"), Err(ImageError::Format { name: "a".to_owned() }));
     }
 
     #[test]

@@ -66,6 +66,18 @@ impl Message {
         Self::User { content: content.into(), images: Vec::new() }
     }
 
+    /// Words of the user with images beside them. The last line names the images.
+    #[must_use]
+    pub fn user_with_images(content: impl Into<String>, images: Vec<Image>) -> Self {
+        let mut content = content.into();
+        if !images.is_empty() {
+            let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
+            content.push_str("\n\nImages of the goal: ");
+            content.push_str(&names.join(", "));
+        }
+        Self::User { content, images }
+    }
+
     /// Returns the images of the message.
     #[must_use]
     pub fn images(&self) -> &[Image] {

@@ -135,6 +135,9 @@ pub(crate) fn clean(result: Result<ToolOutput, ToolError>, redactor: &Redactor) 
         Ok(mut output) => {
             redactor.document(&mut output.value);
             let references = output.references.iter().map(|reference| redactor.text(reference).into_owned()).collect();
+            for image in &mut output.images {
+                image.name = redactor.text(&image.name).into_owned();
+            }
             Ok(ToolOutput { text: redactor.text(&output.text).into_owned(), references, ..output })
         }
         Err(error) => Err(error.map_text(|text| redactor.text(&text).into_owned())),

@@ -67,6 +67,9 @@ pub struct ToolSheet {
     /// Whose words its results are.
     #[serde(default, skip_serializing_if = "is_touched")]
     pub source: Source,
+    /// The description for small models, where theirs is a shorter one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<String>,
     /// What checks the parameters of calls.
     #[serde(skip)]
     pub(crate) checker: SchemaCheck,
@@ -91,6 +94,7 @@ impl ToolSheet {
             alternatives: Vec::new(),
             hosts: None,
             source: Source::Touched,
+            brief: None,
             checker: SchemaCheck::default(),
         }
     }
@@ -99,6 +103,14 @@ impl ToolSheet {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.definition.name
+    }
+
+    /// Returns the sheet with the description that small models get.
+    #[must_use]
+    pub fn for_small_model(self: &Arc<Self>) -> Arc<Self> {
+        let Some(description) = self.brief.clone() else { return Arc::clone(self) };
+        let definition = ToolDefinition { description, ..self.definition.clone() };
+        Arc::new(Self { definition, brief: None, ..Self::clone(self) })
     }
 
     /// Whether a call whose outcome is unknown may simply be made again.

@@ -75,6 +75,12 @@ where
         self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
     }
 
+    /// The description for small models, where theirs is a shorter one.
+    #[must_use]
+    pub(crate) fn brief(self, description: &str) -> Self {
+        self.with(|sheet| sheet.brief = Some(description.to_owned()))
+    }
+
     /// Whose words its results are.
     #[cfg(feature = "mcp")]
     #[must_use]

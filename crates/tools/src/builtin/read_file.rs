@@ -1,5 +1,6 @@
 //! `read_file`.
 
+use aime_llm::{Image, ImageError, ImageFormat};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,9 +30,10 @@ struct ReadFile {
 }
 
 pub(super) fn tool() -> impl Tool {
-    TypedTool::new("read_file", "Read a text file.", |parameters: ReadFile, context: ToolContext| {
+    TypedTool::new("read_file", "Read a file: text, an image or a PDF.", |parameters: ReadFile, context: ToolContext| {
         blocking(move || call(&parameters, &context))
     })
+    .brief("Read a text file.")
     .read_only()
     .touches(Touches::Files)
     .alternatives(&["list_dir", "glob", "grep", "bash"])
@@ -43,9 +45,12 @@ fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, Tool
     if is_pdf(&bytes) {
         return pdf(&path, &bytes, parameters, context);
     }
+    if let Some(format) = ImageFormat::of(&bytes) {
+        return image(&path, &bytes, format);
+    }
     if let Some(kind) = no_text(&bytes) {
         return Err(ToolError::Failed(format!(
-            "`{path}` is {kind} of {} bytes; read_file reads text only; `bash` or `python` may look into it",
+            "`{path}` is {kind} of {} bytes; read_file reads text, images and PDF only; `bash` or `python` may look into it",
             bytes.len()
         )));
     }
@@ -62,6 +67,21 @@ fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, Tool
         None => wanted.concat(),
     };
     Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
+}
+
+/// An image beside a line that says what it is.
+fn image(path: &str, bytes: &[u8], format: ImageFormat) -> Result<ToolOutput, ToolError> {
+    let image = Image::new(path, bytes).map_err(|error| match error {
+        ImageError::Format { .. } | ImageError::Base64 { .. } => {
+            ToolError::Failed(format!("`{path}` is a damaged image ({}, {})", format.media_type(), counted(bytes.len(), "byte")))
+        }
+        ImageError::TooLarge { .. } | ImageError::TooManyPixels { .. } => {
+            ToolError::Failed(format!("{error}, with `bash` or `python`, into another file, and read that one"))
+        }
+    })?;
+    let Image { name, width, height, .. } = &image;
+    let text = format!("{name} is an image ({}, {width}x{height} pixels).", format.media_type());
+    Ok(ToolOutput { text, images: vec![image], ..ToolOutput::default() })
 }
 
 /// Pages of a PDF as text: `offset` and `limit` count pages.

@@ -2,6 +2,7 @@
 //!
 //! An answer is read as raw JSON: a part that aime does not know costs that part alone.
 
+use aime_llm::Image;
 use serde_json::Value;
 
 use super::{McpServerSettings, call::CallError, listed::one_line};
@@ -9,6 +10,8 @@ use crate::{ToolError, ToolOutput};
 
 /// The most bytes of text that are taken from one answer.
 const MOST_TEXT: usize = 4 * 1024 * 1024;
+/// The most images that are taken from one answer.
+const MOST_IMAGES: usize = 20;
 /// The longest type of an unknown part that is shown, in characters.
 const LONGEST_TYPE: usize = 40;
 
@@ -21,10 +24,11 @@ pub(super) fn is_of_tool(answer: &Value) -> bool {
 /// The result of a tool: its text, and its structure where it has one.
 pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     let value = answer.get_mut("structuredContent").map(Value::take).unwrap_or_default();
-    let mut references = Vec::new();
+    let is_error = answer.get("isError") == Some(&Value::Bool(true));
+    let mut beside = Beside { takes_images: !is_error, ..Beside::default() };
     let parts: Vec<Result<String, String>> = match answer.get("content") {
         None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(parts)) => parts.iter().map(|part| of_part(part, &mut references)).collect(),
+        Some(Value::Array(parts)) => parts.iter().map(|part| of_part(part, &mut beside)).collect(),
         Some(_) => vec![Err("[left out: content that is no list of parts]".to_owned())],
     };
     let is_whole = parts.iter().all(Result::is_ok);
@@ -35,25 +39,48 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
         texts.push(serde_json::to_string_pretty(&value).unwrap_or_default());
     }
     let text = cut(texts.join("\n"));
-    if answer.get("isError") == Some(&Value::Bool(true)) {
+    if is_error {
         return Err(ToolError::Failed(if text.is_empty() { "it failed and says nothing".to_owned() } else { text }));
     }
-    Ok(ToolOutput { text, value, references, ..ToolOutput::default() })
+    Ok(ToolOutput { text, value, references: beside.references, images: beside.images })
+}
+
+/// What an answer holds beside its text.
+#[derive(Default)]
+struct Beside {
+    references: Vec<String>,
+    images: Vec<Image>,
+    /// Whether images are taken: an error is text alone.
+    takes_images: bool,
+}
+
+impl Beside {
+    /// Takes a valid image and returns the line that stands for it in the text.
+    fn image(&mut self, name: Option<&str>, data: &str) -> Option<String> {
+        if !self.takes_images || self.images.len() >= MOST_IMAGES {
+            return None;
+        }
+        let name = name.map_or_else(|| format!("no. {}", self.images.len() + 1), one_line);
+        let image = Image::from_base64(name, data).ok()?;
+        let line = format!("[image {}]", image.described());
+        self.images.push(image);
+        Some(line)
+    }
 }
 
 /// The text that a part of an answer becomes, or the note that replaces it if aime cannot read it.
-fn of_part(part: &Value, references: &mut Vec<String>) -> Result<String, String> {
+fn of_part(part: &Value, beside: &mut Beside) -> Result<String, String> {
     let text = |member: &str| part.get(member).and_then(Value::as_str);
     let data = |what: &str| text("data").map(|data| not_shown(what, text("mimeType"), data));
     let Some(kind) = text("type") else { return Err("[left out: a part without a type]".to_owned()) };
     let shown: String = one_line(kind).chars().take(LONGEST_TYPE).collect();
     let read = match kind {
         "text" => text("text").map(str::to_owned),
-        "image" => data("an image"),
+        "image" => text("data").and_then(|data| beside.image(None, data)).or_else(|| data("an image")),
         "audio" => data("a sound"),
-        "resource" => part.get("resource").and_then(of_contents),
+        "resource" => part.get("resource").and_then(|contents| of_contents(contents, beside)),
         "resource_link" => text("uri").map(|uri| {
-            references.push(uri.to_owned());
+            beside.references.push(uri.to_owned());
             format!("[the resource {}: {}]", one_line(text("name").unwrap_or(uri)), one_line(uri))
         }),
         _ => return Err(format!("[left out: a part of type {shown:?}]")),
@@ -61,10 +88,12 @@ fn of_part(part: &Value, references: &mut Vec<String>) -> Result<String, String>
     read.ok_or_else(|| format!("[left out: a part of type {shown:?} without its content]"))
 }
 
-fn of_contents(contents: &Value) -> Option<String> {
+fn of_contents(contents: &Value, beside: &mut Beside) -> Option<String> {
     let text = |member: &str| contents.get(member).and_then(Value::as_str);
     let blob = || Some(not_shown(text("uri").unwrap_or("a resource"), text("mimeType"), text("blob")?));
-    text("text").map(str::to_owned).or_else(blob)
+    let is_image = text("mimeType").is_some_and(|kind| kind.starts_with("image/"));
+    let image = |beside: &mut Beside| beside.image(text("uri"), text("blob").filter(|_| is_image)?);
+    text("text").map(str::to_owned).or_else(|| image(beside)).or_else(blob)
 }
 
 fn not_shown(what: &str, mime_type: Option<&str>, data: &str) -> String {
@@ -79,19 +108,23 @@ fn either(read: Result<String, String>) -> String {
 /// The contents of a resource; none if the answer holds no contents.
 pub(super) fn of_resource(answer: &Value) -> Option<ToolOutput> {
     let contents = answer.get("contents")?.as_array()?;
-    let texts = contents.iter().map(|part| of_contents(part).unwrap_or_else(|| "[left out: contents without text or data]".to_owned()));
-    Some(ToolOutput::text(cut(texts.collect::<Vec<_>>().join("\n"))))
+    let mut beside = Beside { takes_images: true, ..Beside::default() };
+    let texts = contents
+        .iter()
+        .map(|part| of_contents(part, &mut beside).unwrap_or_else(|| "[left out: contents without text or data]".to_owned()));
+    let text = cut(texts.collect::<Vec<_>>().join("\n"));
+    Some(ToolOutput { text, images: beside.images, ..ToolOutput::default() })
 }
 
 /// The messages of a prompt, each under who says it; none if the answer holds no messages.
 pub(super) fn of_prompt(answer: &Value) -> Option<ToolOutput> {
-    let mut references = Vec::new();
+    let mut beside = Beside { takes_images: true, ..Beside::default() };
     let messages = answer.get("messages")?.as_array()?.iter().map(|message| {
         let who = one_line(message.get("role").and_then(Value::as_str).unwrap_or_default());
-        format!("{who}: {}", either(of_part(message.get("content").unwrap_or(&Value::Null), &mut references)))
+        format!("{who}: {}", either(of_part(message.get("content").unwrap_or(&Value::Null), &mut beside)))
     });
     let text = cut(messages.collect::<Vec<_>>().join("\n\n"));
-    Some(ToolOutput { text, references, ..ToolOutput::default() })
+    Some(ToolOutput { text, references: beside.references, images: beside.images, ..ToolOutput::default() })
 }
 
 fn cut(mut text: String) -> String {

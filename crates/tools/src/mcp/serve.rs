@@ -146,12 +146,18 @@ fn offered(sheet: &ToolSheet) -> Offered {
 /// What came of a call, for its client.
 fn answered(outcome: Result<ToolOutput, ToolError>) -> Result<CallToolResponse, ErrorData> {
     let result = match outcome {
-        Ok(ToolOutput { text, value: value @ Value::Object(_), .. }) => {
-            let mut result = CallToolResult::structured(value);
-            result.content = vec![ContentBlock::text(text)];
-            result
+        Ok(ToolOutput { text, value, images, .. }) => {
+            let images = images.into_iter().map(|image| ContentBlock::image(image.data.as_ref(), image.format.media_type()));
+            let content = std::iter::once(ContentBlock::text(text)).chain(images).collect();
+            match value {
+                Value::Object(_) => {
+                    let mut result = CallToolResult::structured(value);
+                    result.content = content;
+                    result
+                }
+                _ => CallToolResult::success(content),
+            }
         }
-        Ok(ToolOutput { text, .. }) => CallToolResult::success(vec![ContentBlock::text(text)]),
         Err(ToolError::Unknown(unknown)) => return Err(ErrorData::invalid_params(unknown.to_string(), None)),
         Err(error) => CallToolResult::error(vec![ContentBlock::text(error.to_string())]),
     };
@@ -212,5 +218,24 @@ impl<R: AsyncRead + Unpin> AsyncRead for UntilClosed<R> {
             self.closed.cancel();
         }
         read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_llm::Image;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn images_of_a_result_are_sent_as_blocks() {
+        let image = Image::new("a.gif", b"GIF89a\x05\0\x03\0\0\0\0").unwrap();
+        for value in [Value::Null, json!({"a": 1})] {
+            let output = ToolOutput { text: "t".to_owned(), value, images: vec![image.clone()], ..ToolOutput::default() };
+            let Ok(CallToolResponse::Complete(result)) = answered(Ok(output)) else { panic!("an answer") };
+            let expected = json!([{"type": "text", "text": "t"}, {"type": "image", "data": &*image.data, "mimeType": "image/gif"}]);
+            assert_eq!(serde_json::to_value(result.content).unwrap(), expected);
+        }
     }
 }

@@ -24,6 +24,7 @@ pub(super) fn input() -> RunInput {
         run: "run".parse().unwrap(),
         plan_id: "run".parse().unwrap(),
         goal: "the goal".to_owned(),
+        images: Vec::new(),
         plan: None,
         can_plan: true,
         has_memory: false,

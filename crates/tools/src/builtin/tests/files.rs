@@ -32,20 +32,54 @@ async fn read_file_gives_plain_text_and_says_what_is_left() {
     assert_eq!(output.value, Value::Null, "references insert the text");
 }
 
+/// A PNG's signature and header; nothing looks at its pixels.
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &size, &[8, 6, 0, 0, 0, 0, 0, 0, 0]].concat()
+}
+
+#[tokio::test]
+async fn read_file_gives_images_by_their_content() {
+    let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
+    let place = Place::new(&[("drawing.svg", svg)]);
+    let mut large = png(10, 10);
+    large.resize(aime_llm::MAX_IMAGE_BYTES + 1, 0);
+    let with = "with `bash` or `python`, into another file, and read that one";
+    let table: [(&str, &[u8], String); 6] = [
+        ("shot.png", &png(640, 480), "shot.png is an image (image/png, 640x480 pixels).".into()),
+        ("named.txt", b"GIF89a\x05\0\x03\0\0\0\0", "named.txt is an image (image/gif, 5x3 pixels).".into()),
+        (
+            "wide.png",
+            &png(9_000, 10),
+            format!("Error: the image wide.png has 9000x10 pixels, and models take at most 8000 a side: make it smaller first, {with}"),
+        ),
+        (
+            "large.png",
+            &large,
+            format!("Error: the image large.png has 3750001 bytes, and models take at most 3750000: make it smaller first, {with}"),
+        ),
+        ("damaged.png", b"\x89PNG\r\n\x1a\n........", "Error: `damaged.png` is a damaged image (image/png, 16 bytes)".into()),
+        ("drawing.svg", svg.as_bytes(), svg.into()),
+    ];
+    for (name, bytes, expected) in table {
+        fs::write(place.root().join(name), bytes).unwrap();
+        assert_eq!(place.text("read_file", json!({"path": name})).await, expected);
+        let images = place.call("read_file", json!({"path": name})).await.map_or(Vec::new(), |output| output.images);
+        let expected: Vec<_> = expected.contains("is an image").then(|| aime_llm::Image::new(name, bytes).unwrap()).into_iter().collect();
+        assert_eq!(images, expected, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn read_file_refuses_what_is_no_text() {
     let place = Place::new(&[]);
-    let table: [(&str, &[u8], &str); 4] = [
-        ("a.png", b"\x89PNG\r\n\x1a\n...", "`a.png` is a PNG image of 11 bytes"),
-        ("a.bin", b"text\0more", "`a.bin` is a binary file of 9 bytes"),
-        ("a.webp", b"RIFF....WEBPVP8 ", "`a.webp` is a WebP image of 16 bytes"),
-        ("a.bmp", b"BM\0\0", "`a.bmp` is a bitmap image of 4 bytes"),
-    ];
+    let table: [(&str, &[u8], &str); 2] =
+        [("a.bin", b"text\0more", "`a.bin` is a binary file of 9 bytes"), ("a.bmp", b"BM\0\0", "`a.bmp` is a bitmap image of 4 bytes")];
     for (name, bytes, expected) in table {
         fs::write(place.root().join(name), bytes).unwrap();
         assert_eq!(
             place.text("read_file", json!({"path": name})).await,
-            format!("Error: {expected}; read_file reads text only; `bash` or `python` may look into it")
+            format!("Error: {expected}; read_file reads text, images and PDF only; `bash` or `python` may look into it")
         );
     }
     fs::write(place.root().join("bm.txt"), "BM is the name of a road").unwrap();

@@ -157,6 +157,30 @@ async fn an_unknown_part_is_left_out_alone() {
     assert_eq!(fault.to_string(), "[left out: a part of type \"video\"]\nheard");
 }
 
+/// A GIF's signature and header; nothing looks at its pixels.
+const GIF: &str = "R0lGODlhBQADAAAAAA==";
+
+#[tokio::test]
+async fn images_of_a_result_are_taken() {
+    let image = json!({"type": "image", "data": GIF, "mimeType": "image/gif"});
+    let resource = |kind| json!({"type": "resource", "resource": {"uri": "a:b", "mimeType": kind, "blob": GIF}});
+    let content = json!([image, {"type": "text", "text": "seen"}, resource("image/gif"), resource("application/x-odd")]);
+    let output = called(json!({"content": content})).await.unwrap();
+    let lines = [
+        "[image no. 1 (image/gif, 5x3 pixels)]",
+        "seen",
+        "[image a:b (image/gif, 5x3 pixels)]",
+        "[a:b, application/x-odd, 20 characters in base64, not shown]",
+    ];
+    assert_eq!(output.text, lines.join("\n"));
+    let taken: Vec<_> = output.images.iter().map(|image| (image.name.as_str(), &*image.data)).collect();
+    assert_eq!(taken, [("no. 1", GIF), ("a:b", GIF)]);
+    let fault = called(json!({"content": [image], "isError": true})).await.unwrap_err();
+    assert_eq!(fault.to_string(), "[an image, image/gif, 20 characters in base64, not shown]");
+    let many = called(json!({"content": vec![image; 21]})).await.unwrap();
+    assert_eq!((many.images.len(), many.text.matches("not shown").count()), (20, 1));
+}
+
 #[tokio::test]
 async fn the_structure_outlives_an_unknown_part() {
     let structure = json!({"sum": 5});
