@@ -6,9 +6,9 @@ use agent_client_protocol::{
     ErrorCode,
     schema::ProtocolVersion,
     v1::schema::{
-        EnvVariable, ListSessionsRequest, LoadSessionRequest, McpServer, McpServerHttp, McpServerStdio, NewSessionRequest,
-        PermissionOptionKind, PlanEntryStatus, PromptRequest, SetSessionConfigOptionRequest, SetSessionModeRequest, StopReason,
-        ToolCallContent, ToolCallStatus, ToolKind,
+        ContentBlock, EnvVariable, ImageContent, ListSessionsRequest, LoadSessionRequest, McpServer, McpServerHttp, McpServerStdio,
+        NewSessionRequest, PermissionOptionKind, PlanEntryStatus, PromptRequest, SetSessionConfigOptionRequest, SetSessionModeRequest,
+        StopReason, ToolCallContent, ToolCallStatus, ToolKind,
     },
 };
 use aime_scripted_server::{Reply, Script, When};
@@ -30,6 +30,7 @@ fn an_editor_gives_a_goal_and_sees_the_plan_being_carried_out() {
     let editor = Editor::of(&world);
     let told = editor.introduced.clone();
     assert_eq!(told.protocol_version, ProtocolVersion::V1);
+    assert!(told.agent_capabilities.prompt_capabilities.image);
     assert!(told.agent_capabilities.load_session && told.agent_info.is_some_and(|agent| agent.name == "aime"));
 
     let session = editor.begin(&world);
@@ -241,5 +242,24 @@ fn servers_of_the_editor_are_used() {
     assert_eq!(editor.asked().len(), 1);
     let wrong = NewSessionRequest::new(world.work()).mcp_servers(vec![McpServer::Http(McpServerHttp::new("far", "gopher://example.org"))]);
     assert_eq!(editor.ask(wrong).unwrap_err().code, ErrorCode::INVALID_PARAMS);
+    editor.close();
+}
+
+#[test]
+fn an_image_in_a_prompt_reaches_the_model() {
+    // A GIF's signature and header; nothing looks at its pixels.
+    const GIF: &str = "R0lGODlhBQADAAAAAA==";
+    let world = World::with(Script::new().on(When::tools(), [done("a dot")]).on(When::any(), [Reply::text("A dot.")]));
+    let editor = Editor::of(&world);
+    let id = editor.begin(&world).session_id;
+    editor.ask(SetSessionConfigOptionRequest::new(id.clone(), "planning", "direct")).unwrap();
+    let prompt = |data: &str| vec!["what is it?".into(), ContentBlock::Image(ImageContent::new(data, "image/gif"))];
+    let refused = editor.ask(PromptRequest::new(id.clone(), prompt("aGk="))).unwrap_err();
+    assert!(refused.message.contains("no. 1 is no PNG, JPEG, GIF or WebP image"), "{refused:?}");
+    let answered = editor.ask(PromptRequest::new(id.clone(), prompt(GIF))).unwrap();
+    assert_eq!(answered.stop_reason, StopReason::EndTurn);
+    let asked = world.server().received()[0].body.to_string();
+    assert!(asked.contains(&format!("data:image/gif;base64,{GIF}")), "{asked}");
+    assert!(!format!("{:?}", editor.updates(&id)).contains(GIF));
     editor.close();
 }

@@ -25,6 +25,7 @@ mod faces;
 mod harness;
 mod history;
 mod hooks;
+mod images;
 mod injection;
 mod kept_plans;
 mod languages;

@@ -8,6 +8,7 @@ mod direct;
 mod fallback;
 mod faults;
 mod forms;
+mod images;
 mod keys;
 mod killed;
 mod planned;

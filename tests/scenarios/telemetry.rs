@@ -148,13 +148,17 @@ fn what_was_said_is_sent_where_it_is_wanted() {
     let mut world = world();
     world.set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
     world.set("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true");
-    world.aime(GOAL).must(0);
+    std::fs::write(world.path("a.gif"), b"GIF89a\x05\0\x03\0\0\0\0").unwrap();
+    world.aime(GOAL.into_iter().chain(["--image", "a.gif"])).must(0);
     let all = spans(&posted);
     let root = all.iter().find(|span| span.name == "invoke_workflow aime").unwrap();
     let answer = json!([{"role": "assistant", "parts": [{"type": "text", "content": "The dishes are done."}]}]).to_string();
     assert!(texts(&root.attributes).contains(&("gen_ai.output.messages", answer.as_str())), "{root:?}");
     let answered = records(&posted).into_iter().find(|record| record.event_name == "aime.answered").unwrap();
     assert_eq!(answered.body.unwrap().value, Some(Any::StringValue("The dishes are done.".to_owned())));
+    let sends_images = world.server().received().iter().any(|asked| asked.body.to_string().contains("R0lGODlh"));
+    let told = posted.lock().unwrap().iter().any(|(_, body)| String::from_utf8_lossy(body).contains("R0lGODlh"));
+    assert_eq!((sends_images, told), (true, false), "the data of an image goes to the model alone");
 }
 
 #[test]

@@ -9,8 +9,9 @@ use agent_client_protocol::{
         ConnectionTo, Responder,
         schema::{
             AgentCapabilities, CancelNotification, Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest,
-            LoadSessionRequest, McpCapabilities, NewSessionRequest, PromptRequest, SessionCapabilities, SessionListCapabilities,
-            SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
+            LoadSessionRequest, McpCapabilities, NewSessionRequest, PromptCapabilities, PromptRequest, SessionCapabilities,
+            SessionListCapabilities, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
+            SetSessionModeResponse,
         },
     },
 };
@@ -133,8 +134,12 @@ fn beside<T: JsonRpcResponse + Send>(responder: Responder<T>, work: impl Future<
 /// What this agent is and can do. It speaks version 1, whatever the client asks for: one that does not ends the connection.
 fn introduction(version: &str) -> InitializeResponse {
     let sessions = SessionCapabilities::new().list(SessionListCapabilities::new());
-    let capabilities =
-        AgentCapabilities::new().load_session(true).mcp_capabilities(McpCapabilities::new().http(true)).session_capabilities(sessions);
+    let prompts = PromptCapabilities::new().image(true);
+    let capabilities = AgentCapabilities::new()
+        .load_session(true)
+        .prompt_capabilities(prompts)
+        .mcp_capabilities(McpCapabilities::new().http(true))
+        .session_capabilities(sessions);
     InitializeResponse::new(ProtocolVersion::V1)
         .agent_capabilities(capabilities)
         .agent_info(Implementation::new("aime", version).title("aime".to_owned()))

@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use aime_llm::Image;
 use aime_orchestrator::{HumanChannel, PublishedEvent, RunResult, RunView};
 use aime_progress::{QuestionId, RunId};
 use futures::future::BoxFuture;
@@ -95,6 +96,8 @@ pub enum Work {
     Start {
         /// Its goal.
         goal: String,
+        /// The images of the goal.
+        images: Vec<Image>,
         /// What was chosen for it.
         chosen: Chosen,
     },

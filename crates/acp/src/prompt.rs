@@ -1,8 +1,10 @@
-//! The text of a prompt.
+//! The text and the images of a prompt.
 
 use std::path::Path;
 
 use agent_client_protocol::v1::schema::ContentBlock;
+use aime_llm::Image;
+use aime_orchestrator::MAX_GOAL_IMAGES;
 use url::Url;
 
 use crate::Refusal;
@@ -10,26 +12,48 @@ use crate::Refusal;
 /// The longest prompt, in bytes.
 const LONGEST: usize = 100_000;
 
-/// What a prompt says. A file that it points to is named by its path below the folder; actors read it with their tools.
-pub(crate) fn text_of(prompt: &[ContentBlock], folder: &Path) -> Result<String, Refusal> {
-    let mut text = String::new();
-    for block in prompt {
-        match block {
-            ContentBlock::Text(block) => text.push_str(&block.text),
-            ContentBlock::ResourceLink(link) => text.push_str(&named(&link.uri, folder)),
-            // What stands in a file is nobody's word: an actor reads it there, and knows where it comes from.
-            ContentBlock::Resource(_) => return Err(Refusal::Invalid("attached texts cannot be read: link to the file".to_owned())),
-            ContentBlock::Image(_) | ContentBlock::Audio(_) => {
-                return Err(Refusal::Invalid("a prompt is text: images and sound cannot be read".to_owned()));
+/// A prompt as aime takes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Prompt {
+    /// Its words.
+    pub(crate) text: String,
+    /// Its images.
+    pub(crate) images: Vec<Image>,
+}
+
+impl Prompt {
+    /// Reads the blocks of a prompt. A file that it points to is named by its path below the folder; actors read it with their tools.
+    pub(crate) fn of(prompt: &[ContentBlock], folder: &Path) -> Result<Self, Refusal> {
+        let (mut text, mut images) = (String::new(), Vec::new());
+        for block in prompt {
+            match block {
+                ContentBlock::Text(block) => text.push_str(&block.text),
+                ContentBlock::ResourceLink(link) => text.push_str(&named(&link.uri, folder)),
+                // What stands in a file is nobody's word: an actor reads it there, and knows where it comes from.
+                ContentBlock::Resource(_) => return Err(Refusal::Invalid("attached texts cannot be read: link to the file".to_owned())),
+                ContentBlock::Image(block) => {
+                    let name = block.uri.as_ref().map_or_else(|| format!("no. {}", images.len() + 1), |uri| path_of(uri, folder));
+                    images.push(Image::from_base64(name, &block.data).map_err(|error| Refusal::Invalid(error.to_string()))?);
+                }
+                ContentBlock::Audio(_) => return Err(Refusal::Invalid("a prompt is text and images: sound cannot be read".to_owned())),
+                _ => return Err(Refusal::Invalid("a part of the prompt is of a kind that is not known".to_owned())),
             }
-            _ => return Err(Refusal::Invalid("a part of the prompt is of a kind that is not known".to_owned())),
+        }
+        if images.len() > MAX_GOAL_IMAGES {
+            return Err(Refusal::Invalid(format!("the prompt has {} images; a goal takes at most {MAX_GOAL_IMAGES}", images.len())));
+        }
+        match text.trim() {
+            "" => Err(Refusal::Invalid("the prompt is empty".to_owned())),
+            _ if text.len() > LONGEST => Err(Refusal::Invalid(format!("the prompt is longer than {LONGEST} bytes"))),
+            trimmed => Ok(Self { text: trimmed.to_owned(), images }),
         }
     }
-    match text.trim() {
-        "" => Err(Refusal::Invalid("the prompt is empty".to_owned())),
-        _ if text.len() > LONGEST => Err(Refusal::Invalid(format!("the prompt is longer than {LONGEST} bytes"))),
-        trimmed => Ok(trimmed.to_owned()),
-    }
+}
+
+/// Returns the path below the folder of an image that a file holds, and otherwise its address.
+fn path_of(uri: &str, folder: &Path) -> String {
+    let path = Url::parse(uri).ok().filter(|url| url.scheme() == "file").and_then(|url| url.to_file_path().ok());
+    path.map_or_else(|| uri.to_owned(), |path| path.strip_prefix(folder).unwrap_or(&path).display().to_string())
 }
 
 /// A file by its path, anything else by its address.
@@ -43,12 +67,30 @@ fn named(uri: &str, folder: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use agent_client_protocol::v1::schema::{ImageContent, ResourceLink, TextContent};
 
     use super::*;
 
     fn link(uri: &str) -> ContentBlock {
         ContentBlock::ResourceLink(ResourceLink::new("a", uri))
+    }
+
+    /// A GIF's signature and header; nothing looks at its pixels.
+    const GIF: &str = "R0lGODlhBQADAAAAAA==";
+
+    fn image(data: &str) -> ContentBlock {
+        ContentBlock::Image(ImageContent::new(data, "image/gif"))
+    }
+
+    #[test]
+    fn images_of_a_prompt_are_taken() {
+        let of_file = ContentBlock::Image(ImageContent::new(GIF, "image/gif").uri("file:///project/a%20b.gif".to_owned()));
+        let words = ContentBlock::Text(TextContent::new("what is"));
+        let Prompt { text, images } = Prompt::of(&[image(GIF), words, of_file], Path::new("/project")).unwrap();
+        let images: Vec<_> = images.iter().map(|image| (image.name.as_str(), &*image.data)).collect();
+        assert_eq!((text.as_str(), images), ("what is", vec![("no. 1", GIF), ("a b.gif", GIF)]));
     }
 
     #[test]
@@ -64,10 +106,13 @@ mod tests {
             (vec![say(" ")], Err("empty")),
             (vec![], Err("empty")),
             (vec![say(&"x".repeat(LONGEST + 1))], Err("longer")),
-            (vec![say("what is"), ContentBlock::Image(ImageContent::new("aGk=", "image/png"))], Err("images")),
+            (vec![say("what is"), image("aGk=")], Err("no. 1 is no PNG, JPEG, GIF or WebP image")),
+            (vec![say("what is"), image("?")], Err("no. 1 is not written in base64")),
+            (vec![image(GIF)], Err("empty")),
+            (iter::once(say("what is")).chain(iter::repeat_n(image(GIF), 21)).collect(), Err("has 21 images")),
         ] {
-            match (text_of(&prompt, folder), expected) {
-                (Ok(text), Ok(expected)) => assert_eq!(text, expected),
+            match (Prompt::of(&prompt, folder), expected) {
+                (Ok(prompt), Ok(expected)) => assert_eq!(prompt, Prompt { text: expected.to_owned(), images: Vec::new() }),
                 (Err(Refusal::Invalid(why)), Err(part)) => assert!(why.contains(part), "{why}"),
                 (found, expected) => panic!("{found:?} is not {expected:?}"),
             }

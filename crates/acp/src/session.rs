@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Chosen, Earlier, Folder, Next, Refusal, Shown, Turn, Updates, next,
     person::AtTheClient,
-    prompt::text_of,
+    prompt::Prompt,
     turn::{Ending, ending, run_name, runs_of},
     updates::said,
 };
@@ -96,7 +96,7 @@ impl Session {
 
     /// Answers a prompt: a run of it, to its end or until it waits or is stopped.
     pub(crate) async fn prompt(&self, prompt: &[ContentBlock]) -> Result<PromptResponse, Error> {
-        let text = text_of(prompt, self.folder.path()).map_err(refused)?;
+        let prompt = Prompt::of(prompt, self.folder.path()).map_err(refused)?;
         let stop = CancellationToken::new();
         {
             let mut turn = locked(&self.turn);
@@ -105,7 +105,7 @@ impl Session {
             }
             *turn = Some(stop.clone());
         }
-        let ended = self.work(text, stop.clone()).await;
+        let ended = self.work(prompt, stop.clone()).await;
         *locked(&self.turn) = None;
         match ended {
             // What the client has cancelled ends as cancelled, whatever went wrong with it.
@@ -114,7 +114,7 @@ impl Session {
         }
     }
 
-    async fn work(&self, text: String, stop: CancellationToken) -> Result<StopReason, Error> {
+    async fn work(&self, prompt: Prompt, stop: CancellationToken) -> Result<StopReason, Error> {
         let last = self.last().map_err(refused)?;
         let next = next(last.as_ref().map(|(_, seen)| seen));
         let (run, state) = match (&next, last) {
@@ -132,7 +132,7 @@ impl Session {
         let turn = Turn {
             earlier: self.earlier(&run).map_err(refused)?,
             run,
-            work: next.with(text, self.chosen()),
+            work: next.with(prompt, self.chosen()).map_err(refused)?,
             human: Arc::new(human),
             events,
             stop,

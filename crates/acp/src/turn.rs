@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::StopReason;
 use aime_orchestrator::{FailureCode, RunResult, RunView};
 use aime_progress::{QuestionId, RunId};
 
-use crate::{KnownRun, Work};
+use crate::{Chosen, KnownRun, Refusal, Work, prompt::Prompt};
 
 /// What a prompt does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,12 +37,15 @@ pub fn next(last: Option<&RunView>) -> Next {
 }
 
 impl Next {
-    /// The same with its words.
-    pub(crate) fn with(self, text: String, chosen: crate::Chosen) -> Work {
+    /// The same with the prompt. Only a goal takes images.
+    pub(crate) fn with(self, Prompt { text, images }: Prompt, chosen: Chosen) -> Result<Work, Refusal> {
         match self {
-            Self::Start => Work::Start { goal: text, chosen },
-            Self::Answer(question) => Work::Answer { question, text },
-            Self::Say => Work::Say { text },
+            Self::Start => Ok(Work::Start { goal: text, images, chosen }),
+            _ if !images.is_empty() => {
+                Err(Refusal::Invalid("images can be given with a new goal only: put the file into the folder, and name it".to_owned()))
+            }
+            Self::Answer(question) => Ok(Work::Answer { question, text }),
+            Self::Say => Ok(Work::Say { text }),
         }
     }
 }

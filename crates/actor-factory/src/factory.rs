@@ -4,7 +4,7 @@ mod delegated;
 mod gather;
 mod skills;
 
-use aime_llm::{Effort, ModelLimits, estimate_tokens};
+use aime_llm::{Effort, Image, ModelLimits, estimate_tokens};
 use aime_progress::{ActorId, InvalidId, Origin, PlanId, ReasoningEffort, Risk, TaskKind, TaskSpec, Timestamp};
 use aime_tools::{Approval, PermissionRules, SkillCatalog, ToolRegistry, Trust};
 
@@ -63,6 +63,8 @@ pub struct ActorContext<'a> {
     pub environment: &'a str,
     /// What the plan expects might go wrong. The first three are told in a line each to an actor that can report evidence.
     pub risks: &'a [Risk],
+    /// The images of the goal.
+    pub images: &'a [Image],
     /// Skills that the actor is given whole, besides those of its profile.
     pub skills: &'a [String],
     /// The call of another actor that it is made for, where it is.
@@ -108,6 +110,7 @@ impl<'a> ActorContext<'a> {
             knowledge: "",
             environment: "",
             risks: &[],
+            images: &[],
             skills: &[],
             delegated: None,
             tools,
@@ -250,7 +253,11 @@ impl ActorFactory {
         let small = small_model(profile, limits);
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
         let may_delegate = standing.depth < settings.max_depth;
-        let tools = self.known_tools.shared(gather(profile, small, task, context, may_delegate, &mut selection.reasons)?);
+        let mut tools = gather(profile, small, task, context, may_delegate, &mut selection.reasons)?;
+        if limits.small {
+            tools.iter_mut().for_each(|sheet| *sheet = sheet.for_small_model());
+        }
+        let tools = self.known_tools.shared(tools);
         let budget = u64::from(limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
         let rules = context.rules;
@@ -286,6 +293,7 @@ impl ActorFactory {
             nudge_each_step: context.nudge_each_step && limits.small,
             plain_answer_ends: context.plain_answer_ends,
             risks: Vec::new(),
+            images: context.images.to_vec(),
             notes: self.prompts.notes_for(if context.goal.is_empty() { &task.description } else { context.goal }),
             must_write_files: must_write_files(task),
             named_files: named_files(task),

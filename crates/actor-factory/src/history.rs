@@ -55,10 +55,10 @@ struct Appended {
 }
 
 impl History {
-    pub(crate) fn new(system: String, task: String) -> Self {
+    pub(crate) fn new(system: String, task: Message) -> Self {
         let mut history = Self { messages: Vec::with_capacity(HEAD), task: None, unseen_from: 0, tokens: 0, appended: Vec::new() };
         history.push(Message::System { content: system });
-        history.push(Message::user(task));
+        history.push(task);
         history
     }
 

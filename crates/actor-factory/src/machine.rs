@@ -16,7 +16,7 @@ mod tests;
 use std::{collections::BTreeSet, sync::Arc};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
-use aime_llm::ToolDefinition;
+use aime_llm::{Message, ToolDefinition};
 use aime_progress::{Conclusion, Origin, ProgressEvent, TodoItem};
 use aime_tools::{ToolRouter, ToolSheet};
 use serde::{Deserialize, Serialize};
@@ -183,7 +183,8 @@ impl ActorMachine {
     fn new(input: &ActorInput) -> Self {
         let mut input = input.clone();
         // They stand in the history from now on.
-        let history = History::new(std::mem::take(&mut input.system), std::mem::take(&mut input.task));
+        let task = Message::user_with_images(std::mem::take(&mut input.task), std::mem::take(&mut input.images));
+        let history = History::new(std::mem::take(&mut input.system), task);
         input.spec.persona = String::new();
         Self {
             status: ActorStatus::Idle,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_llm::{Effort, ModelLimits};
+use aime_llm::{Effort, Image, ModelLimits};
 use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
 use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
@@ -132,6 +132,9 @@ pub struct ActorInput {
     pub system: String,
     /// The task as the model is told it.
     pub task: String,
+    /// The images of the goal, beside the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// What the model can hold.
     pub limits: ModelLimits,
     /// Whether a person can be asked.

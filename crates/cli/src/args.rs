@@ -247,6 +247,9 @@ pub(crate) struct RunArgs {
     /// Read the goal from a file
     #[arg(long, value_name = "F", conflicts_with = "goal")]
     pub(crate) goal_file: Option<PathBuf>,
+    /// Give this image with the goal: PNG, JPEG, GIF or WebP; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
     /// Run this plan instead of making one; - reads it from standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
@@ -316,6 +319,9 @@ fn parse_cost(text: &str) -> Result<f64, String> {
 pub(crate) struct PlanArgs {
     /// The goal; - reads it from standard input
     pub(crate) goal: String,
+    /// Give this image with the goal: PNG, JPEG, GIF or WebP; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) choice: ModelChoice,
     #[command(flatten)]

@@ -34,9 +34,11 @@ mod watch;
 
 use std::{
     io::{self, Read, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use aime_llm::Image;
+use aime_orchestrator::MAX_GOAL_IMAGES;
 use clap::CommandFactory;
 
 #[cfg(feature = "local-model")]
@@ -47,7 +49,7 @@ use crate::{
     config::Environment,
     failure::Failure,
     wiring::Setup,
-    words::{self, Language, LanguageChoice},
+    words::{self, Language, LanguageChoice, msg},
 };
 
 /// Runs what was typed and gives the exit code.
@@ -128,6 +130,18 @@ fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
         return Ok(text);
     }
     std::fs::read_to_string(path).map_err(|error| unreadable(what, &error))
+}
+
+/// Reads the images of a goal. Each has the path under which it was given as its name.
+fn read_images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
+    if paths.len() > MAX_GOAL_IMAGES {
+        return Err(Failure::usage(format!("{} images were given; a goal takes at most {MAX_GOAL_IMAGES}", paths.len())));
+    }
+    let image = |path: &PathBuf| {
+        let bytes = std::fs::read(path).map_err(|error| unreadable(&msg!("image-of-file", file = path.display()), &error))?;
+        Image::new(path.display().to_string(), &bytes).map_err(Failure::usage)
+    };
+    paths.iter().map(image).collect()
 }
 
 fn unreadable(what: &str, error: &io::Error) -> Failure {

@@ -18,7 +18,7 @@ pub struct PlanKey {
     pub goal: String,
     /// The mode.
     pub mode: PlanMode,
-    /// A digest of what else shapes a plan: tools, profiles, bundles, project notes, settings, prompts and the model. Not of what is
+    /// A digest of what else shapes a plan: images of the goal, tools, profiles, bundles, project notes, settings, prompts and the model. Not of what is
     /// known of the goal, which every run adds to, nor of the folder, which [`KeptPlan::folders`] tells.
     pub with: u64,
 }
@@ -31,6 +31,7 @@ impl PlanKey {
         for tool in request.tools.iter() {
             [&tool.name, &tool.description, &tool.parameters.to_string()].into_iter().for_each(|text| digest.add(text));
         }
+        digest.part(request.images.iter().map(|image| &image.data));
         digest.part(&request.actor_tools);
         digest.part(request.profiles.iter().flat_map(|profile| [&profile.name, &profile.description]));
         digest.part(&request.bundles);

@@ -11,7 +11,10 @@ mod tests;
 
 use std::sync::{Arc, Mutex};
 
-use aime_llm::{Arriving, ChatModel, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask, ask_watching};
+use aime_llm::{
+    Arriving, ChatModel, Image, Message, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask,
+    ask_watching,
+};
 use aime_progress::{Plan, PlanMode, Spent, TaskSpec};
 use serde_json::Value;
 
@@ -181,7 +184,7 @@ impl Planner {
             }
             PlanMode::Simple | PlanMode::Direct => (self.prompts.plan_simple(context)?, schema::plan_simple(shape, limits.max_tasks)),
         };
-        let mut question = self.question("aime_plan", schema, messages, self.settings.tries);
+        let mut question = self.question("aime_plan", schema, with_images(messages, &request.images), self.settings.tries);
         if request.mode == PlanMode::Emergent {
             question.temperature = Some(self.settings.first_todos_temperature);
         }
@@ -208,12 +211,12 @@ impl Planner {
 
     async fn ask_simplified(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
         let schema = schema::plan_simplified(self.settings.limits.max_tasks);
-        let question = self.question("aime_plan", schema, self.prompts.plan_simplified(context)?, 1);
+        let question = self.question("aime_plan", schema, with_images(self.prompts.plan_simplified(context)?, &request.images), 1);
         let checker = self.checker(request, PlanMode::Simple);
         self.ask(question, |value| check(&checker, &value, &request.goal)).await
     }
 
-    fn question(&self, name: &str, schema: Value, messages: Vec<aime_llm::Message>, tries: u32) -> StructuredRequest {
+    fn question(&self, name: &str, schema: Value, messages: Vec<Message>, tries: u32) -> StructuredRequest {
         StructuredRequest {
             // More forms are read than are asked for, so the schema guides the model and the checker judges.
             must_fit: false,
@@ -257,6 +260,18 @@ impl Planner {
             }
         }
     }
+}
+
+/// Puts the images of the goal beside the user's words.
+fn with_images(mut messages: Vec<Message>, images: &[Image]) -> Vec<Message> {
+    if !images.is_empty() {
+        let words = match messages.pop_if(|last| matches!(last, Message::User { .. })) {
+            Some(Message::User { content, .. }) => content,
+            _ => String::new(),
+        };
+        messages.push(Message::user_with_images(words, images.to_vec()));
+    }
+    messages
 }
 
 /// Takes the tasks of a plan that is still being written.

@@ -17,6 +17,7 @@
 //!     run: "first".parse()?,
 //!     plan_id: "first".parse()?,
 //!     goal: "Both".into(),
+//!     images: vec![],
 //!     plan: Some(plan),
 //!     can_plan: true,
 //!     has_memory: false,
@@ -96,7 +97,7 @@ pub use parts::{Parts, PartsError};
 pub use passing::{FolderTurn, PassingFolder};
 pub use project::ProjectWords;
 pub use publish::PublishedEvent;
-pub use request::{RunControl, RunRequest};
+pub use request::{MAX_GOAL_IMAGES, RunControl, RunRequest};
 pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
 pub use runner::{
     actor::delegated,

@@ -211,7 +211,7 @@ impl Machine for RunMachine {
             frontier: None,
             census: None,
         };
-        out.emit(ProgressEvent::RunStarted { plan_id: input.plan_id.clone(), goal: input.goal.clone() });
+        out.emit(input.started());
         run.begin(out);
         run.watch_time(out);
         if run.open.is_empty() {

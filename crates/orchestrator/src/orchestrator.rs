@@ -161,7 +161,7 @@ impl Orchestrator {
     /// # Errors
     /// [`OrchestratorError`] when the run's name is none for a plan, or holds a secret.
     pub fn input(&self, request: RunRequest) -> Result<RunInput, OrchestratorError> {
-        let RunRequest { run, goal, plan, planning, mut settings } = request;
+        let RunRequest { run, goal, mut images, plan, planning, mut settings } = request;
         let confinement = &self.parts.tool_context.confinement;
         settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
         Origin::merge(&mut settings.origins, &self.first_origins());
@@ -173,10 +173,14 @@ impl Orchestrator {
         if self.parts.redactor.finds(run.as_str()) {
             return Err(OrchestratorError::SecretName);
         }
-        Ok(self.parts.redactor.typed_values(RunInput {
+        for image in &mut images {
+            image.name = self.parts.redactor.text(&image.name).into_owned();
+        }
+        let input = self.parts.redactor.typed_values(RunInput {
             run,
             plan_id,
             goal,
+            images: Vec::new(),
             plan,
             can_plan,
             has_memory,
@@ -188,7 +192,9 @@ impl Orchestrator {
             settings,
             rules,
             tools,
-        }))
+        });
+        // The data of an image is no text: taking a value out would break it.
+        Ok(RunInput { images, ..input })
     }
 
     /// Makes ready what checks the calls of a plan that was handed over, beside the run: it waits for the disk meanwhile.

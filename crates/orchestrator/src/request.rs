@@ -1,10 +1,14 @@
 //! What a run is asked for, and how it is watched and stopped.
 
+use aime_llm::Image;
 use aime_progress::{Plan, RunId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{ModelUse, PublishedEvent, RunSettings};
+
+/// The most images that a goal may have.
+pub const MAX_GOAL_IMAGES: usize = 20;
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -13,6 +17,8 @@ pub struct RunRequest {
     pub run: RunId,
     /// The goal.
     pub goal: String,
+    /// Images that belong to the goal.
+    pub images: Vec<Image>,
     /// A plan that a person handed over.
     pub plan: Option<Plan>,
     /// The model calls that the plan took, where [`Orchestrator::plan`](crate::Orchestrator::plan) made it: the run counts them as its own.
@@ -25,7 +31,7 @@ impl RunRequest {
     /// A goal that is planned, with the default settings.
     #[must_use]
     pub fn new(run: RunId, goal: impl Into<String>) -> Self {
-        Self { run, goal: goal.into(), plan: None, planning: Vec::new(), settings: RunSettings::default() }
+        Self { run, goal: goal.into(), images: Vec::new(), plan: None, planning: Vec::new(), settings: RunSettings::default() }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use aime_llm::Image;
 use aime_planner::{Adaptive, GrowthSettings, Strategy};
-use aime_progress::{Origin, Plan, PlanId, PlanMode, RunId};
+use aime_progress::{GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
@@ -145,6 +146,9 @@ pub struct RunInput {
     pub plan_id: PlanId,
     /// What is wanted.
     pub goal: String,
+    /// Images that belong to the goal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// A plan that a person handed over.
     pub plan: Option<Plan>,
     /// Whether there is a model to plan with.
@@ -175,4 +179,13 @@ pub struct RunInput {
     pub rules: PermissionRules,
     /// The tools, as they were known when the run began.
     pub tools: Vec<Arc<ToolSheet>>,
+}
+
+impl RunInput {
+    /// Returns the first event of the run.
+    pub(crate) fn started(&self) -> ProgressEvent {
+        let images = self.images.iter();
+        let images = images.map(|image| GoalImage { name: image.name.clone(), media_type: image.format.media_type().to_owned() }).collect();
+        ProgressEvent::RunStarted { plan_id: self.plan_id.clone(), goal: self.goal.clone(), images }
+    }
 }

@@ -80,6 +80,15 @@ pub enum CallOutcome {
     InDoubt,
 }
 
+/// An image that was given with a goal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GoalImage {
+    /// Its name, such as its path.
+    pub name: String,
+    /// Its media type, such as `image/png`.
+    pub media_type: String,
+}
+
 /// Something that happened in a run. What is large is cut or given as the hash of a blob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -91,6 +100,9 @@ pub enum ProgressEvent {
         plan_id: PlanId,
         /// What is wanted.
         goal: String,
+        /// The images that were given with the goal.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<GoalImage>,
     },
     /// What earlier runs and documents say of the goal was found; from here on it stands in the prompts of the planner and of actors.
     Recalled {

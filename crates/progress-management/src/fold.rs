@@ -156,7 +156,7 @@ impl ProgressState {
     /// [`FoldError::NotStarted`] where it is not `run_started`.
     pub fn start(at: Timestamp, event: &ProgressEvent) -> Result<Self, FoldError> {
         match event {
-            ProgressEvent::RunStarted { plan_id, goal } => Ok(Self::new(plan_id.clone(), goal.clone(), at)),
+            ProgressEvent::RunStarted { plan_id, goal, .. } => Ok(Self::new(plan_id.clone(), goal.clone(), at)),
             other => Err(FoldError::NotStarted { found: other.name() }),
         }
     }

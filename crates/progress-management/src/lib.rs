@@ -40,7 +40,7 @@ pub use census::Census;
 pub use condition::{Condition, InvalidCondition};
 pub use consistency::Inconsistency;
 pub use diff::{ChangedMember, ChangedTask, PlanDiff, RemovedTask};
-pub use event::{CallOutcome, EVENT_SCHEMA, PlanMode, ProgressEvent, Spent, Timed};
+pub use event::{CallOutcome, EVENT_SCHEMA, GoalImage, PlanMode, ProgressEvent, Spent, Timed};
 pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason};
 pub use fault::{Fault, Faults, PatchFaults, PlanFaults, Problem};
 pub use fold::{FoldError, fold};

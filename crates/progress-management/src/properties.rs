@@ -145,7 +145,7 @@ struct Run {
 
 impl Run {
     fn new(plan: Plan) -> Option<Self> {
-        let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into() };
+        let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() };
         let state = ProgressState::start(at(0), &started).unwrap();
         let mut run =
             Self { frontier: Frontier::new(&state), census: Census::new(&state), state, events: vec![Timed { at: at(0), event: started }] };

@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         {"id": "photos", "description": "Take photos", "kind": "actor"},
         {"id": "page", "description": "Write the page", "kind": "actor", "dependencies": ["prices", "stock", "photos"]},
     ]}))?;
-    let started = ProgressEvent::RunStarted { plan_id: "shop".parse()?, goal: "Open the shop".to_owned() };
+    let started = ProgressEvent::RunStarted { plan_id: "shop".parse()?, goal: "Open the shop".to_owned(), images: Vec::new() };
     let now = Timestamp::from_millis(0);
     let mut board = Board { state: ProgressState::start(now, &started)?, events: vec![Timed { at: now, event: started }] };
     board.take(ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None })?;

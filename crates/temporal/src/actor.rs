@@ -228,7 +228,7 @@ impl ActorCarrier {
             tree: tree.clone(),
         };
         // The worker needs none of its prompts.
-        let actor = ActorInput { system: String::new(), task: String::new(), told: Vec::new(), ..self.input().clone() };
+        let actor = ActorInput { system: String::new(), task: String::new(), images: Vec::new(), told: Vec::new(), ..self.input().clone() };
         let (ctx, run) = (self.ctx.clone(), self.begin.input.clone());
         let facts = async move {
             let done = match tree {

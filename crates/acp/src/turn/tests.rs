@@ -21,6 +21,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
             run,
             plan_id,
             goal: "goal".to_owned(),
+            images: Vec::new(),
             plan: None,
             can_plan: true,
             has_memory: false,

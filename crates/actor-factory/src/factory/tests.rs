@@ -260,17 +260,19 @@ fn the_whole_first_request() {
     insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", bare.input.system, bare.input.task));
 }
 
-/// The actor that another one would have made, in a run that allows more than the other may.
 #[test]
 fn a_small_model_reads_shorter_descriptions() {
     for (small, expected) in [(false, "Read a file: text, an image or a PDF."), (true, "Read a text file.")] {
         let limits = |_: &str| ModelLimits { small, ..ModelLimits::default() };
-        let composed = compose(&task("Do it"), |context| context.limits = &limits);
-        let sheet = composed.unwrap().input.spec.tool("read_file").unwrap().clone();
+        let (tools, plan) = (builtin(), PlanId::new("p").unwrap());
+        let context = ActorContext { limits: &limits, ..ActorContext::new("g", plan, &tools, &NO_RULES, Timestamp::from_millis(5)) };
+        let composed = ActorFactory::builtin().unwrap().compose(&task("Do it"), &context).unwrap();
+        let sheet = composed.input.spec.tool("read_file").unwrap().clone();
         assert_eq!(sheet.definition.description, expected);
     }
 }
 
+/// The actor that another one would have made, in a run that allows more than the other may.
 fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<Composed, ComposeError> {
     let (tools, plan) = (builtin(), PlanId::new("p").unwrap());
     let context = ActorContext {

@@ -21,7 +21,7 @@ fn turn(history: &mut History, at: usize, results: &[usize]) {
 }
 
 fn history(turns: &[Vec<usize>]) -> History {
-    let mut history = History::new("system".into(), "task".into());
+    let mut history = History::new("system".into(), Message::user("task"));
     for (at, results) in turns.iter().enumerate() {
         turn(&mut history, at, results);
     }
@@ -90,7 +90,7 @@ fn results_of_older_calls_go_first() {
 
 /// What is left of one result when it is removed.
 fn left_of(name: &str, content: &str, removal: Removal<'_>) -> String {
-    let mut history = History::new("system".into(), "task".into());
+    let mut history = History::new("system".into(), Message::user("task"));
     for (tool, content) in [(name, content), ("todo", "0"), ("todo", "0"), ("todo", "0")] {
         let call = ToolCall { id: "c".into(), name: tool.into(), arguments: "{}".into() };
         history.push(Message::assistant(String::new(), vec![call]));
@@ -130,7 +130,7 @@ fn a_removed_result_leaves_its_beginning_and_how_to_have_it_again() {
 fn a_note_goes_with_its_result_and_words_stay() {
     let data = marked("files", "c", &"x".repeat(4_000));
     for (result, left) in [("short", "short"), (data.as_str(), "[output of read_file removed")] {
-        let mut history = History::new("system".into(), "task".into());
+        let mut history = History::new("system".into(), Message::user("task"));
         for at in 0..6 {
             history.push(Message::assistant(
                 String::new(),
@@ -164,7 +164,7 @@ fn a_note_goes_with_its_result_and_words_stay() {
 
 #[test]
 fn a_note_after_a_cut_result_stays_whole() {
-    let mut history = History::new("system".into(), "task".into());
+    let mut history = History::new("system".into(), Message::user("task"));
     history.push(Message::assistant(String::new(), vec![ToolCall { id: "c".into(), name: "read_file".into(), arguments: "{}".into() }]));
     history.push(Message::tool("c", "read_file", marked("files", "c", &"x".repeat(8_000))));
     history.say("Go on.", Speaker::Runtime);

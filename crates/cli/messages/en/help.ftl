@@ -100,6 +100,7 @@ help-print-completions-for-a = Print completions for a shell
 help-the-shell = The shell
 help-the-goal-reads-it = The goal; - reads it from standard input
 help-read-the-goal-from = Read the goal from a file
+help-give-this-image = Give this image with the goal: PNG, JPEG, GIF or WebP; may be repeated
 help-run-this-plan-instead = Run this plan instead of making one; - reads it from standard input
 help-open-the-plan-in = Open the plan in $EDITOR before it is run
 help-what-actors-may-do = What actors may do without asking: ask for every change, edits of files are free, all, or nothing but reading

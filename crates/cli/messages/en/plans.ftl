@@ -8,6 +8,7 @@ said-fault-task-hint = {$word-place} (task {$quoted-task}): {$known} ({$reason-m
 plan-faults = {$plan} has {$faults}:
 plan-of-file = the plan {$file}
 plan-of-person = the plan
+image-of-file = the image {$file}
 goal-of-file = the goal file {$file}
 
 # What stands there.

@@ -2,6 +2,7 @@
 
 # The words that lines begin with: seven columns at most.
 head-goal = goal
+head-images = images
 head-route = route
 head-mode = mode
 head-plan = plan

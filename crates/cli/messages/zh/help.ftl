@@ -100,6 +100,7 @@ help-print-completions-for-a = 输出 shell 的补全脚本
 help-the-shell = 哪种 shell
 help-the-goal-reads-it = 目标；- 表示从标准输入读取
 help-read-the-goal-from = 从文件读取目标
+help-give-this-image = 随目标附上这张图像：PNG、JPEG、GIF 或 WebP；可重复
 help-run-this-plan-instead = 执行这个计划，不另做计划；- 表示从标准输入读取
 help-open-the-plan-in = 执行之前在 $EDITOR 中打开计划
 help-what-actors-may-do = 执行者不必询问就能做什么：改动都要问、改文件不必问、全部不必问，或只能读取

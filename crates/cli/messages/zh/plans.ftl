@@ -8,6 +8,7 @@ said-fault-task-hint = {$word-place}（任务 {$quoted-task}）：{$known}（{$r
 plan-faults = {$plan} 有 {$faults}：
 plan-of-file = 计划 {$file}
 plan-of-person = 计划
+image-of-file = 图像 {$file}
 goal-of-file = 目标文件 {$file}
 
 # 那里写的是什么。

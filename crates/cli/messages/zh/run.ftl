@@ -2,6 +2,7 @@
 
 # 行首的词，最多七列宽。
 head-goal = 目标
+head-images = 图像
 head-route = 方式
 head-mode = 方式
 head-plan = 计划

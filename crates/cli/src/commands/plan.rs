@@ -7,7 +7,7 @@ use aime_progress::{Plan, ProgressEvent, Spent};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    read_goal,
+    read_goal, read_images,
     run::{bounds, configured, failure_of, interrupted, mode_of, model_line, new_run_id, tell_unpriced},
     write_whole,
 };
@@ -24,6 +24,7 @@ use crate::{
 
 pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
     let goal = read_goal(&args.goal)?;
+    let images = read_images(&args.image)?;
     let to = args.output_file.as_deref().filter(|path| *path != Path::new("-"));
     if let Some(path) = to {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -45,7 +46,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
         ..configured
     };
     tell_unpriced(&settings.bounds, Some(&choice), setup)?;
-    let request = RunRequest { settings, ..RunRequest::new(new_run_id()?, goal) };
+    let request = RunRequest { images, settings, ..RunRequest::new(new_run_id()?, goal) };
     let (plan, _) = plan_here(request, models, setup).await?;
     if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;

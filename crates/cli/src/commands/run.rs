@@ -16,7 +16,7 @@ use aime_tools::Approval;
 use super::{
     check::{checker_parts, told},
     plan::plan_here,
-    read_goal, read_text,
+    read_goal, read_images, read_text,
     review::{editor, review},
     runs::output_of,
     showing::{Shown, finish_screen, is_first, show, stopped_twice, teach},
@@ -47,6 +47,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
         (None, None, Some(_)) => "carry out the plan".to_owned(),
         (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"what is to be reached\"")),
     };
+    let images = read_images(&args.image)?;
     if args.review {
         // A missing editor is told before a plan is paid for.
         editor(setup)?;
@@ -75,7 +76,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
     if models.is_some() {
         tell_unpriced(&bounds, choice.as_ref(), setup)?;
     }
-    let mut request = RunRequest { plan, settings, ..RunRequest::new(run.clone(), goal) };
+    let mut request = RunRequest { images, plan, settings, ..RunRequest::new(run.clone(), goal) };
     if args.review {
         let plan = match (request.plan.take(), &models) {
             (Some(plan), _) => plan,

@@ -140,6 +140,10 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
         head("head-run", &format!("{} {}", result.run_id, named("status", &result.status.to_string()))),
         head("head-goal", &plain(&state.goal)),
     ];
+    let images = seen.input.images.iter().map(|image| image.name.as_str()).collect::<Vec<_>>().join(", ");
+    if !images.is_empty() {
+        lines.push(head("head-images", &plain(&images)));
+    }
     if let Some(mode) = state.mode {
         lines.push(head("head-mode", &named("mode", &mode.to_string())));
     }

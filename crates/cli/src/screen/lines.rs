@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_orchestrator::{FileChange, PublishedEvent};
-use aime_progress::{CallOutcome, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskStatus};
+use aime_progress::{CallOutcome, GoalImage, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskStatus};
 use anstyle::Style;
 use serde_json::{Map, Value};
 
@@ -27,6 +27,12 @@ fn told(text: &str, limit: usize) -> String {
     first_line(&said(text), limit)
 }
 
+/// The names of images on one line.
+fn images_line(images: &[GoalImage]) -> Option<String> {
+    let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
+    (!names.is_empty()).then(|| first_line(&names.join(", "), WIDTH))
+}
+
 /// An answer. What stands there of a question that was withdrawn is the run's own word.
 fn answered(answer: &str) -> String {
     if answer.starts_with("(withdrawn: ") { said(answer).into_owned() } else { named("answer", answer) }
@@ -36,7 +42,13 @@ fn answered(answer: &str) -> String {
 pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
     use ProgressEvent as E;
     let line = match &published.event {
-        E::RunStarted { goal, .. } => format!("{}{}", head(BOLD, "head-goal"), first_line(goal, WIDTH)),
+        E::RunStarted { goal, images, .. } => {
+            let goal = format!("{}{}", head(BOLD, "head-goal"), first_line(goal, WIDTH));
+            match images_line(images) {
+                Some(images) => format!("{goal}\n{}{images}", head(BOLD, "head-images")),
+                None => goal,
+            }
+        }
         E::Routed { mode, by, category, reasons, .. } => {
             let (mode, by, reasons) = (named("mode", &mode.to_string()), named("by", by), row(reasons));
             let route = match category.as_str() {

@@ -128,7 +128,7 @@ impl Live {
 impl View {
     fn take(&mut self, published: &PublishedEvent) {
         match (&published.event, self.state.as_mut()) {
-            (ProgressEvent::RunStarted { plan_id, goal }, None) => {
+            (ProgressEvent::RunStarted { plan_id, goal, .. }, None) => {
                 self.state = Some(ProgressState::new(plan_id.clone(), goal.clone(), published.at));
             }
             (event, Some(state)) => {

@@ -32,7 +32,7 @@ fn bare(text: &str) -> String {
 /// A state after these events, one a second.
 fn state(events: Vec<Value>) -> ProgressState {
     let started = event(json!({"type": "run_started", "plan_id": "p", "goal": "the goal"}));
-    let ProgressEvent::RunStarted { plan_id, goal } = started else { panic!() };
+    let ProgressEvent::RunStarted { plan_id, goal, .. } = started else { panic!() };
     let mut state = ProgressState::new(plan_id, goal, Timestamp::from_millis(BEGIN));
     for (second, value) in (1..).zip(events) {
         let happened = event(value);

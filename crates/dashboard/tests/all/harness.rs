@@ -86,7 +86,7 @@ impl Runs for MadeUp {
         }
         let (id, at, goal) = (RunId::new(run).unwrap(), Timestamp::from_millis(0), self.goal.lock().unwrap().clone());
         self.looks.fetch_add(1, Ordering::SeqCst);
-        let begun = ProgressEvent::RunStarted { plan_id: PlanId::new(run).unwrap(), goal: goal.clone() };
+        let begun = ProgressEvent::RunStarted { plan_id: PlanId::new(run).unwrap(), goal: goal.clone(), images: Vec::new() };
         let state = ProgressState::start(at, &begun).unwrap();
         // As many moments as there are events, and one more.
         let numbers = self.events.lock().unwrap().clone();

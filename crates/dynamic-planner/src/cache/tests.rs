@@ -41,6 +41,11 @@ fn a_cache_for_nothing_keeps_nothing() {
     assert!(cache.is_empty());
 }
 
+/// An image of one pixel's height.
+fn gif(width: u8) -> aime_llm::Image {
+    aime_llm::Image::new("a.gif", &[b"GIF89a".as_slice(), &[width, 0, 1, 0, 0, 0, 0]].concat()).unwrap()
+}
+
 #[test]
 fn requests_differ_by_goal_mode_and_tools() {
     let base = PlanRequest::new("goal", PlanMode::Simple);
@@ -58,6 +63,8 @@ fn requests_differ_by_goal_mode_and_tools() {
         key_of(&base),
         key_of(&PlanRequest { goal: "other".to_owned(), ..base.clone() }),
         key_of(&PlanRequest { mode: PlanMode::Complex, ..base.clone() }),
+        key_of(&PlanRequest { images: vec![gif(3)], ..base.clone() }),
+        key_of(&PlanRequest { images: vec![gif(4)], ..base.clone() }),
         key_of(&PlanRequest { project: "Run make.".to_owned(), ..base.clone() }),
         key_of(&PlanRequest { actor_tools: vec!["todo".to_owned()], ..base.clone() }),
         key_of(&PlanRequest { bundles: vec!["todo".to_owned()], ..base.clone() }),

@@ -2,13 +2,13 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use aime_llm::{ChatModel, Refused};
+use aime_llm::{ChatModel, Image, Refused};
 use aime_progress::{
     Evidence, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
     TriggerReason,
 };
 
-use super::{Answered, AskError, Planner, PlannerError, PlannerSettings, request::choice};
+use super::{Answered, AskError, Planner, PlannerError, PlannerSettings, request::choice, with_images};
 use crate::{
     FailedTask, ParsedPatch, PlanChecker, PlanFault, PlanTools, ProfileBrief, Room, patch_from_value,
     prompt::{PatchContext, cut},
@@ -29,6 +29,8 @@ const MAX_LINES: usize = 10;
 pub struct ReplanRequest {
     /// What is wanted.
     pub goal: String,
+    /// Images that belong to the goal.
+    pub images: Vec<Image>,
     /// The plan as it stands, which the patch is checked against.
     pub plan: Plan,
     /// The tasks of it that have not run, or failed: a patch may change them and put others in their place.
@@ -81,12 +83,13 @@ pub struct Replanned {
 }
 
 impl ReplanRequest {
-    /// What a run's progress says of itself: its plan as it stands, what failed, what was found and learnt. What is known, the folder,
+    /// What a run's progress says of itself: its plan as it stands, what failed, what was found and learnt. Images, what is known, the folder,
     /// tools, profiles, models and bundles are the caller's to add.
     #[must_use]
     pub fn of(state: &ProgressState, triggers: Vec<TriggerReason>) -> Self {
         Self {
             goal: state.goal.clone(),
+            images: Vec::new(),
             plan: state.plan(),
             waiting: ids(state, |status| {
                 matches!(status, TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked | TaskStatus::Failed)
@@ -287,6 +290,7 @@ impl Planner {
         let context = request.context(&self.settings, self.model.limits().small);
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: self.settings.tool_tasks };
         let messages = if request.room.is_some() { self.prompts.update(&context)? } else { self.prompts.patch(&context)? };
+        let messages = with_images(messages, &request.images);
         let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect();
         let nameable = Nameable { waiting: names(&request.waiting), running: names(&request.running) };
         let question = self.question("aime_patch", schema::patch(shape, &nameable), messages, self.settings.tries);

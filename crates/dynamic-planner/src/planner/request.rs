@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aime_llm::Image;
 use aime_progress::{Plan, PlanMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,8 @@ impl Default for PlannerSettings {
 pub struct PlanRequest {
     /// What is wanted.
     pub goal: String,
+    /// Images that belong to the goal.
+    pub images: Vec<Image>,
     /// How it is planned.
     pub mode: PlanMode,
     /// What the project says of itself, such as `AGENTS.md`; may be empty.
@@ -98,6 +101,7 @@ impl PlanRequest {
     pub fn new(goal: impl Into<String>, mode: PlanMode) -> Self {
         Self {
             goal: goal.into(),
+            images: Vec::new(),
             mode,
             project: String::new(),
             known: String::new(),

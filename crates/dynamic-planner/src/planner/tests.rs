@@ -91,6 +91,7 @@ fn fits(_: &PlanPatch) -> Result<Plan, Vec<String>> {
 fn replan_request() -> ReplanRequest {
     let id = |text: &str| TaskId::new(text).unwrap();
     ReplanRequest {
+        images: vec![],
         plan: plan(
             r#"{"tasks": [{"id": "find", "description": "Find TODOs", "tool": "grep", "parameters": {"pattern": "TODO"}},
                 {"id": "report", "description": "Write report", "dependencies": ["find"]}]}"#,

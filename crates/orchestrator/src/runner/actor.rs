@@ -14,6 +14,7 @@ use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, Delegated, 
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
 use aime_llm::Model;
 use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
+use aime_redact::Redactor;
 use aime_tools::{Approval, DELEGATE_TASK, ToolContext};
 use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -131,7 +132,7 @@ impl Attempt {
             None => {
                 let Made { mut input, created } = make()?;
                 input.told = said;
-                let input = self.runner.parts.redactor.typed(input);
+                let input = input_without_secrets(input, &self.runner.parts.redactor);
                 let mut reports = Reports::new(Arc::clone(self), input.call.clone());
                 reports.send(created);
                 let writer = journal.stream(run, &input.effect_prefix());
@@ -155,11 +156,7 @@ impl Attempt {
         let sink = ReportingStream { writer, reports, refused, held: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
-        let mut host = host.with_facts_through(move |fact| match fact {
-            // What the model wrote is carried out as it stands.
-            ActorFact::ModelAnswered { .. } => redactor.typed_values(fact),
-            other => redactor.typed(other),
-        });
+        let mut host = host.with_facts_through(move |fact| fact_without_secrets(fact, &redactor));
         let given_up = cancel.clone();
         let (sender, cancel) = (host.sender(), cancel.clone());
         let stop = tokio::spawn(async move {
@@ -199,6 +196,7 @@ impl Attempt {
         for prompt in [&mut input.system, &mut input.task, &mut input.spec.persona] {
             *prompt = String::new();
         }
+        input.images = Vec::new();
         Ok(ActorRunner {
             attempt: Arc::clone(self),
             input,
@@ -262,6 +260,7 @@ impl Attempt {
                 results,
                 knowledge: knowledge.trim(),
                 environment: &environment,
+                images: &runner.input.images,
                 risks: if delegated.is_none() { &brief.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
                 approval: runner.input.settings.approval,
@@ -286,6 +285,27 @@ impl Attempt {
         let created = runner.parts.actor_created(&self.task, &made.input.spec, made.selection.reasons);
         Ok(Made { input: made.input, created })
     }
+}
+
+/// Takes secrets out of what an actor begins with, save for the data of images: it is no text, and a change would break it.
+fn input_without_secrets(mut input: ActorInput, redactor: &Redactor) -> ActorInput {
+    let images = std::mem::take(&mut input.images);
+    ActorInput { images, ..redactor.typed(input) }
+}
+
+/// Takes secrets out of what an actor learns, save for the data of images.
+fn fact_without_secrets(mut fact: ActorFact, redactor: &Redactor) -> ActorFact {
+    let shown = match &mut fact {
+        // What the model wrote is carried out as it stands.
+        ActorFact::ModelAnswered { .. } => return redactor.typed_values(fact),
+        ActorFact::ToolEnded { images, .. } => std::mem::take(images),
+        _ => return redactor.typed(fact),
+    };
+    let mut clean = redactor.typed(fact);
+    if let ActorFact::ToolEnded { images, .. } = &mut clean {
+        *images = shown;
+    }
+    clean
 }
 
 /// What was said to an actor since its journal was left.

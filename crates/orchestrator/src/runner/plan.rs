@@ -75,6 +75,7 @@ impl RunRunner {
             return RunFact::Planned { id, outcome, calls: Vec::new() };
         };
         let request = PlanRequest {
+            images: self.input.images.clone(),
             project: self.parts.project.clone(),
             known,
             folder: self.listing(),
@@ -141,6 +142,7 @@ impl RunRunner {
         };
         let room = reasons.iter().all(|reason| reason.kind == TriggerKind::Update).then(|| Room::of(state, &self.input.settings.growth));
         let request = ReplanRequest {
+            images: self.input.images.clone(),
             known,
             folder: self.listing(),
             room,

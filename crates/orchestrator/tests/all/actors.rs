@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use aime_actors::ActorFactory;
 use aime_llm::{
-    ChatRequest, Effort, Message, ModelLimits, ModelStack,
+    ChatRequest, Effort, Image, Message, ModelLimits, ModelStack,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_orchestrator::{Models, Orchestrator, Parts};
+use aime_orchestrator::{Models, Orchestrator, Parts, RunRequest};
 use aime_planner::Category;
 use aime_progress::{PlanMode, ProgressEvent, ReasoningEffort, RunStatus};
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
@@ -110,4 +110,37 @@ async fn compaction_keeps_what_an_actor_knows_of_the_plan() {
     for kept in ["KNOW-THE-TEXT", "READ-THE-LONG-TEXT", "wrote HEADLINE"] {
         assert!(known.contains(kept), "{kept} is not kept: {known}");
     }
+}
+
+/// An image whose data in base64 holds `holds`.
+fn image(name: &str, holds: &str) -> Image {
+    let image = Image::new(name, b"GIF89a\x05\0\x03\0\0\0\0 and more").unwrap();
+    assert!(image.data.contains(holds), "{}", image.data);
+    image
+}
+
+#[tokio::test]
+async fn images_reach_the_planner_and_the_actors_unchanged() {
+    let made = plan(json!([{"id": "look", "kind": "actor", "description": "LOOK"}]));
+    let model = ScriptedModel::new("m")
+        .on(When::schema("aime_plan"), [Reply::json(serde_json::to_value(&made).unwrap())])
+        .on(When::tools().and_turn(0), [Reply::call("read_file", json!({"path": "b.gif"}))])
+        .on(When::tools(), [done("seen")]);
+    let bench = Bench::new(model.clone());
+    std::fs::write(bench.path("b.gif"), b"GIF89a\x05\0\x03\0\0\0\0 and more").unwrap();
+    let parts = bench.parts(Some(Arc::new(model.clone())));
+    // A value that the data of the image holds by chance, in base64 too.
+    parts.redactor.learn(["R0lGODlhBQAD", "and more"]);
+    let mut request = RunRequest { images: vec![image("a.gif", "R0lGODlhBQAD")], ..bench.request("Describe it", None) };
+    request.settings.mode = Some(PlanMode::Simple);
+    let result = Orchestrator::new(parts).run(request, control().0).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    let (a, b) = (image("a.gif", ""), image("b.gif", ""));
+    let seen = |request: &ChatRequest| request.messages.iter().flat_map(|message| message.images().to_vec()).collect::<Vec<_>>();
+    let images: Vec<Vec<Image>> = model.requests().iter().map(seen).filter(|images| !images.is_empty()).collect();
+    assert_eq!(images, [vec![a.clone()], vec![a.clone()], vec![a, b.clone()]]);
+    // Events name the images of the goal and hold no data.
+    let events = bench.events().into_iter().map(|timed| serde_json::to_string(&timed.event).unwrap()).collect::<String>();
+    assert!(events.contains(r#""images":[{"name":"a.gif","media_type":"image/gif"}]"#), "{events}");
+    assert!(!events.contains(&*b.data) && !serde_json::to_string(&result).unwrap().contains(&*b.data), "{events}");
 }

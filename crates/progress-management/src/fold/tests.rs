@@ -41,7 +41,7 @@ fn after(mut state: ProgressState, event: &ProgressEvent) -> Result<ProgressStat
 
 #[test]
 fn a_run_begins_with_its_start() {
-    let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into() };
+    let started = ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() };
     let state = ProgressState::start(at(7), &started).unwrap();
     assert_eq!((state.plan_id.as_str(), state.goal.as_str(), state.status, state.version), ("p", "g", RunStatus::Planning, 0));
     assert_eq!((state.started_at, state.last_progress_at), (at(7), at(7)));
@@ -272,7 +272,7 @@ fn what_is_said_of_the_run_is_kept() {
 #[test]
 fn a_fold_says_which_event_does_not_follow() {
     let events = [
-        Timed { at: at(0), event: ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into() } },
+        Timed { at: at(0), event: ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() } },
         Timed { at: at(1), event: ProgressEvent::RunResumed {} },
         Timed { at: at(2), event: status("a", TaskStatus::Pending, TaskStatus::Ready, 0) },
     ];

@@ -6,7 +6,7 @@ fn run(name: &str) -> RunId {
 }
 
 fn started() -> ProgressEvent {
-    ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into() }
+    ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() }
 }
 
 #[test]

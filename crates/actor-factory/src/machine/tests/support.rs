@@ -61,6 +61,7 @@ pub(super) fn input() -> ActorInput {
         depth: 0,
         system: "You work.".into(),
         task: "Write a.txt.".into(),
+        images: Vec::new(),
         limits: ModelLimits::default(),
         attended: true,
         nudge_each_step: false,

@@ -48,7 +48,7 @@ impl WorkingFolder {
         let Turn { run, work, earlier, human, events, .. } = turn;
         let setup = &self.host.setup;
         let (work, models) = match work {
-            Work::Start { goal, chosen } => {
+            Work::Start { goal, images, chosen } => {
                 let models = self.host.models(None, true).await?;
                 let mut settings = configured(&setup.config);
                 (settings.approval, settings.mode) = (chosen.approval, chosen.mode);
@@ -56,7 +56,7 @@ impl WorkingFolder {
                     // What a run has answered was made from what it read.
                     settings.origins = vec![Origin::Memory];
                 }
-                (Carry::Start(Box::new(RunRequest { settings, ..RunRequest::new(run.clone(), goal) })), models)
+                (Carry::Start(Box::new(RunRequest { images, settings, ..RunRequest::new(run.clone(), goal) })), models)
             }
             on @ (Work::Answer { .. } | Work::Say { .. }) => {
                 let seen = resumable(&run, setup)?;

@@ -104,6 +104,23 @@ fn written(value: &Value) -> String {
 }
 
 #[tokio::test]
+async fn images_go_with_the_goal_in_each_mode() {
+    let image = Image::new("a.gif", b"GIF89a\x05\0\x03\0\0\0\0").unwrap();
+    for mode in [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent] {
+        let model = ScriptedModel::new("m").on(When::any(), [Reply::text("no plan")]);
+        let images = vec![image.clone()];
+        drop(planner(&model).plan(&PlanRequest { images: images.clone(), ..request(mode) }).await);
+        drop(planner(&model).replan(&ReplanRequest { images, ..replan_request() }, fits).await);
+        for asked in model.requests() {
+            let with_images: Vec<_> = asked.messages.iter().filter(|message| !message.images().is_empty()).collect();
+            let [message] = with_images.as_slice() else { panic!("{mode}: {with_images:?}") };
+            let Message::User { content, images } = message.as_ref() else { panic!("{mode}: {message:?}") };
+            assert!(content.contains("\n\nImages of the goal: a.gif") && images == &[image.clone()], "{mode}: {content}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn plan_simple() {
     let requests = requests_for(PlanMode::Simple, vec![good()]).await;
     insta::assert_snapshot!(show(&requests[0]));

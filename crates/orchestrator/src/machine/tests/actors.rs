@@ -111,7 +111,7 @@ fn an_event_of_another_task_or_execution_is_dropped() {
 #[test]
 fn an_actor_decides_nothing_about_the_run() {
     let decides = [
-        ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "another".into() },
+        ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "another".into(), images: Vec::new() },
         ProgressEvent::Routed { mode: PlanMode::Direct, by: "me".into(), score: None, category: "x".into(), reasons: vec![] },
         ProgressEvent::TaskStatusChanged {
             task: id("a"),

@@ -8,7 +8,7 @@ use aime_progress::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
 
-use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
+use super::{Attempt, Made, effects::ActorRunner, fact_without_secrets, input_without_secrets, reports::Refused};
 use crate::{
     ActorBrief, RunFact, RunMachine,
     runner::{
@@ -58,7 +58,7 @@ impl Apart {
         let (facts, _) = fact_channel::<RunMachine>();
         let Made { input, created } = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins)?;
         let redactor = self.redactor();
-        let actor = MadeActor { input: redactor.typed(input), created: redactor.typed(created) };
+        let actor = MadeActor { input: input_without_secrets(input, redactor), created: redactor.typed(created) };
         Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
@@ -70,7 +70,7 @@ impl Apart {
         let Made { mut input, created } = attempt.compose_for_plan().map_err(|message| RunFact::EffectFailed { id, message })?;
         input.told = said;
         let redactor = self.redactor();
-        Ok(MadeActor { input: redactor.typed(input), created: redactor.typed(created) })
+        Ok(MadeActor { input: input_without_secrets(input, redactor), created: redactor.typed(created) })
     }
 
     /// Carries out one effect of an actor: [`ActorEffect::Model`] or [`ActorEffect::Tool`]. A call that was begun before, and is neither
@@ -99,11 +99,7 @@ impl Apart {
             told(fact.without_secrets(&redactor));
         }
         self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(&redactor)));
-        match fact {
-            // What the model wrote is carried out as it stands.
-            ActorFact::ModelAnswered { .. } => redactor.typed_values(fact),
-            other => redactor.typed(other),
-        }
+        fact_without_secrets(fact, &redactor)
     }
 }
 
