@@ -110,7 +110,7 @@ fn images_reach_each_provider_in_its_form() {
             continue;
         }
         let [user, _] = forms(begun, service.provider, &first);
-        assert_eq!(places(begun, &first), [user.clone()], "{}", service.name);
+        assert_eq!(places(begun, &first), std::slice::from_ref(&user), "{}", service.name);
         assert_eq!(places(read, &first), [user], "{}", service.name);
         let [_, result] = forms(read, service.provider, &second);
         assert_eq!(places(read, &second), [result], "{}", service.name);
