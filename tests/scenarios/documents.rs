@@ -96,6 +96,8 @@ fn world() -> World {
             .on(When::any(), [Reply::text("done")]),
     );
     world.set("GOAL", "note it");
+    // An editor that changes nothing.
+    world.set("EDITOR", "true");
     // Where a workflow of GitHub's leaves what it makes.
     world.set("RUNNER_TEMP", &world.root().join("tmp").display().to_string());
     world.plan("plan.json", &planned);
