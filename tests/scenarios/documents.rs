@@ -98,6 +98,7 @@ fn world() -> World {
     world.set("GOAL", "note it");
     // An editor that changes nothing.
     world.set("EDITOR", "true");
+    fs::write(world.path("mock.png"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0").unwrap();
     // Where a workflow of GitHub's leaves what it makes.
     world.set("RUNNER_TEMP", &world.root().join("tmp").display().to_string());
     world.plan("plan.json", &planned);
