@@ -47,7 +47,6 @@ impl Environment {
     }
 
     /// Whether a variable says yes: anything but nothing, `0`, `false`, `no` and `off`.
-    #[cfg(feature = "local-model")]
     pub(crate) fn is_set(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| !["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str()))
     }
