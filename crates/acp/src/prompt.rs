@@ -29,7 +29,7 @@ impl Prompt {
             match block {
                 ContentBlock::Text(block) => text.push_str(&block.text),
                 ContentBlock::ResourceLink(link) => text.push_str(&named(&link.uri, folder)),
-                // What stands in a file is nobody's word: an actor reads it there, and knows where it comes from.
+                // Nobody vouches for the text of a file: an actor reads it there, and knows its source.
                 ContentBlock::Resource(_) => return Err(Refusal::Invalid("attached texts cannot be read: link to the file".to_owned())),
                 ContentBlock::Image(block) => {
                     let name = block.uri.as_ref().map_or_else(|| format!("no. {}", images.len() + 1), |uri| path_of(uri, folder));

@@ -136,7 +136,7 @@ impl ModelStack {
         self.first.model.name()
     }
 
-    /// What the first model can hold.
+    /// Returns the limits of the first model.
     #[must_use]
     pub fn limits(&self) -> ModelLimits {
         self.first.limits.unwrap_or_else(|| self.first.model.limits())

@@ -10,7 +10,7 @@ const LEAST: usize = 6;
 pub(crate) struct Password {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// Whether a login stands before it.
+    /// A login comes before it.
     pub(crate) has_login: bool,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct ProposedCall<'a> {
     pub(crate) approval: Approval,
     /// The tool.
     pub(crate) sheet: &'a ToolSheet,
-    /// What it is called with.
+    /// The parameters.
     pub(crate) parameters: &'a Map<String, Value>,
     /// Rules that come before the mode.
     pub(crate) rules: &'a PermissionRules,

@@ -32,7 +32,7 @@ pub struct ValidatedCall {
     parameters: Map<String, Value>,
 }
 
-/// What [`Permissions::decide`](crate::Permissions::decide) says of a call.
+/// The verdict of [`Permissions::decide`](crate::Permissions::decide) on a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Permission {
     /// It may be made.
@@ -46,7 +46,7 @@ pub enum Permission {
     },
 }
 
-/// What a decision on a call is made from.
+/// The inputs of a decision on a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Permissions<'a> {
     /// How freely tools may be used.
@@ -154,7 +154,7 @@ impl CheckedCall {
         &self.tool
     }
 
-    /// What it is called with.
+    /// The parameters.
     #[must_use]
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.parameters
@@ -172,13 +172,13 @@ impl ValidatedCall {
         &self.tool
     }
 
-    /// What it is called with.
+    /// The parameters.
     #[must_use]
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.parameters
     }
 
-    /// What it is called with, for the tool itself.
+    /// Returns the parameters, for the tool itself.
     #[must_use]
     pub fn into_parameters(self) -> Map<String, Value> {
         self.parameters
@@ -213,7 +213,7 @@ impl Permission {
 }
 
 impl OpenCall {
-    /// What it is called with.
+    /// The parameters.
     #[must_use]
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.call.parameters

@@ -70,7 +70,7 @@ pub struct ToolSheet {
     /// The description for small models, where theirs is a shorter one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
-    /// What checks the parameters of calls.
+    /// Checks the parameters of calls.
     #[serde(skip)]
     pub(crate) checker: SchemaCheck,
 }

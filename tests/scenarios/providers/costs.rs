@@ -1,4 +1,4 @@
-//! What answers cost: bounds on money with the prices that are built in, and tokens that providers read from their caches.
+//! Costs of answers: bounds on money with the prices that are built in, and tokens that providers read from their caches.
 
 use aime_llm::{Prices, Usage, model_facts};
 use aime_scripted_server::{Provider, Reply, Script, ScriptedUsage, When};

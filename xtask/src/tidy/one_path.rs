@@ -8,7 +8,7 @@ use super::codebase::Codebase;
 
 /// Something that only some files may write.
 struct OnePath {
-    /// What there is one path for.
+    /// A thing that has one path.
     of: &'static str,
     /// Words and signs that stand one after the other, with spaces between them.
     items: &'static [&'static str],

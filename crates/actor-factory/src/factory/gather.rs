@@ -62,7 +62,7 @@ pub(super) fn gather(
         };
         names.extend(tools.into_iter().filter(|tool| small.is_none() || !of_profile.contains(tool)).map(str::to_owned));
     }
-    // Whoever adds a tool, or a server, wants its tools used, and a plan of a model cannot know that: every actor is given them.
+    // A program that adds a tool wants it used, and a model's plan cannot know that: every actor gets it.
     names.extend(context.tools.names().filter(|name| !is_in_a_bundle(name) && *name != LOAD_SKILL).map(str::to_owned));
     // There is such a tool only where there are skills.
     names.push(LOAD_SKILL.to_owned());

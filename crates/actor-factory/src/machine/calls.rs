@@ -64,7 +64,7 @@ impl ActorMachine {
         match (handled_by, self.permission(index, &call)) {
             (_, None) => {}
             (HandledBy::Actor, Some(Permission::Allow(allowed))) => {
-                // What it asks of a person, or of another actor, may be asked again after a stop.
+                // A question to a person, or to another actor, may be asked again after a stop.
                 self.set_way(index, Way::Allowed(allowed));
                 self.answer_own(index, &call, at, out);
             }

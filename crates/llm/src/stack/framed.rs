@@ -1,4 +1,4 @@
-//! What a caller adds to every request: the key of its cache, and a last text.
+//! A caller's additions to every request: the key of its cache, and a last text.
 
 use std::sync::Arc;
 

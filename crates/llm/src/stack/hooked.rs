@@ -17,7 +17,7 @@ pub trait ModelHook: Send + Sync {
     /// Whether it looks at answers: then the caller gets them whole.
     fn sees_answers(&self) -> bool;
 
-    /// Whether an answer may be passed on, or why not.
+    /// Decides if an answer may be passed on.
     fn after<'a>(&'a self, model: &'a str, request: &'a ChatRequest, answer: &'a ChatResponse) -> BoxFuture<'a, Result<(), ModelError>>;
 }
 

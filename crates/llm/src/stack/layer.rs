@@ -1,4 +1,4 @@
-//! What all layers around a model share: whatever a layer does not change goes to the model within.
+//! Shared by all layers around a model: a layer forwards everything that it does not change.
 
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -17,12 +17,12 @@ pub(crate) trait Layer: Send + Sync {
     /// again for one that was cut, but not for a stream that has begun.
     fn pass_complete(&self, request: ChatRequest) -> BoxFuture<'_, Result<ChatResponse, ModelError>>;
 
-    /// What the model within holds, as this layer shows it.
+    /// Returns the limits of the model within, as this layer shows them.
     fn shown_limits(&self) -> ModelLimits {
         self.inner().limits()
     }
 
-    /// What the model within costs, as this layer shows it.
+    /// Returns the prices of the model within, as this layer shows them.
     fn shown_prices(&self) -> Option<Prices> {
         self.inner().prices()
     }

@@ -16,7 +16,7 @@ pub struct TryEstimate {
     pub input_tokens: u64,
     /// The longest answer that the request allows.
     pub max_output_tokens: Option<u32>,
-    /// What the model costs, where that is known.
+    /// The model's prices, if they are known.
     pub prices: Option<Prices>,
     /// Searches of the web that the provider is asked to make, at least.
     pub searches: u32,

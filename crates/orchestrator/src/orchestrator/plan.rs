@@ -14,7 +14,7 @@ use crate::{
     words::Words,
 };
 
-/// What [`Orchestrator::plan`] came to.
+/// The result of [`Orchestrator::plan`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanResult {
     /// The plan, or why there is none.

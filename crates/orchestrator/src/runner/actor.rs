@@ -296,7 +296,7 @@ fn input_without_secrets(mut input: ActorInput, redactor: &Redactor) -> ActorInp
 /// Takes secrets out of what an actor learns, save for the data of images.
 fn fact_without_secrets(mut fact: ActorFact, redactor: &Redactor) -> ActorFact {
     let shown = match &mut fact {
-        // What the model wrote is carried out as it stands.
+        // The runtime carries out the call as the model wrote it.
         ActorFact::ModelAnswered { .. } => return redactor.typed_values(fact),
         ActorFact::ToolEnded { images, .. } => std::mem::take(images),
         _ => return redactor.typed(fact),

@@ -318,7 +318,7 @@ fn a_protected_place_is_written_under_its_own_name() {
     assert_eq!(kind(&folder.remove_file("bare/config").unwrap_err()), "protected");
     // A link itself may go: where it leads to stays.
     folder.remove_file("link_envrc").unwrap();
-    // Whoever decides on a call sees these names.
+    // The person who decides on a call sees these names.
     for path in [".git/hooks/pre-commit", "a/../.git/hooks/x", "sub/up/.git/config", ".envrc", "bare/refs/main"] {
         folder.write(path, b"x").unwrap();
     }

@@ -1,4 +1,4 @@
-//! What a server demands where it refuses a request for want of a login (401) or of rights (403), at whatever request that is.
+//! The demand of a server that refuses a request for want of a login (401) or of rights (403), at whatever request that is.
 
 use std::error::Error;
 

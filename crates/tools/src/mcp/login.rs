@@ -21,7 +21,7 @@ struct Login {
     /// None before the first login.
     #[serde(default)]
     credentials: Option<StoredCredentials>,
-    /// What the server demanded (`WWW-Authenticate`) since the last login.
+    /// The server's demand (`WWW-Authenticate`) since the last login.
     #[serde(default)]
     demand: Option<String>,
 }
@@ -43,7 +43,7 @@ impl Kept {
         matches!(self.credentials(), Ok(Some(_)))
     }
 
-    /// What the server demanded where it refused a request since the last login.
+    /// Returns the server's demand at a refused request since the last login.
     pub(super) fn demand(&self) -> Option<String> {
         self.read().ok()??.demand
     }

@@ -50,7 +50,7 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
 struct Beside {
     references: Vec<String>,
     images: Vec<Image>,
-    /// Whether images are taken: an error is text alone.
+    /// Images are accepted: an error is text alone.
     takes_images: bool,
 }
 

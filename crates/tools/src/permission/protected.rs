@@ -24,7 +24,7 @@ const PRINTING: [&str; 8] = ["cd", "echo", "printf", "pwd", "true", "ls", "cat",
 pub(crate) struct Granted {
     /// The places that the call names, from the working folder; each with what is below it.
     named: Vec<String>,
-    /// Whether it brings files of commits into the work tree.
+    /// Returns true if it brings files of commits into the work tree.
     work_tree: bool,
     /// Rules that name places.
     rules: Vec<PermissionRule>,
@@ -32,12 +32,12 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
-    /// Whether the call itself names a place.
+    /// Returns true if the call itself names a place.
     pub(crate) fn names_places(&self) -> bool {
         !self.named.is_empty()
     }
 
-    /// Whether a place may be changed.
+    /// Returns true if the place may be changed.
     pub(crate) fn covers(&self, path: &str) -> bool {
         let below = |named: &String| path.strip_prefix(named.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let in_repository = path.split('/').any(|name| name.to_lowercase().ends_with(".git"));
@@ -94,7 +94,7 @@ impl PermissionRules {
         rules
     }
 
-    /// What a call may change of protected places once it was allowed.
+    /// The protected places that an allowed call may change.
     pub(crate) fn granted(&self, tool: &str, parameters: &Map<String, Value>) -> Granted {
         let named = writes(&self.folder, tool, parameters).into_iter().map(|(_, place)| place).collect();
         let command = parameters.get("command").and_then(Value::as_str).filter(|_| tool == "bash");

@@ -185,7 +185,7 @@ impl PermissionRule {
         (self.tool == "write_file" || self.tool == tool) && self.names_protected() && pattern.fit(path, false) == Fit::Surely
     }
 
-    /// Whether it is for writing protected places: its path says so.
+    /// Returns true if its path names a protected place.
     pub(super) fn names_protected(&self) -> bool {
         let path = self.text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or_default();
         matches!(self.about, About::Writes(_)) && is_protected(Path::new(path.trim()))

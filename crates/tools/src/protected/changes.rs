@@ -1,4 +1,4 @@
-//! What became of protected places: what was changed, what of it stays, and putting the rest back.
+//! Changes of protected places: finding them, keeping the approved ones, and putting the rest back.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,13 +14,13 @@ use super::{
 pub struct PlaceChange {
     /// Its path from the working folder.
     pub path: String,
-    /// What the call did with it.
+    /// The call's change of it.
     pub did: PlaceDeed,
-    /// What became of that.
+    /// The outcome of that.
     pub outcome: PlaceOutcome,
 }
 
-/// What a call did with a protected place.
+/// A call's change of a protected place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceDeed {
     /// It was not there before.
@@ -85,7 +85,7 @@ pub(super) fn is_harmless(folder: &ConfinedFolder, path: &str, before: Option<&E
         Some(_) => None,
     };
     if after.is_none() {
-        // What guards a repository stays as long as the repository does.
+        // The guards of a repository stay as long as the repository does.
         let is_there = |above: &Path| folder.entry(above.join("HEAD")).is_ok_and(|found| found.is_some());
         return !Path::new(path).ancestors().skip(1).any(is_there);
     }

@@ -32,7 +32,7 @@ pub struct ProtectedPlaces {
 struct State {
     /// What stands at each place while calls are at work. What changes between calls is the person's.
     baseline: Option<Places>,
-    /// What the calls at work may change, by their numbers.
+    /// The places that running calls may change, by the calls' numbers.
     at_work: Vec<(u64, Granted)>,
     next: u64,
 }
@@ -44,7 +44,7 @@ impl ProtectedPlaces {
         Self { state: Arc::clone(&self.state), told: Arc::default(), asks_nobody: !asks }
     }
 
-    /// What calls changed since this was asked last.
+    /// Returns the changes of calls since the last question.
     #[must_use]
     pub fn take_changes(&self) -> Vec<PlaceChange> {
         std::mem::take(&mut *locked(&self.told))

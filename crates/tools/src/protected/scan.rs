@@ -97,7 +97,7 @@ impl Scan<'_> {
         for (name, facts) in entries {
             let here = if top { name.clone() } else { path.join(&name) };
             let is = |names: &[&str]| names.iter().any(|known| name == Path::new(known));
-            // What of a repository is git's own.
+            // The files that git itself changes.
             if is(&[RESERVED_FOLDER, "HEAD"]) || (bare && is(&OF_GIT)) {
                 continue;
             }

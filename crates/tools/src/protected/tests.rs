@@ -142,7 +142,7 @@ async fn what_was_approved_stays_and_is_said() {
     let evil = "echo x > .git/hooks/pre-commit";
     let by_rule = || rules(&["write_file(.git/hooks/**)"]);
     for (rules, parameters, stays) in [
-        // Whoever allowed the call saw its name.
+        // The person who allowed the call saw its name.
         (rules(&[]), json!({"command": evil}), true),
         (rules(&[]), json!({"command": "git config core.pager less"}), true),
         (by_rule(), hidden(evil), true),

@@ -18,7 +18,7 @@ pub(in crate::openai) struct Sent<'a> {
     pub(in crate::openai) open_form: bool,
     /// Whether a turn of the model with calls and without text was sent.
     pub(in crate::openai) wordless: bool,
-    /// Whether an image was sent in a result, or elsewhere.
+    /// The places of the images that were sent, if any.
     pub(in crate::openai) images: Option<SentImages>,
     /// Whether turns of the model went in the provider's own form.
     pub(in crate::openai) native: bool,

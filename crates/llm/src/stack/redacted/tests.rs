@@ -76,7 +76,7 @@ proptest! {
         let native = |text: &str| NativeTurn::new(source, items(text, depth, as_key), "hi", &[]);
         let (inner, model) = redacted("");
         let response = |text: &str| ChatResponse { native: native(text), ..ChatResponse::text("m", "hi") };
-        // What an actor gets is what its journal holds.
+        // An actor gets exactly what its journal holds.
         let passed = model.redaction.response(response(&format!("{before}hunter22{after}")));
         prop_assert!(!serde_json::to_string(&passed).unwrap().contains("hunter22"));
         prop_assert_eq!(passed.native, None, "it is dropped and not edited");
